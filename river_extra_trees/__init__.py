@@ -1,0 +1,1 @@
+"""Streaming tree learners for river."""

@@ -1,0 +1,1 @@
+"""The compiled core. It knows nothing of river."""
