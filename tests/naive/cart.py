@@ -9,6 +9,7 @@ impurity, so that answers are never decided by rounding. A split that gains noth
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -99,6 +100,16 @@ def squared_deviations(samples: Sequence[Sample]) -> float:
     return math.fsum(s.mass * (s.y - centre) ** 2 for s in samples)
 
 
+def moments(samples: Sequence[Sample]) -> tuple[float, float, float]:
+    """Weight, mean and sum of squared deviations: what a leaf knows of numbers."""
+    return total(samples), mean(samples), squared_deviations(samples)
+
+
+def class_weights(samples: Sequence[Sample], n_classes: int) -> list[float]:
+    """What a leaf knows of classes."""
+    return [total([s for s in samples if s.y == code]) for code in range(n_classes)]
+
+
 def variance(samples: Sequence[Sample]) -> float:
     return squared_deviations(samples) / total(samples)
 
@@ -134,7 +145,7 @@ def heavier_left(samples: Sequence[Sample], split: Split) -> bool:
 def numeric_candidates(samples: Sequence[Sample], feature: int) -> Iterator[Split]:
     values = sorted({s.x[feature] for s in samples if not math.isnan(s.x[feature])})
     any_missing = any(math.isnan(s.x[feature]) for s in samples)
-    for low, high in zip(values, values[1:], strict=False):
+    for low, high in itertools.pairwise(values):
         if any_missing:
             yield Split(feature, middle(low, high), False, True)
             yield Split(feature, middle(low, high), False, False)
@@ -173,9 +184,7 @@ def best_split(samples: Sequence[Sample], rules: Rules) -> Split | None:
         right = [s for s in samples if not split.goes_left(s.x)]
         if min(count(left), count(right)) < max(rules.min_samples_leaf, 1):
             continue
-        score = weighted_impurity(left, rules.criterion) + weighted_impurity(
-            right, rules.criterion
-        )
+        score = weighted_impurity(left, rules.criterion) + weighted_impurity(right, rules.criterion)
         if score < best_score - TOLERANCE * scale:
             best, best_score = split, score
     return best
@@ -234,12 +243,3 @@ class NaiveTree:
 
     def leaf(self, x: Sequence[float]) -> Node:
         return leaf_of(self.root, x)
-
-    def class_weights(self, x: Sequence[float], n_classes: int) -> list[float]:
-        leaf = self.leaf(x)
-        return [total([s for s in leaf.samples if s.y == code]) for code in range(n_classes)]
-
-    def moments(self, x: Sequence[float]) -> tuple[float, float, float]:
-        """Weight, mean and sum of squared deviations of the leaf that x falls into."""
-        leaf = self.leaf(x)
-        return total(leaf.samples), mean(leaf.samples), squared_deviations(leaf.samples)

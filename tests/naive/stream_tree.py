@@ -25,8 +25,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tests.naive.cart import Node, Rules, Sample, grow, leaf_of, squared_deviations, total
-from tests.naive.cart import mean as mean_of
+from tests.naive.cart import Node, Rules, Sample, grow, leaf_of
 
 SPACING = np.float32(1e-7)
 
@@ -206,10 +205,5 @@ class NaiveStreamTree:
             leaf.samples = learned
         self.batch = []
 
-    def class_weights(self, x: Sequence[float], n_classes: int) -> list[float]:
-        leaf = leaf_of(self.root, x)
-        return [total([s for s in leaf.samples if s.y == code]) for code in range(n_classes)]
-
-    def moments(self, x: Sequence[float]) -> tuple[float, float, float]:
-        samples = leaf_of(self.root, x).samples
-        return total(samples), mean_of(samples), squared_deviations(samples)
+    def leaf(self, x: Sequence[float]) -> Node:
+        return leaf_of(self.root, x)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tests.naive.cart import NaiveTree, Rules, Sample, Split, best_split
+from tests.naive.cart import NaiveTree, Rules, Sample, Split, best_split, class_weights, mean
 
 NAN = math.nan
 
@@ -38,9 +38,10 @@ def test_same_predictions_as_scikit_learn(criterion: str, seed: int) -> None:
     assert sum(1 for _ in tree.nodes()) == peer.tree_.node_count
     for row in rng.normal(size=(50, 1)).astype(np.float32).astype(float):
         if criterion == "variance":
-            assert tree.moments(row)[1] == pytest.approx(peer.predict(row[None])[0])
+            assert mean(tree.leaf(row).samples) == pytest.approx(peer.predict(row[None])[0])
         else:
-            shares = np.array(tree.class_weights(row, 3)) / sum(tree.class_weights(row, 3))
+            weights = np.array(class_weights(tree.leaf(row).samples, 3))
+            shares = weights / weights.sum()
             assert shares == pytest.approx(peer.predict_proba(row[None])[0])
 
 
@@ -54,7 +55,7 @@ def test_split_without_gain_is_accepted() -> None:
     """Exclusive or has no split that gains, and is learned all the same."""
     samples = [Sample((a, b), float(a != b)) for a in (0, 1) for b in (0, 1)]
     tree = NaiveTree(samples, Rules("entropy"))
-    assert all(tree.class_weights(s.x, 2)[int(s.y)] == 1.0 for s in samples)
+    assert all(tree.leaf(s.x).samples == [s] for s in samples)
 
 
 def test_missing_values_go_to_the_better_side() -> None:
