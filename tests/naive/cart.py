@@ -1,10 +1,12 @@
 """CART as one would explain it: every candidate split of a node is tried and scored from scratch.
 
 A split's score is the weighted impurity that it leaves behind (lower is better). Candidates are
-tried in one order: features by index; numeric thresholds ascending, each first with the missing
-values on the left, then on the right; then present left, missing right; nominal codes ascending.
-A later candidate must beat the best one so far by more than `TOLERANCE` of the node's own weighted
-impurity, so that answers are never decided by rounding. A split that gains nothing is accepted.
+tried in one order: features by index; numeric thresholds or nominal codes ascending. Where values
+are missing, all are tried with the missing ones on the right, then present against missing, then all
+with the missing ones on the left. A later candidate must be better by more than `TOLERANCE` of the
+node's weight (for numbers: of its squared deviations), so that rounding never decides. A split that
+gains nothing is accepted. A node that was grown without missing values sends later ones to its
+heavier child, left when both weigh the same.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 TOLERANCE = 1e-12
+NO_CODE = -2.0  # nothing equals it
 
 
 class Sample(NamedTuple):
@@ -142,41 +145,34 @@ def heavier_left(samples: Sequence[Sample], split: Split) -> bool:
     return total(left) >= total(right)
 
 
-def numeric_candidates(samples: Sequence[Sample], feature: int) -> Iterator[Split]:
+def splits_of(samples: Sequence[Sample], feature: int, nominal: bool) -> Iterator[Split]:
+    """All splits of one feature, in the order in which they are tried."""
     values = sorted({s.x[feature] for s in samples if not math.isnan(s.x[feature])})
-    any_missing = any(math.isnan(s.x[feature]) for s in samples)
-    for low, high in itertools.pairwise(values):
-        if any_missing:
-            yield Split(feature, middle(low, high), False, True)
-            yield Split(feature, middle(low, high), False, False)
-        else:
-            split = Split(feature, middle(low, high), False, True)
+    thresholds = values if nominal else [middle(a, b) for a, b in itertools.pairwise(values)]
+    if not any(math.isnan(s.x[feature]) for s in samples):
+        for threshold in thresholds:
+            split = Split(feature, threshold, nominal, True)
             yield split._replace(missing_left=heavier_left(samples, split))
-    if any_missing and values:
-        yield Split(feature, math.inf, False, False)
-
-
-def nominal_candidates(samples: Sequence[Sample], feature: int) -> Iterator[Split]:
-    codes = sorted({s.x[feature] for s in samples if not math.isnan(s.x[feature])})
-    any_missing = any(math.isnan(s.x[feature]) for s in samples)
-    for code in codes:
-        if any_missing:
-            yield Split(feature, code, True, True)
-            yield Split(feature, code, True, False)
-        else:
-            split = Split(feature, code, True, True)
-            yield split._replace(missing_left=heavier_left(samples, split))
+        return
+    for threshold in thresholds:
+        yield Split(feature, threshold, nominal, False)
+    if not nominal:
+        yield Split(feature, math.inf, nominal, False)
+    for threshold in thresholds:
+        yield Split(feature, threshold, nominal, True)
+    if nominal:
+        yield Split(feature, NO_CODE, nominal, True)
 
 
 def candidates(samples: Sequence[Sample], rules: Rules) -> Iterator[Split]:
     for feature in range(len(samples[0].x)):
-        kind = nominal_candidates if feature in rules.nominal else numeric_candidates
-        yield from kind(samples, feature)
+        yield from splits_of(samples, feature, feature in rules.nominal)
 
 
 def best_split(samples: Sequence[Sample], rules: Rules) -> Split | None:
     """The best of all splits that leave enough samples on both sides, or None."""
-    scale = weighted_impurity(samples, rules.criterion)
+    of_numbers = rules.criterion == "variance"
+    scale = squared_deviations(samples) if of_numbers else total(samples)
     best: Split | None = None
     best_score = math.inf
     for split in candidates(samples, rules):
