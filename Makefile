@@ -11,7 +11,7 @@ PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 .PHONY: help build demo test checked asan coverage lint format clean
 
 help: ## list the commands
-	@sed -n 's/^\([a-z]*\):.*## /make \1 | /p' $(MAKEFILE_LIST) | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The files below .venv/installed say what the environment already holds.
 $(VENV)/installed/package: pyproject.toml setup.py
