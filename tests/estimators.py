@@ -12,8 +12,9 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-import river_extra_trees
 from river import base
+
+import river_extra_trees
 
 Row = tuple[dict[Any, Any], Any]
 

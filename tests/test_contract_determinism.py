@@ -60,7 +60,6 @@ def test_copies_go_on_alike(case: Case, way: str) -> None:
     assert answers(other, asked) == before
     learn(other, then)
     assert answers(model, asked) == answers(other, asked)
-    assert frozen(model) == frozen(other)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

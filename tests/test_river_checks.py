@@ -18,7 +18,7 @@ def _all_checks() -> Iterator[Any]:
             yield pytest.param(case, check, id=f"{name}-{i}-{k}-{check.__name__}")
 
 
-@pytest.mark.parametrize(("case", "check"), _all_checks())
+@pytest.mark.parametrize(("case", "check"), list(_all_checks()))
 def test_river_check(case: tuple[str, int], check: Callable[[Any], None]) -> None:
     """The estimator passes a check of river's."""
     check(make(case).clone())
