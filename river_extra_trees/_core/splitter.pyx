@@ -1,5 +1,6 @@
 """Growing CART trees on presorted columns. See the header for the layout."""
 
+cimport cython
 from libc.math cimport INFINITY, log
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport calloc, free
@@ -7,7 +8,7 @@ from libc.string cimport memcpy, memset
 
 from .rng cimport Rng, below, uniform
 from .schema cimport Schema
-from .trees cimport GAIN, WEIGHT, Node, Trees
+from .trees cimport GAIN, HEADER, VISITED, WEIGHT, Node, Trees
 from .window cimport Window
 
 cdef enum:
@@ -33,6 +34,13 @@ cdef inline double x_log_x(double x) noexcept nogil:
     return x * log(x) if x > 0.0 else 0.0
 
 
+cdef inline double middle(double value, double following) noexcept nogil:
+    """The threshold between two neighbouring values: `value` goes left, `following` right."""
+    cdef double threshold = 0.5 * value + 0.5 * following
+    return threshold if threshold < following else value
+
+
+@cython.final
 cdef class Splitter:
     """Rules of growth, and the growth itself.
 
@@ -120,7 +128,7 @@ cdef class Splitter:
         cdef int i, slot
         trees.reserve(2 * <int>n)
         cdef size_t doubles = 2 * slots + 3 * classes
-        cdef size_t ints = columns * n + n + wider + columns + 2 * slots + trees.capacity
+        cdef size_t ints = columns * n + n + wider + columns + 3 * slots + trees.capacity
         cdef size_t need = (doubles * sizeof(double) + n * sizeof(Group) + (n + 1) * sizeof(Task)
                             + ints * sizeof(int) + columns + slots)
         if need > self.block_bytes:
@@ -140,7 +148,8 @@ cdef class Splitter:
         self.spare = self.samples + n
         self.columns = self.spare + wider
         self.copies = self.columns + columns
-        self.group = self.copies + slots
+        self.code = self.copies + slots
+        self.group = self.code + slots
         self.group_of_leaf = self.group + slots
         self.nominal = <uint8_t*>(self.group_of_leaf + trees.capacity)
         self.left = self.nominal + columns
@@ -155,6 +164,8 @@ cdef class Splitter:
             slot = window.by_arrival[i]
             self.copies[slot] = copies[slot] if copies != NULL else 1
             self.mass[slot] = window.weight[slot] * self.copies[slot]
+            if self.criterion != VARIANCE:
+                self.code[slot] = <int>window.target[slot]
         return 0
 
     cdef void enter(self, int root) noexcept nogil:
@@ -185,7 +196,7 @@ cdef class Splitter:
 
     cdef int admit(self) noexcept nogil:
         """Lay the samples of the groups that can be split into ranges, in every order."""
-        cdef int i, g, slot, column, n_tasks = 0
+        cdef int g, column, n_tasks = 0
         cdef const int* order
         cdef int* ranked
         cdef Group* group
@@ -202,7 +213,9 @@ cdef class Splitter:
                 self.tasks[n_tasks].node = group.node
                 self.tasks[n_tasks].start = group.start
                 self.tasks[n_tasks].end = group.start + group.size
+                self.tasks[n_tasks].copies = group.copies
                 self.tasks[n_tasks].n_active = self.n_columns
+                self.tasks[n_tasks].is_new = False
                 n_tasks += 1
         if n_tasks == 0:
             return 0
@@ -210,15 +223,27 @@ cdef class Splitter:
             order = self.window.by_arrival if column < 0 else (
                 self.window.order + <Py_ssize_t>column * self.window.capacity)
             ranked = self.samples if column < 0 else self.ranked + <Py_ssize_t>column * self.n
-            for g in range(self.n_groups):
-                self.spare[g] = self.groups[g].start
-            for i in range(self.window.n_sorted):
-                slot = order[i]
-                g = self.group[slot]
-                if g >= 0 and self.spare[g] >= 0:
-                    ranked[self.spare[g]] = slot
-                    self.spare[g] += 1
+            self.lay_out(order, ranked)
         return n_tasks
+
+    cdef void lay_out(self, const int* order, int* ranked) noexcept nogil:
+        """Copy the slots of the admitted groups, each group to its range."""
+        cdef int i = 0, g, slot, placed = 0
+        if self.n_groups == 1:          # no branch that depends on the sample
+            while placed < self.n:
+                slot = order[i]
+                ranked[placed] = slot
+                placed += self.group[slot] == 0
+                i += 1
+            return
+        for g in range(self.n_groups):
+            self.spare[g] = self.groups[g].start
+        for i in range(self.window.n_sorted):
+            slot = order[i]
+            g = self.group[slot]
+            if g >= 0 and self.spare[g] >= 0:
+                ranked[self.spare[g]] = slot
+                self.spare[g] += 1
 
     cdef bint is_open(self, int node, int copies, bint varies) noexcept nogil:
         """Whether the rules allow to look for a split of these samples."""
@@ -232,9 +257,7 @@ cdef class Splitter:
     cdef void grow_leaf(self, Task task, int* n_tasks) noexcept nogil:
         """Split one leaf if a split is found, and leave the open children as new tasks."""
         cdef Split split
-        cdef Task child
-        cdef bint open_left = False, open_right = False
-        cdef int middle
+        cdef Task left, right
         self.drop_constant(&task)
         if task.n_active == 0:
             return
@@ -242,17 +265,12 @@ cdef class Splitter:
         split = self.find(&task)
         if split.column < 0:
             return
-        middle = self.apply(&task, &split, &open_left, &open_right)
-        child.n_active = task.n_active
-        if open_right:
-            child.node = self.trees.nodes[task.node].right
-            child.start, child.end = middle, task.end
-            self.tasks[n_tasks[0]] = child
+        self.apply(&task, &split, &left, &right)
+        if right.n_active > 0:
+            self.tasks[n_tasks[0]] = right
             n_tasks[0] += 1
-        if open_left:
-            child.node = self.trees.nodes[task.node].left
-            child.start, child.end = task.start, middle
-            self.tasks[n_tasks[0]] = child
+        if left.n_active > 0:           # on top: the left side is grown first
+            self.tasks[n_tasks[0]] = left
             n_tasks[0] += 1
 
     cdef void drop_constant(self, Task* task) noexcept nogil:
@@ -281,36 +299,47 @@ cdef class Splitter:
 
     cdef void weigh_node(self, const Task* task) noexcept nogil:
         """Totals of the node; for a regression, the targets less their mean."""
-        cdef int i, slot, code
-        cdef double mean = 0.0, spread = 0.0, mass
         cdef Side* node = &self.node
-        cdef const double* target = self.window.target
-        node.weight, node.score, node.copies = 0.0, 0.0, 0
-        if self.criterion != VARIANCE:
-            memset(node.counts, 0, self.trees.n_values * sizeof(double))
-        for i in range(task.start, task.end):
-            slot = self.samples[i]
-            mass = self.mass[slot]
-            node.weight += mass
-            node.copies += self.copies[slot]
-            if self.criterion == VARIANCE:
-                mean += mass * (target[slot] - mean) / node.weight
-            else:
-                node.counts[<int>target[slot]] += mass
+        cdef const double* row = self.trees.row(task.node)
+        cdef int i, code
         if self.criterion == VARIANCE:
-            for i in range(task.start, task.end):
-                slot = self.samples[i]
-                self.centred[slot] = target[slot] - mean
-                node.score += self.mass[slot] * self.centred[slot]
-                spread += self.mass[slot] * self.centred[slot] * self.centred[slot]
-            self.tie = TIE * spread
+            self.centre(task)
             return
+        node.copies, node.score = task.copies, 0.0
+        if task.is_new:
+            node.weight = row[WEIGHT]
+            memcpy(node.counts, row + HEADER, self.trees.n_values * sizeof(double))
+        else:                           # the leaf may hold earlier samples too
+            node.weight = 0.0
+            memset(node.counts, 0, self.trees.n_values * sizeof(double))
+            for i in range(task.start, task.end):
+                node.weight += self.mass[self.samples[i]]
+                node.counts[self.code[self.samples[i]]] += self.mass[self.samples[i]]
         self.tie = TIE * node.weight
         for code in range(self.trees.n_values):
             if self.criterion == GINI:
                 node.score += node.counts[code] * node.counts[code]
             else:
                 node.score += x_log_x(node.counts[code])
+
+    cdef void centre(self, const Task* task) noexcept nogil:
+        """Totals of the node in a regression, and the targets less their mean."""
+        cdef int i, slot
+        cdef double mean = 0.0, spread = 0.0, mass
+        cdef Side* node = &self.node
+        cdef const double* target = self.window.target
+        node.weight, node.score, node.copies = 0.0, 0.0, task.copies
+        for i in range(task.start, task.end):
+            slot = self.samples[i]
+            mass = self.mass[slot]
+            node.weight += mass
+            mean += mass * (target[slot] - mean) / node.weight
+        for i in range(task.start, task.end):
+            slot = self.samples[i]
+            self.centred[slot] = target[slot] - mean
+            node.score += self.mass[slot] * self.centred[slot]
+            spread += self.mass[slot] * self.centred[slot] * self.centred[slot]
+        self.tie = TIE * spread
 
     cdef Split find(self, const Task* task) noexcept nogil:
         """The best split of a node over the features that are visited."""
@@ -350,25 +379,64 @@ cdef class Splitter:
         cdef const int* ranked = self.ranked + <Py_ssize_t>column * self.n
         cdef int n_missing = self.n_missing(task, column)
         cdef int present = task.end - n_missing, i, missing_left
-        cdef double value, following, threshold
         for missing_left in range(2 if n_missing else 1):
             self.begin()
             if missing_left:
                 for i in range(present, task.end):
                     self.shift(ranked[i])
-            following = data[ranked[task.start]]
-            for i in range(task.start, present - 1):
-                value = following
-                following = data[ranked[i + 1]]
-                self.shift(ranked[i])
-                if value < following:
-                    threshold = 0.5 * value + 0.5 * following
-                    if threshold >= following:      # neighbouring floats
-                        threshold = value
-                    self.offer(column, threshold, False, missing_left, best)
+            if self.criterion == VARIANCE:
+                self.scan_numbers(column, ranked + task.start, present - task.start, missing_left,
+                                  best)
+            else:
+                self.scan_classes(column, ranked + task.start, present - task.start, missing_left,
+                                  best)
             if n_missing and not missing_left:
                 self.shift(ranked[present - 1])
                 self.offer(column, INFINITY, False, False, best)
+
+    cdef void scan_numbers(self, int column, const int* slots, int n, bint missing_left,
+                           Split* best) noexcept nogil:
+        """Offer every threshold between the n sorted samples; all but the last end up left."""
+        cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
+        cdef double value, following = data[slots[0]]
+        cdef int i
+        for i in range(n - 1):
+            value = following
+            following = data[slots[i + 1]]
+            self.shift(slots[i])
+            if value < following:
+                self.offer(column, middle(value, following), False, missing_left, best)
+
+    cdef void scan_classes(self, int column, const int* slots, int n, bint missing_left,
+                           Split* best) noexcept nogil:
+        """As `scan_numbers`, moving runs of one class at a time.
+
+        Inside a run of samples of one class no threshold is as good as the better one of those
+        around the run (Fayyad and Irani 1992), so none is offered there, unless the least number
+        of samples in a leaf could forbid those around it.
+        """
+        cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
+        cdef bint skip = self.min_samples_leaf <= 1
+        cdef int run = self.code[slots[0]], code, i, copies = 0
+        cdef int run_start = 0, value_start = 0     # of the run; of the samples of equal value
+        cdef double mass = 0.0, value, following = data[slots[0]]
+        for i in range(n - 1):
+            value = following
+            following = data[slots[i + 1]]
+            code = self.code[slots[i]]
+            if code != run:
+                self.move(run, mass, copies)
+                run, mass, copies, run_start = code, 0.0, 0, i
+            mass += self.mass[slots[i]]
+            copies += self.copies[slots[i]]
+            if value < following:
+                if not (skip and run_start <= value_start and self.code[slots[i + 1]] == code
+                        and (i + 2 == n or following < data[slots[i + 2]])):
+                    self.move(run, mass, copies)
+                    mass, copies = 0.0, 0
+                    self.offer(column, middle(value, following), False, missing_left, best)
+                value_start = i + 1
+        self.move(run, mass, copies)
 
     cdef void try_nominal(self, const Task* task, int column, Split* best) noexcept nogil:
         cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
@@ -433,18 +501,24 @@ cdef class Splitter:
 
     cdef void shift(self, int slot) noexcept nogil:
         """Move one sample from the right side to the left."""
-        cdef double mass = self.mass[slot], here, there
-        cdef int code
+        cdef double mass = self.mass[slot]
+        if self.criterion != VARIANCE:
+            self.move(self.code[slot], mass, self.copies[slot])
+            return
         self.here.weight += mass
         self.there.weight -= mass
         self.here.copies += self.copies[slot]
         self.there.copies -= self.copies[slot]
-        if self.criterion == VARIANCE:
-            self.here.score += mass * self.centred[slot]
-            self.there.score -= mass * self.centred[slot]
-            return
-        code = <int>self.window.target[slot]
-        here, there = self.here.counts[code], self.there.counts[code]
+        self.here.score += mass * self.centred[slot]
+        self.there.score -= mass * self.centred[slot]
+
+    cdef inline void move(self, int code, double mass, int copies) noexcept nogil:
+        """Move samples of one class from the right side to the left."""
+        cdef double here = self.here.counts[code], there = self.there.counts[code]
+        self.here.weight += mass
+        self.there.weight -= mass
+        self.here.copies += copies
+        self.there.copies -= copies
         self.here.counts[code] = here + mass
         self.there.counts[code] = there - mass
         if self.criterion == GINI:
@@ -494,63 +568,86 @@ cdef class Splitter:
 
     # ---------------------------------------------------------------- carrying out a split
 
-    cdef int apply(self, const Task* task, const Split* split, bint* open_left,
-                   bint* open_right) noexcept nogil:
+    cdef void apply(self, const Task* task, const Split* split, Task* left,
+                    Task* right) noexcept nogil:
         """Give the leaf its children, with their statistics, and partition every order.
 
-        Returns where the range of the right child begins.
+        A child that is not to be grown is told by n_active = 0.
         """
-        cdef Node* node
-        cdef int left = self.trees.new_node(task.node, self.trees.nodes[task.node].depth + 1)
-        cdef int right = self.trees.new_node(task.node, self.trees.nodes[task.node].depth + 1)
-        cdef const double* data = self.window.data + <Py_ssize_t>split.column * self.window.capacity
-        cdef int i, side, slot, middle = task.start
+        cdef Node* node = &self.trees.nodes[task.node]
+        left.node = self.trees.new_node(task.node, node.depth + 1)
+        right.node = self.trees.new_node(task.node, node.depth + 1)
+        node.feature, node.threshold = split.column, split.threshold
+        node.nominal, node.missing_left = split.nominal, split.missing_left
+        node.left, node.right = left.node, right.node
+        self.trees.row(task.node)[GAIN] = split.score - self.node_score()
+        left.is_new = right.is_new = True
+        left.start, right.end = task.start, task.end
+        self.deal(task, left, right)
+        left.n_active = task.n_active if left.n_active else 0
+        right.n_active = task.n_active if right.n_active else 0
+        if self.n_missing(task, split.column) == 0:
+            node.missing_left = (self.trees.row(left.node)[WEIGHT]
+                                 >= self.trees.row(right.node)[WEIGHT])
+        if left.n_active or right.n_active:
+            self.partition_all(task, split)
+
+    cdef void deal(self, const Task* task, Task* left, Task* right) noexcept nogil:
+        """Say for every sample on which side it is, and fill the statistics of both sides.
+
+        Leaves in n_active whether the rules allow to grow that side.
+        """
+        cdef const double* data = (self.window.data + <Py_ssize_t>self.trees.nodes[task.node].feature
+                                   * self.window.capacity)
+        cdef const double* target = self.window.target
+        cdef int i, slot, side, n_left = 0
         cdef int[2] child, copies
         cdef bint[2] varies
         cdef double[2] first
-        child[0], child[1] = right, left
+        cdef (double*)[2] rows
+        child[0], child[1] = right.node, left.node
+        rows[0], rows[1] = self.trees.row(right.node), self.trees.row(left.node)
         copies[0] = copies[1] = 0
         varies[0] = varies[1] = False
-        node = &self.trees.nodes[task.node]
-        node.feature, node.threshold = split.column, split.threshold
-        node.nominal, node.missing_left = split.nominal, split.missing_left
-        node.left, node.right = left, right
-        self.trees.row(task.node)[GAIN] = split.score - self.node_score()
         for i in range(task.start, task.end):
             slot = self.samples[i]
             side = self.trees.goes_left(task.node, data[slot])
             self.left[slot] = side
-            middle += side
+            n_left += side
             if copies[side] == 0:
-                first[side] = self.window.target[slot]
-            varies[side] |= self.window.target[slot] != first[side]
+                first[side] = target[slot]
+            varies[side] |= target[slot] != first[side]
             copies[side] += self.copies[slot]
             if self.trees.regression:
-                self.trees.add_number(child[side], self.window.target[slot], self.mass[slot],
-                                      self.step)
+                self.trees.add_number(child[side], target[slot], self.mass[slot], self.step)
             else:
-                self.trees.add_class(child[side], <int>self.window.target[slot],
-                                     self.mass[slot], self.step)
-        if self.n_missing(task, split.column) == 0:
-            node.missing_left = self.trees.row(left)[WEIGHT] >= self.trees.row(right)[WEIGHT]
-        open_left[0] = self.is_open(left, copies[1], varies[1])
-        open_right[0] = self.is_open(right, copies[0], varies[0])
-        if open_left[0] or open_right[0]:
-            for i in range(task.n_active):
-                self.partition(self.ranked + <Py_ssize_t>self.columns[i] * self.n, task)
-            self.partition(self.samples, task)
-        return middle
+                rows[side][WEIGHT] += self.mass[slot]
+                rows[side][HEADER + self.code[slot]] += self.mass[slot]
+        rows[0][VISITED] = rows[1][VISITED] = self.step
+        left.end = right.start = task.start + n_left
+        left.copies, right.copies = copies[1], copies[0]
+        left.n_active = self.is_open(left.node, copies[1], varies[1])
+        right.n_active = self.is_open(right.node, copies[0], varies[0])
+
+    cdef void partition_all(self, const Task* task, const Split* split) noexcept nogil:
+        """Bring every order in line with the split. That of its own column mostly is already."""
+        cdef int i, column
+        self.partition(self.samples, task)
+        for i in range(task.n_active):
+            column = self.columns[i]
+            if column != split.column or split.nominal or split.missing_left:
+                self.partition(self.ranked + <Py_ssize_t>column * self.n, task)
 
     cdef void partition(self, int* slots, const Task* task) noexcept nogil:
-        """Left samples first, both sides in the order they had."""
-        cdef int i, kept = task.start, moved = 0
+        """Left samples first, both sides in the order they had; no branch depends on a sample."""
+        cdef int i, slot, side, kept = task.start, moved = 0
         for i in range(task.start, task.end):
-            if self.left[slots[i]]:
-                slots[kept] = slots[i]
-                kept += 1
-            else:
-                self.spare[moved] = slots[i]
-                moved += 1
+            slot = slots[i]
+            side = self.left[slot]
+            slots[kept] = slot
+            self.spare[moved] = slot
+            kept += side
+            moved += 1 - side
         memcpy(slots + kept, self.spare, moved * sizeof(int))
 
 
