@@ -71,6 +71,7 @@ cdef class Splitter:
     cdef double* mass                   # per slot: weight x copies
     cdef double* centred                # per slot: target less the mean of the node (variance)
     cdef double* counts                 # 3 x classes: the counts of the three sides below
+    cdef double* waiting                # per class: weight passed by the scan, not moved yet
     cdef Side here, there, node         # left side, right side and both
     cdef Group* groups
     cdef Task* tasks
@@ -106,7 +107,8 @@ cdef class Splitter:
     cdef int n_missing(self, const Task* task, int column) noexcept nogil
     cdef void begin(self) noexcept nogil
     cdef void shift(self, int slot) noexcept nogil
-    cdef void move(self, int code, double mass, int copies) noexcept nogil
+    cdef void move(self, int code, double mass) noexcept nogil
+    cdef void move_waiting(self, int first, bint mixed, int copies) noexcept nogil
     cdef void offer(self, int column, double threshold, bint nominal, bint missing_left,
                     Split* best) noexcept nogil
     cdef double node_score(self) noexcept nogil

@@ -127,7 +127,7 @@ cdef class Splitter:
         cdef size_t classes = trees.n_values, wider = max(n, columns)
         cdef int i, slot
         trees.reserve(2 * <int>n)
-        cdef size_t doubles = 2 * slots + 3 * classes
+        cdef size_t doubles = 2 * slots + 4 * classes
         cdef size_t ints = columns * n + n + wider + columns + 3 * slots + trees.capacity
         cdef size_t need = (doubles * sizeof(double) + n * sizeof(Group) + (n + 1) * sizeof(Task)
                             + ints * sizeof(int) + columns + slots)
@@ -141,7 +141,8 @@ cdef class Splitter:
         self.mass = <double*>self.block
         self.centred = self.mass + slots
         self.counts = self.centred + slots
-        self.groups = <Group*>(self.counts + 3 * classes)
+        self.waiting = self.counts + 3 * classes
+        self.groups = <Group*>(self.waiting + classes)
         self.tasks = <Task*>(self.groups + n)
         self.ranked = <int*>(self.tasks + n + 1)
         self.samples = self.ranked + columns * n
@@ -409,34 +410,46 @@ cdef class Splitter:
 
     cdef void scan_classes(self, int column, const int* slots, int n, bint missing_left,
                            Split* best) noexcept nogil:
-        """As `scan_numbers`, moving runs of one class at a time.
+        """As `scan_numbers`, but samples are moved only when a threshold is offered.
 
-        Inside a run of samples of one class no threshold is as good as the better one of those
-        around the run (Fayyad and Irani 1992), so none is offered there, unless the least number
-        of samples in a leaf could forbid those around it.
+        Between two samples of one class, alone with their values, no threshold is as good as the
+        better one of those around the run of that class (Fayyad and Irani 1992), so none is
+        offered, unless the least number of samples in a leaf could forbid those around it.
         """
         cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
-        cdef bint skip = self.min_samples_leaf <= 1
-        cdef int run = self.code[slots[0]], code, i, copies = 0
-        cdef int run_start = 0, value_start = 0     # of the run; of the samples of equal value
-        cdef double mass = 0.0, value, following = data[slots[0]]
+        cdef bint skip = self.min_samples_leaf <= 1, mixed = False
+        cdef int first = self.code[slots[0]], code, i, copies = 0
+        cdef double value, following = data[slots[0]]
+        memset(self.waiting, 0, self.trees.n_values * sizeof(double))
         for i in range(n - 1):
             value = following
             following = data[slots[i + 1]]
             code = self.code[slots[i]]
-            if code != run:
-                self.move(run, mass, copies)
-                run, mass, copies, run_start = code, 0.0, 0, i
-            mass += self.mass[slots[i]]
+            mixed |= code != first
+            self.waiting[code] += self.mass[slots[i]]
             copies += self.copies[slots[i]]
             if value < following:
-                if not (skip and run_start <= value_start and self.code[slots[i + 1]] == code
+                if (skip and not mixed and self.code[slots[i + 1]] == code
                         and (i + 2 == n or following < data[slots[i + 2]])):
-                    self.move(run, mass, copies)
-                    mass, copies = 0.0, 0
-                    self.offer(column, middle(value, following), False, missing_left, best)
-                value_start = i + 1
-        self.move(run, mass, copies)
+                    continue
+                self.move_waiting(first, mixed, copies)
+                self.offer(column, middle(value, following), False, missing_left, best)
+                first, mixed, copies = self.code[slots[i + 1]], False, 0
+        self.move_waiting(first, mixed, copies)
+
+    cdef void move_waiting(self, int first, bint mixed, int copies) noexcept nogil:
+        """Move what waits to the left: samples of one class, or of several."""
+        cdef int code
+        self.here.copies += copies
+        self.there.copies -= copies
+        if not mixed:
+            self.move(first, self.waiting[first])
+            self.waiting[first] = 0.0
+            return
+        for code in range(self.trees.n_values):
+            if self.waiting[code] > 0.0:
+                self.move(code, self.waiting[code])
+                self.waiting[code] = 0.0
 
     cdef void try_nominal(self, const Task* task, int column, Split* best) noexcept nogil:
         cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
@@ -502,23 +515,21 @@ cdef class Splitter:
     cdef void shift(self, int slot) noexcept nogil:
         """Move one sample from the right side to the left."""
         cdef double mass = self.mass[slot]
+        self.here.copies += self.copies[slot]
+        self.there.copies -= self.copies[slot]
         if self.criterion != VARIANCE:
-            self.move(self.code[slot], mass, self.copies[slot])
+            self.move(self.code[slot], mass)
             return
         self.here.weight += mass
         self.there.weight -= mass
-        self.here.copies += self.copies[slot]
-        self.there.copies -= self.copies[slot]
         self.here.score += mass * self.centred[slot]
         self.there.score -= mass * self.centred[slot]
 
-    cdef inline void move(self, int code, double mass, int copies) noexcept nogil:
-        """Move samples of one class from the right side to the left."""
+    cdef inline void move(self, int code, double mass) noexcept nogil:
+        """Move the weight of samples of one class from the right side to the left."""
         cdef double here = self.here.counts[code], there = self.there.counts[code]
         self.here.weight += mass
         self.there.weight -= mass
-        self.here.copies += copies
-        self.there.copies -= copies
         self.here.counts[code] = here + mass
         self.there.counts[code] = there - mass
         if self.criterion == GINI:
