@@ -131,10 +131,10 @@ cdef class ForgetfulForest(Forest):
         """The slot of a sample of this batch."""
         return self.window.by_arrival[self.window.n_sorted - self.batch_size + position]
 
-    def losses(self, int tree):
+    def losses(self, int tree, bint bagged=True):
         """What the answers of a tree (or, after the last one, of the forest) to this batch cost.
 
-        Returns the number of answers, copies counted, and three sums over them: of the losses (1 for
+        Returns the number of answers, with `bagged` that of copies, and three sums over them: of the losses (1 for
         a wrong label, the squared error of a number), of their squares, and of the losses of the
         running mean of the targets (0 for labels).
         """
@@ -143,7 +143,7 @@ cdef class ForgetfulForest(Forest):
         cdef double target, loss, prior, total = 0.0, squares = 0.0, of_prior = 0.0
         cdef int n_trees = len(self.trees)
         for position in range(self.batch_size):
-            if tree < n_trees:
+            if bagged and tree < n_trees:
                 copies = self.copies[tree, position]
             target = self.window.target[self.slot_at(position)]
             if self.regression:
@@ -166,7 +166,7 @@ cdef class ForgetfulForest(Forest):
         cdef int tree
         cost = []
         for tree in range(len(self.trees)):
-            _, total, _, _ = self.losses_unbagged(tree)
+            _, total, _, _ = self.losses(tree, False)
             cost.append(-total)
         return np.argsort(cost, kind="stable")[:n].tolist()
 
@@ -225,8 +225,9 @@ cdef class ForgetfulForest(Forest):
                             self.window.weight[retained.slots[i]] * retained.copies[i],
                             self.n_batches + 1)
             splitter.max_depth = max_depth
-            splitter.grow(trees, root, self.window, self.schema, copies, chosen, 0,
-                          self.n_batches + 1, rng_for(0, 0, 0, 0))
+            splitter.grow(trees, root, self.window, self.schema, copies, 0,
+                          self.n_batches + 1, rng_for(self.seed, tree, self.n_batches, FORGET),
+                          chosen)
         finally:
             free(copies)
             free(chosen)

@@ -51,7 +51,9 @@ cdef class Splitter:
     cdef readonly int criterion
     cdef readonly bint random           # draw one threshold per column in place of trying all
     cdef readonly bint shuffled         # visit all columns in random order (decides ties)
-    cdef readonly bint reference        # decide as the published program does
+    cdef readonly bint reference        # decide as the published program of stream trees does
+    cdef readonly bint forgetful_reference      # ... or as that of forgetful trees does
+    cdef bint exact                     # either: no tolerance between scores
     cdef readonly int max_depth
     cdef readonly int min_samples_split
     cdef readonly int min_samples_leaf
@@ -70,6 +72,7 @@ cdef class Splitter:
     cdef double spread                  # of the node: sum of squared deviations (variance)
     cdef double tie                     # how far rounding can move two equal scores of this node
     cdef int n_columns
+    cdef int n_chosen                   # columns that may be split
     cdef int n                          # samples in the ranges
     cdef int n_groups
     cdef double* mass                   # per slot: weight x copies
@@ -82,7 +85,7 @@ cdef class Splitter:
     cdef int* ranked                    # ranked[column * n : (column + 1) * n]
     cdef int* samples                   # n
     cdef int* spare                     # the larger of n and n_columns
-    cdef int* columns                   # every column once
+    cdef int* columns                   # every chosen column once
     cdef int* copies                    # per slot; 0: not in this tree
     cdef int* code                      # per slot: code of the class (classes only)
     cdef int* group                     # per slot
@@ -91,8 +94,9 @@ cdef class Splitter:
     cdef uint8_t* left                  # per slot
 
     cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
-                  int max_features, double step, Rng rng) except -1
-    cdef int prepare(self, Trees trees, Window window, Schema schema, const int* copies) except -1
+                  int max_features, double step, Rng rng, const uint8_t* chosen=*) except -1
+    cdef int prepare(self, Trees trees, Window window, Schema schema, const int* copies,
+                     const uint8_t* chosen) except -1
     cdef void enter(self, int root) noexcept nogil
     cdef int admit(self) noexcept nogil
     cdef void lay_out(self, const int* order, int* ranked) noexcept nogil
@@ -115,10 +119,12 @@ cdef class Splitter:
     cdef void move_waiting(self, int first, bint mixed, int copies) noexcept nogil
     cdef void offer(self, int column, double threshold, bint nominal, bint missing_left,
                     Split* best) noexcept nogil
+    cdef double between(self, double value, double following) noexcept nogil
     cdef double node_score(self) noexcept nogil
     cdef double impurity(self, const double* counts, double weight) noexcept nogil
     cdef double judged_by(self, int node) noexcept nogil
     cdef double reference_score(self, double* removed) noexcept nogil
+    cdef double forgetful_score(self) noexcept nogil
     cdef void apply(self, const Task* task, const Split* split, Task* left,
                     Task* right) noexcept nogil
     cdef void deal(self, const Task* task, Task* left, Task* right) noexcept nogil

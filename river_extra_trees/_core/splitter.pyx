@@ -35,12 +35,6 @@ cdef inline double x_log_x(double x) noexcept nogil:
     return x * log(x) if x > 0.0 else 0.0
 
 
-cdef inline double middle(double value, double following) noexcept nogil:
-    """The threshold between two neighbouring values: `value` goes left, `following` right."""
-    cdef double threshold = 0.5 * value + 0.5 * following
-    return threshold if threshold < following else value
-
-
 @cython.final
 cdef class Splitter:
     """Rules of growth, and the growth itself.
@@ -73,10 +67,13 @@ cdef class Splitter:
         judged by the impurity that its parent was judged by: it is split even where its samples
         agree, and not where the children would be less pure than that. Scores are computed
         literally and compared exactly, so that rounding decides between equal ones.
+    forgetful_reference
+        Decide as the published program of forgetful trees does: scores are computed literally and
+        compared exactly, and a threshold is the largest value that goes left.
     """
 
     def __init__(self, criterion, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 splitter="best", shuffled=False, reference=False):
+                 splitter="best", shuffled=False, reference=False, forgetful_reference=False):
         self.criterion = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}[criterion]
         self.random = {"best": False, "random": True}[splitter]
         self.max_depth = 0x7FFFFFFF if max_depth is None else max_depth
@@ -84,6 +81,8 @@ cdef class Splitter:
         self.min_samples_leaf = min_samples_leaf
         self.shuffled = shuffled
         self.reference = reference
+        self.forgetful_reference = forgetful_reference
+        self.exact = reference or forgetful_reference
 
     def __dealloc__(self):
         free(self.block)
@@ -95,26 +94,27 @@ cdef class Splitter:
         return _splitter_from_state, (
             ("gini", "entropy", "variance")[self.criterion], self.max_depth,
             self.min_samples_split, self.min_samples_leaf, "random" if self.random else "best",
-            self.shuffled, self.reference,
+            self.shuffled, self.reference, self.forgetful_reference,
         )
 
     # ---------------------------------------------------------------- one call of grow
 
     cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
-                  int max_features, double step, Rng rng) except -1:
+                  int max_features, double step, Rng rng, const uint8_t* chosen=NULL) except -1:
         """Grow the leaves below `root` that the sorted samples of the window reach.
 
         The statistics of the nodes that exist already must hold the samples (`Trees.learn`). The
         new nodes get those of the samples in the window. `copies` gives per slot how often a
-        sample is in the tree (NULL: once each).
+        sample is in the tree (NULL: once each), `chosen` per column whether it may be split (NULL:
+        all may).
 
         Returns the number of leaves that were split.
         """
         cdef int n_tasks
         cdef int before = trees.n_used - trees.n_free
-        self.prepare(trees, window, schema, copies)
+        self.prepare(trees, window, schema, copies, chosen)
         self.step, self.rng = step, rng
-        self.max_features = max_features if max_features > 0 else self.n_columns
+        self.max_features = max_features if max_features > 0 else self.n_chosen
         with nogil:
             self.enter(root)
             n_tasks = self.admit()
@@ -124,7 +124,8 @@ cdef class Splitter:
         self.window = self.trees = None
         return (trees.n_used - trees.n_free - before) // 2
 
-    cdef int prepare(self, Trees trees, Window window, Schema schema, const int* copies) except -1:
+    cdef int prepare(self, Trees trees, Window window, Schema schema, const int* copies,
+                     const uint8_t* chosen) except -1:
         """Lay out the scratch memory and fill what is known per slot and per column."""
         cdef size_t slots = window.capacity, columns = window.n_columns, n = window.n_sorted
         cdef size_t classes = trees.n_values, wider = max(n, columns)
@@ -162,9 +163,12 @@ cdef class Splitter:
         self.node.counts = self.counts + 2 * classes
         self.trees, self.window, self.n_columns = trees, window, columns
         self.batch_weight = 0.0
+        self.n_chosen = 0
         for i in range(self.n_columns):
-            self.columns[i] = i
             self.nominal[i] = schema.codes[i] is not None
+            if chosen == NULL or chosen[i]:
+                self.columns[self.n_chosen] = i
+                self.n_chosen += 1
         for i in range(window.n_sorted):
             slot = window.by_arrival[i]
             self.copies[slot] = copies[slot] if copies != NULL else 1
@@ -202,9 +206,7 @@ cdef class Splitter:
 
     cdef int admit(self) noexcept nogil:
         """Lay the samples of the groups that can be split into ranges, in every order."""
-        cdef int g, column, n_tasks = 0
-        cdef const int* order
-        cdef int* ranked
+        cdef int g, i, column, n_tasks = 0
         cdef Group* group
         self.n = 0
         for g in range(self.n_groups):
@@ -220,16 +222,16 @@ cdef class Splitter:
                 self.tasks[n_tasks].start = group.start
                 self.tasks[n_tasks].end = group.start + group.size
                 self.tasks[n_tasks].copies = group.copies
-                self.tasks[n_tasks].n_active = self.n_columns
+                self.tasks[n_tasks].n_active = self.n_chosen
                 self.tasks[n_tasks].is_new = False
                 n_tasks += 1
         if n_tasks == 0:
             return 0
-        for column in range(-1, self.n_columns):        # -1: in order of arrival
-            order = self.window.by_arrival if column < 0 else (
-                self.window.order + <Py_ssize_t>column * self.window.capacity)
-            ranked = self.samples if column < 0 else self.ranked + <Py_ssize_t>column * self.n
-            self.lay_out(order, ranked)
+        self.lay_out(self.window.by_arrival, self.samples)
+        for i in range(self.n_chosen):
+            column = self.columns[i]
+            self.lay_out(self.window.order + <Py_ssize_t>column * self.window.capacity,
+                         self.ranked + <Py_ssize_t>column * self.n)
         return n_tasks
 
     cdef void lay_out(self, const int* order, int* ranked) noexcept nogil:
@@ -325,7 +327,7 @@ cdef class Splitter:
             for i in range(task.start, task.end):
                 node.weight += self.mass[self.samples[i]]
                 node.counts[self.code[self.samples[i]]] += self.mass[self.samples[i]]
-        self.tie = 0.0 if self.reference else TIE * node.weight
+        self.tie = 0.0 if self.exact else TIE * node.weight
         for code in range(self.trees.n_values):
             if self.criterion == GINI:
                 node.score += node.counts[code] * node.counts[code]
@@ -350,7 +352,7 @@ cdef class Splitter:
             self.centred[slot] = target[slot] - mean
             node.score += self.mass[slot] * self.centred[slot]
             self.spread += self.mass[slot] * self.centred[slot] * self.centred[slot]
-        self.tie = 0.0 if self.reference else TIE * self.spread
+        self.tie = 0.0 if self.exact else TIE * self.spread
 
     cdef Split find(self, const Task* task) noexcept nogil:
         """The best split of a node over the features that are visited."""
@@ -416,7 +418,7 @@ cdef class Splitter:
             following = data[slots[i + 1]]
             self.shift(slots[i])
             if value < following:
-                self.offer(column, middle(value, following), False, missing_left, best)
+                self.offer(column, self.between(value, following), False, missing_left, best)
 
     cdef void scan_classes(self, int column, const int* slots, int n, bint missing_left,
                            Split* best) noexcept nogil:
@@ -443,7 +445,7 @@ cdef class Splitter:
                         and (i + 2 == n or following < data[slots[i + 2]])):
                     continue
                 self.move_waiting(first, mixed, copies)
-                self.offer(column, middle(value, following), False, missing_left, best)
+                self.offer(column, self.between(value, following), False, missing_left, best)
                 first, mixed, copies = self.code[slots[i + 1]], False, 0
         self.move_waiting(first, mixed, copies)
 
@@ -561,6 +563,8 @@ cdef class Splitter:
             return
         if self.reference:
             score = self.reference_score(&removed)
+        elif self.forgetful_reference:
+            score = self.forgetful_score()
         elif self.criterion == GINI:    # one division: whole weights give exact scores
             score = ((here.score * there.weight + there.score * here.weight)
                      / (here.weight * there.weight))
@@ -573,7 +577,7 @@ cdef class Splitter:
             return
         if best.column >= 0:
             lead = score - best.score
-            if lead <= -self.tie:
+            if lead < -self.tie:
                 return
             # A lower column comes later only where drop_constant has changed the order.
             if lead <= self.tie and (self.drawn or column >= best.column):
@@ -581,9 +585,14 @@ cdef class Splitter:
         best.column, best.threshold, best.score = column, threshold, score
         best.nominal, best.missing_left, best.removed = nominal, missing_left, removed
 
+    cdef double between(self, double value, double following) noexcept nogil:
+        """The threshold between two neighbouring values: `value` goes left, `following` right."""
+        cdef double threshold = 0.5 * value + 0.5 * following
+        return threshold if threshold < following and not self.forgetful_reference else value
+
     cdef double node_score(self) noexcept nogil:
         """What `offer` would score the undivided node."""
-        if self.reference and self.criterion != VARIANCE:
+        if self.exact and self.criterion != VARIANCE:
             return -self.node.weight * self.impurity(self.node.counts, self.node.weight)
         if self.criterion == GINI:
             return self.node.score / self.node.weight
@@ -591,7 +600,7 @@ cdef class Splitter:
             return self.node.score - x_log_x(self.node.weight)
         return 0.0
 
-    # ---------------------------------------------------------------- the published program
+    # ---------------------------------------------------------------- the published programs
 
     cdef double impurity(self, const double* counts, double weight) noexcept nogil:
         """Impurity of class weights, in the published program's arithmetic."""
@@ -633,6 +642,28 @@ cdef class Splitter:
         right = self.impurity(there.counts, there.weight)
         removed[0] = self.judged - there.weight / weight * right - here.weight / weight * left
         return -there.weight * right - here.weight * left
+
+    cdef double forgetful_score(self) noexcept nogil:
+        """Score of the present sides in the arithmetic of the program of forgetful trees."""
+        cdef double left = 1.0, right = 1.0, p, q, weight = self.node.weight
+        cdef Side* here = &self.here
+        cdef Side* there = &self.there
+        cdef int code
+        if self.criterion == VARIANCE:
+            return here.score * here.score / here.weight + there.score * there.score / there.weight
+        if self.criterion == ENTROPY:
+            left = right = 0.0
+        for code in range(self.trees.n_values):
+            p, q = here.counts[code] / here.weight, there.counts[code] / there.weight
+            if self.criterion == GINI:
+                left -= p * p
+                right -= q * q
+            else:
+                if p > 0.0:
+                    left -= p * log(p)
+                if q > 0.0:
+                    right -= q * log(q)
+        return -(left * here.weight / weight + right * there.weight / weight)
 
     # ---------------------------------------------------------------- carrying out a split
 
