@@ -67,6 +67,7 @@ class _StreamForest(TreeLearner):
     min_samples_leaf: int
     max_features: MaxFeatures
     max_nodes: int
+    leaf_memory: float | None
     splitter: str
     reference: bool
     seed: int | None
@@ -85,12 +86,17 @@ class _StreamForest(TreeLearner):
         check_parameter(
             self.splitter in ("best", "random"), "splitter", self.splitter, "'best' or 'random'"
         )
+        check_parameter(
+            self.leaf_memory is None or self.leaf_memory >= 1, "leaf_memory", self.leaf_memory,
+            "None or at least 1",
+        )
         check_parameter(n_models >= 1, "n_models", n_models, "at least 1")
         check_parameter(n_swaps >= 0, "n_swaps", n_swaps, "at least 0")
         check_parameter(n_jobs >= 1, "n_jobs", n_jobs, "at least 1")
         check_max_features(self.max_features)
         self._forest = StreamForest(
             n_models, criterion == "variance", self.batch_size, bootstrap, self.reference,
+            1.0 if self.leaf_memory is None else 1.0 - 1.0 / self.leaf_memory,
             draw_seed(self.seed),
         )
         self._splitters = [
@@ -231,6 +237,10 @@ class StreamDecisionTreeClassifier(_StreamForestClassifier):
     max_nodes
         Bound on the number of nodes. Beyond it the splits at the bottom that were
         visited least recently become leaves again.
+    leaf_memory
+        Number of samples that a leaf remembers: each sample it learns takes a share of
+        1 / leaf_memory of their weight from the earlier ones, so that leaves follow a drift.
+        `None` keeps all for ever.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
     reference
@@ -271,6 +281,7 @@ class StreamDecisionTreeClassifier(_StreamForestClassifier):
         min_samples_leaf: int = 1,
         max_features: MaxFeatures = None,
         max_nodes: int = 10_000,
+        leaf_memory: float | None = 10.0,
         splitter: str = "best",
         reference: bool = False,
         seed: int | None = None,
@@ -282,6 +293,7 @@ class StreamDecisionTreeClassifier(_StreamForestClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_nodes = max_nodes
+        self.leaf_memory = leaf_memory
         self.splitter = splitter
         self.reference = reference
         self.seed = seed
@@ -315,6 +327,10 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
     max_nodes
         Bound on the number of nodes. Beyond it the splits at the bottom that were
         visited least recently become leaves again.
+    leaf_memory
+        Number of samples that a leaf remembers: each sample it learns takes a share of
+        1 / leaf_memory of their weight from the earlier ones, so that leaves follow a drift.
+        `None` keeps all for ever.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
     reference
@@ -351,9 +367,10 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
         batch_size: int = 100,
         max_depth: int | None = None,
         min_samples_split: int = 2,
-        min_samples_leaf: int = 1,
+        min_samples_leaf: int = 3,
         max_features: MaxFeatures = None,
         max_nodes: int = 10_000,
+        leaf_memory: float | None = 10.0,
         splitter: str = "best",
         reference: bool = False,
         seed: int | None = None,
@@ -364,6 +381,7 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_nodes = max_nodes
+        self.leaf_memory = leaf_memory
         self.splitter = splitter
         self.reference = reference
         self.seed = seed
@@ -399,6 +417,10 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
     max_nodes
         Bound on the number of nodes of each tree. Beyond it the splits at the bottom that were
         visited least recently become leaves again.
+    leaf_memory
+        Number of samples that a leaf remembers: each sample it learns takes a share of
+        1 / leaf_memory of their weight from the earlier ones, so that leaves follow a drift.
+        `None` keeps all for ever.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
     n_swaps
@@ -445,6 +467,7 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
         min_samples_leaf: int = 1,
         max_features: MaxFeatures = "sqrt",
         max_nodes: int = 10_000,
+        leaf_memory: float | None = 10.0,
         splitter: str = "best",
         n_swaps: int = 1,
         n_jobs: int = 1,
@@ -459,6 +482,7 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_nodes = max_nodes
+        self.leaf_memory = leaf_memory
         self.splitter = splitter
         self.n_swaps = n_swaps
         self.n_jobs = n_jobs
@@ -498,6 +522,10 @@ class StreamDecisionForestRegressor(_StreamForestRegressor):
     max_nodes
         Bound on the number of nodes of each tree. Beyond it the splits at the bottom that were
         visited least recently become leaves again.
+    leaf_memory
+        Number of samples that a leaf remembers: each sample it learns takes a share of
+        1 / leaf_memory of their weight from the earlier ones, so that leaves follow a drift.
+        `None` keeps all for ever.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
     n_swaps
@@ -541,8 +569,9 @@ class StreamDecisionForestRegressor(_StreamForestRegressor):
         max_depth: int | None = None,
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
-        max_features: MaxFeatures = "sqrt",
+        max_features: MaxFeatures = 0.5,
         max_nodes: int = 10_000,
+        leaf_memory: float | None = 10.0,
         splitter: str = "best",
         n_swaps: int = 1,
         n_jobs: int = 1,
@@ -556,6 +585,7 @@ class StreamDecisionForestRegressor(_StreamForestRegressor):
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_nodes = max_nodes
+        self.leaf_memory = leaf_memory
         self.splitter = splitter
         self.n_swaps = n_swaps
         self.n_jobs = n_jobs
