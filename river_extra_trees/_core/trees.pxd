@@ -80,5 +80,6 @@ cdef class Trees:
 
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil
     cdef void add_number(self, int node, double y, double weight, double batch) noexcept nogil
-    cdef int learn(self, int root, const double* x, Py_ssize_t stride, Py_ssize_t n_columns,
-                   double target, double weight, double batch) noexcept nogil
+    cdef void learn(self, int leaf, double target, double weight, double batch) noexcept nogil
+    cdef void reset(self, int node) noexcept nogil
+    cdef int majority(self, int node) noexcept nogil

@@ -184,18 +184,30 @@ cdef class Trees:
         row[HEADER] += delta * weight / row[WEIGHT]
         row[HEADER + 1] += weight * delta * (y - row[HEADER])
 
-    cdef int learn(self, int root, const double* x, Py_ssize_t stride, Py_ssize_t n_columns,
-                   double target, double weight, double batch) noexcept nogil:
-        """Add a sample to the statistics of every node on its way; return its leaf."""
-        cdef int node = root
-        while True:
+    cdef void learn(self, int leaf, double target, double weight, double batch) noexcept nogil:
+        """Add a sample to the statistics of its leaf and of every node above."""
+        cdef int node = leaf
+        while node >= 0:
             if self.regression:
                 self.add_number(node, target, weight, batch)
             else:
                 self.add_class(node, <int>target, weight, batch)
-            if self.nodes[node].feature < 0:
-                return node
-            node = self.step(node, x, stride, n_columns)
+            node = self.nodes[node].parent
+
+    cdef void reset(self, int node) noexcept nogil:
+        """Forget the statistics of a node."""
+        memset(self.row(node), 0, self.width * sizeof(double))
+
+    cdef int majority(self, int node) noexcept nogil:
+        """The heaviest class of a node, the first of equals; -1 if it is empty."""
+        cdef const double* row = self.row(node)
+        cdef int code, best = 0
+        if row[WEIGHT] <= 0.0:
+            return -1
+        for code in range(1, self.n_values):
+            if row[HEADER + code] > row[HEADER + best]:
+                best = code
+        return best
 
     # ---------------------------------------------------------------- answers in Python values
 
