@@ -77,6 +77,12 @@ cdef class Forest:
             )
         return target
 
+    def validate(self, x, y, w):
+        """Raise what learning this sample would raise."""
+        read_weight(w)
+        self.read_target(y)
+        self.schema.encode(x)
+
     cdef int add_label(self, object y) except -1:
         """Learn a new label and make room for it everywhere, or raise MemoryError before."""
         cdef Trees trees
