@@ -75,6 +75,7 @@ cdef class Splitter:
     cdef int* spare                     # the larger of n and n_columns
     cdef int* columns                   # every column once
     cdef int* copies                    # per slot; 0: not in this tree
+    cdef int* code                      # per slot: its class
     cdef int* group                     # per slot
     cdef int* group_of_leaf             # per node of the tree
     cdef uint8_t* nominal               # per column
@@ -89,7 +90,9 @@ cdef class Splitter:
     cdef void weigh_node(self, const Task* task) noexcept nogil
     cdef void drop_constant(self, Task* task) noexcept nogil
     cdef Split find(self, const Task* task) noexcept nogil
+    cdef bint is_perfect(self, const Split* split) noexcept nogil
     cdef void try_numeric(self, const Task* task, int column, Split* best) noexcept nogil
+    cdef void scan(self, const Task* task, int column, Split* best) noexcept nogil
     cdef void try_nominal(self, const Task* task, int column, Split* best) noexcept nogil
     cdef void try_random(self, const Task* task, int column, Split* best) noexcept nogil
     cdef int n_missing(self, const Task* task, int column) noexcept nogil
@@ -100,5 +103,6 @@ cdef class Splitter:
     cdef double node_score(self) noexcept nogil
     cdef int apply(self, const Task* task, const Split* split, bint* open_left,
                    bint* open_right) noexcept nogil
-    cdef void partition(self, int* slots, const Task* task) noexcept nogil
+    cdef void partition(self, int* slots, const Task* task, int middle,
+                        bint open_right) noexcept nogil
     cdef bint is_open(self, int node, int copies, bint varies) noexcept nogil
