@@ -4,12 +4,17 @@
 `StreamDecisionForestClassifier`, `StreamDecisionForestRegressor`) are CART trees that keep growing
 with each batch of samples (Xu, Dey, Panda and Vogelstein 2022).
 
+**Shrub ensembles** (`ShrubEnsembleClassifier`, `ShrubEnsembleRegressor`) train a small tree on a
+sliding window with every sample and learn the weights of the best few by proximal gradient descent
+(Buschjaeger, Hess and Morik 2022).
+
 Every learner is a river classifier or regressor: `learn_one`, `predict_one`, pipelines, metrics,
 drift detectors and `evaluate.progressive_val_score` work with it as with river's own.
 """
 
 from __future__ import annotations
 
+from .shrub_ensemble import ShrubEnsembleClassifier, ShrubEnsembleRegressor
 from .stream_forest import (
     StreamDecisionForestClassifier,
     StreamDecisionForestRegressor,
@@ -18,6 +23,8 @@ from .stream_forest import (
 )
 
 __all__ = [
+    "ShrubEnsembleClassifier",
+    "ShrubEnsembleRegressor",
     "StreamDecisionForestClassifier",
     "StreamDecisionForestRegressor",
     "StreamDecisionTreeClassifier",

@@ -14,7 +14,7 @@ went. Cross-entropy and regression sum over the window in every round.
 
 from libc.stdint cimport int64_t, uint64_t
 
-from .schema cimport Schema
+from .schema cimport Labels, Schema
 from .splitter cimport Splitter
 from .trees cimport Trees
 from .window cimport Window
@@ -25,6 +25,7 @@ cdef enum Loss:
 
 cdef class Shrubs:
     cdef readonly Schema schema
+    cdef readonly Labels labels         # empty in a regression
     cdef readonly Window window
     cdef readonly Trees trees
     cdef readonly Splitter splitter
@@ -63,6 +64,9 @@ cdef class Shrubs:
                        int* leaves, Py_ssize_t spacing) noexcept nogil
     cdef void gather(self, const int* leaves, Py_ssize_t spacing) noexcept nogil
     cdef double answer(self, int c) noexcept nogil
+    cdef int answer_all(self, object x) except -1
+    cdef double read_target(self, object y) except? -1.0
+    cdef bint push(self, double target, double weight) noexcept nogil
     cdef void count(self, int slot, double sign) noexcept nogil
     cdef void rebuild(self) noexcept nogil
     cdef bint is_hopeless(self, double step_size, double l2) noexcept nogil

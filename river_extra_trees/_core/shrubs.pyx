@@ -5,8 +5,9 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memmove, memset
 
+from .forest cimport read_number, read_weight
 from .rng cimport FEATURES, rng_for
-from .schema cimport Schema
+from .schema cimport Labels, Schema
 from .simplex cimport (
     NEGLIGIBLE, hard_threshold, position_to_drop, project_simplex, soft_threshold,
 )
@@ -36,8 +37,6 @@ cdef class Shrubs:
 
     Parameters
     ----------
-    schema
-        Encodes samples; shared with the estimator.
     regression
         Whether trees answer with a mean, standardised over the window, in place of frequencies.
     n_models, window_size, rounds, project_each_round, l0, l1, node_penalty
@@ -52,12 +51,13 @@ cdef class Shrubs:
         Leave a tree unplanted if it is certain beforehand that it could not get a weight.
     """
 
-    def __cinit__(self, Schema schema, *, bint regression, int n_models, int window_size,
+    def __cinit__(self, *, bint regression, int n_models, int window_size,
                   loss="mse", max_depth=None, bint shuffled=False, int rounds=1,
                   bint project_each_round=False, bint standardised=True, double l0=0.0, double l1=0.0,
                   double node_penalty=0.0, bint lazy=True):
         cdef size_t places = n_models + 1
-        self.schema = schema
+        self.schema = Schema()
+        self.labels = Labels()
         self.window = Window(window_size)
         self.trees = Trees(0, regression)
         self.splitter = Splitter("variance" if regression else "gini", max_depth=max_depth,
@@ -132,47 +132,89 @@ cdef class Shrubs:
             total += self.weights[k] * h[k]
         return total
 
-    def predict(self, x):
-        """f(x) as a list; empty before the first tree."""
+    cdef int answer_all(self, object x) except -1:
+        """f(x) of a dict into `slopes`."""
         cdef int c
         self.schema.encode(x)
-        if self.trees.n_roots == 0:
-            return []
         with nogil:
             self.evaluate(self.schema.row, 1, self.schema.n_columns, self.answering, 1)
             self.gather(self.answering, 1)
-        return [self.answer(c) for c in range(self.width)]
+            for c in range(self.width):
+                self.slopes[c] = self.answer(c)
+        return 0
+
+    def predict_label(self, x):
+        """The label with the largest share; None before the first sample."""
+        cdef int c, best = 0
+        self.answer_all(x)
+        for c in range(1, self.width):
+            if self.slopes[c] > self.slopes[best]:
+                best = c
+        return self.labels.labels[best] if self.width else None
+
+    def predict_proba(self, x):
+        """Every label learned so far and its share."""
+        cdef double total = 0.0
+        cdef int c
+        self.answer_all(x)
+        for c in range(self.width):
+            total += self.slopes[c]
+        return {label: self.slopes[<int>c] / total for c, label in enumerate(self.labels.labels)}
+
+    def predict_number(self, x):
+        """The weighted mean of the leaf means; 0 before the first sample."""
+        self.answer_all(x)
+        return self.slopes[0]
 
     # ---------------------------------------------------------------- lines 3 to 5: the window
 
-    def slide(self, x, double target, double weight, int n_classes):
-        """Let a sample into the window, the oldest out; say whether the answer was wrong.
+    cdef double read_target(self, object y) except? -1.0:
+        """Code or number of a target; -1 for a label that is new. Raises where it is neither."""
+        return read_number(y) if self.trees.regression else self.labels.code(y)
 
-        The answer of an ensemble without trees is wrong. In regression none is.
+    def validate(self, x, y, w):
+        """Raise what learning this sample would raise."""
+        read_weight(w)
+        self.read_target(y)
+        self.schema.encode(x)
+
+    def slide(self, x, y, w):
+        """Let a sample into the window, the oldest out.
+
+        Returns whether the ensemble answers it wrongly, or None if its weight is zero and nothing
+        was learned. Without trees every answer is wrong, in a regression none.
         """
-        cdef int slot = -1, c, best = 0
-        cdef Py_ssize_t spacing = self.window_size
+        cdef double weight = read_weight(w), target = self.read_target(y)
+        if weight == 0.0:
+            self.schema.encode(x)
+            return None
         self.schema.admit(x)
         self.window.reserve(self.window_size, self.schema.n_columns)
-        if not self.trees.regression:
-            self.widen(n_classes)
-        with nogil:
-            if self.window.size == self.window_size:
-                slot = self.window.by_arrival[0]
-                self.total_weight -= self.window.weight[slot]
-                if self.window.weight[slot] > HEAVY * self.total_weight:
-                    self.since_rebuild = REBUILD * self.window_size
-                if self.sums_run():
-                    self.count(slot, -1.0)
-            slot = self.window.slide(self.schema.row, target, weight, slot)
-            self.total_weight += weight
-            self.evaluate(self.window.data + slot, self.window.capacity, self.window.n_columns,
-                          self.leaves + slot, spacing)
+        if target < 0.0 and not self.trees.regression:
+            self.widen(self.width + 1)
+            target = self.labels.learn(y)
+        return self.push(target, weight)
+
+    cdef bint push(self, double target, double weight) noexcept nogil:
+        """`slide` for the row that the schema encoded last."""
+        cdef int slot = -1, c, best = 0
+        cdef Py_ssize_t spacing = self.window_size
+        if self.window.size == self.window_size:
+            slot = self.window.by_arrival[0]
+            self.total_weight -= self.window.weight[slot]
+            if self.window.weight[slot] > HEAVY * self.total_weight:
+                self.since_rebuild = REBUILD * self.window_size
             if self.sums_run():
-                self.count(slot, 1.0)
-            self.since_rebuild += 1
-            if self.since_rebuild >= REBUILD * self.window_size:
-                self.rebuild()
+                self.count(slot, -1.0)
+        slot = self.window.slide(self.schema.row, target, weight, slot)
+        self.total_weight += weight
+        self.evaluate(self.window.data + slot, self.window.capacity, self.window.n_columns,
+                      self.leaves + slot, spacing)
+        if self.sums_run():
+            self.count(slot, 1.0)
+        self.since_rebuild += 1
+        if self.since_rebuild >= REBUILD * self.window_size:
+            self.rebuild()
         if self.trees.n_roots == 0:
             return True
         if self.trees.regression:
@@ -472,6 +514,21 @@ cdef class Shrubs:
 
     # ---------------------------------------------------------------- in Python values
 
+    @property
+    def n_seen(self):
+        """Number of samples learned."""
+        return self.window.n_seen
+
+    @property
+    def n_columns(self):
+        """Number of columns of the schema."""
+        return self.schema.n_columns
+
+    @property
+    def n_outputs(self):
+        """Number of classes known, at least 1; 1 in a regression."""
+        return max(1, self.width)
+
     def tree_weights(self):
         """(number of the sample it was born at, weight) of every tree."""
         return [(self.births[k], self.weights[k]) for k in range(self.trees.n_roots)]
@@ -481,8 +538,10 @@ cdef class Shrubs:
         cdef int k, slot
         cdef Py_ssize_t places = self.n_models + 1
         cdef int n = self.trees.n_roots
+        self.schema.check()
         self.window.check()
         self.trees.check()
+        assert self.trees.regression or self.width == len(self.labels) == self.trees.n_values
         assert n <= self.n_models and self.window.size <= self.window_size
         assert self.window.capacity == self.window_size
         weights = [self.weights[k] for k in range(n)]
@@ -529,19 +588,19 @@ cdef class Shrubs:
                    for k in range(n)]
         sums = (self.total_weight, self.since_rebuild, self.n_trained)
         return _shrubs_from_state, (
-            self.schema, self.settings(), self.window, self.trees, numbers, gram, leaves, sums
+            self.settings(), self.schema, self.labels, self.window, self.trees, numbers, gram, leaves, sums
         )
 
 
-def _shrubs_from_state(schema, settings, Window window, Trees trees, numbers, bytes gram,
+def _shrubs_from_state(settings, schema, labels, Window window, Trees trees, numbers, bytes gram,
                        bytes leaves, sums):
-    cdef Shrubs shrubs = Shrubs(schema, **settings)
+    cdef Shrubs shrubs = Shrubs(**settings)
     cdef Py_ssize_t places = shrubs.n_models + 1, k, n = trees.n_roots
     cdef Py_ssize_t spacing = shrubs.window_size
     if (len(numbers) != n or n > shrubs.n_models or window.capacity != spacing
             or len(gram) != n * n * sizeof(double) or len(leaves) != n * spacing * sizeof(int)):
         raise ValueError("the parts of this ensemble do not belong together")
-    shrubs.window, shrubs.trees = window, trees
+    shrubs.schema, shrubs.labels, shrubs.window, shrubs.trees = schema, labels, window, trees
     shrubs.widen(1 if trees.regression else trees.n_values)
     for k in range(n):
         shrubs.weights[k], shrubs.hits[k], shrubs.births[k], shrubs.sizes[k] = numbers[k]
