@@ -133,6 +133,8 @@ class _ShrubEnsemble(TreeLearner):
         return self._shrubs.trees.n_roots
 
     def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
+        if self._n_trees == 0:
+            return []
         return named_nodes(self._shrubs.trees, self._shrubs.schema, tree)
 
     @property
