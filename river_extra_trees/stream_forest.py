@@ -96,7 +96,7 @@ class _StreamForest(TreeLearner):
         self._splitters = [
             Splitter(
                 criterion, self.max_depth, self.min_samples_split, self.min_samples_leaf,
-                self.splitter, regrow_pure=self.reference,
+                self.splitter, reference=self.reference,
             )
             for _ in range(min(n_jobs, n_models))
         ]

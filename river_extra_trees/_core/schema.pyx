@@ -1,7 +1,7 @@
 """Feature names -> columns, dicts -> rows of doubles; labels -> codes. See the header."""
 
 from cpython.dict cimport PyDict_Next, PyDict_Size
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY, NAN
@@ -9,6 +9,8 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
 from collections.abc import Mapping
+
+import numpy as np
 
 cdef enum Kind:
     MISSING = 0
@@ -23,7 +25,7 @@ cdef Kind classify(object name, object value, double* number) except *:
         return MISSING
     if PyFloat_CheckExact(value):
         number[0] = PyFloat_AS_DOUBLE(value)
-    elif isinstance(value, complex):
+    elif isinstance(value, (complex, np.complexfloating)):
         raise TypeError(f"feature {name!r}: a complex number cannot be ordered: {value!r}")
     elif isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
         check_hashable(name, value)
@@ -38,7 +40,7 @@ cdef Kind classify(object name, object value, double* number) except *:
             raise type(error)(f"feature {name!r}: {error}") from None
     if number[0] == INFINITY or number[0] == -INFINITY:
         raise ValueError(f"feature {name!r}: the value must be finite, not {value!r}")
-    return NUMBER
+    return NUMBER if number[0] == number[0] else MISSING
 
 
 cdef int check_hashable(object name, object value) except -1:
@@ -113,7 +115,7 @@ cdef class Schema:
             if i >= size or key != self.layout_keys[i]:
                 return False
             column = self.layout_numeric[i]
-            if PyFloat_CheckExact(<object>value):
+            if PyFloat_Check(<object>value):    # numpy.float64 is a subclass of float
                 number = PyFloat_AS_DOUBLE(<object>value)
                 if number - number != 0.0 and number == number:
                     return False        # infinite: the slow way words the error
