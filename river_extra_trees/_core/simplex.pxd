@@ -42,7 +42,7 @@ cdef inline void project_simplex(double* weights, int n) noexcept nogil:
             if weights[i] - largest > tau:
                 total += weights[i] - largest
                 count += 1
-        if count == previous:
+        if count >= previous:       # rounding may bring one back
             break
         tau = (total - 1.0) / count
         previous = count
