@@ -53,7 +53,8 @@ def check_max_features(max_features: MaxFeatures) -> None:
         max_features in (None, "sqrt", "log2")
         or (whole and max_features >= 1)
         or (isinstance(max_features, float) and 0.0 < max_features <= 1.0),
-        "max_features", max_features,
+        "max_features",
+        max_features,
         "None, 'sqrt', 'log2', a number of features or a share of them in (0, 1]",
     )
 
@@ -67,17 +68,24 @@ class _StreamForest(TreeLearner):
     min_samples_leaf: int
     max_features: MaxFeatures
     max_nodes: int
+    leaf_memory: float | None
     splitter: str
     reference: bool
     seed: int | None
 
     def _begin(
-        self, criterion: str, n_models: int = 1, n_swaps: int = 0, n_jobs: int = 1,
+        self,
+        criterion: str,
+        n_models: int = 1,
+        n_swaps: int = 0,
+        n_jobs: int = 1,
         bootstrap: bool = False,
     ) -> None:
         check_parameter(self.batch_size >= 1, "batch_size", self.batch_size, "at least 1")
         check_parameter(
-            self.max_depth is None or self.max_depth >= 0, "max_depth", self.max_depth,
+            self.max_depth is None or self.max_depth >= 0,
+            "max_depth",
+            self.max_depth,
             "None or at least 0",
         )
         for name in ("min_samples_split", "min_samples_leaf", "max_nodes"):
@@ -85,18 +93,33 @@ class _StreamForest(TreeLearner):
         check_parameter(
             self.splitter in ("best", "random"), "splitter", self.splitter, "'best' or 'random'"
         )
+        check_parameter(
+            self.leaf_memory is None or self.leaf_memory >= 1,
+            "leaf_memory",
+            self.leaf_memory,
+            "None or at least 1",
+        )
         check_parameter(n_models >= 1, "n_models", n_models, "at least 1")
         check_parameter(n_swaps >= 0, "n_swaps", n_swaps, "at least 0")
         check_parameter(n_jobs >= 1, "n_jobs", n_jobs, "at least 1")
         check_max_features(self.max_features)
         self._forest = StreamForest(
-            n_models, criterion == "variance", self.batch_size, bootstrap, self.reference,
+            n_models,
+            criterion == "variance",
+            self.batch_size,
+            bootstrap,
+            self.reference,
+            1.0 if self.leaf_memory is None else 1.0 - 1.0 / self.leaf_memory,
             draw_seed(self.seed),
         )
         self._splitters = [
             Splitter(
-                criterion, self.max_depth, self.min_samples_split, self.min_samples_leaf,
-                self.splitter, reference=self.reference,
+                criterion,
+                self.max_depth,
+                self.min_samples_split,
+                self.min_samples_leaf,
+                self.splitter,
+                reference=self.reference,
             )
             for _ in range(min(n_jobs, n_models))
         ]
@@ -231,6 +254,10 @@ class StreamDecisionTreeClassifier(_StreamForestClassifier):
     max_nodes
         Bound on the number of nodes. Beyond it the splits at the bottom that were
         visited least recently become leaves again.
+    leaf_memory
+        Number of samples that a leaf remembers: each sample it learns takes a share of
+        1 / leaf_memory of their weight from the earlier ones, so that leaves follow a drift.
+        `None` keeps all for ever.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
     reference
@@ -271,6 +298,7 @@ class StreamDecisionTreeClassifier(_StreamForestClassifier):
         min_samples_leaf: int = 1,
         max_features: MaxFeatures = None,
         max_nodes: int = 10_000,
+        leaf_memory: float | None = 10.0,
         splitter: str = "best",
         reference: bool = False,
         seed: int | None = None,
@@ -282,6 +310,7 @@ class StreamDecisionTreeClassifier(_StreamForestClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_nodes = max_nodes
+        self.leaf_memory = leaf_memory
         self.splitter = splitter
         self.reference = reference
         self.seed = seed
@@ -315,6 +344,10 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
     max_nodes
         Bound on the number of nodes. Beyond it the splits at the bottom that were
         visited least recently become leaves again.
+    leaf_memory
+        Number of samples that a leaf remembers: each sample it learns takes a share of
+        1 / leaf_memory of their weight from the earlier ones, so that leaves follow a drift.
+        `None` keeps all for ever.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
     reference
@@ -351,9 +384,10 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
         batch_size: int = 100,
         max_depth: int | None = None,
         min_samples_split: int = 2,
-        min_samples_leaf: int = 1,
+        min_samples_leaf: int = 3,
         max_features: MaxFeatures = None,
         max_nodes: int = 10_000,
+        leaf_memory: float | None = 10.0,
         splitter: str = "best",
         reference: bool = False,
         seed: int | None = None,
@@ -364,6 +398,7 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_nodes = max_nodes
+        self.leaf_memory = leaf_memory
         self.splitter = splitter
         self.reference = reference
         self.seed = seed
@@ -399,6 +434,10 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
     max_nodes
         Bound on the number of nodes of each tree. Beyond it the splits at the bottom that were
         visited least recently become leaves again.
+    leaf_memory
+        Number of samples that a leaf remembers: each sample it learns takes a share of
+        1 / leaf_memory of their weight from the earlier ones, so that leaves follow a drift.
+        `None` keeps all for ever.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
     n_swaps
@@ -445,6 +484,7 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
         min_samples_leaf: int = 1,
         max_features: MaxFeatures = "sqrt",
         max_nodes: int = 10_000,
+        leaf_memory: float | None = 10.0,
         splitter: str = "best",
         n_swaps: int = 1,
         n_jobs: int = 1,
@@ -459,6 +499,7 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_nodes = max_nodes
+        self.leaf_memory = leaf_memory
         self.splitter = splitter
         self.n_swaps = n_swaps
         self.n_jobs = n_jobs
@@ -498,6 +539,10 @@ class StreamDecisionForestRegressor(_StreamForestRegressor):
     max_nodes
         Bound on the number of nodes of each tree. Beyond it the splits at the bottom that were
         visited least recently become leaves again.
+    leaf_memory
+        Number of samples that a leaf remembers: each sample it learns takes a share of
+        1 / leaf_memory of their weight from the earlier ones, so that leaves follow a drift.
+        `None` keeps all for ever.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
     n_swaps
@@ -541,8 +586,9 @@ class StreamDecisionForestRegressor(_StreamForestRegressor):
         max_depth: int | None = None,
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
-        max_features: MaxFeatures = "sqrt",
+        max_features: MaxFeatures = 0.5,
         max_nodes: int = 10_000,
+        leaf_memory: float | None = 10.0,
         splitter: str = "best",
         n_swaps: int = 1,
         n_jobs: int = 1,
@@ -556,6 +602,7 @@ class StreamDecisionForestRegressor(_StreamForestRegressor):
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_nodes = max_nodes
+        self.leaf_memory = leaf_memory
         self.splitter = splitter
         self.n_swaps = n_swaps
         self.n_jobs = n_jobs
