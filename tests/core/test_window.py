@@ -73,7 +73,7 @@ class WindowMachine(RuleBasedStateMachine):
 
 
 TestWindowMachine = WindowMachine.TestCase
-TestWindowMachine.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestWindowMachine.settings = settings(max_examples=60, stateful_step_count=30)
 
 
 @given(st.lists(st.lists(VALUES, max_size=40), max_size=4))
