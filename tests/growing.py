@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from river_extra_trees._core.schema import Schema
-from river_extra_trees._core.trees import Trees
 
 from river_extra_trees import StreamDecisionTreeClassifier, StreamDecisionTreeRegressor
+from river_extra_trees._core.schema import Schema
+from river_extra_trees._core.trees import Trees
 from tests.naive.cart import Node, Rules, Sample, class_weights, moments, total, walk
 
 N_CODES = 4

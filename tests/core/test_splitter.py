@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from river_extra_trees._core.splitter import Splitter
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from river_extra_trees import StreamDecisionForestClassifier, StreamDecisionTreeClassifier
+from river_extra_trees._core.splitter import Splitter
 from tests.growing import assert_same_tree, growths, learn, prime, splits_of, tree_learner
 from tests.naive.cart import NaiveTree, Rules, Sample
 from tests.naive.rng import NaiveRng

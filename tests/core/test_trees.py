@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from river_extra_trees._core.trees import Trees
 
 from river_extra_trees import StreamDecisionTreeClassifier
+from river_extra_trees._core.trees import Trees
 
 BYTES_PER_NODE = 32 + 4  # the struct, and room on the free list
 

@@ -16,6 +16,7 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
+
 from river_extra_trees._core.schema import Schema
 from river_extra_trees._core.window import Window
 
