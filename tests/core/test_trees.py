@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from river_extra_trees import StreamDecisionTreeClassifier
+from river_extra_trees import StreamDecisionTreeClassifier, StreamDecisionTreeRegressor
 from river_extra_trees._core.trees import Trees
 
 BYTES_PER_NODE = 32 + 4  # the struct, and room on the free list
@@ -122,6 +122,15 @@ def test_shrinking_takes_what_was_visited_least_recently() -> None:
     assert model.predict_proba_one({"a": 0.0})[0] == 1.0
 
 
+def test_faded_classes_vanish() -> None:
+    """A class that a leaf has not met for long ends at exactly zero, and stays a label."""
+    model = StreamDecisionTreeClassifier(batch_size=10**6, leaf_memory=2.0)
+    model.learn_one({"a": 1.0}, "old")
+    for _ in range(700):
+        model.learn_one({"a": 1.0}, "new")
+    assert model.predict_proba_one({"a": 1.0}) == {"old": 0.0, "new": 1.0}
+
+
 def test_new_classes_widen_every_node() -> None:
     """Counts stand where they stood, and the new classes' are zero."""
     model = StreamDecisionTreeClassifier(batch_size=10, leaf_memory=None, seed=0)
@@ -173,3 +182,12 @@ def test_size_counts_the_memory_outside_python(n_classes: int) -> None:
     trees = grown(3_000, n_classes)
     needed = trees.n_nodes * (BYTES_PER_NODE + 8 * (3 + n_classes))
     assert needed <= sys.getsizeof(trees) <= 2 * needed + 200
+
+
+def test_one_sample_is_learned_without_rounding() -> None:
+    """The mean of one sample is its target, whatever its weight, and it deviates by nothing."""
+    for weight in (0.1, 1.0, 9.75, 1e-12):
+        model = StreamDecisionTreeRegressor()
+        model.learn_one({"a": 1.0}, 1000.9997779018831, w=weight)
+        trees = model._forest.trees[0]
+        assert trees.node(trees.root())["values"] == [1000.9997779018831, 0.0]
