@@ -4,12 +4,23 @@
 `StreamDecisionForestClassifier`, `StreamDecisionForestRegressor`) are CART trees that keep growing
 with each batch of samples (Xu, Dey, Panda and Vogelstein 2022).
 
+**Forgetful decision trees and forests** (`ForgetfulDecisionTreeClassifier`,
+`ForgetfulDecisionTreeRegressor`, `ForgetfulRandomForestClassifier`,
+`ForgetfulRandomForestRegressor`) are CART trees on as many of the newest samples as their accuracy
+says still help (Yuan, Sun and Shasha 2023).
+
 Every learner is a river classifier or regressor: `learn_one`, `predict_one`, pipelines, metrics,
 drift detectors and `evaluate.progressive_val_score` work with it as with river's own.
 """
 
 from __future__ import annotations
 
+from .forgetful_forest import (
+    ForgetfulDecisionTreeClassifier,
+    ForgetfulDecisionTreeRegressor,
+    ForgetfulRandomForestClassifier,
+    ForgetfulRandomForestRegressor,
+)
 from .stream_forest import (
     StreamDecisionForestClassifier,
     StreamDecisionForestRegressor,
@@ -18,6 +29,10 @@ from .stream_forest import (
 )
 
 __all__ = [
+    "ForgetfulDecisionTreeClassifier",
+    "ForgetfulDecisionTreeRegressor",
+    "ForgetfulRandomForestClassifier",
+    "ForgetfulRandomForestRegressor",
     "StreamDecisionForestClassifier",
     "StreamDecisionForestRegressor",
     "StreamDecisionTreeClassifier",

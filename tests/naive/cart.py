@@ -208,6 +208,16 @@ def grow(node: Node, rules: Rules) -> None:
         waiting += [node.right, node.left]
 
 
+def walk(node: Node) -> Iterator[Node]:
+    """All nodes of a tree: parents before children, left before right."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if node.right is not None and node.left is not None:
+            waiting += [node.right, node.left]
+
+
 def leaf_of(node: Node, x: Sequence[float]) -> Node:
     while node.split is not None:
         child = node.left if node.split.goes_left(x) else node.right
@@ -227,15 +237,6 @@ class NaiveTree:
     def __post_init__(self) -> None:
         self.root = Node([s for s in self.samples if s.mass > 0], depth=0)
         grow(self.root, self.rules)
-
-    def nodes(self) -> Iterator[Node]:
-        """All nodes: parents before children, left before right."""
-        waiting = [self.root]
-        while waiting:
-            node = waiting.pop()
-            yield node
-            if node.right is not None and node.left is not None:
-                waiting += [node.right, node.left]
 
     def leaf(self, x: Sequence[float]) -> Node:
         return leaf_of(self.root, x)

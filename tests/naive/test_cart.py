@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tests.naive.cart import NaiveTree, Rules, Sample, Split, best_split, class_weights, mean
+from tests.naive.cart import NaiveTree, Rules, Sample, Split, best_split, class_weights, mean, walk
 
 NAN = math.nan
 
@@ -35,7 +35,7 @@ def test_same_predictions_as_scikit_learn(criterion: str, seed: int) -> None:
     peer.fit(x, y, sample_weight=weight)
     samples = [Sample(tuple(row), t, w) for row, t, w in zip(x, y, weight, strict=True)]
     tree = NaiveTree(samples, Rules(criterion, max_depth=4, min_samples_leaf=2))
-    assert sum(1 for _ in tree.nodes()) == peer.tree_.node_count
+    assert sum(1 for _ in walk(tree.root)) == peer.tree_.node_count
     for row in rng.normal(size=(50, 1)).astype(np.float32).astype(float):
         if criterion == "variance":
             assert mean(tree.leaf(row).samples) == pytest.approx(peer.predict(row[None])[0])
