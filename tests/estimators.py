@@ -29,7 +29,22 @@ _FOREST = [
     {"n_models": 3, "batch_size": 30, "max_nodes": 21, "n_swaps": 2, "n_jobs": 2, "seed": 3},
 ]
 
+_FORGETFUL_TREE = [
+    {"batch_size": 20, "warm_size": 30, "seed": 1},
+    {"batch_size": 50, "max_depth": 2, "initial_rate": 0.8, "seed": 2},
+    {"batch_size": 30, "warm_size": 20, "max_retained": 150, "seed": 3},
+]
+_FORGETFUL_FOREST = [
+    {"n_models": 3, "batch_size": 20, "warm_size": 30, "seed": 1},
+    {"n_models": 2, "batch_size": 50, "bagging": True, "significance": 0.3, "seed": 2},
+    {"n_models": 3, "batch_size": 30, "max_retained": 150, "n_jobs": 2, "seed": 3},
+]
+
 PARAMETERS: dict[str, list[dict[str, Any]]] = {
+    "ForgetfulDecisionTreeClassifier": _FORGETFUL_TREE,
+    "ForgetfulDecisionTreeRegressor": _FORGETFUL_TREE,
+    "ForgetfulRandomForestClassifier": [{"criterion": "gini", "seed": 4}, *_FORGETFUL_FOREST],
+    "ForgetfulRandomForestRegressor": _FORGETFUL_FOREST,
     "StreamDecisionForestClassifier": _FOREST,
     "StreamDecisionForestRegressor": _FOREST,
     "StreamDecisionTreeClassifier": [*_TREE, {"criterion": "entropy", "max_nodes": 15, "seed": 4}],
