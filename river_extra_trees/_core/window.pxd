@@ -13,7 +13,6 @@ cdef class Window:
                                 #   one block of memory that all arrays below are parts of
     cdef double* target         # per slot: code of the class, or the number
     cdef double* weight         # per slot: the sample's weight, > 0
-    cdef double* keys           # scratch for `sort`
     cdef int64_t* arrival       # per slot: number of the sample in the stream, or -1 when free
     cdef int* order             # order[column * capacity + rank] = slot: ascending, missing last,
                                 #   equal values in order of arrival

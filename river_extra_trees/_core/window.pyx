@@ -13,7 +13,7 @@ from .schema cimport Schema
 cdef size_t block_size(size_t capacity, size_t columns) noexcept nogil:
     """Bytes of the one block that holds all arrays of a window."""
     return capacity * (columns * (sizeof(double) + sizeof(int))
-                       + 4 * sizeof(double) + 5 * sizeof(int))
+                       + 3 * sizeof(double) + 5 * sizeof(int))
 
 
 cdef inline bint comes_before(double a, double b) noexcept nogil:
@@ -116,7 +116,7 @@ cdef class Window:
         cdef int slot, n_free = self.capacity - self.size
         cdef double* data = <double*>block
         cdef double* target = data + cells
-        cdef int64_t* arrival = <int64_t*>(target + 3 * <size_t>capacity)
+        cdef int64_t* arrival = <int64_t*>(target + 2 * <size_t>capacity)
         cdef int* order = <int*>(arrival + capacity)
         cdef int* by_arrival = order + cells
         cdef int* free_slots = by_arrival + 2 * <size_t>capacity
@@ -137,8 +137,7 @@ cdef class Window:
             free(self.data)
         for slot in range(self.capacity, capacity):     # below the old ones: the lowest goes first
             free_slots[capacity - 1 - slot] = slot
-        self.data, self.target, self.weight, self.keys = (
-            data, target, target + capacity, target + 2 * <size_t>capacity)
+        self.data, self.target, self.weight = data, target, target + capacity
         self.arrival, self.order, self.by_arrival = arrival, order, by_arrival
         self.fresh, self.free_slots = by_arrival + capacity, free_slots
         self.merged = free_slots + capacity
