@@ -33,9 +33,7 @@ __all__ = [
 Sample = Mapping[Hashable, typing.Any]
 
 
-def named_nodes(
-    trees: Trees, schema: Schema, tree: int = 0
-) -> list[dict[str, typing.Any]]:
+def named_nodes(trees: Trees, schema: Schema, tree: int = 0) -> list[dict[str, typing.Any]]:
     """The nodes of a tree in preorder, with feature names and nominal values in place of codes."""
     nodes = []
     for number in trees.preorder(tree):

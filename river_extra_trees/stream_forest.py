@@ -53,7 +53,8 @@ def check_max_features(max_features: MaxFeatures) -> None:
         max_features in (None, "sqrt", "log2")
         or (whole and max_features >= 1)
         or (isinstance(max_features, float) and 0.0 < max_features <= 1.0),
-        "max_features", max_features,
+        "max_features",
+        max_features,
         "None, 'sqrt', 'log2', a number of features or a share of them in (0, 1]",
     )
 
@@ -73,12 +74,18 @@ class _StreamForest(TreeLearner):
     seed: int | None
 
     def _begin(
-        self, criterion: str, n_models: int = 1, n_swaps: int = 0, n_jobs: int = 1,
+        self,
+        criterion: str,
+        n_models: int = 1,
+        n_swaps: int = 0,
+        n_jobs: int = 1,
         bootstrap: bool = False,
     ) -> None:
         check_parameter(self.batch_size >= 1, "batch_size", self.batch_size, "at least 1")
         check_parameter(
-            self.max_depth is None or self.max_depth >= 0, "max_depth", self.max_depth,
+            self.max_depth is None or self.max_depth >= 0,
+            "max_depth",
+            self.max_depth,
             "None or at least 0",
         )
         for name in ("min_samples_split", "min_samples_leaf", "max_nodes"):
@@ -87,7 +94,9 @@ class _StreamForest(TreeLearner):
             self.splitter in ("best", "random"), "splitter", self.splitter, "'best' or 'random'"
         )
         check_parameter(
-            self.leaf_memory is None or self.leaf_memory >= 1, "leaf_memory", self.leaf_memory,
+            self.leaf_memory is None or self.leaf_memory >= 1,
+            "leaf_memory",
+            self.leaf_memory,
             "None or at least 1",
         )
         check_parameter(n_models >= 1, "n_models", n_models, "at least 1")
@@ -95,14 +104,22 @@ class _StreamForest(TreeLearner):
         check_parameter(n_jobs >= 1, "n_jobs", n_jobs, "at least 1")
         check_max_features(self.max_features)
         self._forest = StreamForest(
-            n_models, criterion == "variance", self.batch_size, bootstrap, self.reference,
+            n_models,
+            criterion == "variance",
+            self.batch_size,
+            bootstrap,
+            self.reference,
             1.0 if self.leaf_memory is None else 1.0 - 1.0 / self.leaf_memory,
             draw_seed(self.seed),
         )
         self._splitters = [
             Splitter(
-                criterion, self.max_depth, self.min_samples_split, self.min_samples_leaf,
-                self.splitter, reference=self.reference,
+                criterion,
+                self.max_depth,
+                self.min_samples_split,
+                self.min_samples_leaf,
+                self.splitter,
+                reference=self.reference,
             )
             for _ in range(min(n_jobs, n_models))
         ]
