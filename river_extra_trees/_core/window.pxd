@@ -32,5 +32,6 @@ cdef class Window:
     cdef int reserve(self, int capacity, int n_columns) except -1
     cdef int move(self, int capacity, int column_capacity) except -1
     cdef void sort(self) noexcept nogil
+    cdef int slide(self, const double* row, double target, double weight, int gone) noexcept nogil
     cdef void release(self, const uint8_t* gone) noexcept nogil
     cdef void clear(self) noexcept nogil
