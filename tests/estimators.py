@@ -39,12 +39,23 @@ _FORGETFUL_FOREST = [
     {"n_models": 2, "batch_size": 50, "bagging": True, "significance": 0.3, "seed": 2},
     {"n_models": 3, "batch_size": 30, "max_retained": 150, "n_jobs": 2, "seed": 3},
 ]
+_SHRUBS = [
+    {"n_models": 4, "window_size": 40, "seed": 1},
+    {"n_models": 3, "window_size": 60, "update_interval": 7, "rounds": 3, "max_features": 2},
+    {"n_models": 4, "window_size": 30, "step_size": "adaptive", "l2": 0.01, "seed": 2},
+    {"n_models": 4, "window_size": 25, "max_depth": 3, "shuffle_features": True, "seed": 3},
+]
 
 PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "ForgetfulDecisionTreeClassifier": _FORGETFUL_TREE,
     "ForgetfulDecisionTreeRegressor": _FORGETFUL_TREE,
     "ForgetfulRandomForestClassifier": [{"criterion": "gini", "seed": 4}, *_FORGETFUL_FOREST],
     "ForgetfulRandomForestRegressor": _FORGETFUL_FOREST,
+    "ShrubEnsembleClassifier": [
+        {"n_models": 4, "window_size": 40, "loss": "cross-entropy", "retrain": "error"},
+        *_SHRUBS,
+    ],
+    "ShrubEnsembleRegressor": _SHRUBS,
     "StreamDecisionForestClassifier": _FOREST,
     "StreamDecisionForestRegressor": _FOREST,
     "StreamDecisionTreeClassifier": [*_TREE, {"criterion": "entropy", "max_nodes": 15, "seed": 4}],
