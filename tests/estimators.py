@@ -41,7 +41,14 @@ _FORGETFUL_FOREST = [
 ]
 _SHRUBS = [
     {"n_models": 4, "window_size": 40, "seed": 1},
-    {"n_models": 3, "window_size": 60, "update_interval": 7, "rounds": 3, "max_features": 2},
+    {
+        "n_models": 3,
+        "window_size": 60,
+        "update_interval": 7,
+        "rounds": 3,
+        "max_features": 2,
+        "seed": 4,
+    },
     {"n_models": 4, "window_size": 30, "step_size": "adaptive", "l2": 0.01, "seed": 2},
     {"n_models": 4, "window_size": 25, "max_depth": 3, "shuffle_features": True, "seed": 3},
 ]
@@ -52,7 +59,7 @@ PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "ForgetfulRandomForestClassifier": [{"criterion": "gini", "seed": 4}, *_FORGETFUL_FOREST],
     "ForgetfulRandomForestRegressor": _FORGETFUL_FOREST,
     "ShrubEnsembleClassifier": [
-        {"n_models": 4, "window_size": 40, "loss": "cross-entropy", "retrain": "error"},
+        {"n_models": 4, "window_size": 40, "loss": "cross_entropy", "retrain": "error", "seed": 5},
         *_SHRUBS,
     ],
     "ShrubEnsembleRegressor": _SHRUBS,
