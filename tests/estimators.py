@@ -28,6 +28,16 @@ _FOREST = [
     {"n_models": 2, "batch_size": 50, "max_features": None, "n_swaps": 0, "seed": 2},
     {"n_models": 3, "batch_size": 30, "max_nodes": 21, "n_swaps": 2, "n_jobs": 2, "seed": 3},
 ]
+_SHRUBS = [
+    {"n_models": 8, "window_size": 40, "seed": 1},
+    {"n_models": 6, "window_size": 30, "rho": 0.5, "rounds": 3, "max_features": 0.5, "seed": 2},
+    {
+        "window_size": 20, "step_size": "adaptive", "rounds": 2, "project_each_round": True,
+        "update_interval": 3, "shuffle_features": True, "l0": 1e-4, "l1": 1e-3, "l2": 1e-2,
+        "node_penalty": 1e-5, "seed": 3,
+    },
+    {"n_models": 2, "window_size": 16, "max_depth": 3, "step_size": 2.0, "seed": 4},
+]
 
 _FORGETFUL_TREE = [
     {"batch_size": 20, "warm_size": 30, "seed": 1},
@@ -39,19 +49,6 @@ _FORGETFUL_FOREST = [
     {"n_models": 2, "batch_size": 50, "bagging": True, "significance": 0.3, "seed": 2},
     {"n_models": 3, "batch_size": 30, "max_retained": 150, "n_jobs": 2, "seed": 3},
 ]
-_SHRUBS = [
-    {"n_models": 4, "window_size": 40, "seed": 1},
-    {
-        "n_models": 3,
-        "window_size": 60,
-        "update_interval": 7,
-        "rounds": 3,
-        "max_features": 2,
-        "seed": 4,
-    },
-    {"n_models": 4, "window_size": 30, "step_size": "adaptive", "l2": 0.01, "seed": 2},
-    {"n_models": 4, "window_size": 25, "max_depth": 3, "shuffle_features": True, "seed": 3},
-]
 
 PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "ForgetfulDecisionTreeClassifier": _FORGETFUL_TREE,
@@ -59,7 +56,8 @@ PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "ForgetfulRandomForestClassifier": [{"criterion": "gini", "seed": 4}, *_FORGETFUL_FOREST],
     "ForgetfulRandomForestRegressor": _FORGETFUL_FOREST,
     "ShrubEnsembleClassifier": [
-        {"n_models": 4, "window_size": 40, "loss": "cross_entropy", "retrain": "error", "seed": 5},
+        {"loss": "cross_entropy", "n_models": 5, "window_size": 20, "seed": 5},
+        {"retrain": "error", "n_models": 1, "window_size": 16, "step_size": 100.0, "seed": 6},
         *_SHRUBS,
     ],
     "ShrubEnsembleRegressor": _SHRUBS,
