@@ -9,6 +9,10 @@ with each batch of samples (Xu, Dey, Panda and Vogelstein 2022).
 `ForgetfulRandomForestRegressor`) are CART trees on as many of the newest samples as their accuracy
 says still help (Yuan, Sun and Shasha 2023).
 
+**Shrub ensembles** (`ShrubEnsembleClassifier`, `ShrubEnsembleRegressor`) train a small tree on a
+sliding window with every sample and learn the weights of the best few by proximal gradient descent
+(Buschjaeger, Hess and Morik 2022).
+
 Every learner is a river classifier or regressor: `learn_one`, `predict_one`, pipelines, metrics,
 drift detectors and `evaluate.progressive_val_score` work with it as with river's own.
 """
@@ -21,6 +25,7 @@ from .forgetful_forest import (
     ForgetfulRandomForestClassifier,
     ForgetfulRandomForestRegressor,
 )
+from .shrub_ensemble import ShrubEnsembleClassifier, ShrubEnsembleRegressor
 from .stream_forest import (
     StreamDecisionForestClassifier,
     StreamDecisionForestRegressor,
@@ -33,6 +38,8 @@ __all__ = [
     "ForgetfulDecisionTreeRegressor",
     "ForgetfulRandomForestClassifier",
     "ForgetfulRandomForestRegressor",
+    "ShrubEnsembleClassifier",
+    "ShrubEnsembleRegressor",
     "StreamDecisionForestClassifier",
     "StreamDecisionForestRegressor",
     "StreamDecisionTreeClassifier",

@@ -127,6 +127,7 @@ cdef class Splitter:
     cdef void centre(self, const Task* task) noexcept nogil
     cdef void drop_constant(self, Task* task) noexcept nogil
     cdef Split find(self, const Task* task) noexcept nogil
+    cdef bint is_perfect(self, const Split* split) noexcept nogil
     cdef void try_numeric(self, const Task* task, int column, Split* best) noexcept nogil
     cdef void scan_numbers(self, int column, const int* slots, int n, bint missing_left,
                            Split* best) noexcept nogil

@@ -487,6 +487,8 @@ cdef class Splitter:
                 self.columns[i], self.columns[j] = self.columns[j], self.columns[i]
             column = self.columns[i]
             n_visited += 1
+            if self.is_perfect(&best) and (self.drawn or column > best.column):
+                continue
             if self.random:
                 self.try_random(task, column, &best)
             elif self.bit[column] >= 0:
@@ -496,6 +498,14 @@ cdef class Splitter:
             else:
                 self.try_numeric(task, column, &best)
         return best
+
+    cdef bint is_perfect(self, const Split* split) noexcept nogil:
+        """Whether no other split can be better: both sides are pure."""
+        if self.reference:      # scores of another scale
+            return False
+        if self.criterion == GINI:
+            return split.score >= self.node.weight - self.tie
+        return self.criterion == ENTROPY and split.score >= -self.tie
 
     # ---------------------------------------------------------------- candidates of one column
 
