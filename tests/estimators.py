@@ -39,7 +39,22 @@ _SHRUBS = [
     {"n_models": 2, "window_size": 16, "max_depth": 3, "step_size": 2.0, "seed": 4},
 ]
 
+_FORGETFUL_TREE = [
+    {"batch_size": 20, "warm_size": 30, "seed": 1},
+    {"batch_size": 50, "max_depth": 2, "initial_rate": 0.8, "seed": 2},
+    {"batch_size": 30, "warm_size": 20, "max_retained": 150, "seed": 3},
+]
+_FORGETFUL_FOREST = [
+    {"n_models": 3, "batch_size": 20, "warm_size": 30, "seed": 1},
+    {"n_models": 2, "batch_size": 50, "bagging": True, "significance": 0.3, "seed": 2},
+    {"n_models": 3, "batch_size": 30, "max_retained": 150, "n_jobs": 2, "seed": 3},
+]
+
 PARAMETERS: dict[str, list[dict[str, Any]]] = {
+    "ForgetfulDecisionTreeClassifier": _FORGETFUL_TREE,
+    "ForgetfulDecisionTreeRegressor": _FORGETFUL_TREE,
+    "ForgetfulRandomForestClassifier": [{"criterion": "gini", "seed": 4}, *_FORGETFUL_FOREST],
+    "ForgetfulRandomForestRegressor": _FORGETFUL_FOREST,
     "ShrubEnsembleClassifier": [
         {"loss": "cross_entropy", "n_models": 5, "window_size": 20, "seed": 5},
         {"retrain": "error", "n_models": 1, "window_size": 16, "step_size": 100.0, "seed": 6},
