@@ -18,10 +18,14 @@ cdef class Trees:
         Number of classes known so far; ignored for a regression.
     regression
         Whether leaves hold (mean, sum of squared deviations) in place of class weights.
+    fading
+        What is left of a leaf's earlier weights after each sample it learns; 1 keeps all. The
+        statistics of inner nodes never fade.
     """
 
-    def __cinit__(self, int n_values=0, bint regression=False):
+    def __cinit__(self, int n_values=0, bint regression=False, double fading=1.0):
         self.regression = regression
+        self.fading = fading
         self.n_values = 2 if regression else n_values
         self.width = HEADER + self.n_values
 
@@ -184,18 +188,43 @@ cdef class Trees:
         row[HEADER] += delta * weight / row[WEIGHT]
         row[HEADER + 1] += weight * delta * (y - row[HEADER])
 
-    cdef int learn(self, int root, const double* x, Py_ssize_t stride, Py_ssize_t n_columns,
-                   double target, double weight, double batch) noexcept nogil:
-        """Add a sample to the statistics of every node on its way; return its leaf."""
-        cdef int node = root
-        while True:
+    cdef void learn(self, int leaf, double target, double weight, double batch) noexcept nogil:
+        """Add a sample to the statistics of its leaf, which fade, and of every node above."""
+        cdef int node = leaf
+        if self.fading < 1.0:
+            self.fade(leaf)
+        while node >= 0:
             if self.regression:
                 self.add_number(node, target, weight, batch)
             else:
                 self.add_class(node, <int>target, weight, batch)
-            if self.nodes[node].feature < 0:
-                return node
-            node = self.step(node, x, stride, n_columns)
+            node = self.nodes[node].parent
+
+    cdef void fade(self, int leaf) noexcept nogil:
+        """Take from the samples that a leaf holds a share of their weight."""
+        cdef double* row = self.row(leaf)
+        cdef int code
+        row[WEIGHT] *= self.fading
+        if self.regression:
+            row[HEADER + 1] *= self.fading      # the mean stays
+            return
+        for code in range(self.n_values):
+            row[HEADER + code] *= self.fading
+
+    cdef void reset(self, int node) noexcept nogil:
+        """Forget the statistics of a node."""
+        memset(self.row(node), 0, self.width * sizeof(double))
+
+    cdef int majority(self, int node) noexcept nogil:
+        """The heaviest class of a node, the first of equals; -1 if it is empty."""
+        cdef const double* row = self.row(node)
+        cdef int code, best = 0
+        if row[WEIGHT] <= 0.0:
+            return -1
+        for code in range(1, self.n_values):
+            if row[HEADER + code] > row[HEADER + best]:
+                best = code
+        return best
 
     # ---------------------------------------------------------------- answers in Python values
 
@@ -270,7 +299,7 @@ cdef class Trees:
 
     def __reduce__(self):
         return _trees_from_state, (
-            self.n_values, self.regression,
+            self.n_values, self.regression, self.fading,
             (<char*>self.nodes)[: self.n_used * sizeof(Node)] if self.n_used else b"",
             (<char*>self.stats)[: <Py_ssize_t>self.n_used * self.width * sizeof(double)]
             if self.n_used else b"",
@@ -279,8 +308,8 @@ cdef class Trees:
         )
 
 
-def _trees_from_state(n_values, regression, bytes nodes, bytes stats, bytes free_nodes, roots):
-    cdef Trees trees = Trees(n_values, regression)
+def _trees_from_state(n_values, regression, fading, bytes nodes, bytes stats, bytes free_nodes, roots):
+    cdef Trees trees = Trees(n_values, regression, fading)
     cdef int i
     trees.reserve(len(nodes) // sizeof(Node))
     trees.n_used = len(nodes) // sizeof(Node)
