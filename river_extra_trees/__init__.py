@@ -4,12 +4,17 @@
 `StreamDecisionForestClassifier`, `StreamDecisionForestRegressor`) are CART trees that keep growing
 with each batch of samples (Xu, Dey, Panda and Vogelstein 2022).
 
+**Dynamic trees** (`DynamicTreeClassifier`, `DynamicTreeRegressor`) are a cloud of Bayesian trees
+that every sample grows and prunes; they answer with whole distributions and remember retired
+samples in the priors of their leaves (Anagnostopoulos and Gramacy 2013).
+
 Every learner is a river classifier or regressor: `learn_one`, `predict_one`, pipelines, metrics,
 drift detectors and `evaluate.progressive_val_score` work with it as with river's own.
 """
 
 from __future__ import annotations
 
+from .dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
 from .stream_forest import (
     StreamDecisionForestClassifier,
     StreamDecisionForestRegressor,
@@ -18,6 +23,8 @@ from .stream_forest import (
 )
 
 __all__ = [
+    "DynamicTreeClassifier",
+    "DynamicTreeRegressor",
     "StreamDecisionForestClassifier",
     "StreamDecisionForestRegressor",
     "StreamDecisionTreeClassifier",

@@ -5,6 +5,7 @@ from .trees cimport Trees
 from .window cimport Window
 
 cdef double read_weight(object w) except -1.0
+cdef double read_number(object y) except? -1.0
 
 cdef class Forest:
     cdef readonly Schema schema

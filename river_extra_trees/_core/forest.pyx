@@ -30,6 +30,22 @@ cdef double read_weight(object w) except -1.0:
     return weight
 
 
+cdef double read_number(object y) except? -1.0:
+    """A target of a regression, or an error that says what is wrong with it."""
+    cdef double target
+    try:
+        target = y
+    except TypeError:
+        raise TypeError(f"the target must be a number, not {type(y).__name__!r}") from None
+    except OverflowError:
+        target = 2.0 * LARGEST_TARGET
+    if not fabs(target) <= LARGEST_TARGET:
+        raise ValueError(
+            f"the target must be a finite number of at most {LARGEST_TARGET:g}, not {y!r}"
+        )
+    return target
+
+
 cdef class Forest:
     """A number of trees over one schema.
 
@@ -66,20 +82,7 @@ cdef class Forest:
 
     cdef double read_target(self, object y) except? -1.0:
         """Code or number of a target; -1 for a label that is new. Raises where it is neither."""
-        cdef double target
-        if not self.regression:
-            return self.labels.code(y)
-        try:
-            target = y
-        except TypeError:
-            raise TypeError(f"the target must be a number, not {type(y).__name__!r}") from None
-        except OverflowError:
-            target = 2.0 * LARGEST_TARGET
-        if not fabs(target) <= LARGEST_TARGET:
-            raise ValueError(
-                f"the target must be a finite number of at most {LARGEST_TARGET:g}, not {y!r}"
-            )
-        return target
+        return read_number(y) if self.regression else self.labels.code(y)
 
     def validate(self, x, y, w):
         """Raise what learning this sample would raise."""
