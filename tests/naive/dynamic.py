@@ -208,6 +208,14 @@ class DynamicTree:
         return self.leaf_model.entropy(self.total(self.leaf_at(tree, x)))
 
 
+def move_chances(scores: list[float]) -> Array:
+    """Probabilities proportional to exp(score); a score without a value means: stay."""
+    if not np.all(np.isfinite(scores)):
+        return np.eye(len(scores))[0]
+    chances = np.exp(np.array(scores) - np.max(scores))
+    return chances / chances.sum()
+
+
 def residual_resample(weights: Array, rng: np.random.Generator) -> Array:
     """Indices of the parents: floor(N w) copies each, the rest multinomial on what is left over."""
     n = len(weights)
@@ -253,10 +261,8 @@ class NaiveCloud:
         low, high = model.cut_range(leaf, column)
         proposal = (column, self.rng.uniform(low, high)) if low < high else None
         choices = model.moves(tree, row, proposal)
-        scores = np.array([score for score, _ in choices])
-        chances = np.exp(scores - scores.max())
-        chosen = self.rng.choice(len(choices), p=chances / chances.sum())
-        return choices[chosen][1]
+        chances = move_chances([score for score, _ in choices])
+        return choices[self.rng.choice(len(choices), p=chances)][1]
 
     def retire(self, row: int, factor: float = 1.0) -> None:
         self.trees = [self.model.retire(tree, row, factor) for tree in self.trees]

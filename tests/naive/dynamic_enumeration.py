@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
+from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree, move_chances
 
 Key = tuple[object, ...]
 Law = dict[Key, tuple[float, Tree]]
@@ -36,11 +36,14 @@ def shape_of(tree: Tree) -> Key:
     return (tree.column, tree.cut, shape_of(tree.left), shape_of(tree.right))
 
 
-def snapped(values: np.ndarray, cut: float) -> float:
-    """Middle of the interval between neighbouring values that the cut lies in."""
-    values = np.unique(values)
-    place = int(np.searchsorted(values, cut, side="right"))
-    return float((values[place - 1] + values[place]) / 2)
+def on_grid(model: DynamicTree, tree: Tree) -> Key:
+    """The structure of a tree whose cuts lie anywhere: each cut in the middle of its interval."""
+    if isinstance(tree, Leaf):
+        return ()
+    values = np.unique(model.X[:, tree.column])
+    place = int(np.searchsorted(values, tree.cut, side="right"))
+    cut = float((values[place - 1] + values[place]) / 2)
+    return (tree.column, cut, on_grid(model, tree.left), on_grid(model, tree.right))
 
 
 def proposals(model: DynamicTree, leaf: Leaf) -> list[tuple[float, tuple[int, float] | None]]:
@@ -68,9 +71,7 @@ def move_probabilities(
     reached: list[tuple[float, Tree]] = []
     for chance, proposal in proposals(model, leaf):
         choices = model.moves(tree, row, proposal)
-        scores = np.array([score for score, _ in choices])
-        shares = np.exp(scores - scores.max())
-        shares /= shares.sum()
+        shares = move_chances([score for score, _ in choices])
         reached += [(chance * s, moved) for s, (_, moved) in zip(shares, choices, strict=True)]
     return reached
 
@@ -111,3 +112,18 @@ def shapes(law: Law) -> dict[Key, float]:
     for share, tree in law.values():
         found[shape_of(tree)] = found.get(shape_of(tree), 0.0) + share
     return found
+
+
+def law_of(model: DynamicTree) -> tuple[float, Law]:
+    """Evidence of all rows after the first `min_samples_leaf`, and the law of the tree then."""
+    law = start(model, tuple(range(model.min_samples_leaf)))
+    evidence = 1.0
+    for row in range(model.min_samples_leaf, len(model.y)):
+        density, law = learn(model, law, row)
+        evidence *= density
+    return evidence, law
+
+
+def total_variation(one: dict[Key, float], other: dict[Key, float]) -> float:
+    keys = one.keys() | other.keys()
+    return sum(abs(one.get(key, 0.0) - other.get(key, 0.0)) for key in keys) / 2

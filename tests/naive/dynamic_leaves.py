@@ -11,7 +11,6 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 from scipy.special import gammaln
 
 Array = np.ndarray
@@ -85,7 +84,14 @@ class GaussianLeaf:
         return df, float(self.coefficients(total) @ z), float(scale)
 
     def log_predictive(self, total: Sums, x: Array, y: float) -> float:
-        return float(stats.t.logpdf(y, *self.predictive(total, x)))
+        df, location, scale = self.predictive(total, x)
+        residual = (y - location) / scale
+        return float(
+            gammaln((df + 1) / 2)
+            - gammaln(df / 2)
+            - np.log(df * np.pi * scale**2) / 2
+            - (df + 1) / 2 * np.log1p(residual**2 / df)
+        )
 
     def log_evidence(self, total: Sums) -> float:
         """Integral of likelihood x 1 / sigma^2 over coefficients and variance."""
