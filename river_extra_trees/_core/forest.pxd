@@ -1,0 +1,23 @@
+"""Trees that learn one stream together: one schema, one window, one Trees object per tree."""
+
+from .schema cimport Labels, Schema
+from .trees cimport Trees
+from .window cimport Window
+
+cdef double read_weight(object w) except -1.0
+
+cdef class Forest:
+    cdef readonly Schema schema
+    cdef readonly Labels labels     # empty in a regression
+    cdef readonly Window window     # samples of the batch that is being gathered
+    cdef readonly list trees        # of Trees, one root each
+    cdef readonly Trees prior       # one leaf that has seen everything: the answer of empty trees
+    cdef readonly bint regression
+    cdef double* votes              # scratch: per class
+    cdef int votes_capacity
+
+    cdef double read_target(self, object y) except? -1.0
+    cdef int push(self, object x, object y, double target, double weight) except -1
+    cdef int add_label(self, object y) except -1
+    cdef int vote(self, object x) except -1
+    cdef double mean(self, object x) except? -1.0

@@ -1,0 +1,204 @@
+"""Trees that learn one stream together: what is done per sample, between two growths.
+
+A forest of one is a tree. The families add to this how batches are weighed and when trees grow.
+"""
+
+from libc.math cimport fabs
+from libc.stdlib cimport free, realloc
+from libc.string cimport memset
+
+from .schema cimport Labels, Schema
+from .trees cimport HEADER, WEIGHT, Trees
+from .window cimport Window
+
+# Squares of targets and sums of weights must stay finite.
+cdef double LARGEST_TARGET = 1e150
+cdef double LARGEST_WEIGHT = 1e100
+
+
+cdef double read_weight(object w) except -1.0:
+    """A sample weight, or an error that says what is wrong with it."""
+    cdef double weight
+    try:
+        weight = w
+    except TypeError:
+        raise TypeError(f"w must be a number, not {type(w).__name__!r}") from None
+    except OverflowError:
+        weight = 2.0 * LARGEST_WEIGHT
+    if not 0.0 <= weight <= LARGEST_WEIGHT:
+        raise ValueError(f"w must be between 0 and {LARGEST_WEIGHT:g}, not {w!r}")
+    return weight
+
+
+cdef class Forest:
+    """A number of trees over one schema.
+
+    Parameters
+    ----------
+    n_trees
+        Number of trees.
+    regression
+        Whether targets are numbers in place of labels.
+    """
+
+    def __init__(self, int n_trees, bint regression):
+        self.regression = regression
+        self.schema = Schema()
+        self.labels = Labels()
+        self.window = Window()
+        self.prior = self.sapling()
+        self.trees = [self.sapling() for _ in range(n_trees)]
+
+    def __dealloc__(self):
+        free(self.votes)
+
+    def sapling(self):
+        """A new tree of one empty leaf."""
+        trees = Trees(len(self.labels), self.regression)
+        trees.plant()
+        return trees
+
+    # ---------------------------------------------------------------- learning
+
+    cdef double read_target(self, object y) except? -1.0:
+        """Code or number of a target; -1 for a label that is new. Raises where it is neither."""
+        cdef double target
+        if not self.regression:
+            return self.labels.code(y)
+        try:
+            target = y
+        except TypeError:
+            raise TypeError(f"the target must be a number, not {type(y).__name__!r}") from None
+        except OverflowError:
+            target = 2.0 * LARGEST_TARGET
+        if not fabs(target) <= LARGEST_TARGET:
+            raise ValueError(
+                f"the target must be a finite number of at most {LARGEST_TARGET:g}, not {y!r}"
+            )
+        return target
+
+    cdef int add_label(self, object y) except -1:
+        """Learn a new label and make room for it everywhere, or raise MemoryError before."""
+        cdef Trees trees
+        cdef int n_labels = len(self.labels.labels) + 1
+        for trees in self.trees:
+            trees.widen(n_labels)
+        self.prior.widen(n_labels)
+        return self.labels.learn(y)
+
+    cdef int push(self, object x, object y, double target, double weight) except -1:
+        """Encode a valid sample into the window; return its slot. New features get columns."""
+        cdef int capacity = self.window.capacity
+        self.schema.admit(x)
+        if self.window.size == capacity:
+            capacity *= 2
+        self.window.reserve(capacity, self.schema.n_columns)    # from here on no memory is needed
+        if not self.regression and target < 0.0:
+            target = self.add_label(y)
+        self.prior.learn(self.prior.roots[0], target, weight, 0.0)
+        return self.window.push(self.schema, target, weight)
+
+    # ---------------------------------------------------------------- answers
+
+    cdef int vote(self, object x) except -1:
+        """Add up the class frequencies of the leaves that x falls into; return the largest."""
+        cdef int n_labels = len(self.labels.labels), code, leaf, best = 0
+        cdef Trees trees
+        cdef double* row
+        cdef void* votes
+        if n_labels > self.votes_capacity:
+            votes = realloc(self.votes, n_labels * sizeof(double))
+            if votes == NULL:
+                raise MemoryError
+            self.votes = <double*>votes
+            self.votes_capacity = n_labels
+        self.schema.encode(x)
+        memset(self.votes, 0, n_labels * sizeof(double))
+        voted = False
+        for trees in self.trees:
+            leaf = trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
+            row = trees.row(leaf)
+            if row[WEIGHT] > 0.0:
+                voted = True
+                for code in range(n_labels):
+                    self.votes[code] += row[HEADER + code] / row[WEIGHT]
+        if not voted:
+            for code in range(n_labels):
+                self.votes[code] = self.prior.row(self.prior.roots[0])[HEADER + code]
+        for code in range(1, n_labels):
+            if self.votes[code] > self.votes[best]:
+                best = code
+        return best
+
+    def predict_label(self, x):
+        """The label with the largest share of the votes; None before the first sample."""
+        best = self.vote(x)
+        return self.labels.labels[best] if self.labels.labels else None
+
+    def predict_proba(self, x):
+        """Every label learned so far and its share of the votes."""
+        cdef double total = 0.0
+        cdef int code
+        self.vote(x)
+        for code in range(len(self.labels.labels)):
+            total += self.votes[code]
+        return {label: self.votes[<int>code] / total
+                for code, label in enumerate(self.labels.labels)}
+
+    cdef double mean(self, object x) except? -1.0:
+        cdef Trees trees
+        cdef double* row
+        cdef double total = 0.0
+        cdef int n = 0
+        self.schema.encode(x)
+        for trees in self.trees:
+            row = trees.row(trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns))
+            if row[WEIGHT] > 0.0:
+                total += row[HEADER]
+                n += 1
+        return total / n if n else self.prior.row(self.prior.roots[0])[HEADER]
+
+    def predict_number(self, x):
+        """The mean of the leaf means; 0 before the first sample."""
+        return self.mean(x)
+
+    def path(self, x, int tree=0):
+        """Ids of the nodes that x passes in one tree, from the root to the leaf."""
+        cdef Trees trees = self.trees[tree]
+        cdef int node = trees.roots[0]
+        self.schema.encode(x)
+        passed = [node]
+        while trees.nodes[node].feature >= 0:
+            node = trees.step(node, self.schema.row, 1, self.schema.n_columns)
+            passed.append(node)
+        return passed
+
+    def check(self):
+        """Raise AssertionError if an invariant is broken."""
+        cdef Trees trees
+        self.schema.check()
+        self.window.check()
+        assert self.window.n_columns <= self.schema.n_columns
+        for trees in [self.prior, *self.trees]:
+            trees.check()
+            assert trees.n_roots == 1
+            assert trees.regression == self.regression
+            assert self.regression or trees.n_values == len(self.labels)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.votes_capacity * sizeof(double)
+
+    def _state(self):
+        return self.schema, self.labels, self.window, self.trees, self.prior, self.regression
+
+    def _restore(self, state):
+        (self.schema, self.labels, self.window, self.trees, self.prior, self.regression) = state
+
+    def __reduce__(self):
+        return _forest_from_state, (type(self), self._state())
+
+
+def _forest_from_state(kind, state):
+    cdef Forest forest = kind.__new__(kind)
+    forest._restore(state)
+    return forest

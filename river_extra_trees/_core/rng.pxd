@@ -1,0 +1,75 @@
+"""Random numbers as a pure function of (seed, tree, step, purpose).
+
+There is no global generator and none that lives on between calls: whoever needs random numbers
+asks for a stream of them by naming what they are for. Two streams with different names are
+independent, so a forest answers the same whether its trees are grown one after the other, in
+threads or in other processes. The mixing function is the finaliser of SplitMix64 (Steele, Lea,
+Flood 2014), applied once per word of the name and then once per number drawn.
+
+`tests/naive/rng.py` is the same generator in ten lines of Python.
+"""
+
+from libc.math cimport cos, exp, log, sqrt
+from libc.stdint cimport uint64_t
+
+# What a stream is for. One number each, for ever: changing one changes every seeded answer.
+cdef enum Purpose:
+    BOOTSTRAP = 1
+    FEATURES = 2
+    SWAP = 3
+    FORGET = 4
+    SUBSET = 5
+    RESAMPLE = 6
+    MOVE = 7
+    DISCARD = 8
+    REJUVENATE = 9
+
+cdef struct Rng:
+    uint64_t state
+
+cdef inline uint64_t mix(uint64_t z) noexcept nogil:
+    z = (z ^ (z >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
+    z = (z ^ (z >> 27)) * <uint64_t>0x94D049BB133111EB
+    return z ^ (z >> 31)
+
+cdef inline uint64_t next_word(Rng* rng) noexcept nogil:
+    rng.state += <uint64_t>0x9E3779B97F4A7C15
+    return mix(rng.state)
+
+cdef inline Rng rng_for(
+    uint64_t seed, uint64_t tree, uint64_t step, uint64_t purpose
+) noexcept nogil:
+    """The stream of random numbers that belongs to this name."""
+    cdef Rng rng
+    rng.state = mix(seed + <uint64_t>0x9E3779B97F4A7C15)
+    rng.state = mix(rng.state ^ (tree + <uint64_t>0x9E3779B97F4A7C15))
+    rng.state = mix(rng.state ^ (step + <uint64_t>0x9E3779B97F4A7C15))
+    rng.state = mix(rng.state ^ (purpose + <uint64_t>0x9E3779B97F4A7C15))
+    return rng
+
+cdef inline double uniform(Rng* rng) noexcept nogil:
+    """Uniform on [0, 1), with 53 random bits."""
+    return <double>(next_word(rng) >> 11) * (1.0 / 9007199254740992.0)
+
+cdef inline uint64_t below(Rng* rng, uint64_t n) noexcept nogil:
+    """Uniform on 0 .. n-1, without the bias of a plain remainder. n must be positive."""
+    cdef uint64_t limit = (<uint64_t>0 - n) % n  # 2**64 mod n: words under it would be one too many
+    cdef uint64_t word = next_word(rng)
+    while word < limit:
+        word = next_word(rng)
+    return word % n
+
+cdef inline double normal(Rng* rng) noexcept nogil:
+    """Standard normal (Box and Muller 1958); the second of the pair is not kept."""
+    cdef double u = 1.0 - uniform(rng)
+    return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * uniform(rng))
+
+cdef inline int poisson(Rng* rng, double mean) noexcept nogil:
+    """Poisson by products of uniforms (Knuth): right for the small means of online bagging."""
+    cdef double floor = exp(-mean)
+    cdef double product = uniform(rng)
+    cdef int count = 0
+    while product > floor:
+        product *= uniform(rng)
+        count += 1
+    return count

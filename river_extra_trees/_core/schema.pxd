@@ -1,0 +1,51 @@
+"""Feature names -> columns, dicts -> rows of doubles; labels -> codes.
+
+A column belongs to a feature name and a kind. Numbers (bool included) go to the numeric column of
+their name, every other hashable value to its nominal column, as the code of the value. A name that
+carries both kinds simply has both columns, each missing where the other is present: a feature that
+changes its type in mid-stream is no error and loses nothing.
+"""
+
+from cpython.object cimport PyObject
+
+cdef enum:
+    MAX_CATEGORIES = 1024   # codes of one nominal column; later values share the code OTHER
+    MAX_COLUMNS = 1 << 14   # features after these are ignored, so that a stream of ever-new names fits
+    OTHER = -1              # code of a nominal value that has no code of its own
+
+cdef class Schema:
+    cdef dict numeric           # name -> numeric column
+    cdef dict nominal           # name -> nominal column
+    cdef readonly list names    # column -> name
+    cdef readonly list codes    # column -> {value: code}, or None where the column is numeric
+    cdef readonly int n_columns
+    cdef double* row            # scratch: the row last encoded, row[column], NaN where missing
+    cdef int row_capacity
+
+    # The keys of the last row that was looked up by name, in the order of its dict. A row whose
+    # keys are the same objects in the same order needs no look-up. A cache: no part of the state.
+    cdef list layout
+    cdef PyObject** layout_keys
+    cdef int* layout_numeric    # numeric column of each key, or -1
+    cdef int* layout_nominal    # nominal column of each key, or -1
+    cdef Py_ssize_t layout_size
+    cdef Py_ssize_t layout_capacity
+    cdef bint layout_complete   # every column is the numeric column of one of the keys
+    cdef unsigned int misses
+
+    cdef int encode(self, object x) except -1
+    cdef int admit(self, object x) except -1
+    cdef bint by_layout(self, dict x) except -1
+    cdef int by_name(self, dict x, list fresh) except -1
+    cdef int remember(self, dict x) except -1
+    cdef int commit(self, list fresh) except -1
+    cdef int add_column(self, object name, bint is_nominal) except -1
+    cdef int reserve(self, int n_columns) except -1
+    cdef void blank(self) noexcept nogil
+
+cdef class Labels:
+    cdef dict known             # label -> code
+    cdef readonly list labels   # code -> label, as first seen
+
+    cdef int code(self, object label) except -2
+    cdef int learn(self, object label) except -1

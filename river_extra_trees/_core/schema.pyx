@@ -1,0 +1,353 @@
+"""Feature names -> columns, dicts -> rows of doubles; labels -> codes. See the header."""
+
+from cpython.dict cimport PyDict_Next, PyDict_Size
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
+from cpython.object cimport PyObject
+from libc.math cimport INFINITY, NAN
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memset
+
+from collections.abc import Mapping
+
+cdef enum Kind:
+    MISSING = 0
+    NUMBER = 1
+    CATEGORY = 2
+
+
+cdef Kind classify(object name, object value, double* number) except *:
+    """Say what kind of value a feature has, and its number where it is one."""
+    number[0] = NAN
+    if value is None:
+        return MISSING
+    if PyFloat_CheckExact(value):
+        number[0] = PyFloat_AS_DOUBLE(value)
+    elif isinstance(value, complex):
+        raise TypeError(f"feature {name!r}: a complex number cannot be ordered: {value!r}")
+    elif isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+        check_hashable(name, value)
+        return CATEGORY
+    else:
+        check_hashable(name, value)
+        try:
+            number[0] = float(value)
+        except OverflowError:
+            raise ValueError(f"feature {name!r}: the number is too large for a float") from None
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"feature {name!r}: {error}") from None
+    if number[0] == INFINITY or number[0] == -INFINITY:
+        raise ValueError(f"feature {name!r}: the value must be finite, not {value!r}")
+    return NUMBER
+
+
+cdef int check_hashable(object name, object value) except -1:
+    try:
+        hash(value)
+    except TypeError:
+        raise TypeError(
+            f"feature {name!r}: a value of type {type(value).__name__!r} is neither a number "
+            "nor hashable"
+        ) from None
+    return 0
+
+
+cdef object order_of(tuple column):
+    """Sort key of a new column: names of any mixture of types have an order."""
+    return type(column[0]).__name__, str(column[0]), column[1]
+
+
+cdef class Schema:
+    """Columns of the features met so far.
+
+    `encode` reads a row for a prediction: unknown features are ignored, absent ones are missing.
+    `admit` reads a row to learn from: new features get columns, new nominal values codes. The new
+    columns of one row are numbered in the sorted order of their names, so that nothing depends on
+    the order of the keys. Both leave the schema as it was when they raise.
+    """
+
+    def __cinit__(self):
+        self.numeric = {}
+        self.nominal = {}
+        self.names = []
+        self.codes = []
+        self.layout = []
+
+    def __dealloc__(self):
+        free(self.row)
+        free(self.layout_keys)
+        free(self.layout_numeric)
+        free(self.layout_nominal)
+
+    cdef int encode(self, object x) except -1:
+        if not isinstance(x, dict):
+            x = as_dict(x)
+        if not self.by_layout(<dict>x):
+            self.by_name(<dict>x, None)
+        return 0
+
+    cdef int admit(self, object x) except -1:
+        if not isinstance(x, dict):
+            x = as_dict(x)
+        if not self.by_layout(<dict>x):
+            fresh = []
+            self.by_name(<dict>x, fresh)
+            if fresh:
+                self.commit(fresh)
+                self.by_name(<dict>x, None)
+        return 0
+
+    cdef bint by_layout(self, dict x) except -1:
+        """Fill the row without a look-up if x has the remembered keys; say whether it did."""
+        cdef PyObject* key
+        cdef PyObject* value
+        cdef Py_ssize_t position = 0, i = 0
+        cdef int column
+        cdef double number
+        cdef Py_ssize_t size = self.layout_size
+        if size == 0 or PyDict_Size(x) != size:
+            return False
+        if not self.layout_complete:
+            self.blank()
+        while PyDict_Next(x, &position, &key, &value):
+            if i >= size or key != self.layout_keys[i]:
+                return False
+            column = self.layout_numeric[i]
+            if PyFloat_CheckExact(<object>value):
+                number = PyFloat_AS_DOUBLE(<object>value)
+                if number - number != 0.0 and number == number:
+                    return False        # infinite: the slow way words the error
+            elif PyLong_CheckExact(<object>value):
+                number = <double>(<long long>0)
+                try:
+                    number = PyLong_AsDouble(<object>value)
+                except OverflowError:
+                    return False
+            elif <object>value is True:
+                number = 1.0
+            elif <object>value is False:
+                number = 0.0
+            elif type(<object>value) is str and self.layout_nominal[i] >= 0:
+                if column >= 0:
+                    self.row[column] = NAN
+                column = self.layout_nominal[i]
+                number = (<dict>self.codes[column]).get(<object>value, OTHER)
+                if number == OTHER:
+                    return False        # perhaps to be learned
+            else:
+                return False
+            if column < 0:
+                return False
+            self.row[column] = number
+            i += 1
+        return True
+
+    cdef int by_name(self, dict x, list fresh) except -1:
+        """Fill the row by look-ups. What has no column yet goes to `fresh`, if that is a list."""
+        cdef double number
+        cdef Kind kind
+        cdef bint known = True
+        self.blank()
+        for name, value in x.items():
+            kind = classify(name, value, &number)
+            if kind == MISSING:
+                known = known and (name in self.numeric or name in self.nominal)
+                continue
+            column = (self.numeric if kind == NUMBER else self.nominal).get(name)
+            if column is None:
+                known = False
+                if fresh is not None:
+                    fresh.append((name, kind == CATEGORY, value))
+            elif kind == NUMBER:
+                self.row[<int>column] = number
+            else:
+                codes = <dict>self.codes[<int>column]
+                code = codes.get(value)
+                if code is None and fresh is not None and len(codes) < MAX_CATEGORIES:
+                    fresh.append((name, True, value))
+                self.row[<int>column] = OTHER if code is None else <double>code
+        if known and not fresh:
+            self.misses += 1
+            if self.misses & 15 == 1:   # a stream of ever-new key objects shall not pay each time
+                self.remember(x)
+        return 0
+
+    cdef int commit(self, list fresh) except -1:
+        """Give columns and codes to what a valid row brought for the first time."""
+        for name, is_nominal, value in sorted(fresh, key=order_of):
+            columns = self.nominal if is_nominal else self.numeric
+            if name not in columns:
+                if self.n_columns == MAX_COLUMNS:
+                    continue
+                self.add_column(name, is_nominal)
+            if is_nominal:
+                codes = <dict>self.codes[<int>columns[name]]
+                codes[value] = len(codes)
+        return 0
+
+    cdef int add_column(self, object name, bint is_nominal) except -1:
+        self.reserve(self.n_columns + 1)
+        (self.nominal if is_nominal else self.numeric)[name] = self.n_columns
+        self.names.append(name)
+        self.codes.append({} if is_nominal else None)
+        self.n_columns += 1
+        self.layout_size = 0
+        self.misses = 0
+        return 0
+
+    cdef int remember(self, dict x) except -1:
+        """Remember the keys of x, all of them known, and their columns."""
+        cdef Py_ssize_t i, n = PyDict_Size(x)
+        cdef int n_numeric = 0
+        cdef void* keys
+        cdef void* numeric
+        cdef void* nominal
+        self.layout_size = 0
+        if n > self.layout_capacity:
+            keys = realloc(self.layout_keys, n * sizeof(PyObject*))
+            if keys != NULL:
+                self.layout_keys = <PyObject**>keys
+            numeric = realloc(self.layout_numeric, n * sizeof(int))
+            if numeric != NULL:
+                self.layout_numeric = <int*>numeric
+            nominal = realloc(self.layout_nominal, n * sizeof(int))
+            if nominal != NULL:
+                self.layout_nominal = <int*>nominal
+            if keys == NULL or numeric == NULL or nominal == NULL:
+                raise MemoryError
+            self.layout_capacity = n
+        self.layout = list(x)           # keeps the key objects alive: their addresses stay theirs
+        for i in range(n):
+            name = self.layout[i]
+            self.layout_keys[i] = <PyObject*>name
+            self.layout_numeric[i] = self.numeric.get(name, -1)
+            self.layout_nominal[i] = self.nominal.get(name, -1)
+            n_numeric += self.layout_numeric[i] >= 0
+        self.layout_complete = n_numeric == self.n_columns
+        self.layout_size = n
+        return 0
+
+    cdef int reserve(self, int n_columns) except -1:
+        cdef double* row
+        if n_columns > self.row_capacity:
+            capacity = max(8, 2 * n_columns)
+            row = <double*>realloc(self.row, <size_t>capacity * sizeof(double))
+            if row == NULL:
+                raise MemoryError
+            self.row = row
+            self.row_capacity = capacity
+        return 0
+
+    cdef void blank(self) noexcept nogil:
+        cdef int column
+        for column in range(self.n_columns):
+            self.row[column] = NAN
+
+    def value_of(self, int column, double number):
+        """The value a number stands for in a column: itself, or the nominal value of that code."""
+        if self.codes[column] is None:
+            return number
+        for value, code in self.codes[column].items():
+            if code == number:
+                return value
+        return "any other value"
+
+    def is_nominal(self, int column):
+        return self.codes[column] is not None
+
+    def row_of(self, x):
+        """The row of doubles that x encodes to, as a list (for tests and explanations)."""
+        self.encode(x)
+        return [self.row[column] for column in range(self.n_columns)]
+
+    def learn_row(self, x):
+        """As `row_of`, but new features get columns."""
+        self.admit(x)
+        return [self.row[column] for column in range(self.n_columns)]
+
+    def check(self):
+        """Raise AssertionError if an invariant is broken."""
+        assert len(self.names) == len(self.codes) == self.n_columns
+        assert len(self.numeric) + len(self.nominal) == self.n_columns
+        for column in range(self.n_columns):
+            nominal = self.codes[column] is not None
+            columns = self.nominal if nominal else self.numeric
+            assert columns[self.names[column]] == column
+            if nominal:
+                codes = self.codes[column]
+                assert list(codes.values()) == list(range(len(codes)))
+                assert len(codes) <= MAX_CATEGORIES
+
+    def __sizeof__(self):
+        return (
+            object.__sizeof__(self)
+            + self.row_capacity * sizeof(double)
+            + self.layout_capacity * (sizeof(PyObject*) + 2 * sizeof(int))
+        )
+
+    def __reduce__(self):
+        return _schema_from_state, (
+            list(self.names), [None if c is None else list(c) for c in self.codes]
+        )
+
+
+def _schema_from_state(names, categories):
+    cdef Schema schema = Schema()
+    for name, values in zip(names, categories, strict=True):
+        schema.add_column(name, values is not None)
+        if values is not None:
+            schema.codes[schema.n_columns - 1] = {value: i for i, value in enumerate(values)}
+    return schema
+
+
+cdef dict as_dict(object x):
+    if isinstance(x, Mapping):
+        return dict(x)
+    raise TypeError(f"x must be a mapping of feature names to values, not {type(x).__name__!r}")
+
+
+cdef class Labels:
+    """Class labels <-> codes 0, 1, 2, ... in the order in which they were first learned.
+
+    Labels are told apart as keys of a dict are: 1, 1.0, True and numpy.bool_(True) are one label.
+    """
+
+    def __cinit__(self):
+        self.known = {}
+        self.labels = []
+
+    cdef int code(self, object label) except -2:
+        """The code of a label, or -1 if it was never learned."""
+        try:
+            code = self.known.get(label)
+        except TypeError:
+            raise TypeError(
+                f"a label must be hashable, and {type(label).__name__!r} is not"
+            ) from None
+        if code is None:
+            if label is None:
+                raise ValueError("a label must not be None")
+            if label != label:
+                raise ValueError(f"a label must not be {label!r}")
+            return -1
+        return code
+
+    cdef int learn(self, object label) except -1:
+        """Give the next code to a label that `code` answered -1 for."""
+        cdef int code = len(self.labels)
+        self.labels.append(label)
+        self.known[label] = code
+        return code
+
+    def __len__(self):
+        return len(self.labels)
+
+    def __reduce__(self):
+        return _labels_from_state, (list(self.labels),)
+
+
+def _labels_from_state(labels):
+    cdef Labels restored = Labels()
+    for label in labels:
+        restored.learn(label)
+    return restored

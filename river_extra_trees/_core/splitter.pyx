@@ -1,0 +1,558 @@
+"""Growing CART trees on presorted columns. See the header for the layout."""
+
+from libc.math cimport INFINITY, log
+from libc.stdint cimport uint8_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memset
+
+from .rng cimport Rng, below, uniform
+from .schema cimport Schema
+from .trees cimport GAIN, WEIGHT, Node, Trees
+from .window cimport Window
+
+cdef enum:
+    TABLE = 4096
+
+# A later candidate wins only if it is better by more than this share of the node's weight (or
+# score): what rounding could have made of a tie does not decide.
+cdef double TIE = 1e-12
+cdef double NO_CODE = -2.0      # threshold of a nominal split that sends only missing values left
+
+cdef double[TABLE] X_LOG_X
+X_LOG_X[0] = 0.0
+for _i in range(1, TABLE):
+    X_LOG_X[_i] = _i * log(<double>_i)
+
+
+cdef inline double x_log_x(double x) noexcept nogil:
+    cdef int whole
+    if x < TABLE:
+        whole = <int>x
+        if whole == x:
+            return X_LOG_X[whole]
+    return x * log(x) if x > 0.0 else 0.0
+
+
+cdef class Splitter:
+    """Rules of growth, and the growth itself.
+
+    A leaf is split while its samples differ in their targets and the rules allow it, even where no
+    split improves the impurity (two features may only help together). Candidate thresholds are
+    the midpoints of neighbouring values, `x <= threshold` goes left; a nominal feature is split one
+    value against the rest, that value going left. Where values are missing, each threshold is tried
+    with the missing ones right, then left, and last with all present values on the one and the
+    missing ones on the other side; where none is missing, later ones go with the heavier child.
+    Of equally good splits the lower column wins, then missing right before left, then the lower
+    threshold; equal means within a relative 1e-12, so that rounding decides nothing.
+
+    Parameters
+    ----------
+    criterion
+        `"gini"`, `"entropy"` or `"variance"`.
+    max_depth
+        Depth at which leaves stay leaves; `None` for no limit.
+    min_samples_split
+        Least number of samples that are split, copies of a bootstrap counted.
+    min_samples_leaf
+        Least number of samples on either side, likewise.
+    splitter
+        `"best"`, or `"random"` for one uniformly drawn threshold per visited feature.
+    shuffled
+        Visit the features in random order even where all are visited: it decides ties.
+    regrow_pure
+        Split also those leaves of the given tree whose new samples all agree (the reference
+        implementation of stream decision trees does).
+    """
+
+    def __init__(self, criterion, max_depth=None, min_samples_split=2, min_samples_leaf=1,
+                 splitter="best", shuffled=False, regrow_pure=False):
+        self.criterion = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}[criterion]
+        self.random = {"best": False, "random": True}[splitter]
+        self.max_depth = 0x7FFFFFFF if max_depth is None else max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.shuffled = shuffled
+        self.regrow_pure = regrow_pure
+
+    def __dealloc__(self):
+        free(self.block)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.block_bytes
+
+    def __reduce__(self):
+        return _splitter_from_state, (
+            ("gini", "entropy", "variance")[self.criterion], self.max_depth,
+            self.min_samples_split, self.min_samples_leaf, "random" if self.random else "best",
+            self.shuffled, self.regrow_pure,
+        )
+
+    # ---------------------------------------------------------------- one call of grow
+
+    cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
+                  int max_features, double step, Rng rng) except -1:
+        """Grow the leaves below `root` that the sorted samples of the window reach.
+
+        The statistics of the nodes that exist already must hold the samples (`Trees.learn`). The
+        new nodes get those of the samples in the window. `copies` gives per slot how often a
+        sample is in the tree (NULL: once each).
+
+        Returns the number of leaves that were split.
+        """
+        cdef int n_tasks
+        cdef int before = trees.n_used - trees.n_free
+        self.prepare(trees, window, schema, copies)
+        self.step, self.rng = step, rng
+        self.max_features = max_features if max_features > 0 else self.n_columns
+        with nogil:
+            self.enter(root)
+            n_tasks = self.admit()
+            while n_tasks > 0:
+                n_tasks -= 1
+                self.grow_leaf(self.tasks[n_tasks], &n_tasks)
+        self.window = self.trees = None
+        return (trees.n_used - trees.n_free - before) // 2
+
+    cdef int prepare(self, Trees trees, Window window, Schema schema, const int* copies) except -1:
+        """Lay out the scratch memory and fill what is known per slot and per column."""
+        cdef size_t slots = window.capacity, columns = window.n_columns, n = window.n_sorted
+        cdef size_t classes = trees.n_values, wider = max(n, columns)
+        cdef int i, slot
+        trees.reserve(2 * <int>n)
+        cdef size_t doubles = 2 * slots + 3 * classes
+        cdef size_t ints = columns * n + n + wider + columns + 2 * slots + trees.capacity
+        cdef size_t need = (doubles * sizeof(double) + n * sizeof(Group) + (n + 1) * sizeof(Task)
+                            + ints * sizeof(int) + columns + slots)
+        if need > self.block_bytes:
+            free(self.block)
+            self.block_bytes = 0
+            self.block = <char*>calloc(need + need // 2, 1)
+            if self.block == NULL:
+                raise MemoryError
+            self.block_bytes = need + need // 2
+        self.mass = <double*>self.block
+        self.centred = self.mass + slots
+        self.counts = self.centred + slots
+        self.groups = <Group*>(self.counts + 3 * classes)
+        self.tasks = <Task*>(self.groups + n)
+        self.ranked = <int*>(self.tasks + n + 1)
+        self.samples = self.ranked + columns * n
+        self.spare = self.samples + n
+        self.columns = self.spare + wider
+        self.copies = self.columns + columns
+        self.group = self.copies + slots
+        self.group_of_leaf = self.group + slots
+        self.nominal = <uint8_t*>(self.group_of_leaf + trees.capacity)
+        self.left = self.nominal + columns
+        self.here.counts = self.counts
+        self.there.counts = self.counts + classes
+        self.node.counts = self.counts + 2 * classes
+        self.trees, self.window, self.n_columns = trees, window, columns
+        for i in range(self.n_columns):
+            self.columns[i] = i
+            self.nominal[i] = schema.codes[i] is not None
+        for i in range(window.n_sorted):
+            slot = window.by_arrival[i]
+            self.copies[slot] = copies[slot] if copies != NULL else 1
+            self.mass[slot] = window.weight[slot] * self.copies[slot]
+        return 0
+
+    cdef void enter(self, int root) noexcept nogil:
+        """Find the leaf of every sample; samples of one leaf are a group."""
+        cdef int i, slot, leaf
+        cdef Group* group
+        cdef double* first = self.centred   # per group, for now: target of its first sample
+        memset(self.group_of_leaf, 0xFF, self.trees.n_used * sizeof(int))    # -1 everywhere
+        self.n_groups = 0
+        for i in range(self.window.n_sorted):
+            slot = self.window.by_arrival[i]
+            self.group[slot] = -1
+            if self.copies[slot] == 0:
+                continue
+            leaf = self.trees.walk(root, self.window.data + slot, self.window.capacity,
+                                   self.window.n_columns)
+            if self.group_of_leaf[leaf] < 0:
+                self.group_of_leaf[leaf] = self.n_groups
+                group = &self.groups[self.n_groups]
+                group.node, group.size, group.copies, group.varies = leaf, 0, 0, False
+                first[self.n_groups] = self.window.target[slot]
+                self.n_groups += 1
+            self.group[slot] = self.group_of_leaf[leaf]
+            group = &self.groups[self.group[slot]]
+            group.size += 1
+            group.copies += self.copies[slot]
+            group.varies |= self.window.target[slot] != first[self.group[slot]]
+
+    cdef int admit(self) noexcept nogil:
+        """Lay the samples of the groups that can be split into ranges, in every order."""
+        cdef int i, g, slot, column, n_tasks = 0
+        cdef const int* order
+        cdef int* ranked
+        cdef Group* group
+        self.n = 0
+        for g in range(self.n_groups):
+            group = &self.groups[g]
+            group.start = -1
+            if self.is_open(group.node, group.copies, group.varies or self.regrow_pure):
+                group.start = self.n
+                self.n += group.size
+        for g in range(self.n_groups - 1, -1, -1):      # the first group is to be grown first
+            group = &self.groups[g]
+            if group.start >= 0:
+                self.tasks[n_tasks].node = group.node
+                self.tasks[n_tasks].start = group.start
+                self.tasks[n_tasks].end = group.start + group.size
+                self.tasks[n_tasks].n_active = self.n_columns
+                n_tasks += 1
+        if n_tasks == 0:
+            return 0
+        for column in range(-1, self.n_columns):        # -1: in order of arrival
+            order = self.window.by_arrival if column < 0 else (
+                self.window.order + <Py_ssize_t>column * self.window.capacity)
+            ranked = self.samples if column < 0 else self.ranked + <Py_ssize_t>column * self.n
+            for g in range(self.n_groups):
+                self.spare[g] = self.groups[g].start
+            for i in range(self.window.n_sorted):
+                slot = order[i]
+                g = self.group[slot]
+                if g >= 0 and self.spare[g] >= 0:
+                    ranked[self.spare[g]] = slot
+                    self.spare[g] += 1
+        return n_tasks
+
+    cdef bint is_open(self, int node, int copies, bint varies) noexcept nogil:
+        """Whether the rules allow to look for a split of these samples."""
+        return (
+            varies and copies >= self.min_samples_split and copies >= 2 * self.min_samples_leaf
+            and self.trees.nodes[node].depth < self.max_depth
+        )
+
+    # ---------------------------------------------------------------- one leaf
+
+    cdef void grow_leaf(self, Task task, int* n_tasks) noexcept nogil:
+        """Split one leaf if a split is found, and leave the open children as new tasks."""
+        cdef Split split
+        cdef Task child
+        cdef bint open_left = False, open_right = False
+        cdef int middle
+        self.drop_constant(&task)
+        if task.n_active == 0:
+            return
+        self.weigh_node(&task)
+        split = self.find(&task)
+        if split.column < 0:
+            return
+        middle = self.apply(&task, &split, &open_left, &open_right)
+        child.n_active = task.n_active
+        if open_right:
+            child.node = self.trees.nodes[task.node].right
+            child.start, child.end = middle, task.end
+            self.tasks[n_tasks[0]] = child
+            n_tasks[0] += 1
+        if open_left:
+            child.node = self.trees.nodes[task.node].left
+            child.start, child.end = task.start, middle
+            self.tasks[n_tasks[0]] = child
+            n_tasks[0] += 1
+
+    cdef void drop_constant(self, Task* task) noexcept nogil:
+        """Move the columns that do not vary behind columns[:n_active], keeping the others' order.
+
+        A column that is constant in a node is so below it. The tasks still waiting see the same
+        set of columns in front of their own n_active, whatever order this leaves it in.
+        """
+        cdef int i, column, kept = 0, dropped = 0
+        cdef double first, last
+        cdef const double* data
+        cdef const int* ranked
+        for i in range(task.n_active):
+            column = self.columns[i]
+            data = self.window.data + <Py_ssize_t>column * self.window.capacity
+            ranked = self.ranked + <Py_ssize_t>column * self.n
+            first, last = data[ranked[task.start]], data[ranked[task.end - 1]]
+            if first < last or (last != last and first == first):
+                self.columns[kept] = column
+                kept += 1
+            else:
+                self.spare[dropped] = column
+                dropped += 1
+        memcpy(self.columns + kept, self.spare, dropped * sizeof(int))
+        task.n_active = kept
+
+    cdef void weigh_node(self, const Task* task) noexcept nogil:
+        """Totals of the node; for a regression, the targets less their mean."""
+        cdef int i, slot, code
+        cdef double mean = 0.0, spread = 0.0, mass
+        cdef Side* node = &self.node
+        cdef const double* target = self.window.target
+        node.weight, node.score, node.copies = 0.0, 0.0, 0
+        if self.criterion != VARIANCE:
+            memset(node.counts, 0, self.trees.n_values * sizeof(double))
+        for i in range(task.start, task.end):
+            slot = self.samples[i]
+            mass = self.mass[slot]
+            node.weight += mass
+            node.copies += self.copies[slot]
+            if self.criterion == VARIANCE:
+                mean += mass * (target[slot] - mean) / node.weight
+            else:
+                node.counts[<int>target[slot]] += mass
+        if self.criterion == VARIANCE:
+            for i in range(task.start, task.end):
+                slot = self.samples[i]
+                self.centred[slot] = target[slot] - mean
+                node.score += self.mass[slot] * self.centred[slot]
+                spread += self.mass[slot] * self.centred[slot] * self.centred[slot]
+            self.tie = TIE * spread
+            return
+        self.tie = TIE * node.weight
+        for code in range(self.trees.n_values):
+            if self.criterion == GINI:
+                node.score += node.counts[code] * node.counts[code]
+            else:
+                node.score += x_log_x(node.counts[code])
+
+    cdef Split find(self, const Task* task) noexcept nogil:
+        """The best split of a node over the features that are visited."""
+        cdef Split best
+        cdef int i, j, column, n_visited = 0
+        self.drawn = self.shuffled or self.random or self.max_features < task.n_active
+        best.column, best.score = -1, -INFINITY
+        best.threshold, best.nominal, best.missing_left = 0.0, 0, 0
+        for i in range(task.n_active):
+            if n_visited >= self.max_features and best.column >= 0:
+                break
+            if self.drawn:
+                j = i + <int>below(&self.rng, task.n_active - i)
+                self.columns[i], self.columns[j] = self.columns[j], self.columns[i]
+            column = self.columns[i]
+            n_visited += 1
+            if self.random:
+                self.try_random(task, column, &best)
+            elif self.nominal[column]:
+                self.try_nominal(task, column, &best)
+            else:
+                self.try_numeric(task, column, &best)
+        return best
+
+    # ---------------------------------------------------------------- candidates of one column
+
+    cdef int n_missing(self, const Task* task, int column) noexcept nogil:
+        cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
+        cdef const int* ranked = self.ranked + <Py_ssize_t>column * self.n
+        cdef int i = task.end
+        while data[ranked[i - 1]] != data[ranked[i - 1]]:   # not all are missing: it varies
+            i -= 1
+        return task.end - i
+
+    cdef void try_numeric(self, const Task* task, int column, Split* best) noexcept nogil:
+        cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
+        cdef const int* ranked = self.ranked + <Py_ssize_t>column * self.n
+        cdef int n_missing = self.n_missing(task, column)
+        cdef int present = task.end - n_missing, i, missing_left
+        cdef double value, following, threshold
+        for missing_left in range(2 if n_missing else 1):
+            self.begin()
+            if missing_left:
+                for i in range(present, task.end):
+                    self.shift(ranked[i])
+            following = data[ranked[task.start]]
+            for i in range(task.start, present - 1):
+                value = following
+                following = data[ranked[i + 1]]
+                self.shift(ranked[i])
+                if value < following:
+                    threshold = 0.5 * value + 0.5 * following
+                    if threshold >= following:      # neighbouring floats
+                        threshold = value
+                    self.offer(column, threshold, False, missing_left, best)
+            if n_missing and not missing_left:
+                self.shift(ranked[present - 1])
+                self.offer(column, INFINITY, False, False, best)
+
+    cdef void try_nominal(self, const Task* task, int column, Split* best) noexcept nogil:
+        cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
+        cdef const int* ranked = self.ranked + <Py_ssize_t>column * self.n
+        cdef int n_missing = self.n_missing(task, column)
+        cdef int present = task.end - n_missing, i, j, k, missing_left
+        for missing_left in range(2 if n_missing else 1):
+            i = task.start
+            while i < present:
+                self.begin()
+                j = i
+                while j < present and data[ranked[j]] == data[ranked[i]]:
+                    self.shift(ranked[j])
+                    j += 1
+                if missing_left:
+                    for k in range(present, task.end):
+                        self.shift(ranked[k])
+                self.offer(column, data[ranked[i]], True, missing_left, best)
+                i = j
+        if n_missing:
+            self.begin()
+            for i in range(present, task.end):
+                self.shift(ranked[i])
+            self.offer(column, NO_CODE, True, True, best)
+
+    cdef void try_random(self, const Task* task, int column, Split* best) noexcept nogil:
+        """One threshold between the least and the largest value, or the value of one sample."""
+        cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
+        cdef const int* ranked = self.ranked + <Py_ssize_t>column * self.n
+        cdef int n_missing = self.n_missing(task, column)
+        cdef int present = task.end - n_missing, i, missing_left
+        cdef double low = data[ranked[task.start]], high = data[ranked[present - 1]], threshold
+        if self.nominal[column]:
+            threshold = data[ranked[task.start + <int>below(&self.rng, present - task.start)]]
+        else:
+            threshold = low + uniform(&self.rng) * (high - low)
+            if not low <= threshold < high:
+                threshold = low
+        for missing_left in range(2 if n_missing else 1):
+            self.begin()
+            for i in range(task.start, present):
+                if (data[ranked[i]] == threshold if self.nominal[column]
+                        else data[ranked[i]] <= threshold):
+                    self.shift(ranked[i])
+            if missing_left:
+                for i in range(present, task.end):
+                    self.shift(ranked[i])
+            self.offer(column, threshold, self.nominal[column], missing_left, best)
+
+    # ---------------------------------------------------------------- the two sides of a candidate
+
+    cdef void begin(self) noexcept nogil:
+        """All samples of the node on the right side."""
+        cdef double* here = self.here.counts
+        cdef double* there = self.there.counts
+        self.here.weight, self.here.score, self.here.copies = 0.0, 0.0, 0
+        self.there.weight, self.there.score = self.node.weight, self.node.score
+        self.there.copies = self.node.copies
+        if self.criterion != VARIANCE:
+            memset(here, 0, self.trees.n_values * sizeof(double))
+            memcpy(there, self.node.counts, self.trees.n_values * sizeof(double))
+
+    cdef void shift(self, int slot) noexcept nogil:
+        """Move one sample from the right side to the left."""
+        cdef double mass = self.mass[slot], here, there
+        cdef int code
+        self.here.weight += mass
+        self.there.weight -= mass
+        self.here.copies += self.copies[slot]
+        self.there.copies -= self.copies[slot]
+        if self.criterion == VARIANCE:
+            self.here.score += mass * self.centred[slot]
+            self.there.score -= mass * self.centred[slot]
+            return
+        code = <int>self.window.target[slot]
+        here, there = self.here.counts[code], self.there.counts[code]
+        self.here.counts[code] = here + mass
+        self.there.counts[code] = there - mass
+        if self.criterion == GINI:
+            self.here.score += mass * (2.0 * here + mass)
+            self.there.score += mass * (mass - 2.0 * there)
+        else:
+            self.here.score += x_log_x(here + mass) - x_log_x(here)
+            self.there.score += x_log_x(there - mass) - x_log_x(there)
+
+    cdef void offer(self, int column, double threshold, bint nominal, bint missing_left,
+                    Split* best) noexcept nogil:
+        """Take the present sides as the best split if the rules allow it and it is better."""
+        cdef double score, lead
+        cdef Side* here = &self.here
+        cdef Side* there = &self.there
+        if here.copies < self.min_samples_leaf or there.copies < self.min_samples_leaf:
+            return
+        if here.copies == 0 or there.copies == 0:
+            return
+        if self.criterion == GINI:      # one division: whole weights give exact scores
+            score = ((here.score * there.weight + there.score * here.weight)
+                     / (here.weight * there.weight))
+        elif self.criterion == ENTROPY:
+            score = (here.score - x_log_x(here.weight)) + (there.score - x_log_x(there.weight))
+        else:
+            score = (here.score * here.score / here.weight
+                     + there.score * there.score / there.weight)
+        if score - score != 0.0:        # overflown: no answer
+            return
+        if best.column >= 0:
+            lead = score - best.score
+            if lead <= -self.tie:
+                return
+            # A lower column comes later only where drop_constant has changed the order.
+            if lead <= self.tie and (self.drawn or column >= best.column):
+                return
+        best.column, best.threshold, best.score = column, threshold, score
+        best.nominal, best.missing_left = nominal, missing_left
+
+    cdef double node_score(self) noexcept nogil:
+        """What `offer` would score the undivided node."""
+        if self.criterion == GINI:
+            return self.node.score / self.node.weight
+        if self.criterion == ENTROPY:
+            return self.node.score - x_log_x(self.node.weight)
+        return 0.0
+
+    # ---------------------------------------------------------------- carrying out a split
+
+    cdef int apply(self, const Task* task, const Split* split, bint* open_left,
+                   bint* open_right) noexcept nogil:
+        """Give the leaf its children, with their statistics, and partition every order.
+
+        Returns where the range of the right child begins.
+        """
+        cdef Node* node
+        cdef int left = self.trees.new_node(task.node, self.trees.nodes[task.node].depth + 1)
+        cdef int right = self.trees.new_node(task.node, self.trees.nodes[task.node].depth + 1)
+        cdef const double* data = self.window.data + <Py_ssize_t>split.column * self.window.capacity
+        cdef int i, side, slot, middle = task.start
+        cdef int[2] child, copies
+        cdef bint[2] varies
+        cdef double[2] first
+        child[0], child[1] = right, left
+        copies[0] = copies[1] = 0
+        varies[0] = varies[1] = False
+        node = &self.trees.nodes[task.node]
+        node.feature, node.threshold = split.column, split.threshold
+        node.nominal, node.missing_left = split.nominal, split.missing_left
+        node.left, node.right = left, right
+        self.trees.row(task.node)[GAIN] = split.score - self.node_score()
+        for i in range(task.start, task.end):
+            slot = self.samples[i]
+            side = self.trees.goes_left(task.node, data[slot])
+            self.left[slot] = side
+            middle += side
+            if copies[side] == 0:
+                first[side] = self.window.target[slot]
+            varies[side] |= self.window.target[slot] != first[side]
+            copies[side] += self.copies[slot]
+            if self.trees.regression:
+                self.trees.add_number(child[side], self.window.target[slot], self.mass[slot],
+                                      self.step)
+            else:
+                self.trees.add_class(child[side], <int>self.window.target[slot],
+                                     self.mass[slot], self.step)
+        if self.n_missing(task, split.column) == 0:
+            node.missing_left = self.trees.row(left)[WEIGHT] >= self.trees.row(right)[WEIGHT]
+        open_left[0] = self.is_open(left, copies[1], varies[1])
+        open_right[0] = self.is_open(right, copies[0], varies[0])
+        if open_left[0] or open_right[0]:
+            for i in range(task.n_active):
+                self.partition(self.ranked + <Py_ssize_t>self.columns[i] * self.n, task)
+            self.partition(self.samples, task)
+        return middle
+
+    cdef void partition(self, int* slots, const Task* task) noexcept nogil:
+        """Left samples first, both sides in the order they had."""
+        cdef int i, kept = task.start, moved = 0
+        for i in range(task.start, task.end):
+            if self.left[slots[i]]:
+                slots[kept] = slots[i]
+                kept += 1
+            else:
+                self.spare[moved] = slots[i]
+                moved += 1
+        memcpy(slots + kept, self.spare, moved * sizeof(int))
+
+
+def _splitter_from_state(*rules):
+    return Splitter(*rules)

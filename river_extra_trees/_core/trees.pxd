@@ -1,0 +1,85 @@
+"""Decision trees in one arena: the data layout, written down once.
+
+An arena holds nodes and, beside them, rows of statistics. A tree is a root: the number of a node.
+A learner with many trees may keep them as many roots of one arena or as one arena each.
+
+Nodes are an array of structs, because a stream asks for one row at a time and a step of the walk
+then touches half a cache line. Nothing outside `trees.pyx` and `splitter.pyx` writes a node.
+"""
+
+from libc.stdint cimport uint8_t
+
+cdef enum:
+    LEAF = -1               # Node.feature of a leaf
+    HEADER = 3              # statistics before the target's own: the three below
+    WEIGHT = 0              # total weight of the samples that came through this node
+    VISITED = 1             # number of the batch that last came through (0: never)
+    GAIN = 2                # weighted impurity that the split of this node removed
+
+cdef struct Node:           # 32 bytes
+    double threshold        # numeric: left when x <= threshold; nominal: left when x == threshold
+    int feature             # column of the schema, or LEAF
+    int left                # node ids, meaningful only when feature >= 0; both > -1 then
+    int right
+    int parent              # node id, or -1 for a root
+    int depth               # 0 for a root
+    uint8_t nominal         # 1: compare with ==
+    uint8_t missing_left    # 1: a missing value goes left
+    uint8_t live            # 0: the node is on the free list (its other fields are zero)
+
+cdef class Trees:
+    # Statistics of node i: stats[i * width : (i + 1) * width]
+    #   [WEIGHT, VISITED, GAIN] then, for classes, the weight of each class code;
+    #   for numbers, [mean, sum of squared deviations from the mean].
+    cdef Node* nodes
+    cdef double* stats
+    cdef int* free_nodes    # stack of free ids below n_used
+    cdef readonly int n_values      # statistics of the target: number of classes known, or 2
+    cdef readonly bint regression
+    cdef int width                  # HEADER + n_values
+    cdef int capacity               # nodes allocated
+    cdef int n_used                 # nodes ever used: all live ids are below
+    cdef int n_free
+    cdef int* roots
+    cdef readonly int n_roots
+
+    cdef int reserve(self, int extra) except -1
+    cdef int widen(self, int n_values) except -1
+    cdef bint is_bottom_split(self, int node) noexcept nogil
+    cdef int new_node(self, int parent, int depth) noexcept nogil
+    cdef void cut(self, int node) noexcept nogil
+    cdef void collapse(self, int node) noexcept nogil
+
+    cdef inline double* row(self, int node) noexcept nogil:
+        return self.stats + <Py_ssize_t>node * self.width
+
+    cdef inline bint goes_left(self, int node, double value) noexcept nogil:
+        if value != value:
+            return self.nodes[node].missing_left
+        if self.nodes[node].nominal:
+            return value == self.nodes[node].threshold
+        return value <= self.nodes[node].threshold
+
+    cdef inline int step(self, int node, const double* x, Py_ssize_t stride,
+                         Py_ssize_t n_columns) noexcept nogil:
+        """The child of an inner node that x belongs to. Columns x does not have are missing."""
+        cdef Py_ssize_t feature = self.nodes[node].feature
+        cdef bint left
+        if feature < n_columns:
+            left = self.goes_left(node, x[feature * stride])
+        else:
+            left = self.nodes[node].missing_left
+        return self.nodes[node].left if left else self.nodes[node].right
+
+    cdef inline int walk(self, int node, const double* x, Py_ssize_t stride,
+                         Py_ssize_t n_columns) noexcept nogil:
+        """The leaf below `node` that x belongs to; x[column * stride] is its value of a column."""
+        while self.nodes[node].feature >= 0:
+            node = self.step(node, x, stride, n_columns)
+        return node
+
+    cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil
+    cdef void add_number(self, int node, double y, double weight, double batch) noexcept nogil
+    cdef void learn(self, int leaf, double target, double weight, double batch) noexcept nogil
+    cdef void reset(self, int node) noexcept nogil
+    cdef int majority(self, int node) noexcept nogil

@@ -1,0 +1,320 @@
+"""Decision trees in one arena. See the header for the layout.
+
+Nothing here decides where to split: `splitter.pyx` does. Here a tree is walked, asked, cut back,
+checked, pickled and told as plain Python values.
+"""
+
+
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy, memset
+
+
+cdef class Trees:
+    """An arena of nodes and the roots of the trees in it.
+
+    Parameters
+    ----------
+    n_values
+        Number of classes known so far; ignored for a regression.
+    regression
+        Whether leaves hold (mean, sum of squared deviations) in place of class weights.
+    """
+
+    def __cinit__(self, int n_values=0, bint regression=False):
+        self.regression = regression
+        self.n_values = 2 if regression else n_values
+        self.width = HEADER + self.n_values
+
+    def __dealloc__(self):
+        free(self.nodes)
+        free(self.stats)
+        free(self.free_nodes)
+        free(self.roots)
+
+    # ---------------------------------------------------------------- memory
+
+    cdef int reserve(self, int extra) except -1:
+        """Make sure that `extra` nodes can be made without a new allocation."""
+        cdef int capacity = self.n_used - self.n_free + extra
+        cdef void* memory
+        if capacity <= self.capacity:
+            return 0
+        capacity = max(capacity, self.capacity + self.capacity // 2, 4)
+        memory = realloc(self.nodes, capacity * sizeof(Node))
+        if memory == NULL:
+            raise MemoryError
+        self.nodes = <Node*>memory
+        memory = realloc(self.free_nodes, capacity * sizeof(int))
+        if memory == NULL:
+            raise MemoryError
+        self.free_nodes = <int*>memory
+        memory = realloc(self.stats, <size_t>capacity * self.width * sizeof(double))
+        if memory == NULL:
+            raise MemoryError
+        self.stats = <double*>memory
+        self.capacity = capacity
+        return 0
+
+    cdef int widen(self, int n_values) except -1:
+        """Make room for more classes; their weights are zero everywhere."""
+        cdef int node, width = HEADER + n_values
+        cdef void* memory
+        if self.regression or n_values <= self.n_values:
+            return 0
+        memory = realloc(self.stats, max(<size_t>self.capacity * width, 1) * sizeof(double))
+        if memory == NULL:
+            raise MemoryError
+        self.stats = <double*>memory
+        for node in range(self.n_used - 1, -1, -1):     # from the end: rows only move up
+            memcpy_up(self.stats + <Py_ssize_t>node * width, self.row(node), self.width)
+            memset(self.stats + <Py_ssize_t>node * width + self.width, 0,
+                   (width - self.width) * sizeof(double))
+        self.width = width
+        self.n_values = n_values
+        return 0
+
+    cdef int new_node(self, int parent, int depth) noexcept nogil:
+        """A leaf with empty statistics. Room for it was made by `reserve`."""
+        cdef int node
+        if self.n_free:
+            self.n_free -= 1
+            node = self.free_nodes[self.n_free]
+        else:
+            node = self.n_used
+            self.n_used += 1
+        memset(&self.nodes[node], 0, sizeof(Node))
+        memset(self.row(node), 0, self.width * sizeof(double))
+        self.nodes[node].feature = LEAF
+        self.nodes[node].left = self.nodes[node].right = -1
+        self.nodes[node].parent = parent
+        self.nodes[node].depth = depth
+        self.nodes[node].live = 1
+        return node
+
+    cdef void cut(self, int node) noexcept nogil:
+        """Put one node on the free list."""
+        memset(&self.nodes[node], 0, sizeof(Node))
+        memset(self.row(node), 0, self.width * sizeof(double))
+        self.free_nodes[self.n_free] = node
+        self.n_free += 1
+
+    cdef void collapse(self, int node) noexcept nogil:
+        """Free all nodes below a node and make it a leaf; its statistics stay."""
+        cdef int below = node, parent
+        while self.nodes[node].feature >= 0 or below != node:
+            if self.nodes[below].feature >= 0:
+                if self.nodes[below].left >= 0:
+                    below = self.nodes[below].left
+                    continue
+                if self.nodes[below].right >= 0:
+                    below = self.nodes[below].right
+                    continue
+                self.nodes[below].feature = LEAF
+                if below == node:
+                    break
+            parent = self.nodes[below].parent
+            if self.nodes[parent].left == below:
+                self.nodes[parent].left = -1
+            else:
+                self.nodes[parent].right = -1
+            self.cut(below)
+            below = parent
+        self.nodes[node].threshold = 0.0
+        self.nodes[node].nominal = self.nodes[node].missing_left = 0
+        self.row(node)[GAIN] = 0.0
+
+    def plant(self):
+        """Add a tree of one empty leaf; return its number among the roots."""
+        cdef void* roots = realloc(self.roots, (self.n_roots + 1) * sizeof(int))
+        if roots == NULL:
+            raise MemoryError
+        self.roots = <int*>roots
+        self.reserve(1)
+        self.roots[self.n_roots] = self.new_node(-1, 0)
+        self.n_roots += 1
+        return self.n_roots - 1
+
+    def fell(self, int tree):
+        """Remove a tree; the numbers of the later ones go down by one."""
+        cdef int i
+        assert 0 <= tree < self.n_roots
+        self.collapse(self.roots[tree])
+        self.cut(self.roots[tree])
+        for i in range(tree, self.n_roots - 1):
+            self.roots[i] = self.roots[i + 1]
+        self.n_roots -= 1
+
+    def shrink(self, int max_nodes):
+        """Collapse the least recently visited splits at the bottom until the arena fits.
+
+        Among equally old ones the lightest goes first. Each round collapses as many as could be
+        needed, so that the cost is spread over the nodes removed.
+        """
+        cdef int i
+        while self.n_nodes > max_nodes:
+            bottom = [i for i in range(self.n_used) if self.is_bottom_split(i)]
+            bottom.sort(key=self.usefulness)
+            for i in bottom[: max(1, (self.n_nodes - max_nodes + 1) // 2)]:
+                self.collapse(i)
+
+    cdef bint is_bottom_split(self, int node) noexcept nogil:
+        return (
+            self.nodes[node].live and self.nodes[node].feature >= 0
+            and self.nodes[self.nodes[node].left].feature < 0
+            and self.nodes[self.nodes[node].right].feature < 0
+        )
+
+    def usefulness(self, int node):
+        return self.row(node)[VISITED], self.row(node)[WEIGHT], node
+
+    # ---------------------------------------------------------------- learning
+
+    cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil:
+        cdef double* row = self.row(node)
+        row[WEIGHT] += weight
+        row[VISITED] = batch
+        row[HEADER + code] += weight
+
+    cdef void add_number(self, int node, double y, double weight, double batch) noexcept nogil:
+        """West (1979): mean and squared deviations of a weighted sample, one at a time."""
+        cdef double* row = self.row(node)
+        cdef double delta = y - row[HEADER]
+        row[WEIGHT] += weight
+        row[VISITED] = batch
+        row[HEADER] += delta * weight / row[WEIGHT]
+        row[HEADER + 1] += weight * delta * (y - row[HEADER])
+
+    cdef void learn(self, int leaf, double target, double weight, double batch) noexcept nogil:
+        """Add a sample to the statistics of its leaf and of every node above."""
+        cdef int node = leaf
+        while node >= 0:
+            if self.regression:
+                self.add_number(node, target, weight, batch)
+            else:
+                self.add_class(node, <int>target, weight, batch)
+            node = self.nodes[node].parent
+
+    cdef void reset(self, int node) noexcept nogil:
+        """Forget the statistics of a node."""
+        memset(self.row(node), 0, self.width * sizeof(double))
+
+    cdef int majority(self, int node) noexcept nogil:
+        """The heaviest class of a node, the first of equals; -1 if it is empty."""
+        cdef const double* row = self.row(node)
+        cdef int code, best = 0
+        if row[WEIGHT] <= 0.0:
+            return -1
+        for code in range(1, self.n_values):
+            if row[HEADER + code] > row[HEADER + best]:
+                best = code
+        return best
+
+    # ---------------------------------------------------------------- answers in Python values
+
+    @property
+    def n_nodes(self):
+        return self.n_used - self.n_free
+
+    @property
+    def n_leaves(self):
+        return (self.n_nodes + self.n_roots) // 2
+
+    @property
+    def height(self):
+        """Number of splits on the longest way down."""
+        return max((self.nodes[i].depth for i in range(self.n_used) if self.nodes[i].live),
+                   default=0)
+
+    def root(self, int tree=0):
+        assert 0 <= tree < self.n_roots
+        return self.roots[tree]
+
+    def node(self, int node):
+        """One node as a dict: what a picture, a table or a test may want to know of it."""
+        assert 0 <= node < self.n_used and self.nodes[node].live
+        cdef Node* this = &self.nodes[node]
+        cdef double* row = self.row(node)
+        return {
+            "node": node, "parent": this.parent, "depth": this.depth,
+            "feature": this.feature, "threshold": this.threshold, "left": this.left,
+            "right": this.right, "nominal": bool(this.nominal),
+            "missing_left": bool(this.missing_left), "weight": row[WEIGHT],
+            "visited": row[VISITED], "gain": row[GAIN],
+            "values": [row[HEADER + i] for i in range(self.n_values)],
+        }
+
+    def preorder(self, int tree=0):
+        """Node ids of a tree, parents before children, left before right."""
+        stack = [self.root(tree)]
+        found = []
+        while stack:
+            node = stack.pop()
+            found.append(node)
+            if self.nodes[<int>node].feature >= 0:
+                stack += [self.nodes[<int>node].right, self.nodes[<int>node].left]
+        return found
+
+    def check(self):
+        """Raise AssertionError if an invariant is broken."""
+        seen = []
+        for tree in range(self.n_roots):
+            assert self.nodes[self.roots[tree]].parent == -1
+            for node in self.preorder(tree):
+                seen.append(node)
+                this = self.node(node)
+                if this["feature"] >= 0:
+                    for child in (this["left"], this["right"]):
+                        assert self.nodes[<int>child].live
+                        assert self.nodes[<int>child].parent == node
+                        assert self.nodes[<int>child].depth == this["depth"] + 1
+                else:
+                    assert this["feature"] == LEAF and this["left"] == this["right"] == -1
+        free_nodes = [self.free_nodes[i] for i in range(self.n_free)]
+        assert sorted(seen + free_nodes) == list(range(self.n_used))
+        assert self.n_used <= self.capacity
+        assert not any(self.nodes[<int>node].live for node in free_nodes)
+
+    def __sizeof__(self):
+        return (
+            object.__sizeof__(self) + self.n_roots * sizeof(int)
+            + self.capacity * (sizeof(Node) + sizeof(int) + self.width * sizeof(double))
+        )
+
+    def __reduce__(self):
+        return _trees_from_state, (
+            self.n_values, self.regression,
+            (<char*>self.nodes)[: self.n_used * sizeof(Node)] if self.n_used else b"",
+            (<char*>self.stats)[: <Py_ssize_t>self.n_used * self.width * sizeof(double)]
+            if self.n_used else b"",
+            (<char*>self.free_nodes)[: self.n_free * sizeof(int)] if self.n_free else b"",
+            [self.roots[i] for i in range(self.n_roots)],
+        )
+
+
+def _trees_from_state(n_values, regression, bytes nodes, bytes stats, bytes free_nodes, roots):
+    cdef Trees trees = Trees(n_values, regression)
+    cdef int i
+    trees.reserve(len(nodes) // sizeof(Node))
+    trees.n_used = len(nodes) // sizeof(Node)
+    trees.n_free = len(free_nodes) // sizeof(int)
+    if len(stats) != trees.n_used * trees.width * sizeof(double):
+        raise ValueError("the statistics do not belong to these nodes")
+    if trees.n_used:
+        memcpy(trees.nodes, <char*>nodes, len(nodes))
+        memcpy(trees.stats, <char*>stats, len(stats))
+    if trees.n_free:
+        memcpy(trees.free_nodes, <char*>free_nodes, len(free_nodes))
+    trees.roots = <int*>realloc(NULL, max(1, len(roots)) * sizeof(int))
+    if trees.roots == NULL:
+        raise MemoryError
+    for i in range(len(roots)):
+        trees.roots[i] = roots[i]
+    trees.n_roots = len(roots)
+    return trees
+
+
+cdef void memcpy_up(double* to, const double* source, int n) noexcept nogil:
+    """Copy within one array to a higher address."""
+    cdef int i
+    for i in range(n - 1, -1, -1):
+        to[i] = source[i]

@@ -1,0 +1,37 @@
+"""The remembered samples.
+
+A sample lives in a slot from `push` to `release`. Values are column-major, because growing a tree
+reads one column at a time; a walk down a tree reads a sample as x[column * capacity] from
+`data + slot`. Per column the slots are kept in sorted order, so that growth never sorts.
+"""
+
+from libc.stdint cimport int64_t, uint8_t
+from .schema cimport Schema
+
+cdef class Window:
+    cdef double* data           # data[column * capacity + slot], NaN where missing; starts the
+                                #   one block of memory that all arrays below are parts of
+    cdef double* target         # per slot: code of the class, or the number
+    cdef double* weight         # per slot: the sample's weight, > 0
+    cdef double* keys           # scratch for `sort`
+    cdef int64_t* arrival       # per slot: number of the sample in the stream, or -1 when free
+    cdef int* order             # order[column * capacity + rank] = slot: ascending, missing last,
+                                #   equal values in order of arrival
+    cdef int* by_arrival        # the n_sorted slots of `order`, in order of arrival
+    cdef int* fresh             # the n_fresh slots pushed since the last `sort`, likewise
+    cdef int* free_slots        # stack of capacity - size free slots
+    cdef int* merged            # scratch for `sort`: 2 * capacity
+    cdef readonly int capacity
+    cdef readonly int n_columns     # columns that have values (the schema may know newer ones)
+    cdef readonly int size          # samples held
+    cdef readonly int n_fresh
+    cdef readonly int n_sorted      # size - n_fresh
+    cdef readonly int64_t n_seen    # samples ever pushed
+    cdef int column_capacity
+
+    cdef int push(self, Schema schema, double target, double weight) except -1
+    cdef int reserve(self, int capacity, int n_columns) except -1
+    cdef int move(self, int capacity, int column_capacity) except -1
+    cdef void sort(self) noexcept nogil
+    cdef void release(self, const uint8_t* gone) noexcept nogil
+    cdef void clear(self) noexcept nogil

@@ -1,0 +1,308 @@
+"""The remembered samples. See the header for the layout."""
+
+import numpy as np
+
+from libc.math cimport NAN
+from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+
+from .schema cimport Schema
+
+
+cdef size_t block_size(size_t capacity, size_t columns) noexcept nogil:
+    """Bytes of the one block that holds all arrays of a window."""
+    return capacity * (columns * (sizeof(double) + sizeof(int))
+                       + 4 * sizeof(double) + 5 * sizeof(int))
+
+
+cdef inline bint comes_before(double a, double b) noexcept nogil:
+    """a sorts strictly before b; missing values come last and are equal to each other."""
+    return a < b or (b != b and a == a)
+
+
+cdef void sort_slots(int* slots, int* spare, const double* key, int n) noexcept nogil:
+    """Sort slots by key[slot], missing last, equal keys in the order given (a merge sort)."""
+    cdef int start = 0, i, j, k, middle, end, slot, run = 8
+    cdef double value
+    while start < n:                            # runs of 8 by insertion
+        for i in range(start + 1, min(start + run, n)):
+            slot = slots[i]
+            value = key[slot]
+            j = i
+            while j > start and comes_before(value, key[slots[j - 1]]):
+                slots[j] = slots[j - 1]
+                j -= 1
+            slots[j] = slot
+        start += run
+    while run < n:
+        start = 0
+        while start + run < n:
+            middle = start + run
+            end = min(middle + run, n)
+            if comes_before(key[slots[middle]], key[slots[middle - 1]]):
+                memcpy(spare, slots + start, run * sizeof(int))
+                i, j, k = 0, middle, start
+                while i < run and j < end:
+                    if comes_before(key[slots[j]], key[spare[i]]):
+                        slots[k] = slots[j]
+                        j += 1
+                    else:
+                        slots[k] = spare[i]
+                        i += 1
+                    k += 1
+                memcpy(slots + k, spare + i, (run - i) * sizeof(int))
+            start = end
+        run *= 2
+
+
+cdef void merge_slots(int* into, const int* old, int n_old, const int* new, int n_new,
+                      const double* key) noexcept nogil:
+    """Merge new slots behind equal old ones. `into` may be `old` itself, with room at its end."""
+    cdef int i = n_old - 1, j = n_new - 1, k = n_old + n_new - 1
+    while j >= 0:
+        if i >= 0 and comes_before(key[new[j]], key[old[i]]):
+            into[k] = old[i]
+            i -= 1
+        else:
+            into[k] = new[j]
+            j -= 1
+        k -= 1
+
+
+cdef class Window:
+    """Samples in slots, with the sorted order of the slots in each column.
+
+    `push` stores the row that the schema encoded last. `sort` brings the pushed samples into the
+    sorted orders; `release` takes samples out again. Both keep what is already sorted: the cost is
+    a merge, not a sort. A window grows when it is full; whoever wants a bound releases in time.
+
+    Parameters
+    ----------
+    capacity
+        Number of slots to begin with.
+    """
+
+    def __cinit__(self, int capacity=16):
+        self.move(max(1, capacity), 0)
+
+    def __dealloc__(self):
+        free(self.data)
+
+    cdef int move(self, int capacity, int column_capacity) except -1:
+        """Move everything into a larger block, or raise MemoryError and leave all as it is."""
+        cdef char* block = <char*>calloc(block_size(capacity, column_capacity), 1)
+        if block == NULL:
+            raise MemoryError
+        cdef size_t cells = <size_t>capacity * column_capacity
+        cdef Py_ssize_t column
+        cdef int slot, n_free = self.capacity - self.size
+        cdef double* data = <double*>block
+        cdef double* target = data + cells
+        cdef int64_t* arrival = <int64_t*>(target + 3 * <size_t>capacity)
+        cdef int* order = <int*>(arrival + capacity)
+        cdef int* by_arrival = order + cells
+        cdef int* free_slots = by_arrival + 2 * <size_t>capacity
+        for column in range(self.n_columns):
+            memcpy(data + column * capacity, self.data + column * self.capacity,
+                   self.capacity * sizeof(double))
+            memcpy(order + column * capacity, self.order + column * self.capacity,
+                   self.n_sorted * sizeof(int))
+        for slot in range(self.capacity, capacity):
+            arrival[slot] = -1
+        if self.data != NULL:
+            memcpy(target, self.target, self.capacity * sizeof(double))
+            memcpy(target + capacity, self.weight, self.capacity * sizeof(double))
+            memcpy(arrival, self.arrival, self.capacity * sizeof(int64_t))
+            memcpy(by_arrival, self.by_arrival, self.n_sorted * sizeof(int))
+            memcpy(by_arrival + capacity, self.fresh, self.n_fresh * sizeof(int))
+            memcpy(free_slots, self.free_slots, n_free * sizeof(int))
+            free(self.data)
+        for slot in range(capacity - 1, self.capacity - 1, -1):     # the lowest is taken first
+            free_slots[n_free] = slot
+            n_free += 1
+        self.data, self.target, self.weight, self.keys = (
+            data, target, target + capacity, target + 2 * <size_t>capacity)
+        self.arrival, self.order, self.by_arrival = arrival, order, by_arrival
+        self.fresh, self.free_slots = by_arrival + capacity, free_slots
+        self.merged = free_slots + capacity
+        self.capacity, self.column_capacity = capacity, column_capacity
+        return 0
+
+    cdef int reserve(self, int capacity, int n_columns) except -1:
+        """Make room. Slots and orders keep their meaning; new columns are missing everywhere."""
+        cdef Py_ssize_t column, slot
+        cdef int column_capacity = self.column_capacity
+        if n_columns > column_capacity:
+            column_capacity = max(n_columns, 2 * column_capacity)
+        if capacity > self.capacity or column_capacity > self.column_capacity:
+            self.move(max(capacity, self.capacity), column_capacity)
+        for column in range(self.n_columns, n_columns):
+            for slot in range(self.capacity):
+                self.data[column * self.capacity + slot] = NAN
+            memcpy(self.order + column * self.capacity, self.by_arrival,
+                   self.n_sorted * sizeof(int))
+        self.n_columns = max(self.n_columns, n_columns)
+        return 0
+
+    cdef int push(self, Schema schema, double target, double weight) except -1:
+        """Store the row that the schema encoded last; return its slot."""
+        cdef int column, slot
+        if self.size == self.capacity or schema.n_columns > self.n_columns:
+            self.reserve(2 * self.capacity if self.size == self.capacity else self.capacity,
+                         schema.n_columns)
+        slot = self.free_slots[self.capacity - self.size - 1]
+        for column in range(schema.n_columns):
+            self.data[<Py_ssize_t>column * self.capacity + slot] = schema.row[column]
+        self.target[slot] = target
+        self.weight[slot] = weight
+        self.arrival[slot] = self.n_seen
+        self.fresh[self.n_fresh] = slot
+        self.n_fresh += 1
+        self.n_seen += 1
+        self.size += 1
+        return slot
+
+    cdef void sort(self) noexcept nogil:
+        """Bring the fresh samples into the sorted orders."""
+        cdef Py_ssize_t column
+        cdef const double* key
+        cdef int* slots = self.merged
+        cdef int* order
+        if self.n_fresh == 0:
+            return
+        for column in range(self.n_columns):
+            key = self.data + column * self.capacity
+            order = self.order + column * self.capacity
+            memcpy(slots, self.fresh, self.n_fresh * sizeof(int))
+            sort_slots(slots, slots + self.n_fresh, key, self.n_fresh)
+            merge_slots(order, order, self.n_sorted, slots, self.n_fresh, key)
+        memcpy(self.by_arrival + self.n_sorted, self.fresh, self.n_fresh * sizeof(int))
+        self.n_sorted += self.n_fresh
+        self.n_fresh = 0
+
+    cdef void release(self, const uint8_t* gone) noexcept nogil:
+        """Free the slots marked in `gone`; all samples must be sorted in."""
+        cdef Py_ssize_t column
+        cdef int i, slot
+        for column in range(self.n_columns):
+            keep(self.order + column * self.capacity, self.n_sorted, gone)
+        for i in range(self.n_sorted - 1, -1, -1):      # so that the oldest slot is reused first
+            slot = self.by_arrival[i]
+            if gone[slot]:
+                self.arrival[slot] = -1
+                self.free_slots[self.capacity - self.size] = slot
+                self.size -= 1
+        self.n_sorted = keep(self.by_arrival, self.n_sorted, gone)
+
+    cdef void clear(self) noexcept nogil:
+        """Forget every sample."""
+        cdef int slot
+        for slot in range(self.capacity):
+            self.arrival[slot] = -1
+            self.free_slots[slot] = self.capacity - 1 - slot
+        self.size = self.n_fresh = self.n_sorted = 0
+
+    def slots(self):
+        """The slots in use, in order of arrival."""
+        held = [self.by_arrival[i] for i in range(self.n_sorted)]
+        return held + [self.fresh[i] for i in range(self.n_fresh)]
+
+    def sample(self, int slot):
+        """(row, target, weight, number in the stream) of the sample in a slot."""
+        assert 0 <= slot < self.capacity and self.arrival[slot] >= 0
+        row = [self.data[<Py_ssize_t>column * self.capacity + slot]
+               for column in range(self.n_columns)]
+        return row, self.target[slot], self.weight[slot], self.arrival[slot]
+
+    def ranked(self, int column):
+        """The sorted slots of a column."""
+        assert 0 <= column < self.n_columns
+        return [self.order[<Py_ssize_t>column * self.capacity + i] for i in range(self.n_sorted)]
+
+    def store(self, Schema schema, x, double target, double weight=1.0):
+        """Encode a dict and push it; return the slot."""
+        schema.admit(x)
+        return self.push(schema, target, weight)
+
+    def sort_fresh(self):
+        self.sort()
+
+    def forget(self, slots):
+        """Release the samples in these slots."""
+        cdef uint8_t[::1] gone = np.zeros(self.capacity, dtype=np.uint8)
+        self.sort()
+        for slot in slots:
+            assert 0 <= slot < self.capacity and self.arrival[slot] >= 0
+            gone[slot] = 1
+        self.release(&gone[0])
+
+    def check(self):
+        """Raise AssertionError if an invariant is broken."""
+        slots = self.slots()
+        assert len(slots) == self.size == self.n_sorted + self.n_fresh <= self.capacity
+        free_slots = [self.free_slots[i] for i in range(self.capacity - self.size)]
+        assert sorted(slots + free_slots) == list(range(self.capacity))
+        assert all(self.arrival[slot] == -1 for slot in free_slots)
+        arrivals = [self.arrival[slot] for slot in slots]
+        assert arrivals == sorted(arrivals) and all(a < self.n_seen for a in arrivals)
+        for column in range(self.n_columns):
+            ranked = self.ranked(column)
+            values = [self.data[<Py_ssize_t>column * self.capacity + slot] for slot in ranked]
+            keys = [(v != v, 0.0 if v != v else v, self.arrival[slot])
+                    for v, slot in zip(values, ranked)]
+            assert keys == sorted(keys)
+            assert sorted(ranked) == sorted(slots[:self.n_sorted])
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + block_size(self.capacity, self.column_capacity)
+
+    def __reduce__(self):
+        cdef Py_ssize_t i, column, n = self.size
+        cdef double[:, ::1] cells = np.empty((self.n_columns + 2, n))
+        cdef int64_t[::1] arrival = np.empty(n, dtype=np.int64)
+        slots = self.slots()
+        for i in range(n):
+            for column in range(self.n_columns):
+                cells[column, i] = self.data[column * self.capacity + <int>slots[i]]
+            cells[self.n_columns, i] = self.target[<int>slots[i]]
+            cells[self.n_columns + 1, i] = self.weight[<int>slots[i]]
+            arrival[i] = self.arrival[<int>slots[i]]
+        slots += [self.free_slots[i] for i in range(self.capacity - self.size)]
+        return _window_from_state, (
+            self.n_columns, self.n_sorted, self.n_seen, np.array(slots, dtype=np.int32).tobytes(),
+            np.asarray(cells).tobytes(), np.asarray(arrival).tobytes(),
+        )
+
+
+def _window_from_state(int n_columns, int n_sorted, n_seen, slots, cells, arrival):
+    cdef const int[::1] slot_of = np.frombuffer(slots, dtype=np.int32)
+    cdef const int64_t[::1] arrivals = np.frombuffer(arrival, dtype=np.int64)
+    cdef Py_ssize_t i, column, n = arrivals.shape[0]
+    cdef const double[:, ::1] cell = np.frombuffer(cells).reshape(n_columns + 2, n)
+    cdef Window window = Window(slot_of.shape[0])
+    window.reserve(window.capacity, n_columns)
+    for i in range(n):
+        for column in range(n_columns):
+            window.data[column * window.capacity + slot_of[i]] = cell[column, i]
+        window.target[slot_of[i]] = cell[n_columns, i]
+        window.weight[slot_of[i]] = cell[n_columns + 1, i]
+        window.arrival[slot_of[i]] = arrivals[i]
+        window.fresh[i] = slot_of[i]
+    for i in range(n, window.capacity):
+        window.free_slots[i - n] = slot_of[i]
+    window.size, window.n_fresh, window.n_seen = n, n_sorted, n_seen
+    window.sort()
+    for i in range(n_sorted, n):        # these were not sorted in yet
+        window.fresh[i - n_sorted] = slot_of[i]
+    window.n_fresh = n - n_sorted
+    return window
+
+
+cdef int keep(int* slots, int n, const uint8_t* gone) noexcept nogil:
+    """Drop the marked slots from an array, in place; return how many are left."""
+    cdef int i, kept = 0
+    for i in range(n):
+        slots[kept] = slots[i]
+        kept += not gone[slots[i]]
+    return kept
