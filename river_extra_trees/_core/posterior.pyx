@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport INFINITY, fabs, log
+from libc.math cimport INFINITY, NAN, log
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
@@ -251,7 +251,7 @@ cdef double log_marginal(
     result = fit(model, row, linear)
     is_linear[0] = result.n_regressors > 0
     if not result.proper:
-        return -INFINITY if result.df > 0.0 else 0.0
+        return -INFINITY if result.df > 0.0 else NAN     # NaN: no density yet
     return (
         model.per_leaf
         - 0.5 * row[0] * LOG_2PI
