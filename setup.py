@@ -1,36 +1,152 @@
-"""Build the compiled core; everything else about the package is in pyproject.toml."""
+"""Build the compiled core; everything else about the package is in pyproject.toml.
+
+The environment variable ``RIVER_EXTRA_TREES_BUILD`` chooses how it is compiled:
+
+- ``release`` (the default): what users get.
+- ``checked``: bounds checks and C asserts, to find a wrong index where it happens.
+- ``asan``: address and undefined-behaviour sanitizers. Without bounds checks on purpose: those
+  would raise before the sanitizer sees the bug. Run it through ``make asan``.
+- ``coverage``: line tracing, for coverage of the Cython lines.
+
+Each mode, together with the flags, the compiler and the versions of Cython, numpy and scipy, has
+a folder of its own under ``build/``. So nothing built one way is taken for the other, and going
+back to an earlier mode costs no compilation.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import sysconfig
 from pathlib import Path
 
+import Cython
 import numpy as np
+import scipy
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
-# RIVER_EXTRA_TREES_BUILD=checked turns on bounds checks and C asserts in the core.
-CHECKED = os.environ.get("RIVER_EXTRA_TREES_BUILD") == "checked"
+CORE = Path("river_extra_trees/_core")
+MODES = ("release", "checked", "asan", "coverage")
 
-DIRECTIVES = {
-    "language_level": "3",
-    "boundscheck": CHECKED,
-    "wraparound": False,
-    "initializedcheck": CHECKED,
-    "cdivision": True,
-    "embedsignature": False,
+# Contraction into fused multiply-adds would make answers depend on the processor.
+COMMON_FLAGS = ["-O2", "-ffp-contract=off"]
+SANITIZERS = "-fsanitize=address,undefined"
+COMPILE_FLAGS = {
+    "release": COMMON_FLAGS,
+    # Many interpreters compile extensions with -DNDEBUG, which silences C asserts.
+    "checked": [*COMMON_FLAGS, "-UNDEBUG"],
+    # Python's own -fwrapv would hide signed overflows from the sanitizer, hence -fno-wrapv.
+    "asan": [
+        *("-O1", "-g", "-ffp-contract=off", "-UNDEBUG", "-fno-omit-frame-pointer"),
+        *(SANITIZERS, "-fno-sanitize-recover=undefined", "-fno-wrapv"),
+    ],
+    "coverage": ["-O1", "-ffp-contract=off"],
 }
+LINK_FLAGS = {"asan": [SANITIZERS]}
+MACROS = {"coverage": [("CYTHON_TRACE_NOGIL", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]}
 
-extensions = [
-    Extension(
-        str(path.with_suffix("")).replace(os.sep, "."),
-        [str(path)],
-        include_dirs=[np.get_include()],
-        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
-        # Contraction into fused multiply-adds would make answers depend on the processor.
-        extra_compile_args=["-O2", "-ffp-contract=off"] + (["-UNDEBUG"] if CHECKED else []),
+
+def build_mode() -> str:
+    """Return the mode asked for, refusing a misspelt one rather than building something else."""
+    mode = os.environ.get("RIVER_EXTRA_TREES_BUILD") or "release"
+    if mode not in MODES:
+        raise SystemExit(f"RIVER_EXTRA_TREES_BUILD is {mode!r}; it can be {', '.join(MODES)}.")
+    return mode
+
+
+def directives(mode: str) -> dict[str, object]:
+    """Return the compiler directives of Cython for a mode."""
+    checked = mode == "checked"
+    return {
+        "language_level": "3",
+        "boundscheck": checked,
+        "wraparound": False,
+        "initializedcheck": checked,
+        "nonecheck": checked,
+        "cdivision": True,
+        "embedsignature": False,
+        "linetrace": mode == "coverage",
+    }
+
+
+def extensions(mode: str) -> list[Extension]:
+    """Return one extension per .pyx file of the core."""
+    return [
+        Extension(
+            ".".join(path.with_suffix("").parts),
+            [str(path)],
+            include_dirs=[np.get_include()],
+            define_macros=[
+                ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION"),
+                *MACROS.get(mode, []),
+            ],
+            extra_compile_args=list(COMPILE_FLAGS[mode]),
+            extra_link_args=list(LINK_FLAGS.get(mode, [])),
+        )
+        for path in sorted(CORE.glob("*.pyx"))
+    ]
+
+
+def build_folder(mode: str) -> Path:
+    """Return the folder that belongs to everything which decides what the compiler makes."""
+    decides = (
+        directives(mode),
+        COMPILE_FLAGS[mode],
+        LINK_FLAGS.get(mode),
+        MACROS.get(mode),
+        (Cython.__version__, np.__version__, scipy.__version__),
+        [sysconfig.get_config_var(name) for name in ("EXT_SUFFIX", "CC", "CFLAGS")],
+        [os.environ.get(name) for name in ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS")],
     )
-    for path in sorted(Path("river_extra_trees/_core").glob("*.pyx"))
-]
+    digest = hashlib.sha256(repr(decides).encode()).hexdigest()
+    return Path("build") / f"{mode}-{digest[:10]}"
 
-setup(ext_modules=cythonize(extensions, compiler_directives=DIRECTIVES))
+
+class BuildCore(build_ext):
+    """Compile in the folder of the mode, and never leave a stale extension in the source tree."""
+
+    def finalize_options(self) -> None:
+        mode = build_mode()
+        self.folder = build_folder(mode)
+        # Coverage looks for the generated C beside the .pyx file, and nowhere else.
+        self.distribution.ext_modules = cythonize(
+            extensions(mode),
+            build_dir=None if mode == "coverage" else str(self.folder / "cython"),
+            compiler_directives=directives(mode),
+            nthreads=os.cpu_count() or 1,
+            force=bool(self.force),
+            quiet=True,
+        )
+        super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count()
+        self.build_temp = str(self.folder / "objects")
+        if self.inplace:
+            self.build_lib = str(self.folder / "lib")
+
+    def run(self) -> None:
+        if self.inplace:
+            self.remove_stale_extensions()
+        super().run()
+
+    def remove_stale_extensions(self) -> None:
+        """Delete what another mode left in the source tree, and what has lost its .pyx file."""
+        label = Path("build") / "in_place"
+        same = label.exists() and label.read_text() == self.folder.name
+        for built in CORE.glob("*" + sysconfig.get_config_var("EXT_SUFFIX")):
+            if not same or not (CORE / (built.name.split(".")[0] + ".pyx")).exists():
+                built.unlink()
+        label.parent.mkdir(exist_ok=True)
+        label.write_text(self.folder.name)
+
+    def build_extensions(self) -> None:
+        if self.compiler.compiler_type == "msvc":
+            # /fp:precise, the default there, contracts nothing; the flags above are unknown to it.
+            for extension in self.extensions:
+                extension.extra_compile_args = ["/O2"]
+        super().build_extensions()
+
+
+if __name__ == "__main__":
+    setup(ext_modules=extensions(build_mode()), cmdclass={"build_ext": BuildCore})

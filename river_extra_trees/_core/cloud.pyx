@@ -469,11 +469,12 @@ cdef class Cloud:
             self.next[particle] = self.visits[visit].first
             self.visits[visit].first = particle
         for visit in range(self.n_visits):
-            ok = self.move_visit(x, &self.visits[visit]) and ok
+            if self.visits[visit].first >= 0:       # else the resampling has left none
+                ok = self.move_visit(x, &self.visits[visit]) and ok
         return ok
 
     cdef bint move_visit(self, const double* x, Visit* visit) noexcept nogil:
-        """The moves of all particles that hold one leaf."""
+        """The moves of all particles that hold one leaf (there is at least one)."""
         cdef int leaf = self.grove.nodes[visit.node].left, particle = visit.first, column, i
         cdef int n_active = self.grove.leaves[leaf].n_active
         cdef int depth = self.grove.nodes[visit.node].depth
@@ -486,8 +487,6 @@ cdef class Cloud:
         cdef Group* group
         cdef Rng rng
         cdef Cut cut
-        if particle < 0:
-            return True
         if can_grow:
             for column in range(self.pool.n_columns):
                 self.n_present[column] = -1
@@ -926,7 +925,7 @@ cdef class Cloud:
                 &self.model,
                 self.grove.total(self.grove.nodes[self.visits[visit].node].left), self.v)
             parts.append((student.mean, student.scale2, student.df,
-                          self.visits[visit].n_particles / self.n_alive))
+                          <double>self.visits[visit].n_particles / self.n_alive))
         return parts
 
     def probabilities(self, Schema schema, x):

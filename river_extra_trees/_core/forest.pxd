@@ -13,6 +13,7 @@ cdef class Forest:
     cdef readonly list trees        # of Trees, one root each
     cdef readonly Trees prior       # one leaf that has seen everything: the answer of empty trees
     cdef readonly bint regression
+    cdef readonly double fading     # of the leaves, see `Trees.learn`
     cdef double* votes              # scratch: per class
     cdef int votes_capacity
 

@@ -39,14 +39,18 @@ cdef class Forest:
         Number of trees.
     regression
         Whether targets are numbers in place of labels.
+    fading
+        What is left of a leaf's earlier weights after each sample it learns.
     """
 
-    def __init__(self, int n_trees, bint regression):
+    def __init__(self, int n_trees, bint regression, double fading=1.0):
         self.regression = regression
+        self.fading = fading
         self.schema = Schema()
         self.labels = Labels()
         self.window = Window()
-        self.prior = self.sapling()
+        self.prior = Trees(0, regression)
+        self.prior.plant()
         self.trees = [self.sapling() for _ in range(n_trees)]
 
     def __dealloc__(self):
@@ -54,7 +58,7 @@ cdef class Forest:
 
     def sapling(self):
         """A new tree of one empty leaf."""
-        trees = Trees(len(self.labels), self.regression)
+        trees = Trees(len(self.labels), self.regression, self.fading)
         trees.plant()
         return trees
 
@@ -76,6 +80,12 @@ cdef class Forest:
                 f"the target must be a finite number of at most {LARGEST_TARGET:g}, not {y!r}"
             )
         return target
+
+    def validate(self, x, y, w):
+        """Raise what learning this sample would raise."""
+        read_weight(w)
+        self.read_target(y)
+        self.schema.encode(x)
 
     cdef int add_label(self, object y) except -1:
         """Learn a new label and make room for it everywhere, or raise MemoryError before."""
@@ -189,10 +199,12 @@ cdef class Forest:
         return object.__sizeof__(self) + self.votes_capacity * sizeof(double)
 
     def _state(self):
-        return self.schema, self.labels, self.window, self.trees, self.prior, self.regression
+        return (self.schema, self.labels, self.window, self.trees, self.prior, self.regression,
+                self.fading)
 
     def _restore(self, state):
-        (self.schema, self.labels, self.window, self.trees, self.prior, self.regression) = state
+        (self.schema, self.labels, self.window, self.trees, self.prior, self.regression,
+         self.fading) = state
 
     def __reduce__(self):
         return _forest_from_state, (type(self), self._state())

@@ -36,6 +36,7 @@ cdef class Schema:
     cdef int encode(self, object x) except -1
     cdef int admit(self, object x) except -1
     cdef bint by_layout(self, dict x) except -1
+    cdef bint store(self, Py_ssize_t i, PyObject* value) except -1
     cdef int by_name(self, dict x, list fresh) except -1
     cdef int remember(self, dict x) except -1
     cdef int commit(self, list fresh) except -1

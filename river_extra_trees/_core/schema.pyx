@@ -1,14 +1,25 @@
 """Feature names -> columns, dicts -> rows of doubles; labels -> codes. See the header."""
 
-from cpython.dict cimport PyDict_Next, PyDict_Size
+from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next, PyDict_Size
+from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY, NAN
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
 from collections.abc import Mapping
+
+import numpy as np
+
+cdef extern from "Python.h":
+    # On borrowed references: the fast path counts none.
+    bint is_float "PyFloat_Check"(PyObject*) noexcept
+    double float_of "PyFloat_AS_DOUBLE"(PyObject*) noexcept
+    bint is_int "PyLong_CheckExact"(PyObject*) noexcept
+    double int_as_double "PyLong_AsDouble"(PyObject*) noexcept
+    PyObject* PyTrue "Py_True"
+    PyObject* PyFalse "Py_False"
 
 cdef enum Kind:
     MISSING = 0
@@ -23,7 +34,7 @@ cdef Kind classify(object name, object value, double* number) except *:
         return MISSING
     if PyFloat_CheckExact(value):
         number[0] = PyFloat_AS_DOUBLE(value)
-    elif isinstance(value, complex):
+    elif isinstance(value, (complex, np.complexfloating)):
         raise TypeError(f"feature {name!r}: a complex number cannot be ordered: {value!r}")
     elif isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
         check_hashable(name, value)
@@ -38,7 +49,7 @@ cdef Kind classify(object name, object value, double* number) except *:
             raise type(error)(f"feature {name!r}: {error}") from None
     if number[0] == INFINITY or number[0] == -INFINITY:
         raise ValueError(f"feature {name!r}: the value must be finite, not {value!r}")
-    return NUMBER
+    return NUMBER if number[0] == number[0] else MISSING
 
 
 cdef int check_hashable(object name, object value) except -1:
@@ -98,48 +109,64 @@ cdef class Schema:
         return 0
 
     cdef bint by_layout(self, dict x) except -1:
-        """Fill the row without a look-up if x has the remembered keys; say whether it did."""
+        """Fill the row from the remembered keys alone; say whether that was possible.
+
+        The same key objects in the same order need no look-up, equal ones one look-up each.
+        """
         cdef PyObject* key
         cdef PyObject* value
-        cdef Py_ssize_t position = 0, i = 0
-        cdef int column
-        cdef double number
-        cdef Py_ssize_t size = self.layout_size
-        if size == 0 or PyDict_Size(x) != size:
+        cdef Py_ssize_t position = 0, i = 0, found = 0
+        cdef Py_ssize_t size = self.layout_size, n = PyDict_Size(x)
+        if size == 0 or n > size:
             return False
-        if not self.layout_complete:
+        if not self.layout_complete or n < size:
             self.blank()
-        while PyDict_Next(x, &position, &key, &value):
-            if i >= size or key != self.layout_keys[i]:
-                return False
-            column = self.layout_numeric[i]
-            if PyFloat_CheckExact(<object>value):
-                number = PyFloat_AS_DOUBLE(<object>value)
-                if number - number != 0.0 and number == number:
-                    return False        # infinite: the slow way words the error
-            elif PyLong_CheckExact(<object>value):
-                number = <double>(<long long>0)
-                try:
-                    number = PyLong_AsDouble(<object>value)
-                except OverflowError:
+        if n == size:
+            while PyDict_Next(x, &position, &key, &value) and key == self.layout_keys[i]:
+                if not self.store(i, value):
                     return False
-            elif <object>value is True:
-                number = 1.0
-            elif <object>value is False:
-                number = 0.0
-            elif type(<object>value) is str and self.layout_nominal[i] >= 0:
-                if column >= 0:
-                    self.row[column] = NAN
-                column = self.layout_nominal[i]
-                number = (<dict>self.codes[column]).get(<object>value, OTHER)
-                if number == OTHER:
-                    return False        # perhaps to be learned
-            else:
-                return False
-            if column < 0:
-                return False
-            self.row[column] = number
+                i += 1
+            if i == size:
+                return True
+        i = 0
+        while i < self.layout_size:     # which a key's own __eq__ may have changed meanwhile
+            value = PyDict_GetItemWithError(x, <object>self.layout_keys[i])
+            if value != NULL:
+                if not self.store(i, value):
+                    return False
+                found += 1
             i += 1
+        return found == n
+
+    cdef bint store(self, Py_ssize_t i, PyObject* value) except -1:
+        """Put the value of a remembered key into the row; say whether it needed no more care."""
+        cdef int column = self.layout_numeric[i]
+        cdef double number
+        if is_float(value):             # numpy.float64 is a subclass of float
+            number = float_of(value)
+            if number - number != 0.0 and number == number:
+                return False            # infinite: the slow way words the error
+        elif is_int(value):
+            number = int_as_double(value)
+            if number == -1.0 and PyErr_Occurred() != NULL:
+                PyErr_Clear()
+                return False            # too large: likewise
+        elif value == PyTrue:
+            number = 1.0
+        elif value == PyFalse:
+            number = 0.0
+        elif type(<object>value) is str and self.layout_nominal[i] >= 0:
+            if column >= 0:
+                self.row[column] = NAN
+            column = self.layout_nominal[i]
+            number = (<dict>self.codes[column]).get(<object>value, OTHER)
+            if number == OTHER:
+                return False            # perhaps to be learned
+        else:
+            return False
+        if column < 0:
+            return False
+        self.row[column] = number
         return True
 
     cdef int by_name(self, dict x, list fresh) except -1:

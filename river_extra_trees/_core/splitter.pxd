@@ -19,6 +19,7 @@ cdef enum Criterion:
 cdef struct Split:
     double score            # of the two sides: higher is better
     double threshold
+    double removed          # reference only: impurity taken from what the node was judged by
     int column              # -1: none found
     uint8_t nominal
     uint8_t missing_left
@@ -46,7 +47,7 @@ cdef class Splitter:
     cdef readonly int criterion
     cdef readonly bint random           # draw one threshold per column in place of trying all
     cdef readonly bint shuffled         # visit all columns in random order (decides ties)
-    cdef readonly bint regrow_pure      # also split an entry leaf whose samples agree
+    cdef readonly bint reference        # decide as the published program does
     cdef readonly int max_depth
     cdef readonly int min_samples_split
     cdef readonly int min_samples_leaf
@@ -60,6 +61,9 @@ cdef class Splitter:
     cdef Rng rng
     cdef int max_features
     cdef bint drawn                     # the columns of this node are visited in random order
+    cdef double batch_weight            # of all samples, copies counted
+    cdef double judged                  # reference only: impurity that the node is judged by
+    cdef double spread                  # of the node: sum of squared deviations (variance)
     cdef double tie                     # how far rounding can move two equal scores of this node
     cdef int n_columns
     cdef int n                          # samples in the ranges
@@ -98,6 +102,9 @@ cdef class Splitter:
     cdef void offer(self, int column, double threshold, bint nominal, bint missing_left,
                     Split* best) noexcept nogil
     cdef double node_score(self) noexcept nogil
+    cdef double impurity(self, const double* counts, double weight) noexcept nogil
+    cdef double judged_by(self, int node) noexcept nogil
+    cdef double reference_score(self, double* removed) noexcept nogil
     cdef int apply(self, const Task* task, const Split* split, bint* open_left,
                    bint* open_right) noexcept nogil
     cdef void partition(self, int* slots, const Task* task) noexcept nogil

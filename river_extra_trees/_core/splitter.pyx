@@ -1,5 +1,6 @@
 """Growing CART trees on presorted columns. See the header for the layout."""
 
+from libc.float cimport DBL_EPSILON
 from libc.math cimport INFINITY, log
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport calloc, free
@@ -7,7 +8,7 @@ from libc.string cimport memcpy, memset
 
 from .rng cimport Rng, below, uniform
 from .schema cimport Schema
-from .trees cimport GAIN, WEIGHT, Node, Trees
+from .trees cimport GAIN, HEADER, VISITED, WEIGHT, Node, Trees
 from .window cimport Window
 
 cdef enum:
@@ -59,20 +60,22 @@ cdef class Splitter:
         `"best"`, or `"random"` for one uniformly drawn threshold per visited feature.
     shuffled
         Visit the features in random order even where all are visited: it decides ties.
-    regrow_pure
-        Split also those leaves of the given tree whose new samples all agree (the reference
-        implementation of stream decision trees does).
+    reference
+        Decide as the published program of stream decision trees does. A leaf of the given tree is
+        judged by the impurity that its parent was judged by: it is split even where its samples
+        agree, and not where the children would be less pure than that. Scores are computed
+        literally and compared exactly, so that rounding decides between equal ones.
     """
 
     def __init__(self, criterion, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 splitter="best", shuffled=False, regrow_pure=False):
+                 splitter="best", shuffled=False, reference=False):
         self.criterion = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}[criterion]
         self.random = {"best": False, "random": True}[splitter]
         self.max_depth = 0x7FFFFFFF if max_depth is None else max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.shuffled = shuffled
-        self.regrow_pure = regrow_pure
+        self.reference = reference
 
     def __dealloc__(self):
         free(self.block)
@@ -84,7 +87,7 @@ cdef class Splitter:
         return _splitter_from_state, (
             ("gini", "entropy", "variance")[self.criterion], self.max_depth,
             self.min_samples_split, self.min_samples_leaf, "random" if self.random else "best",
-            self.shuffled, self.regrow_pure,
+            self.shuffled, self.reference,
         )
 
     # ---------------------------------------------------------------- one call of grow
@@ -148,6 +151,7 @@ cdef class Splitter:
         self.there.counts = self.counts + classes
         self.node.counts = self.counts + 2 * classes
         self.trees, self.window, self.n_columns = trees, window, columns
+        self.batch_weight = 0.0
         for i in range(self.n_columns):
             self.columns[i] = i
             self.nominal[i] = schema.codes[i] is not None
@@ -155,6 +159,7 @@ cdef class Splitter:
             slot = window.by_arrival[i]
             self.copies[slot] = copies[slot] if copies != NULL else 1
             self.mass[slot] = window.weight[slot] * self.copies[slot]
+            self.batch_weight += self.mass[slot]
         return 0
 
     cdef void enter(self, int root) noexcept nogil:
@@ -193,7 +198,7 @@ cdef class Splitter:
         for g in range(self.n_groups):
             group = &self.groups[g]
             group.start = -1
-            if self.is_open(group.node, group.copies, group.varies or self.regrow_pure):
+            if self.is_open(group.node, group.copies, group.varies or self.reference):
                 group.start = self.n
                 self.n += group.size
         for g in range(self.n_groups - 1, -1, -1):      # the first group is to be grown first
@@ -239,8 +244,12 @@ cdef class Splitter:
         if task.n_active == 0:
             return
         self.weigh_node(&task)
+        if self.reference:
+            self.judged = self.judged_by(task.node)
         split = self.find(&task)
-        if split.column < 0:
+        if split.column < 0 or (
+            self.reference and self.node.weight / self.batch_weight * split.removed + DBL_EPSILON < 0.0
+        ):
             return
         middle = self.apply(&task, &split, &open_left, &open_right)
         child.n_active = task.n_active
@@ -282,10 +291,11 @@ cdef class Splitter:
     cdef void weigh_node(self, const Task* task) noexcept nogil:
         """Totals of the node; for a regression, the targets less their mean."""
         cdef int i, slot, code
-        cdef double mean = 0.0, spread = 0.0, mass
+        cdef double mean = 0.0, mass
         cdef Side* node = &self.node
         cdef const double* target = self.window.target
         node.weight, node.score, node.copies = 0.0, 0.0, 0
+        self.spread = 0.0
         if self.criterion != VARIANCE:
             memset(node.counts, 0, self.trees.n_values * sizeof(double))
         for i in range(task.start, task.end):
@@ -302,10 +312,10 @@ cdef class Splitter:
                 slot = self.samples[i]
                 self.centred[slot] = target[slot] - mean
                 node.score += self.mass[slot] * self.centred[slot]
-                spread += self.mass[slot] * self.centred[slot] * self.centred[slot]
-            self.tie = TIE * spread
+                self.spread += self.mass[slot] * self.centred[slot] * self.centred[slot]
+            self.tie = 0.0 if self.reference else TIE * self.spread
             return
-        self.tie = TIE * node.weight
+        self.tie = 0.0 if self.reference else TIE * node.weight
         for code in range(self.trees.n_values):
             if self.criterion == GINI:
                 node.score += node.counts[code] * node.counts[code]
@@ -318,7 +328,7 @@ cdef class Splitter:
         cdef int i, j, column, n_visited = 0
         self.drawn = self.shuffled or self.random or self.max_features < task.n_active
         best.column, best.score = -1, -INFINITY
-        best.threshold, best.nominal, best.missing_left = 0.0, 0, 0
+        best.threshold, best.nominal, best.missing_left, best.removed = 0.0, 0, 0, 0.0
         for i in range(task.n_active):
             if n_visited >= self.max_features and best.column >= 0:
                 break
@@ -457,14 +467,16 @@ cdef class Splitter:
     cdef void offer(self, int column, double threshold, bint nominal, bint missing_left,
                     Split* best) noexcept nogil:
         """Take the present sides as the best split if the rules allow it and it is better."""
-        cdef double score, lead
+        cdef double score, lead, removed = 0.0
         cdef Side* here = &self.here
         cdef Side* there = &self.there
         if here.copies < self.min_samples_leaf or there.copies < self.min_samples_leaf:
             return
         if here.copies == 0 or there.copies == 0:
             return
-        if self.criterion == GINI:      # one division: whole weights give exact scores
+        if self.reference:
+            score = self.reference_score(&removed)
+        elif self.criterion == GINI:    # one division: whole weights give exact scores
             score = ((here.score * there.weight + there.score * here.weight)
                      / (here.weight * there.weight))
         elif self.criterion == ENTROPY:
@@ -482,15 +494,60 @@ cdef class Splitter:
             if lead <= self.tie and (self.drawn or column >= best.column):
                 return
         best.column, best.threshold, best.score = column, threshold, score
-        best.nominal, best.missing_left = nominal, missing_left
+        best.nominal, best.missing_left, best.removed = nominal, missing_left, removed
 
     cdef double node_score(self) noexcept nogil:
         """What `offer` would score the undivided node."""
+        if self.reference and self.criterion != VARIANCE:
+            return -self.node.weight * self.impurity(self.node.counts, self.node.weight)
         if self.criterion == GINI:
             return self.node.score / self.node.weight
         if self.criterion == ENTROPY:
             return self.node.score - x_log_x(self.node.weight)
         return 0.0
+
+    # ---------------------------------------------------------------- the published program
+
+    cdef double impurity(self, const double* counts, double weight) noexcept nogil:
+        """Impurity of class weights, in the published program's arithmetic."""
+        cdef double squares = 0.0, bits = 0.0, share
+        cdef int code
+        for code in range(self.trees.n_values):
+            if self.criterion == GINI:
+                squares += counts[code] * counts[code]
+            elif counts[code] > 0.0:
+                share = counts[code] / weight
+                bits -= share * (log(share) / log(2.0))
+        return 1.0 - squares / (weight * weight) if self.criterion == GINI else bits
+
+    cdef double judged_by(self, int node) noexcept nogil:
+        """The impurity that a node is judged by: a new node's own, else that of its parent.
+
+        A node that was split has kept the counts of the batch that split it, and was new at that
+        time if that batch split its parent too.
+        """
+        cdef int parent = self.trees.nodes[node].parent
+        cdef const double* row
+        while parent >= 0 and self.trees.row(node)[VISITED] != self.trees.row(parent)[VISITED]:
+            node, parent = parent, self.trees.nodes[parent].parent
+        row = self.trees.row(node)
+        if self.criterion == VARIANCE:
+            return row[HEADER + 1] / row[WEIGHT]
+        return self.impurity(row + HEADER, row[WEIGHT])
+
+    cdef double reference_score(self, double* removed) noexcept nogil:
+        """Score of the present sides, and the impurity that they remove from what was judged by."""
+        cdef Side* here = &self.here
+        cdef Side* there = &self.there
+        cdef double left, right, weight = self.node.weight
+        if self.criterion == VARIANCE:
+            left = here.score * here.score / here.weight + there.score * there.score / there.weight
+            removed[0] = self.judged - (self.spread - left) / weight
+            return left
+        left = self.impurity(here.counts, here.weight)
+        right = self.impurity(there.counts, there.weight)
+        removed[0] = self.judged - there.weight / weight * right - here.weight / weight * left
+        return -there.weight * right - here.weight * left
 
     # ---------------------------------------------------------------- carrying out a split
 

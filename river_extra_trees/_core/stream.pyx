@@ -18,7 +18,7 @@ cdef class StreamForest(Forest):
 
     Parameters
     ----------
-    n_trees, regression
+    n_trees, regression, fading
         See `Forest`.
     batch_size
         Number of samples of a batch.
@@ -40,8 +40,8 @@ cdef class StreamForest(Forest):
     cdef double batch_weight            # of the samples in this batch
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint bootstrap,
-                 bint reference, seed):
-        super().__init__(n_trees, regression)
+                 bint reference, double fading, seed):
+        super().__init__(n_trees, regression, fading)
         self.batch_size = batch_size
         self.bootstrap = bootstrap
         self.reference = reference

@@ -36,6 +36,7 @@ cdef class Trees:
     cdef int* free_nodes    # stack of free ids below n_used
     cdef readonly int n_values      # statistics of the target: number of classes known, or 2
     cdef readonly bint regression
+    cdef readonly double fading     # see `learn`
     cdef int width                  # HEADER + n_values
     cdef int capacity               # nodes allocated
     cdef int n_used                 # nodes ever used: all live ids are below
@@ -81,5 +82,6 @@ cdef class Trees:
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil
     cdef void add_number(self, int node, double y, double weight, double batch) noexcept nogil
     cdef void learn(self, int leaf, double target, double weight, double batch) noexcept nogil
+    cdef void fade(self, int leaf) noexcept nogil
     cdef void reset(self, int node) noexcept nogil
     cdef int majority(self, int node) noexcept nogil

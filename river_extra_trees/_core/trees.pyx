@@ -18,10 +18,14 @@ cdef class Trees:
         Number of classes known so far; ignored for a regression.
     regression
         Whether leaves hold (mean, sum of squared deviations) in place of class weights.
+    fading
+        What is left of a leaf's earlier weights after each sample it learns; 1 keeps all. The
+        statistics of inner nodes never fade.
     """
 
-    def __cinit__(self, int n_values=0, bint regression=False):
+    def __cinit__(self, int n_values=0, bint regression=False, double fading=1.0):
         self.regression = regression
+        self.fading = fading
         self.n_values = 2 if regression else n_values
         self.width = HEADER + self.n_values
 
@@ -185,14 +189,27 @@ cdef class Trees:
         row[HEADER + 1] += weight * delta * (y - row[HEADER])
 
     cdef void learn(self, int leaf, double target, double weight, double batch) noexcept nogil:
-        """Add a sample to the statistics of its leaf and of every node above."""
+        """Add a sample to the statistics of its leaf, which fade, and of every node above."""
         cdef int node = leaf
+        if self.fading < 1.0:
+            self.fade(leaf)
         while node >= 0:
             if self.regression:
                 self.add_number(node, target, weight, batch)
             else:
                 self.add_class(node, <int>target, weight, batch)
             node = self.nodes[node].parent
+
+    cdef void fade(self, int leaf) noexcept nogil:
+        """Take from the samples that a leaf holds a share of their weight."""
+        cdef double* row = self.row(leaf)
+        cdef int code
+        row[WEIGHT] *= self.fading
+        if self.regression:
+            row[HEADER + 1] *= self.fading      # the mean stays
+            return
+        for code in range(self.n_values):
+            row[HEADER + code] *= self.fading
 
     cdef void reset(self, int node) noexcept nogil:
         """Forget the statistics of a node."""
@@ -282,7 +299,7 @@ cdef class Trees:
 
     def __reduce__(self):
         return _trees_from_state, (
-            self.n_values, self.regression,
+            self.n_values, self.regression, self.fading,
             (<char*>self.nodes)[: self.n_used * sizeof(Node)] if self.n_used else b"",
             (<char*>self.stats)[: <Py_ssize_t>self.n_used * self.width * sizeof(double)]
             if self.n_used else b"",
@@ -291,8 +308,8 @@ cdef class Trees:
         )
 
 
-def _trees_from_state(n_values, regression, bytes nodes, bytes stats, bytes free_nodes, roots):
-    cdef Trees trees = Trees(n_values, regression)
+def _trees_from_state(n_values, regression, fading, bytes nodes, bytes stats, bytes free_nodes, roots):
+    cdef Trees trees = Trees(n_values, regression, fading)
     cdef int i
     trees.reserve(len(nodes) // sizeof(Node))
     trees.n_used = len(nodes) // sizeof(Node)

@@ -116,11 +116,10 @@ cdef class Window:
             memcpy(arrival, self.arrival, self.capacity * sizeof(int64_t))
             memcpy(by_arrival, self.by_arrival, self.n_sorted * sizeof(int))
             memcpy(by_arrival + capacity, self.fresh, self.n_fresh * sizeof(int))
-            memcpy(free_slots, self.free_slots, n_free * sizeof(int))
+            memcpy(free_slots + capacity - self.capacity, self.free_slots, n_free * sizeof(int))
             free(self.data)
-        for slot in range(capacity - 1, self.capacity - 1, -1):     # the lowest is taken first
-            free_slots[n_free] = slot
-            n_free += 1
+        for slot in range(self.capacity, capacity):     # below the old ones: the lowest goes first
+            free_slots[capacity - 1 - slot] = slot
         self.data, self.target, self.weight, self.keys = (
             data, target, target + capacity, target + 2 * <size_t>capacity)
         self.arrival, self.order, self.by_arrival = arrival, order, by_arrival

@@ -1,0 +1,1 @@
+"""Slow, obvious versions of the algorithms, for the fast ones to agree with."""

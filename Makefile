@@ -1,0 +1,68 @@
+# `make demo` and `make test` do all the set-up on a fresh machine that has Python and a C compiler.
+# Everything they make lies in .venv, build and demo; `make clean` removes it.
+
+PYTHON ?= python3
+DEMO_STREAM ?= ImageSegments
+VENV := .venv
+RUN := $(VENV)/bin/python
+PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test checked asan coverage lint format clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# The files below .venv/installed say what the environment already holds.
+$(VENV)/installed/package: pyproject.toml setup.py
+	@tools/require.sh $(PYTHON)
+	@echo "Making the virtual environment $(VENV) with $$($(PYTHON) --version) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) --upgrade pip
+	@$(PIP) --group build
+	@echo "Compiling the core and installing what it needs ..."
+	@$(PIP) --no-build-isolation --editable '.[cli,plot]'
+	@mkdir -p $(@D) && touch $@
+
+$(VENV)/installed/test $(VENV)/installed/lint $(VENV)/installed/coverage: $(VENV)/installed/package
+	@echo "Installing the packages of the group $(@F) ..."
+	@$(PIP) --group $(@F)
+	@touch $@
+
+build: $(VENV)/installed/package ## compile what has changed (RIVER_EXTRA_TREES_BUILD names the mode)
+	@$(RUN) setup.py --quiet build_ext --inplace
+
+demo: build ## race the learners on a data set bundled with river
+	@mkdir -p demo
+	@$(RUN) -m river_extra_trees race $(DEMO_STREAM) --plot demo/race.png --csv demo/race.csv
+
+test: build $(VENV)/installed/test ## run the whole test suite (ARGS= goes to pytest)
+	@$(RUN) -m pytest -n auto $(ARGS)
+
+checked: ## run the tests with bounds checks and C asserts
+	@RIVER_EXTRA_TREES_BUILD=checked $(MAKE) --no-print-directory test
+
+asan: export RIVER_EXTRA_TREES_BUILD = asan
+asan: $(VENV)/installed/test ## run the tests under the address and undefined-behaviour sanitizers
+	@$(RUN) setup.py --quiet build_ext --inplace
+	@tools/under_sanitizers.sh $(RUN) -m pytest -n auto $(ARGS)
+
+coverage: export RIVER_EXTRA_TREES_BUILD = coverage
+coverage: $(VENV)/installed/test $(VENV)/installed/coverage ## report the Python and Cython lines that the tests reach
+	@$(RUN) setup.py --quiet build_ext --inplace
+	@$(RUN) -m pytest -n auto --cov --cov-report=term-missing:skip-covered $(ARGS)
+
+lint: $(VENV)/installed/lint ## check style and types
+	@$(RUN) -m ruff check .
+	@$(RUN) -m ruff format --check .
+	@$(VENV)/bin/cython-lint river_extra_trees
+	@$(RUN) -m mypy
+
+format: $(VENV)/installed/lint ## bring the Python files into the common style
+	@$(RUN) -m ruff format .
+	@$(RUN) -m ruff check --fix .
+
+clean: ## remove everything that was made
+	@rm -rf $(VENV) build demo dist *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache .coverage
+	@rm -f river_extra_trees/_core/*.c river_extra_trees/_core/*.so
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

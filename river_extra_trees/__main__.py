@@ -1,0 +1,20 @@
+"""Run the command line: ``python -m river_extra_trees``."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command, or say in one line which extra it needs."""
+    try:
+        from river_extra_trees.cli.app import app
+    except ModuleNotFoundError as error:
+        if error.name not in ("rich", "typer"):
+            raise
+        sys.exit("error: the command line needs an extra: pip install 'river-extra-trees[cli]'")
+    app(prog_name="python -m river_extra_trees")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""What every estimator of this package does, written once: parameters, seeds and mini-batches.
+
+An estimator keeps its parameters untouched and a core object that does the work. Classifiers and
+regressors of all families inherit `TreeClassifier` or `TreeRegressor`, and bring `learn_one`,
+`predict_one` (and `predict_proba_one`), `_check_one`, and the hooks of `_inspection.TreeLearner`.
+"""
+
+from __future__ import annotations
+
+import abc
+import random
+import typing
+from collections.abc import Hashable, Iterator
+
+from river import base
+from river.utils import dataframe
+
+from ._inspection import Sample, TreeLearner
+
+__all__ = ["TreeClassifier", "TreeRegressor", "check_parameter", "draw_seed"]
+
+
+def draw_seed(seed: int | None) -> int:
+    """The seed as 64 bits without a sign; one drawn from the operating system for None."""
+    if seed is None:
+        return random.SystemRandom().getrandbits(64)
+    return int(seed) % 2**64
+
+
+def check_parameter(condition: bool, name: str, value: object, wanted: str) -> None:
+    """Raise a ValueError that names the parameter unless the condition holds."""
+    if not condition:
+        raise ValueError(f"{name} must be {wanted}, not {value!r}")
+
+
+def rows_of(frame: typing.Any) -> Iterator[dict[Hashable, typing.Any]]:
+    """The rows of a narwhals frame as dicts of plain Python values."""
+    names = frame.columns
+    if not names:
+        return ({} for _ in range(len(frame)))
+    columns = [frame[:, i].to_list() for i in range(len(names))]
+    return (dict(zip(names, row)) for row in zip(*columns))
+
+
+def values_of(values: typing.Any) -> list[typing.Any]:
+    """A series of any kind, or any other sequence, as a list of plain Python values."""
+    return list(values.to_list() if hasattr(values, "to_list") else values)
+
+
+class LearnsMany(TreeLearner):
+    """Mini-batches: `learn_many` is a loop of `learn_one`, whatever the frame is made of."""
+
+    @abc.abstractmethod
+    def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
+        """Raise what `learn_one` would raise, and learn nothing."""
+
+    def learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> None:
+        """Learn the rows of a data frame, one after the other.
+
+        The model is afterwards the same, bit for bit, as after `learn_one` of each row. If a row is
+        refused, nothing of the frame is learned.
+
+        Parameters
+        ----------
+        X
+            A data frame of any kind that narwhals knows (pandas, polars, pyarrow, ...).
+        y
+            A series of targets, as long as the frame.
+        w
+            One weight for all rows, or a series of weights.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the lengths differ, or a row is refused; the message names the row.
+        """
+        frame = dataframe.into_frame(X)
+        rows = list(rows_of(frame))
+        targets = values_of(y)
+        weights = values_of(w) if hasattr(w, "__len__") else [w] * len(rows)
+        if not len(targets) == len(weights) == len(rows):
+            raise ValueError(
+                f"X has {len(rows)} rows, y has {len(targets)} and w has {len(weights)}"
+            )
+        samples = list(zip(rows, targets, weights))
+        for i, (x, target, weight) in enumerate(samples):
+            try:
+                self._check_one(x, target, weight)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"row {i}: {error}") from None
+        for x, target, weight in samples:
+            self.learn_one(x, target, w=weight)  # type: ignore[attr-defined]
+
+    def predict_many(self, X: typing.Any) -> typing.Any:
+        """Predict the rows of a data frame.
+
+        Parameters
+        ----------
+        X
+            A data frame of any kind that narwhals knows.
+
+        Returns
+        -------
+        A series of the same kind.
+        """
+        frame = dataframe.into_frame(X)
+        predictions = [self.predict_one(x) for x in rows_of(frame)]  # type: ignore[attr-defined]
+        return dataframe.to_native_series(predictions, name="prediction", like=frame)
+
+
+class TreeClassifier(LearnsMany, base.MiniBatchClassifier):
+    """A classifier of any number of classes, learned one by one or in mini-batches."""
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def predict_proba_many(self, X: typing.Any) -> typing.Any:
+        """Predict the class probabilities of the rows of a data frame.
+
+        Parameters
+        ----------
+        X
+            A data frame of any kind that narwhals knows.
+
+        Returns
+        -------
+        A data frame of the same kind with a column per class. Kinds that allow only strings as
+        column names get the labels as strings.
+        """
+        frame = dataframe.into_frame(X)
+        answers = [self.predict_proba_one(x) for x in rows_of(frame)]
+        labels = list(answers[0]) if answers else []
+        columns = {label: [answer[label] for answer in answers] for label in labels}
+        return dataframe.to_native_frame(columns, like=frame)
+
+
+class TreeRegressor(LearnsMany, base.MiniBatchRegressor):
+    """A regressor, learned one by one or in mini-batches."""

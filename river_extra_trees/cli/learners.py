@@ -1,0 +1,169 @@
+"""Models and metrics from what the user types: ``Name`` or ``Name:key=value,key=value``."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import river
+from river import base, metrics
+
+import river_extra_trees
+from river_extra_trees.cli import UserError
+from river_extra_trees.cli.streams import Task
+
+KINDS: Mapping[Task, type[base.Estimator]] = {
+    "classification": base.Classifier,
+    "regression": base.Regressor,
+}
+# River's usual trees, and the simplest answer, without which no score means anything.
+YARDSTICKS: Mapping[Task, list[str]] = {
+    "classification": ["NoChangeClassifier", "HoeffdingTreeClassifier", "ARFClassifier"],
+    "regression": ["HoeffdingTreeRegressor", "ARFRegressor"],
+}
+USUAL_METRICS: Mapping[Task, list[str]] = {
+    "classification": ["Accuracy", "MacroF1"],
+    "regression": ["MAE", "R2"],
+}
+
+
+def usual_learners(task: Task) -> list[str]:
+    """Return the learners of this package for the task, and river's to compare them with."""
+    return [*_classes(river_extra_trees, KINDS[task]), *YARDSTICKS[task]]
+
+
+def make_learner(spec: str, task: Task, seed: int) -> base.Estimator:
+    """Make the model a user asks for.
+
+    Parameters
+    ----------
+    spec
+        A class of this package or of river, or the dotted name of any other, with parameters.
+    task
+        What the model has to predict.
+    seed
+        Given to a model that takes one and was not given one.
+
+    Examples
+    --------
+    >>> from river_extra_trees.cli import learners
+    >>> learners.make_learner("HoeffdingTreeClassifier:max_depth=3", "classification", 1).max_depth
+    3
+
+    """
+    name, parameters = parse(spec)
+    model_class = _find_learner(name)
+    if not issubclass(model_class, KINDS[task]):
+        raise UserError(f"{name} does not do {task}")
+    if "seed" in inspect.signature(model_class).parameters:
+        parameters.setdefault("seed", seed)
+    model: base.Estimator = _make(name, model_class, parameters)
+    return model
+
+
+def make_metric(spec: str, model: base.Estimator) -> metrics.base.Metric:
+    """Make a metric by river's name for it, if it can score the model with one number.
+
+    Examples
+    --------
+    >>> from river import dummy
+    >>> from river_extra_trees.cli import learners
+    >>> learners.make_metric("FBeta:beta=2", dummy.NoChangeClassifier())
+    FBeta: 0.
+
+    """
+    name, parameters = parse(spec)
+    known = _classes(metrics, metrics.base.Metric)
+    if name not in known:
+        raise UserError(f"there is no metric {name!r}{_meant(name, known)}")
+    metric: metrics.base.Metric = _make(name, getattr(metrics, name), parameters)
+    try:
+        float(metric.get())
+    except (NotImplementedError, TypeError, ValueError) as error:
+        raise UserError(f"the metric {name} is not a single number") from error
+    if not metric.works_with(model):
+        raise UserError(f"the metric {name} cannot score {type(model).__name__}")
+    return metric
+
+
+def parse(spec: str) -> tuple[str, dict[str, Any]]:
+    """Split ``Name:key=value,key=value``; a bare word as a value is a string.
+
+    Examples
+    --------
+    >>> from river_extra_trees.cli import learners
+    >>> learners.parse("Tree:max_depth=3,leaf=linear,rate=None")
+    ('Tree', {'max_depth': 3, 'leaf': 'linear', 'rate': None})
+
+    """
+    name, _, arguments = spec.partition(":")
+    try:
+        call = ast.parse(f"f({arguments})", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args:
+            raise ValueError
+        return name, {str(keyword.arg): _value(keyword.value) for keyword in call.keywords}
+    except (SyntaxError, ValueError) as error:
+        raise UserError(f"cannot read {spec!r}; write it as Name:key=value,key=value") from error
+
+
+def _value(node: ast.expr) -> Any:
+    return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
+
+
+def _find_learner(name: str) -> type[base.Estimator]:
+    """Return the class of a short name (this package first) or of a dotted one."""
+    module_name, _, class_name = name.rpartition(".")
+    if module_name:
+        for path in (f"river.{module_name}", module_name):
+            try:
+                found = getattr(importlib.import_module(path), class_name, None)
+            except ImportError:
+                continue
+            if inspect.isclass(found) and issubclass(found, base.Estimator):
+                return found
+    else:
+        known = _short_names()
+        if name in known:
+            return known[name]
+        raise UserError(f"there is no learner {name!r}{_meant(name, known)}")
+    raise UserError(f"there is no learner {name!r}")
+
+
+def _short_names() -> dict[str, type[base.Estimator]]:
+    """Return every classifier and regressor of river and of this package by class name."""
+    found = {}
+    for entry in pkgutil.iter_modules(river.__path__):
+        module = importlib.import_module(f"river.{entry.name}")
+        found.update(_classes(module, (base.Classifier, base.Regressor)))
+    found.update(_classes(river_extra_trees, (base.Classifier, base.Regressor)))
+    return found
+
+
+def _classes(module: Any, kind: type | tuple[type, ...]) -> dict[str, Any]:
+    public = {name: getattr(module, name, None) for name in getattr(module, "__all__", ())}
+    return {
+        name: value
+        for name, value in public.items()
+        if inspect.isclass(value) and issubclass(value, kind) and not inspect.isabstract(value)
+    }
+
+
+def _make(name: str, made: type, parameters: dict[str, Any]) -> Any:
+    accepted = inspect.signature(made).parameters
+    for parameter in parameters:
+        if parameter not in accepted:
+            raise UserError(f"{name} has no parameter {parameter!r}; it has {', '.join(accepted)}")
+    try:
+        return made(**parameters)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"cannot make {name}: {error}") from error
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]}?" if close else ""

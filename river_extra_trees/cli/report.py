@@ -1,0 +1,151 @@
+"""What comes out of a race: a table, a picture, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from river_extra_trees.cli import UserError
+from river_extra_trees.cli.race import Entrant, Race
+from river_extra_trees.cli.streams import Stream
+
+# Scores further apart than this are shown on a logarithmic axis.
+WIDEST_LINEAR_RANGE = 100.0
+
+
+def table(race: Race, stream: Stream) -> Table:
+    """Return the standings, the best learner first."""
+    names = list(race.entrants[0].metrics)
+    of = f" of {stream.n_items:,}" if stream.n_items is not None else ""
+    title = f"{stream.name}: {stream.task}, {race.items:,}{of} items"
+    standings = Table(title=title, min_width=len(title))
+    standings.add_column("learner", overflow="fold")
+    for column in (*names, "items/s", "memory"):
+        standings.add_column(column, justify="right", no_wrap=True)
+    for entrant in race.ranking():
+        scores = [f"{score:.4g}" for score in entrant.scores().values()]
+        speed = f"{entrant.speed:,.0f}" if entrant.items else "-"
+        standings.add_row(entrant.name, *scores, speed, in_bytes(entrant.memory))
+        if entrant.error is not None:
+            standings.add_row(f"[red]{_plain(entrant.error)}[/red]")
+    return standings
+
+
+def _plain(text: str) -> str:
+    """Keep brackets in a message from being read as colours."""
+    return text.replace("[", r"\[")
+
+
+def in_bytes(size: float) -> str:
+    """Write a number of bytes with a unit.
+
+    Examples
+    --------
+    >>> from river_extra_trees.cli import report
+    >>> report.in_bytes(999), report.in_bytes(12_345), report.in_bytes(2_500_000)
+    ('999 B', '12.3 kB', '2.5 MB')
+
+    """
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.4g} {unit}" if unit == "B" else f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} GB"
+
+
+def write_csv(path: Path, race: Race) -> None:
+    """Write every point of every curve, one per line."""
+    metrics = list(race.entrants[0].metrics)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["learner", "items", *metrics, "seconds", "memory_bytes"])
+        for entrant in race.entrants:
+            for point in entrant.curve:
+                scores = [point.scores[metric] for metric in metrics]
+                seconds = f"{point.seconds:.6f}"
+                writer.writerow([entrant.name, point.items, *scores, seconds, point.memory])
+
+
+def write_json(path: Path, race: Race, stream: Stream, *, interrupted: bool) -> None:
+    """Write the results and the curves as one JSON object; what is not finite becomes null."""
+    document = {
+        "stream": stream.name,
+        "task": stream.task,
+        "items": race.items,
+        "interrupted": interrupted,
+        "learners": [_as_json(entrant) for entrant in race.ranking()],
+    }
+    path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _as_json(entrant: Entrant) -> dict[str, Any]:
+    return {
+        "learner": entrant.name,
+        "items": entrant.items,
+        "scores": _finite(entrant.scores()),
+        "items_per_second": _finite({"": entrant.speed})[""],
+        "memory_bytes": entrant.memory,
+        "error": entrant.error,
+        "curve": [
+            {
+                "items": point.items,
+                "scores": _finite(point.scores),
+                "seconds": point.seconds,
+                "memory_bytes": point.memory,
+            }
+            for point in entrant.curve
+        ],
+    }
+
+
+def _finite(values: dict[str, float]) -> dict[str, float | None]:
+    return {key: value if math.isfinite(value) else None for key, value in values.items()}
+
+
+def require_matplotlib() -> None:
+    """Say before the race, not after it, that the picture could not be drawn."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise UserError(
+            "a picture needs matplotlib: pip install 'river-extra-trees[plot]'"
+        ) from error
+
+
+def draw(path: Path, race: Race, stream: Stream) -> None:
+    """Draw one panel per metric: its running value against the number of items.
+
+    All learners share the axes, which begin at item 0. Scores that lie far apart get a
+    logarithmic axis; R2, which knows no lower end, is cut at -1 and the axis says so.
+    """
+    from matplotlib.figure import Figure
+
+    metrics = race.entrants[0].metrics
+    figure = Figure(figsize=(8, 1.2 + 3.2 * len(metrics)), layout="constrained")
+    panels = figure.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
+    ranking = [entrant for entrant in race.ranking() if entrant.curve]
+    for panel, (metric, example) in zip(panels, metrics.items(), strict=True):
+        for entrant in ranking:
+            items = [point.items for point in entrant.curve]
+            scores = [point.scores[metric] for point in entrant.curve]
+            panel.plot(items, scores, label=entrant.name, linewidth=1.3)
+        seen = [point.scores[metric] for entrant in ranking for point in entrant.curve]
+        label = f"{metric} so far"
+        if metric == "R2":
+            panel.set_ylim(-1, 1)
+            label += " (cut at -1)"
+        elif seen and min(seen) > 0 and max(seen) > WIDEST_LINEAR_RANGE * min(seen):
+            panel.set_yscale("log")
+        better = "higher" if example.bigger_is_better else "lower"
+        panel.set_ylabel(f"{label}\n{better} is better")
+        panel.set_xlim(left=0)
+        panel.grid(alpha=0.3)
+    panels[0].set_title(f"{stream.name}: predict, score, then learn each item")
+    panels[-1].set_xlabel("items")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    figure.savefig(path, dpi=120)

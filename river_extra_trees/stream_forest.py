@@ -1,0 +1,611 @@
+"""Stream decision trees and forests: CART trees that keep growing with each batch.
+
+The learners of this module follow Xu, Dey, Panda and Vogelstein (2022). A tree gathers a batch of
+samples, drops them down to its leaves and lets those leaves grow as CART would, on the batch; a
+forest does so with many trees on bootstraps of the batch, looks at some features per split, and
+now and then swaps its worst tree for a new one. Beyond the paper, the class weights and means in
+the nodes learn every sample at once, not when its batch is complete.
+"""
+
+from __future__ import annotations
+
+import math
+import typing
+from concurrent.futures import ThreadPoolExecutor
+
+from ._base import TreeClassifier, TreeRegressor, check_parameter, draw_seed
+from ._core.splitter import Splitter
+from ._core.stream import StreamForest
+from ._inspection import (
+    Sample,
+    TreeLearner,
+    describe_classes,
+    describe_number,
+    named_nodes,
+)
+
+__all__ = [
+    "StreamDecisionForestClassifier",
+    "StreamDecisionForestRegressor",
+    "StreamDecisionTreeClassifier",
+    "StreamDecisionTreeRegressor",
+]
+
+MaxFeatures = int | float | str | None
+
+
+def n_features_visited(max_features: MaxFeatures, n_columns: int) -> int:
+    """How many features a split looks at."""
+    if max_features is None:
+        return n_columns
+    if max_features == "sqrt":
+        return max(1, math.isqrt(n_columns))
+    if max_features == "log2":
+        return max(1, int(math.log2(max(1, n_columns))))
+    if isinstance(max_features, float):
+        return max(1, int(max_features * n_columns))
+    return int(max_features)
+
+
+def check_max_features(max_features: MaxFeatures) -> None:
+    whole = isinstance(max_features, int) and not isinstance(max_features, bool)
+    check_parameter(
+        max_features in (None, "sqrt", "log2")
+        or (whole and max_features >= 1)
+        or (isinstance(max_features, float) and 0.0 < max_features <= 1.0),
+        "max_features",
+        max_features,
+        "None, 'sqrt', 'log2', a number of features or a share of them in (0, 1]",
+    )
+
+
+class _StreamForest(TreeLearner):
+    """The batches of all four learners. Subclasses set their parameters and call `_begin`."""
+
+    batch_size: int
+    max_depth: int | None
+    min_samples_split: int
+    min_samples_leaf: int
+    max_features: MaxFeatures
+    max_nodes: int
+    leaf_memory: float | None
+    splitter: str
+    reference: bool
+    seed: int | None
+
+    def _begin(
+        self,
+        criterion: str,
+        n_models: int = 1,
+        n_swaps: int = 0,
+        n_jobs: int = 1,
+        bootstrap: bool = False,
+    ) -> None:
+        check_parameter(self.batch_size >= 1, "batch_size", self.batch_size, "at least 1")
+        check_parameter(
+            self.max_depth is None or self.max_depth >= 0,
+            "max_depth",
+            self.max_depth,
+            "None or at least 0",
+        )
+        for name in ("min_samples_split", "min_samples_leaf", "max_nodes"):
+            check_parameter(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
+        check_parameter(
+            self.splitter in ("best", "random"), "splitter", self.splitter, "'best' or 'random'"
+        )
+        check_parameter(
+            self.leaf_memory is None or self.leaf_memory >= 1,
+            "leaf_memory",
+            self.leaf_memory,
+            "None or at least 1",
+        )
+        check_parameter(n_models >= 1, "n_models", n_models, "at least 1")
+        check_parameter(n_swaps >= 0, "n_swaps", n_swaps, "at least 0")
+        check_parameter(n_jobs >= 1, "n_jobs", n_jobs, "at least 1")
+        check_max_features(self.max_features)
+        self._forest = StreamForest(
+            n_models,
+            criterion == "variance",
+            self.batch_size,
+            bootstrap,
+            self.reference,
+            1.0 if self.leaf_memory is None else 1.0 - 1.0 / self.leaf_memory,
+            draw_seed(self.seed),
+        )
+        self._splitters = [
+            Splitter(
+                criterion,
+                self.max_depth,
+                self.min_samples_split,
+                self.min_samples_leaf,
+                self.splitter,
+                reference=self.reference,
+            )
+            for _ in range(min(n_jobs, n_models))
+        ]
+        self._n_swaps = n_swaps
+
+    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
+        """Learn a sample.
+
+        Parameters
+        ----------
+        x
+            Features. Numbers are numeric, other hashable values nominal; absent, `None` and NaN
+            values are missing.
+        y
+            The target.
+        w
+            Weight of the sample; 0 learns nothing.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a feature is infinite or neither a number nor hashable, the target is missing, not
+            finite or not hashable, or the weight is negative or not finite. The message names it,
+            and nothing is learned.
+        """
+        if self._forest.learn(x, y, w):
+            self._learn_batch()
+
+    def _learn_batch(self) -> None:
+        """Algorithm 2 of the paper for one batch (Algorithm 1 where there is one tree)."""
+        forest = self._forest
+        forest.begin_growth()
+        for tree in forest.worst(self._n_swaps):
+            forest.replace(tree)
+        max_features = n_features_visited(self.max_features, len(forest.schema.names))
+        jobs = len(self._splitters)
+
+        def grow(job: int) -> None:
+            for tree in range(job, self._n_trees, jobs):
+                forest.grow_tree(tree, self._splitters[job], max_features, self.max_nodes)
+
+        if jobs == 1:
+            grow(0)
+        else:
+            with ThreadPoolExecutor(jobs) as pool:
+                list(pool.map(grow, range(jobs)))
+        forest.end_batch()
+
+    def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
+        self._forest.validate(x, y, w)
+
+    @property
+    def _n_trees(self) -> int:
+        return len(self._forest.trees)
+
+    def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
+        return named_nodes(self._forest.trees[tree], self._forest.schema)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees."""
+        return sum(trees.n_nodes for trees in self._forest.trees)
+
+    @property
+    def height(self) -> int:
+        """Number of splits on the longest way from a root to a leaf."""
+        return max(trees.height for trees in self._forest.trees)
+
+
+class _StreamForestClassifier(_StreamForest, TreeClassifier):
+    def predict_one(self, x: Sample) -> typing.Any:
+        """Predict the label of a sample: `None` before the first sample was learned.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return self._forest.predict_label(x)
+
+    def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
+        """Predict the probability of every label learned so far.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return self._forest.predict_proba(x)
+
+    def _describe(self, node: dict[str, typing.Any]) -> str:
+        return describe_classes(node, self._forest.labels.labels)
+
+
+class _StreamForestRegressor(_StreamForest, TreeRegressor):
+    def predict_one(self, x: Sample) -> float:
+        """Predict the target of a sample: 0 before the first sample was learned.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return self._forest.predict_number(x)
+
+    def _describe(self, node: dict[str, typing.Any]) -> str:
+        return describe_number(node)
+
+
+class StreamDecisionTreeClassifier(_StreamForestClassifier):
+    """Stream decision tree: a CART tree that keeps growing, a batch of samples at a time.
+
+    Samples are gathered in batches. When a batch is full, its samples drop down to their leaves and
+    each leaf grows as CART would grow it on them (Algorithm 1 of the paper[^1]); splits are never
+    revised. Choose it where a single fast tree that can be drawn is wanted.
+
+    Parameters
+    ----------
+    batch_size
+        Number of samples after which leaves are split. Class weights and means in the leaves are
+        up to date after every sample.
+    criterion
+        Impurity that splits reduce: `"gini"` or `"entropy"`.
+    max_depth
+        Depth at which leaves stay leaves; `None` for no limit.
+    min_samples_split
+        Least number of samples of a batch in a leaf for it to be split.
+    min_samples_leaf
+        Least number of samples of a batch on either side of a split.
+    max_features
+        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share of them.
+    max_nodes
+        Bound on the number of nodes. Beyond it the splits at the bottom that were
+        visited least recently become leaves again.
+    leaf_memory
+        Number of samples that a leaf remembers: each sample it learns takes a share of
+        1 / leaf_memory of their weight from the earlier ones, so that leaves follow a drift.
+        `None` keeps all for ever.
+    splitter
+        `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
+    reference
+        Behave as the published implementation: a leaf holds only the last batch that reached it,
+        learned when the batch is complete, and is split even if that batch is pure in it.
+    seed
+        Random seed; `None` draws one.
+
+    Notes
+    -----
+    Missing values go where the split learned that they fit better, or with the heavier child.
+    New features and new classes may appear at any time.
+
+    References
+    ----------
+    [^1]: Xu, H., Dey, J., Panda, S. and Vogelstein, J.T., 2022. Simplest Streaming Trees.
+        arXiv:2110.08483.
+
+    Examples
+    --------
+
+    >>> import river_extra_trees as ret
+    >>> from river import datasets, evaluate, metrics
+
+    >>> dataset = datasets.Phishing()
+    >>> model = ret.StreamDecisionTreeClassifier(seed=42)
+    >>> metric = metrics.Accuracy()
+    >>> evaluate.progressive_val_score(dataset, model, metric)
+    Accuracy: 0%
+    """
+
+    def __init__(
+        self,
+        batch_size: int = 100,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        max_features: MaxFeatures = None,
+        max_nodes: int = 10_000,
+        leaf_memory: float | None = 10.0,
+        splitter: str = "best",
+        reference: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        self.batch_size = batch_size
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.max_nodes = max_nodes
+        self.leaf_memory = leaf_memory
+        self.splitter = splitter
+        self.reference = reference
+        self.seed = seed
+        check_parameter(
+            criterion in ("gini", "entropy"), "criterion", criterion, "'gini' or 'entropy'"
+        )
+        self._begin(criterion)
+
+
+class StreamDecisionTreeRegressor(_StreamForestRegressor):
+    """Stream decision tree: a CART tree that keeps growing, a batch of samples at a time.
+
+    Samples are gathered in batches. When a batch is full, its samples drop down to their leaves and
+    each leaf grows as CART would grow it on them (Algorithm 1 of the paper[^1]); splits are never
+    revised. Leaves predict the mean of all targets they have seen, so that answers never leave the
+    range of the targets.
+
+    Parameters
+    ----------
+    batch_size
+        Number of samples after which leaves are split. Class weights and means in the leaves are
+        up to date after every sample.
+    max_depth
+        Depth at which leaves stay leaves; `None` for no limit.
+    min_samples_split
+        Least number of samples of a batch in a leaf for it to be split.
+    min_samples_leaf
+        Least number of samples of a batch on either side of a split.
+    max_features
+        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share of them.
+    max_nodes
+        Bound on the number of nodes. Beyond it the splits at the bottom that were
+        visited least recently become leaves again.
+    leaf_memory
+        Number of samples that a leaf remembers: each sample it learns takes a share of
+        1 / leaf_memory of their weight from the earlier ones, so that leaves follow a drift.
+        `None` keeps all for ever.
+    splitter
+        `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
+    reference
+        Behave as the published implementation: a leaf holds only the last batch that reached it,
+        learned when the batch is complete, and is split even if that batch is pure in it.
+    seed
+        Random seed; `None` draws one.
+
+    Notes
+    -----
+    Missing values go where the split learned that they fit better, or with the heavier child.
+    New features and new classes may appear at any time.
+
+    References
+    ----------
+    [^1]: Xu, H., Dey, J., Panda, S. and Vogelstein, J.T., 2022. Simplest Streaming Trees.
+        arXiv:2110.08483.
+
+    Examples
+    --------
+
+    >>> import river_extra_trees as ret
+    >>> from river import datasets, evaluate, metrics
+
+    >>> dataset = datasets.TrumpApproval()
+    >>> model = ret.StreamDecisionTreeRegressor(seed=42)
+    >>> metric = metrics.MAE()
+    >>> evaluate.progressive_val_score(dataset, model, metric)
+    MAE: 0
+    """
+
+    def __init__(
+        self,
+        batch_size: int = 100,
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 3,
+        max_features: MaxFeatures = None,
+        max_nodes: int = 10_000,
+        leaf_memory: float | None = 10.0,
+        splitter: str = "best",
+        reference: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        self.batch_size = batch_size
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.max_nodes = max_nodes
+        self.leaf_memory = leaf_memory
+        self.splitter = splitter
+        self.reference = reference
+        self.seed = seed
+        self._begin("variance")
+
+
+class StreamDecisionForestClassifier(_StreamForestClassifier):
+    """Stream decision forest: votes of stream decision trees on bootstraps of each batch.
+
+    Every tree sees each batch through its own bootstrap and looks at a random choice of features per
+    split (Algorithm 2 of the paper[^1]). The answer averages the class frequencies in the leaves. A good first
+    choice where the stream is stationary or drifts slowly and accuracy matters more than speed.
+
+    Parameters
+    ----------
+    n_models
+        Number of trees.
+    batch_size
+        Number of samples after which leaves are split. Class weights and means in the leaves are
+        up to date after every sample.
+    criterion
+        Impurity that splits reduce: `"gini"` or `"entropy"`.
+    max_depth
+        Depth at which leaves stay leaves; `None` for no limit.
+    min_samples_split
+        Least number of samples of a batch in a leaf for it to be split, copies of its
+        bootstrap counted.
+    min_samples_leaf
+        Least number of samples of a batch on either side of a split, copies of its
+        bootstrap counted.
+    max_features
+        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share of them.
+    max_nodes
+        Bound on the number of nodes of each tree. Beyond it the splits at the bottom that were
+        visited least recently become leaves again.
+    leaf_memory
+        Number of samples that a leaf remembers: each sample it learns takes a share of
+        1 / leaf_memory of their weight from the earlier ones, so that leaves follow a drift.
+        `None` keeps all for ever.
+    splitter
+        `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
+    n_swaps
+        Number of trees that make room for new ones when trees are swapped: the ones that predicted
+        the batch worst. In batch b > 1 that happens with probability 1 / b. 0 never swaps.
+    n_jobs
+        Number of threads that grow trees. The answers do not depend on it.
+    reference
+        Behave as the published implementation: a leaf holds only the last batch that reached it,
+        learned when the batch is complete, and is split even if that batch is pure in it.
+    seed
+        Random seed; `None` draws one.
+
+    Notes
+    -----
+    Missing values go where the split learned that they fit better, or with the heavier child.
+    New features and new classes may appear at any time.
+
+    References
+    ----------
+    [^1]: Xu, H., Dey, J., Panda, S. and Vogelstein, J.T., 2022. Simplest Streaming Trees.
+        arXiv:2110.08483.
+
+    Examples
+    --------
+
+    >>> import river_extra_trees as ret
+    >>> from river import datasets, evaluate, metrics
+
+    >>> dataset = datasets.Phishing()
+    >>> model = ret.StreamDecisionForestClassifier(seed=42)
+    >>> metric = metrics.Accuracy()
+    >>> evaluate.progressive_val_score(dataset, model, metric)
+    Accuracy: 0%
+    """
+
+    def __init__(
+        self,
+        n_models: int = 10,
+        batch_size: int = 100,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        max_features: MaxFeatures = "sqrt",
+        max_nodes: int = 10_000,
+        leaf_memory: float | None = 10.0,
+        splitter: str = "best",
+        n_swaps: int = 1,
+        n_jobs: int = 1,
+        reference: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        self.n_models = n_models
+        self.batch_size = batch_size
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.max_nodes = max_nodes
+        self.leaf_memory = leaf_memory
+        self.splitter = splitter
+        self.n_swaps = n_swaps
+        self.n_jobs = n_jobs
+        self.reference = reference
+        self.seed = seed
+        check_parameter(
+            criterion in ("gini", "entropy"), "criterion", criterion, "'gini' or 'entropy'"
+        )
+        self._begin(criterion, n_models, n_swaps, n_jobs, bootstrap=True)
+
+
+class StreamDecisionForestRegressor(_StreamForestRegressor):
+    """Stream decision forest: means of stream decision trees on bootstraps of each batch.
+
+    Every tree sees each batch through its own bootstrap and looks at a random choice of features per
+    split (Algorithm 2 of the paper[^1]). The answer is the mean of the leaf means,
+    so that it never leaves the range of the targets seen. A good first
+    choice where the stream is stationary or drifts slowly and accuracy matters more than speed.
+
+    Parameters
+    ----------
+    n_models
+        Number of trees.
+    batch_size
+        Number of samples after which leaves are split. Class weights and means in the leaves are
+        up to date after every sample.
+    max_depth
+        Depth at which leaves stay leaves; `None` for no limit.
+    min_samples_split
+        Least number of samples of a batch in a leaf for it to be split, copies of its
+        bootstrap counted.
+    min_samples_leaf
+        Least number of samples of a batch on either side of a split, copies of its
+        bootstrap counted.
+    max_features
+        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share of them.
+    max_nodes
+        Bound on the number of nodes of each tree. Beyond it the splits at the bottom that were
+        visited least recently become leaves again.
+    leaf_memory
+        Number of samples that a leaf remembers: each sample it learns takes a share of
+        1 / leaf_memory of their weight from the earlier ones, so that leaves follow a drift.
+        `None` keeps all for ever.
+    splitter
+        `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
+    n_swaps
+        Number of trees that make room for new ones when trees are swapped: the ones that predicted
+        the batch worst. In batch b > 1 that happens with probability 1 / b. 0 never swaps.
+    n_jobs
+        Number of threads that grow trees. The answers do not depend on it.
+    reference
+        Behave as the published implementation: a leaf holds only the last batch that reached it,
+        learned when the batch is complete, and is split even if that batch is pure in it.
+    seed
+        Random seed; `None` draws one.
+
+    Notes
+    -----
+    Missing values go where the split learned that they fit better, or with the heavier child.
+    New features and new classes may appear at any time.
+
+    References
+    ----------
+    [^1]: Xu, H., Dey, J., Panda, S. and Vogelstein, J.T., 2022. Simplest Streaming Trees.
+        arXiv:2110.08483.
+
+    Examples
+    --------
+
+    >>> import river_extra_trees as ret
+    >>> from river import datasets, evaluate, metrics
+
+    >>> dataset = datasets.TrumpApproval()
+    >>> model = ret.StreamDecisionForestRegressor(seed=42)
+    >>> metric = metrics.MAE()
+    >>> evaluate.progressive_val_score(dataset, model, metric)
+    MAE: 0
+    """
+
+    def __init__(
+        self,
+        n_models: int = 10,
+        batch_size: int = 100,
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        max_features: MaxFeatures = 0.5,
+        max_nodes: int = 10_000,
+        leaf_memory: float | None = 10.0,
+        splitter: str = "best",
+        n_swaps: int = 1,
+        n_jobs: int = 1,
+        reference: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        self.n_models = n_models
+        self.batch_size = batch_size
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.max_nodes = max_nodes
+        self.leaf_memory = leaf_memory
+        self.splitter = splitter
+        self.n_swaps = n_swaps
+        self.n_jobs = n_jobs
+        self.reference = reference
+        self.seed = seed
+        self._begin("variance", n_models, n_swaps, n_jobs, bootstrap=True)

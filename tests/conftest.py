@@ -1,0 +1,9 @@
+"""Settings of the whole test suite."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+# A loaded machine must not fail a test, and a red test must stay red when it is run again.
+settings.register_profile("suite", deadline=None, derandomize=True)
+settings.load_profile("suite")

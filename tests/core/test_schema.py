@@ -1,0 +1,234 @@
+"""Feature names become columns and values doubles, whatever the order of the keys."""
+
+from __future__ import annotations
+
+import decimal
+import fractions
+import math
+import pickle
+import random
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from river_extra_trees._core.schema import Schema
+
+NUMBERS = st.one_of(
+    st.integers(-(10**9), 10**9),
+    st.booleans(),
+    st.floats(allow_nan=True, allow_infinity=False),
+    st.none(),
+)
+VALUES = st.one_of(NUMBERS, st.text(max_size=2), st.tuples(st.integers(0, 2)))
+ROWS = st.dictionaries(st.sampled_from("abcdef"), VALUES, max_size=6)
+
+
+def naive_row(schema: Schema, x: dict[str, Any]) -> list[float]:
+    """What the columns of the schema should hold for x."""
+    row = []
+    for column, name in enumerate(schema.names):
+        value = x.get(name)
+        is_number = isinstance(value, int | float)
+        codes = schema.codes[column]
+        if value is None or is_number != (codes is None):
+            row.append(math.nan)
+        else:
+            row.append(float(value) if codes is None else float(codes.get(value, -1)))
+    return row
+
+
+def same(a: list[float], b: list[float]) -> bool:
+    return np.array_equal(a, b, equal_nan=True)
+
+
+@given(st.lists(ROWS, max_size=20))
+def test_rows_hold_the_values_of_their_names(rows: list[dict[str, Any]]) -> None:
+    """Every value stands in the column of its name and kind; all else is missing."""
+    schema = Schema()
+    for x in rows:
+        row = schema.learn_row(x)
+        schema.check()
+        assert same(row, naive_row(schema, x))
+        assert same(row, schema.row_of(x))
+        assert -1 not in row or -1 in x.values()
+
+
+@given(st.lists(ROWS, max_size=10), st.randoms(use_true_random=False))
+def test_key_order_does_not_matter(rows: list[dict[str, Any]], shuffler: random.Random) -> None:
+    """Rows with shuffled keys give the same columns, codes and values."""
+    one, other = Schema(), Schema()
+    for x in rows:
+        items = list(x.items())
+        shuffler.shuffle(items)
+        assert same(one.learn_row(x), other.learn_row(dict(items)))
+    assert one.names == other.names
+    assert one.codes == other.codes
+
+
+@given(st.lists(ROWS, max_size=10), ROWS)
+def test_encoding_learns_nothing(rows: list[dict[str, Any]], x: dict[str, Any]) -> None:
+    """A row that is only read brings no column and no code."""
+    schema = Schema()
+    for row in rows:
+        schema.learn_row(row)
+    before = pickle.dumps(schema)
+    assert same(schema.row_of(x), naive_row(schema, x))
+    assert pickle.dumps(schema) == before
+
+
+@given(st.lists(ROWS, max_size=10), ROWS)
+def test_pickling(rows: list[dict[str, Any]], x: dict[str, Any]) -> None:
+    """A restored schema reads rows alike and pickles to the same bytes."""
+    schema = Schema()
+    for row in rows:
+        schema.learn_row(row)
+    data = pickle.dumps(schema)
+    restored = pickle.loads(data)
+    restored.check()
+    assert pickle.dumps(restored) == data
+    assert same(restored.learn_row(x), schema.learn_row(x))
+
+
+@pytest.mark.parametrize("absent", [None, math.nan, np.nan, decimal.Decimal("nan")])
+def test_every_kind_of_missing_is_an_absent_key(absent: object) -> None:
+    """None and NaN are as good as no key: no column comes of them."""
+    schema = Schema()
+    assert schema.learn_row({"b": absent, "a": 1.0}) == [1.0]
+    assert schema.names == ["a"]
+    assert same(schema.row_of({"a": absent}), [math.nan])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        2.0,
+        2,
+        np.float64(2),
+        np.float32(2),
+        np.int64(2),
+        np.uint8(2),
+        decimal.Decimal(2),
+        fractions.Fraction(2),
+        np.array(2.0),
+    ],
+)
+def test_numbers_of_every_type(value: object) -> None:
+    """What can be a float and is no string is a number."""
+    schema = Schema()
+    try:
+        hash(value)
+    except TypeError:
+        with pytest.raises(TypeError, match="'a'"):
+            schema.learn_row({"a": value})
+    else:
+        assert schema.learn_row({"a": value}) == [2.0]
+
+
+@pytest.mark.parametrize("value", [True, np.True_])
+def test_booleans_are_numbers(value: object) -> None:
+    """True is one."""
+    assert Schema().learn_row({"a": value}) == [1.0]
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, np.float32("inf"), decimal.Decimal("-inf")])
+def test_infinite_values_are_refused(value: object) -> None:
+    """An infinite value is an error that names the feature."""
+    schema = Schema()
+    for _ in range(3):
+        with pytest.raises(ValueError, match="'speed'"):
+            schema.learn_row({"speed": value})
+    schema.learn_row({"speed": 1.0})
+    with pytest.raises(ValueError, match="'speed'"):
+        schema.row_of({"speed": value})
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400)])
+def test_integers_beyond_a_float_are_refused(value: int) -> None:
+    """An integer that no float can hold is an error that names the feature."""
+    schema = Schema()
+    schema.learn_row({"speed": 1})
+    with pytest.raises(ValueError, match="'speed'"):
+        schema.learn_row({"speed": value})
+
+
+@pytest.mark.parametrize("value", [1j, np.complex128(1j), np.complex64(1j), [1.0], bytearray(b"a")])
+def test_values_that_are_neither_number_nor_hashable_are_refused(value: object) -> None:
+    """Complex numbers and unhashable values are errors that name the feature."""
+    schema = Schema()
+    with pytest.raises(TypeError, match="'speed'"):
+        schema.learn_row({"speed": value})
+
+
+def test_refused_rows_leave_the_schema_as_it_was() -> None:
+    """New features beside a bad value are not learned."""
+    schema = Schema()
+    schema.learn_row({"a": 1.0, "b": "red"})
+    before = pickle.dumps(schema)
+    for bad in (math.inf, 1j, [], 10**400):
+        with pytest.raises((TypeError, ValueError)):
+            schema.learn_row({"a": 1.0, "b": "blue", "c": 2.0, "d": bad})
+    assert pickle.dumps(schema) == before
+
+
+def test_rows_must_be_mappings() -> None:
+    """A list is no row."""
+    with pytest.raises(TypeError, match="mapping"):
+        Schema().learn_row([1.0, 2.0])
+
+
+def test_a_name_may_change_its_kind() -> None:
+    """A feature that turns from numbers to strings gets a second column."""
+    schema = Schema()
+    assert schema.learn_row({"a": 1.0}) == [1.0]
+    assert same(schema.learn_row({"a": "x"}), [math.nan, 0.0])
+    for _ in range(3):
+        assert same(schema.learn_row({"a": 2.0}), [2.0, math.nan])
+        assert same(schema.learn_row({"a": "y"}), [math.nan, 1.0])
+    assert schema.names == ["a", "a"]
+
+
+def test_names_of_mixed_types_are_sorted() -> None:
+    """Names that cannot be compared with each other have an order all the same."""
+    schema = Schema()
+    schema.learn_row({"b": 1, 2: 2, ("t",): 3, "a": 4, 1: 5})
+    assert schema.names == [1, 2, "a", "b", ("t",)]
+
+
+def test_nominal_codes_are_bounded() -> None:
+    """After 1024 values of a nominal column, new ones share one code."""
+    schema = Schema()
+    for i in range(1100):
+        schema.learn_row({"a": str(i)})
+    assert len(schema.codes[0]) == 1024
+    assert schema.row_of({"a": "1023"}) == [1023.0]
+    assert schema.row_of({"a": "1099"}) == [-1.0]
+
+
+def test_columns_are_bounded() -> None:
+    """A stream of ever-new names does not take ever more memory."""
+    schema = Schema()
+    for i in range(17):
+        schema.learn_row({f"{i}-{j}": 1.0 for j in range(1000)})
+    assert schema.n_columns == 1 << 14
+    schema.check()
+
+
+def test_size_counts_the_memory_outside_python() -> None:
+    """The row and the remembered keys are part of the size."""
+    schema = Schema()
+    empty = sys.getsizeof(schema)
+    schema.learn_row({str(i): 1.0 for i in range(100)})
+    assert sys.getsizeof(schema) - empty >= 100 * (8 + 8 + 4 + 4)
+
+
+def test_value_of_tells_the_value_behind_a_number() -> None:
+    """Thresholds are told in the user's own values."""
+    schema = Schema()
+    schema.learn_row({"a": 1.0, "b": "red"})
+    assert schema.value_of(0, 1.5) == 1.5
+    assert schema.value_of(1, 0.0) == "red"
+    assert schema.is_nominal(1)
+    assert not schema.is_nominal(0)

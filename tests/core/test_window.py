@@ -1,0 +1,136 @@
+"""The window holds samples in slots and every column in sorted order."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import sys
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+from river_extra_trees._core.schema import Schema
+from river_extra_trees._core.window import Window
+
+# Few distinct values, so that there are ties, and both zeros.
+VALUES = st.sampled_from([-1.0, -0.0, 0.0, 0.5, 2.0, math.nan])
+ROWS = st.dictionaries(st.sampled_from("abcd"), VALUES, max_size=4)
+
+
+class WindowMachine(RuleBasedStateMachine):
+    """Random pushes, sorts and releases, against a dict."""
+
+    @initialize(capacity=st.integers(0, 3))
+    def begin(self, capacity: int) -> None:
+        self.schema = Schema()
+        self.window = Window(capacity)
+        self.held: dict[int, tuple[dict[str, float], float, float, int]] = {}
+        self.n_seen = 0
+
+    @rule(x=ROWS, y=st.floats(-5, 5), weight=st.floats(0.5, 2))
+    def push(self, x: dict[str, float], y: float, weight: float) -> None:
+        slot = self.window.store(self.schema, x, y, weight)
+        assert slot not in self.held
+        self.held[slot] = (x, y, weight, self.n_seen)
+        self.n_seen += 1
+
+    @rule()
+    def sort(self) -> None:
+        self.window.sort_fresh()
+        assert self.window.n_fresh == 0
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data())
+    def release(self, data: st.DataObject) -> None:
+        gone = data.draw(st.sets(st.sampled_from(sorted(self.held))))
+        self.window.forget(sorted(gone))
+        for slot in gone:
+            del self.held[slot]
+
+    @rule()
+    def pickle(self) -> None:
+        data = pickle.dumps(self.window)
+        self.window = pickle.loads(data)
+        assert pickle.dumps(self.window) == data
+
+    @invariant()
+    def holds_the_same_samples(self) -> None:
+        self.window.check()
+        assert self.window.slots() == list(self.held)
+        assert self.window.n_seen == self.n_seen
+        for slot, (x, *rest) in self.held.items():
+            row, *told = self.window.sample(slot)
+            expected = [x.get(name, math.nan) for name in self.schema.names]
+            assert np.array_equal(row, expected, equal_nan=True)
+            assert told == rest
+
+
+TestWindowMachine = WindowMachine.TestCase
+TestWindowMachine.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+@given(st.lists(st.lists(VALUES, max_size=40), max_size=4))
+def test_columns_are_sorted_stably(batches: list[list[float]]) -> None:
+    """Sorted in batches, a column is in the order of one stable sort with missing values last."""
+    schema, window = Schema(), Window(1)
+    for batch in batches:
+        for value in batch:
+            window.store(schema, {"a": value, "b": 0.0}, 0.0)
+        window.sort_fresh()
+    values = [value for batch in batches for value in batch]
+    for column, name in enumerate(schema.names):
+        keys = values if name == "a" else [0.0] * len(values)
+        expected = sorted(
+            range(len(keys)),
+            key=lambda i: (math.isnan(keys[i]), keys[i] if keys[i] == keys[i] else 0),
+        )
+        assert window.ranked(column) == expected
+
+
+def test_long_batches_are_sorted() -> None:
+    """Batches longer than a run of the merge sort come out right."""
+    rng = np.random.default_rng(0)
+    schema, window = Schema(), Window()
+    for size in (1, 7, 8, 9, 100, 1000):
+        for value in rng.integers(0, 50, size=size):
+            window.store(schema, {"a": float(value)}, 0.0)
+        window.sort_fresh()
+        window.check()
+
+
+def test_the_oldest_slot_is_reused_first() -> None:
+    """Slots come back in the order in which their samples had arrived."""
+    schema, window = Schema(), Window(4)
+    for value in range(4):
+        window.store(schema, {"a": float(value)}, 0.0)
+    window.forget([2, 0, 3])
+    assert [window.store(schema, {"a": 9.0}, 0.0) for _ in range(3)] == [0, 2, 3]
+
+
+def test_a_new_column_is_missing_in_older_samples() -> None:
+    """A feature that turns up late extends every sample."""
+    schema, window = Schema(), Window(2)
+    window.store(schema, {"b": 1.0}, 0.0)
+    window.sort_fresh()
+    window.store(schema, {"b": 0.0, "a": 5.0}, 1.0)
+    window.sort_fresh()
+    window.check()
+    assert window.ranked(0) == [1, 0]
+    assert window.ranked(1) == [1, 0]
+    assert math.isnan(window.sample(0)[0][1])
+
+
+def test_size_counts_the_memory_outside_python() -> None:
+    """The block behind the arrays is part of the size."""
+    empty = sys.getsizeof(Window(1000))
+    assert empty - sys.getsizeof(Window(1)) >= 999 * 40
+    schema, window = Schema(), Window(1000)
+    window.store(schema, dict.fromkeys("abcdefgh", 1.0), 0.0)
+    assert sys.getsizeof(window) - empty >= 8 * 1000 * 12

@@ -1,0 +1,93 @@
+"""Every public estimator with several sets of parameters, and a stream to try them on.
+
+The contract tests run for whatever `river_extra_trees` exports. A new estimator needs an entry in
+`PARAMETERS`: at least three sets, small enough to be quick, together using every kind of option,
+and the last one with the tightest bound on memory.
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from river import base
+
+import river_extra_trees
+
+Row = tuple[dict[Any, Any], Any]
+
+_TREE = [
+    {"batch_size": 20, "max_depth": 3, "seed": 1},
+    {"batch_size": 50, "splitter": "random", "max_features": 0.5, "seed": 2},
+    {"batch_size": 30, "max_nodes": 21, "min_samples_leaf": 3, "seed": 3},
+]
+_FOREST = [
+    {"n_models": 3, "batch_size": 20, "seed": 1},
+    {"n_models": 2, "batch_size": 50, "max_features": None, "n_swaps": 0, "seed": 2},
+    {"n_models": 3, "batch_size": 30, "max_nodes": 21, "n_swaps": 2, "n_jobs": 2, "seed": 3},
+]
+
+PARAMETERS: dict[str, list[dict[str, Any]]] = {
+    "StreamDecisionForestClassifier": _FOREST,
+    "StreamDecisionForestRegressor": _FOREST,
+    "StreamDecisionTreeClassifier": [*_TREE, {"criterion": "entropy", "max_nodes": 15, "seed": 4}],
+    "StreamDecisionTreeRegressor": _TREE,
+}
+
+CLASSES = {name: getattr(river_extra_trees, name) for name in river_extra_trees.__all__}
+CASES = [(name, i) for name in CLASSES for i in range(len(PARAMETERS.get(name, ())))]
+CLASSIFIERS = [case for case in CASES if issubclass(CLASSES[case[0]], base.Classifier)]
+REGRESSORS = [case for case in CASES if issubclass(CLASSES[case[0]], base.Regressor)]
+TIGHTEST = [(name, len(PARAMETERS[name]) - 1) for name in CLASSES if name in PARAMETERS]
+
+
+def make(case: tuple[str, int], **changes: Any) -> Any:
+    """Make the estimator of a case, with some parameters changed."""
+    name, i = case
+    return CLASSES[name](**{**PARAMETERS[name][i], **changes})
+
+
+def is_classifier(case: tuple[str, int]) -> bool:
+    return issubclass(CLASSES[case[0]], base.Classifier)
+
+
+def stream(case: tuple[str, int], n: int, seed: int = 0) -> Iterator[Row]:
+    """Yield samples with all kinds of features, some missing, some only in the second half."""
+    rng = random.Random(seed)
+    for i in range(n):
+        a, b, c = rng.random(), rng.randrange(10), rng.choice(["red", "green", "blue"])
+        x: dict[Any, Any] = {"a": a, "b": b, "c": c, "d": rng.random() < 0.5, 7: rng.gauss(0, 1)}
+        if rng.random() < 0.2:
+            del x[rng.choice(["a", "b", "c"])]
+        if rng.random() < 0.1:
+            x["d"] = rng.choice([None, float("nan")])
+        if i >= n // 2:
+            x["late"] = a + rng.random()
+        score = a + 0.1 * b + (c == "red") + 0.1 * rng.random()
+        yield x, ("low", "middle", "high")[min(2, int(score))] if is_classifier(case) else score
+
+
+def learn(model: Any, rows: Any) -> Any:
+    """Learn all rows and return the model."""
+    for x, y in rows:
+        model.learn_one(x, y)
+    return model
+
+
+def answers(model: Any, rows: Any) -> list[str]:
+    """Return all the model says of the rows, to the last bit."""
+    return [repr(_answer(model, x)) for x, _ in rows]
+
+
+def _answer(model: Any, x: dict[Any, Any]) -> Any:
+    if isinstance(model, base.Classifier):
+        probabilities = sorted(model.predict_proba_one(x).items(), key=repr)
+        return model.predict_one(x), probabilities
+    return model.predict_one(x)
+
+
+def frozen(model: Any) -> bytes:
+    """Return the whole state of a model."""
+    return pickle.dumps(model)

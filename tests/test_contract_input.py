@@ -1,0 +1,263 @@
+"""What every estimator does with unusual input: take it, or refuse it and stay as it was."""
+
+from __future__ import annotations
+
+import decimal
+import fractions
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from river import base
+
+from tests.estimators import CASES, CLASSIFIERS, REGRESSORS, answers, frozen, learn, make, stream
+
+Case = tuple[str, int]
+# One parameter set of each estimator: how input is read does not depend on the parameters.
+FIRST = [case for case in CASES if case[1] == 0]
+FIRST_CLASSIFIERS = [case for case in CLASSIFIERS if case[1] == 0]
+FIRST_REGRESSORS = [case for case in REGRESSORS if case[1] == 0]
+
+TAKEN_FEATURES = [
+    float("nan"),
+    None,
+    5e-324,
+    -1.7e308,
+    True,
+    2**70,
+    decimal.Decimal("0.1"),
+    fractions.Fraction(1, 3),
+    np.float32(0.1),
+    np.int64(3),
+    np.bool_(True),
+    np.float64("nan"),
+    "a name where numbers were",
+    b"bytes",
+    (1, "pair"),
+]
+REFUSED_FEATURES = [
+    (float("inf"), ValueError),
+    (float("-inf"), ValueError),
+    (np.float32("inf"), ValueError),
+    (10**400, ValueError),
+    (1 + 2j, TypeError),
+    ([1.0], TypeError),
+    ({"key": 1.0}, TypeError),
+    ({1.0}, TypeError),
+    (bytearray(b"bytes"), TypeError),
+    (np.array([1.0, 2.0]), TypeError),
+]
+REFUSED_TARGETS = [None, float("nan"), float("inf"), float("-inf"), 10**400, "text", 1j, [1.0]]
+TAKEN_TARGETS = [1, np.float32(0.5), np.int64(2), decimal.Decimal("0.5"), fractions.Fraction(1, 2)]
+REFUSED_LABELS = [None, float("nan"), np.float64("nan"), [1], {"key": 1}, {1}, np.array([1, 2])]
+LABELS = [
+    (True, False),
+    (np.True_, np.False_),
+    ("spam", "ham"),
+    (1, 2),
+    (np.int64(1), np.int64(2)),
+    (0.5, 1.5),
+    (b"x", b"y"),
+    ((1, "a"), (2, "b")),
+    (frozenset({1}), frozenset({2})),
+    (1, "1"),
+]
+REFUSED_WEIGHTS = [-1.0, float("nan"), float("inf"), float("-inf"), None, "heavy", 1j]
+
+
+def taught(case: Case) -> tuple[Any, dict[Any, Any], Any]:
+    """Return a model that has learned sixty samples, and the next sample."""
+    *rows, (x, y) = stream(case, 61)
+    return learn(make(case), rows), {**x, "a": 0.5}, y
+
+
+def is_finite(model: Any, x: dict[Any, Any]) -> bool:
+    """Tell whether the model's answer is one."""
+    if isinstance(model, base.Classifier):
+        probabilities = model.predict_proba_one(x)
+        return math.isclose(sum(probabilities.values()), 1.0) and min(probabilities.values()) >= 0
+    return math.isfinite(model.predict_one(x))
+
+
+@pytest.mark.parametrize("value", TAKEN_FEATURES, ids=repr)
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_feature_is_taken(case: Case, value: Any) -> None:
+    """A missing value, any kind of number and any name are learned, and the answers stay sane."""
+    model, x, y = taught(case)
+    for _ in range(30):
+        model.learn_one({**x, "a": value}, y)
+    assert is_finite(model, {**x, "a": value})
+    assert is_finite(model, x)
+    learn(model, stream(case, 60, seed=1))
+    assert is_finite(model, x)
+
+
+@pytest.mark.parametrize(("value", "error"), REFUSED_FEATURES, ids=repr)
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_feature_is_refused(case: Case, value: Any, error: type[Exception]) -> None:
+    """What is neither missing nor a finite number nor a name is refused by name, unlearned."""
+    model, x, y = taught(case)
+    before = frozen(model)
+    for name in ("a", "never seen"):
+        with pytest.raises(error, match=name):
+            model.learn_one({**x, "new": 1.0, name: value}, y)
+        with pytest.raises(error, match=name):
+            model.predict_one({**x, name: value})
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize("x", [None, 1.0, "text", [("a", 1.0)]], ids=repr)
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_sample_must_be_a_mapping(case: Case, x: Any) -> None:
+    """A sample that is no mapping is refused, unlearned."""
+    model, _, y = taught(case)
+    before = frozen(model)
+    with pytest.raises(TypeError):
+        model.learn_one(x, y)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize("y", REFUSED_TARGETS, ids=repr)
+@pytest.mark.parametrize("case", FIRST_REGRESSORS, ids=str)
+def test_target_is_refused(case: Case, y: Any) -> None:
+    """A target that is no finite number is refused, unlearned."""
+    model, x, _ = taught(case)
+    before = frozen(model)
+    with pytest.raises((TypeError, ValueError), match="target"):
+        model.learn_one({**x, "new": 1.0}, y)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize("y", TAKEN_TARGETS, ids=repr)
+@pytest.mark.parametrize("case", FIRST_REGRESSORS, ids=str)
+def test_target_of_any_number_type(case: Case, y: Any) -> None:
+    """Every kind of number is a target, and means what the float of it means."""
+    model, x, _ = taught(case)
+    twin = model.clone(include_attributes=True)
+    model.learn_one(x, y)
+    twin.learn_one(x, float(y))
+    assert model.predict_one(x) == twin.predict_one(x)
+
+
+@pytest.mark.parametrize("label", REFUSED_LABELS, ids=repr)
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_label_is_refused(case: Case, label: Any) -> None:
+    """A label that is missing or cannot be a key is refused, unlearned."""
+    model, x, _ = taught(case)
+    before = frozen(model)
+    with pytest.raises((TypeError, ValueError), match="label"):
+        model.learn_one({**x, "new": 1.0}, label)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=repr)
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_labels_of_any_kind(case: Case, labels: tuple[Any, Any]) -> None:
+    """Labels of any hashable kind come back as they went in."""
+    model = make(case)
+    for i in range(120):
+        model.learn_one({"a": float(i % 2), "b": i}, labels[i % 2])
+    probabilities = model.predict_proba_one({"a": 0.0, "b": 3})
+    assert set(probabilities) == set(labels)
+    assert {type(label) for label in probabilities} == {type(label) for label in labels}
+    assert model.predict_one({"a": 0.0, "b": 3}) == labels[0]
+    assert model.predict_one({"a": 1.0, "b": 4}) == labels[1]
+
+
+@pytest.mark.parametrize("w", REFUSED_WEIGHTS, ids=repr)
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_weight_is_refused(case: Case, w: Any) -> None:
+    """A weight that is no finite number from zero on is refused, unlearned."""
+    model, x, y = taught(case)
+    before = frozen(model)
+    with pytest.raises((TypeError, ValueError), match=r"\bw\b"):
+        model.learn_one({**x, "new": 1.0}, y, w=w)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_weight_zero_learns_nothing(case: Case) -> None:
+    """A sample of weight zero leaves the model as it was, new feature and all."""
+    model, x, y = taught(case)
+    before = frozen(model)
+    model.learn_one({**x, "new": 1.0}, y, w=0)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_refused_before_the_first_sample(case: Case) -> None:
+    """A refusal leaves even a model without a sample as it was."""
+    model = make(case)
+    model.predict_one({"a": 1.0})
+    before = frozen(model)
+    with pytest.raises(ValueError, match="a"):
+        model.learn_one({"a": float("inf")}, 1)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_no_features(case: Case) -> None:
+    """Samples without features are learned and answered by frequencies or the mean."""
+    model = make(case)
+    for _, y in stream(case, 120):
+        model.learn_one({}, y)
+        assert is_finite(model, {})
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_ten_thousand_features(case: Case) -> None:
+    """Ten thousand features are learned and answered."""
+    model = make(case)
+    for i, (_, y) in enumerate(stream(case, 60)):
+        model.learn_one({f"f{k}": float((i * k) % 11) for k in range(10_000)}, y)
+    assert is_finite(model, {f"f{k}": 1.0 for k in range(0, 10_000, 3)})
+
+
+@pytest.mark.parametrize("kind", ["constant", "rising", "falling"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_monotone_streams(case: Case, kind: str) -> None:
+    """Constant, sorted and reversely sorted features are learned and answered."""
+    model = make(case)
+    step = {"constant": 0, "rising": 1, "falling": -1}[kind]
+    for i, (_, y) in enumerate(stream(case, 300)):
+        model.learn_one({"a": step * i, "b": "same"}, y)
+    assert is_finite(model, {"a": 150 * step, "b": "same"})
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_feature_that_changes_its_kind(case: Case) -> None:
+    """A feature may be now a number, now a name, now missing."""
+    model = make(case)
+    for i, (_, y) in enumerate(stream(case, 300)):
+        model.learn_one({"a": (0.5, "half", None, i, True)[i % 5], "b": i % 7}, y)
+        assert is_finite(model, {"a": ("half", 0.5, None)[i % 3], "b": 1})
+
+
+@pytest.mark.parametrize("case", FIRST_REGRESSORS, ids=str)
+def test_answers_stay_near_the_targets(case: Case) -> None:
+    """However far off a sample lies, the answer stays within one range of the targets seen."""
+    model = make(case)
+    rows = list(stream(case, 300))
+    low, high = min(y for _, y in rows), max(y for _, y in rows)
+    for x, y in rows:
+        model.learn_one(x, y)
+        for far in (1e300, -1e300):
+            answer = model.predict_one({**x, "a": far, 7: -far})
+            assert 2 * low - high <= answer <= 2 * high - low
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_input_is_left_alone(case: Case) -> None:
+    """Samples are neither changed nor kept."""
+    model = make(case)
+    rows = list(stream(case, 120))
+    twin = learn(make(case), rows)
+    for x, y in rows:
+        copy = dict(x)
+        model.learn_one(x, y)
+        model.predict_one(x)
+        assert repr(x) == repr(copy)
+        x.clear()
+    rest = list(stream(case, 50, seed=1))
+    assert answers(model, rest) == answers(twin, rest)
