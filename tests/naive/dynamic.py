@@ -48,6 +48,7 @@ class DynamicTree:
     alpha: float = 0.95
     beta: float = 2.0
     reference_scores: bool = False
+    leaf_bonus: float = 0.0  # per leaf; an improper prior leaves this constant open
 
     # Reading a tree
 
@@ -93,7 +94,7 @@ class DynamicTree:
             likelihood = self.leaf_model.reference_score(self.sums(tree.active), tree.retired)
         else:
             likelihood = self.leaf_model.log_evidence(self.total(tree))
-        return self.log_prior(depth, False) + likelihood
+        return self.log_prior(depth, False) + likelihood + self.leaf_bonus
 
     # The moves (section 2.2) and how retired sums follow them (section 3.2)
 
