@@ -118,7 +118,7 @@ class _DynamicTree(TreeLearner):
 
     def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
         schema = self._cloud.schema
-        nodes = self._cloud.nodes(tree)
+        nodes = self._cloud.describe(tree)
         for node in nodes:
             column = node["feature"]
             node["feature"] = None if column < 0 else schema.names[column]

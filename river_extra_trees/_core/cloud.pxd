@@ -65,7 +65,7 @@ cdef class Cloud:
     cdef unsigned int tick          # number of the current gathering
 
     cdef readonly int window
-    cdef readonly int min_samples_leaf
+    cdef public int min_samples_leaf        # a test raises it to keep the trees at their roots
     cdef readonly double alpha, beta, decay
     cdef readonly bint reference
     cdef readonly bint linear

@@ -997,7 +997,7 @@ cdef class Cloud:
             total += answer[k]
         return {label: answer[<int>k] / total for k, label in enumerate(self.labels.labels)}
 
-    def nodes(self, int particle):
+    def describe(self, int particle):
         """The nodes of one tree in preorder, as dicts of plain values."""
         cdef Node* here
         cdef double score
@@ -1174,63 +1174,100 @@ cdef class Cloud:
     def __reduce__(self):
         return _cloud_from_state, (self._settings(), self._state())
 
+    def distinct_roots(self):
+        """(root, number of particles) of each distinct tree."""
+        found = {}
+        for particle in range(self.n_alive):
+            found[self.roots[<int>particle]] = found.get(self.roots[<int>particle], 0) + 1
+        return list(found.items())
+
+    def nodes(self, int root):
+        """Nodes of the tree at a root in preorder, left before right, as plain values.
+
+        Statistics of a leaf are as of its time, the number of samples seen when it last faded.
+        """
+        cdef int id
+        cdef Node* node
+        cdef Leaf* leaf
+        found = []
+        stack = [root]
+        while stack:
+            id = stack.pop()
+            assert 0 <= id < self.grove.n_nodes and self.grove.nodes[id].refs > 0
+            node = &self.grove.nodes[id]
+            entry = {"node": id, "depth": node.depth, "feature": node.feature,
+                     "n_leaves": node.n_leaves, "refs": node.refs}
+            if node.feature >= 0:
+                entry.update(left=node.left, right=node.right, threshold=node.cut,
+                             nominal=bool(node.nominal), missing_left=bool(node.missing_left))
+                stack += [node.right, node.left]
+            else:
+                leaf = &self.grove.leaves[node.left]
+                entry.update(
+                    slots=[self.grove.slots[leaf.slots + i] for i in range(leaf.n_active)],
+                    total=[self.grove.total(node.left)[i] for i in range(self.model.width)],
+                    retired=[self.grove.retired(node.left)[i] for i in range(self.model.width)],
+                    time=leaf.time, decay=leaf.decay, log_marginal=leaf.log_marginal)
+            found.append(entry)
+        return found
+
     def check(self):
         """Raise AssertionError if an invariant is broken."""
-        cdef int node, leaf
-        cdef Py_ssize_t i
-        self.schema.check()
+        cdef int id
         self.pool.check()
-        numbers = self._distinct()
-        assert len(numbers) == self.grove.nodes_in_use
-        refs = dict.fromkeys(numbers, 0)
-        for i in range(self.n_alive):
-            refs[self.roots[i]] += 1
-        held = set(self.pool.slots())
-        n_leaves = 0
-        for node in numbers:
-            here = self.grove.nodes[node]
-            if here.feature < 0:
-                n_leaves += 1
-                assert here.n_leaves == 1
-                continue
-            left, right = self.grove.nodes[here.left], self.grove.nodes[here.right]
-            refs[here.left] += 1
-            refs[here.right] += 1
-            assert here.feature < self.pool.n_columns
-            assert left.depth == right.depth == here.depth + 1
-            assert here.n_leaves == left.n_leaves + right.n_leaves
-        assert n_leaves == self.grove.leaves_in_use
-        assert all(self.grove.nodes[<int>node].refs == n for node, n in refs.items())
-        for i in range(self.n_alive):
-            if i and self.roots[i] == self.roots[i - 1]:
-                continue
-            inside = []
-            stack = [self.roots[i]]
-            while stack:
-                node = stack.pop()
-                if self.grove.nodes[node].feature >= 0:
-                    stack += [self.grove.nodes[node].left, self.grove.nodes[node].right]
-                    continue
-                leaf = self.grove.nodes[node].left
-                for j in range(self.grove.leaves[leaf].n_active):
-                    inside.append(self.grove.slots[self.grove.leaves[leaf].slots + <int>j])
-                    self.check_place(self.roots[i], node, inside[-1])
-                self.check_weight(leaf)
-            assert len(inside) == len(held) and set(inside) == held
+        refs, seen = {}, {}
+        for root, n in self.distinct_roots():
+            refs[root] = refs.get(root, 0) + n
+            held = []
+            for node in self.nodes(root):
+                id = node["node"]
+                if node["feature"] < 0:
+                    held += node["slots"]
+                    self.check_leaf(node)
+                else:
+                    left, right = node["left"], node["right"]
+                    assert node["n_leaves"] == (
+                        self.grove.nodes[<int>left].n_leaves
+                        + self.grove.nodes[<int>right].n_leaves)
+                    assert self.grove.nodes[<int>left].depth == node["depth"] + 1
+                    assert self.grove.nodes[<int>right].depth == node["depth"] + 1
+                    if id not in seen:
+                        refs[left] = refs.get(left, 0) + 1
+                        refs[right] = refs.get(right, 0) + 1
+                seen[id] = node["refs"]
+            assert sorted(held) == sorted(self.pool.slots()), "a tree holds each point once"
+            self.check_routes(root)
+        assert refs == seen, "references are counted"
+        assert len(seen) == self.grove.nodes_in_use
+        assert sum(self.grove.nodes[<int>id].feature < 0 for id in seen) == (
+            self.grove.leaves_in_use)
 
-    def check_place(self, int root, int leaf, int slot):
-        """An active point lies where its value puts it."""
-        while self.grove.nodes[root].feature >= 0:
-            root = side(&self.grove.nodes[root], self.pool.x + slot * self.pool.n_columns)
-        assert root == leaf
+    def check_leaf(self, node):
+        """Statistics are those of the active points and the retired ones together."""
+        cdef int i, slot
+        cdef Leaf* leaf = &self.grove.leaves[self.grove.nodes[<int>node["node"]].left]
+        cdef double* row = self.row_small
+        memcpy(row, self.grove.retired(self.grove.nodes[<int>node["node"]].left),
+               self.model.width * sizeof(double))
+        for slot in node["slots"]:
+            add_sample(&self.model, row, self.pool.v + slot * self.pool.size_v,
+                       self.weight_at(slot, leaf))
+        for i in range(self.model.width):
+            expected, found = row[i], node["total"][i]
+            scale_of = 1.0 + fabs(expected) + sum(fabs(value) for value in node["total"])
+            assert fabs(expected - found) <= 1e-6 * scale_of, (i, expected, found)
 
-    def check_weight(self, int leaf):
-        """The weight of a leaf is that of its active points and of what it has retired."""
-        cdef Leaf* here = &self.grove.leaves[leaf]
-        cdef double weight = self.grove.retired(leaf)[0]
-        for i in range(here.n_active):
-            weight += self.weight_at(self.grove.slots[here.slots + <int>i], here)
-        assert fabs(weight - self.grove.total(leaf)[0]) <= 1e-6 * (1.0 + weight)
+    def check_routes(self, int root):
+        """Every active point lies in the leaf that its features lead to."""
+        cdef int node, slot, i
+        for slot in self.pool.slots():
+            node = root
+            while self.grove.nodes[node].feature >= 0:
+                node = side(&self.grove.nodes[node], self.pool.x + slot * self.pool.n_columns)
+            i = self.grove.nodes[node].left
+            leaf_slots = [self.grove.slots[self.grove.leaves[i].slots + k]
+                          for k in range(self.grove.leaves[i].n_active)]
+            assert slot in leaf_slots, (slot, root)
 
     def __sizeof__(self):
         cdef size_t columns = max(1, self.pool.n_columns)
