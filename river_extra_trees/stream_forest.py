@@ -51,7 +51,7 @@ def check_max_features(max_features: MaxFeatures) -> None:
     whole = isinstance(max_features, int) and not isinstance(max_features, bool)
     check_parameter(
         max_features in (None, "sqrt", "log2")
-        or (whole and max_features >= 1)
+        or (whole and typing.cast(int, max_features) >= 1)
         or (isinstance(max_features, float) and 0.0 < max_features <= 1.0),
         "max_features",
         max_features,
@@ -250,7 +250,7 @@ class StreamDecisionTreeClassifier(_StreamForestClassifier):
     min_samples_leaf
         Least number of samples of a batch on either side of a split.
     max_features
-        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share of them.
+        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
     max_nodes
         Bound on the number of nodes. Beyond it the splits at the bottom that were
         visited least recently become leaves again.
@@ -340,7 +340,7 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
     min_samples_leaf
         Least number of samples of a batch on either side of a split.
     max_features
-        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share of them.
+        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
     max_nodes
         Bound on the number of nodes. Beyond it the splits at the bottom that were
         visited least recently become leaves again.
@@ -408,9 +408,10 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
 class StreamDecisionForestClassifier(_StreamForestClassifier):
     """Stream decision forest: votes of stream decision trees on bootstraps of each batch.
 
-    Every tree sees each batch through its own bootstrap and looks at a random choice of features per
-    split (Algorithm 2 of the paper[^1]). The answer averages the class frequencies in the leaves. A good first
-    choice where the stream is stationary or drifts slowly and accuracy matters more than speed.
+    Every tree sees each batch through its own bootstrap and looks at a random choice of features
+    per split (Algorithm 2 of the paper[^1]). The answer averages the class frequencies in the
+    leaves. A good first choice where the stream is stationary or drifts slowly and accuracy matters
+    more than speed.
 
     Parameters
     ----------
@@ -430,7 +431,7 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
         Least number of samples of a batch on either side of a split, copies of its
         bootstrap counted.
     max_features
-        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share of them.
+        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
     max_nodes
         Bound on the number of nodes of each tree. Beyond it the splits at the bottom that were
         visited least recently become leaves again.
@@ -514,8 +515,8 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
 class StreamDecisionForestRegressor(_StreamForestRegressor):
     """Stream decision forest: means of stream decision trees on bootstraps of each batch.
 
-    Every tree sees each batch through its own bootstrap and looks at a random choice of features per
-    split (Algorithm 2 of the paper[^1]). The answer is the mean of the leaf means,
+    Every tree sees each batch through its own bootstrap and looks at a random choice of features
+    per split (Algorithm 2 of the paper[^1]). The answer is the mean of the leaf means,
     so that it never leaves the range of the targets seen. A good first
     choice where the stream is stationary or drifts slowly and accuracy matters more than speed.
 
@@ -535,7 +536,7 @@ class StreamDecisionForestRegressor(_StreamForestRegressor):
         Least number of samples of a batch on either side of a split, copies of its
         bootstrap counted.
     max_features
-        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share of them.
+        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
     max_nodes
         Bound on the number of nodes of each tree. Beyond it the splits at the bottom that were
         visited least recently become leaves again.

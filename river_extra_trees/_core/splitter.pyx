@@ -274,7 +274,8 @@ cdef class Splitter:
             self.judged = self.judged_by(task.node)
         split = self.find(&task)
         if split.column < 0 or (
-            self.reference and self.node.weight / self.batch_weight * split.removed + DBL_EPSILON < 0.0
+            self.reference
+            and self.node.weight / self.batch_weight * split.removed + DBL_EPSILON < 0.0
         ):
             return
         self.apply(&task, &split, &left, &right)
@@ -398,7 +399,6 @@ cdef class Splitter:
         return task.end - i
 
     cdef void try_numeric(self, const Task* task, int column, Split* best) noexcept nogil:
-        cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
         cdef const int* ranked = self.ranked + <Py_ssize_t>column * self.n
         cdef int n_missing = self.n_missing(task, column)
         cdef int present = task.end - n_missing, i, missing_left
@@ -706,8 +706,10 @@ cdef class Splitter:
 
         Leaves in n_active whether the rules allow to grow that side.
         """
-        cdef const double* data = (self.window.data + <Py_ssize_t>self.trees.nodes[task.node].feature
-                                   * self.window.capacity)
+        cdef const double* data = (
+            self.window.data
+            + <Py_ssize_t>self.trees.nodes[task.node].feature * self.window.capacity
+        )
         cdef const double* target = self.window.target
         cdef int i, slot, side, n_left = 0
         cdef int[2] child, copies

@@ -52,14 +52,14 @@ cdef class StreamForest(Forest):
 
     cdef int draw_copies(self) except -1:
         """Draw the bootstraps of the next batch: batch_size draws with replacement per tree."""
-        cdef int tree, i
+        cdef int tree, _
         cdef Rng rng
         if not self.bootstrap:
             return 0
         self.copies = np.zeros((len(self.trees), self.batch_size), dtype=np.intc)
         for tree in range(len(self.trees)):
             rng = rng_for(self.seed, tree, self.n_batches, BOOTSTRAP)
-            for i in range(self.batch_size):
+            for _ in range(self.batch_size):
                 self.copies[tree, <int>below(&rng, self.batch_size)] += 1
         return 0
 
