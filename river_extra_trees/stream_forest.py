@@ -51,7 +51,7 @@ def check_max_features(max_features: MaxFeatures) -> None:
     whole = isinstance(max_features, int) and not isinstance(max_features, bool)
     check_parameter(
         max_features in (None, "sqrt", "log2")
-        or (whole and max_features >= 1)
+        or (whole and typing.cast(int, max_features) >= 1)
         or (isinstance(max_features, float) and 0.0 < max_features <= 1.0),
         "max_features",
         max_features,
@@ -417,7 +417,8 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
 
     Every tree sees each batch through its own bootstrap and looks at a random choice of features
     per split (Algorithm 2 of the paper[^1]). The answer averages the class frequencies in the
-    leaves. A good first choice where the stream is stationary or drifts slowly and accuracy matters more than speed.
+    leaves. A good first choice where the stream is stationary or drifts slowly and accuracy matters
+    more than speed.
 
     Parameters
     ----------
@@ -468,9 +469,9 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
     New features and new classes may appear at any time.
 
     Defaults beyond the paper were chosen by prequential accuracy on 17 streams
-    (`examples/benchmarks/quality.py`). Without fading (`leaf_memory=None`) the mean falls from 0.857
-    to 0.841, on abrupt drift from 0.955 to 0.714. `swap_rule="drift"` with `n_swaps=5` gains 0.001
-    in the mean, most of it after drifts.
+    (`examples/benchmarks/quality.py`). Without fading (`leaf_memory=None`) the mean falls from
+    0.857 to 0.841, on abrupt drift from 0.955 to 0.714. `swap_rule="drift"` with `n_swaps=5` gains
+    0.001 in the mean, most of it after drifts.
 
     References
     ----------
