@@ -51,7 +51,7 @@ def check_max_features(max_features: MaxFeatures) -> None:
     whole = isinstance(max_features, int) and not isinstance(max_features, bool)
     check_parameter(
         max_features in (None, "sqrt", "log2")
-        or (whole and max_features >= 1)
+        or (whole and typing.cast(int, max_features) >= 1)
         or (isinstance(max_features, float) and 0.0 < max_features <= 1.0),
         "max_features",
         max_features,
@@ -474,8 +474,8 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
     Defaults beyond the paper were chosen by prequential accuracy on the 17 streams of
     `examples/benchmarks/quality.py`. With the published rule of swaps and leaves that forget
     nothing (`leaf_memory=None`) the mean is 0.841, with leaves that fade 0.858, with the present
-    defaults 0.867; on abrupt drift 0.714, 0.956 and 0.962. Swapping trees that fall out of their own
-    control limits gained 0.001 and was left out.
+    defaults 0.867; on abrupt drift 0.714, 0.956 and 0.962. Swapping trees that fall out of their
+    own control limits gained 0.001 and was left out.
 
     References
     ----------

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from functools import cache, lru_cache
+from functools import cache
 
 
 class AdaptParameters:
@@ -176,9 +176,9 @@ class NaiveTree:
         return node
 
     def learn(self, X, Y):
-        right = sum(self.predict(x) == y for x, y in zip(X, Y))
+        right = sum(self.predict(x) == y for x, y in zip(X, Y, strict=True))
         self.parameters.step(len(X), right, len(self.samples))
-        new = [(tuple(x), y, 1) for x, y in zip(X, Y)]
+        new = [(tuple(x), y, 1) for x, y in zip(X, Y, strict=True)]
         self.samples = (new + self.samples)[: self.parameters.retained]
         self.root = self.build(self.samples, 0)
 
