@@ -1,8 +1,8 @@
 """Growing CART trees on presorted columns.
 
 One call grows any number of leaves of one tree. The samples of a node are a range [start, end) of
-`samples` (in order of arrival) and of each row of `ranked` (in sorted order of that column); a split
-partitions all of them stably, so that children are ranges again and nothing is ever sorted.
+`samples` (in order of arrival) and of each row of `ranked` (in sorted order of that column); a
+split partitions all of them stably, so that children are ranges again and nothing is sorted.
 """
 
 cimport cython

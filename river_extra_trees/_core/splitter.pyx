@@ -352,7 +352,8 @@ cdef class Splitter:
             self.judged = self.judged_by(task.node)
         split = self.find(&task)
         if split.column < 0 or (
-            self.reference and self.node.weight / self.batch_weight * split.removed + DBL_EPSILON < 0.0
+            self.reference
+            and self.node.weight / self.batch_weight * split.removed + DBL_EPSILON < 0.0
         ):
             return
         self.apply(&task, &split, &left, &right)
