@@ -45,8 +45,13 @@ class _Forgetful(TreeLearner):
     seed: int | None
 
     def _begin(
-        self, criterion: str, n_models: int = 1, is_forest: bool = False, bagging: bool = False,
-        significance: float = 0.05, n_jobs: int = 1,
+        self,
+        criterion: str,
+        n_models: int = 1,
+        is_forest: bool = False,
+        bagging: bool = False,
+        significance: float = 0.05,
+        n_jobs: int = 1,
     ) -> None:
         for name in ("batch_size", "warm_size"):
             check_parameter(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
@@ -54,18 +59,27 @@ class _Forgetful(TreeLearner):
             0 <= self.initial_rate < float("inf"), "initial_rate", self.initial_rate, "at least 0"
         )
         check_parameter(
-            self.max_depth is None or self.max_depth >= 1, "max_depth", self.max_depth,
+            self.max_depth is None or self.max_depth >= 1,
+            "max_depth",
+            self.max_depth,
             "None or at least 1",
         )
         check_parameter(
-            self.max_retained >= self.batch_size, "max_retained", self.max_retained,
+            self.max_retained >= self.batch_size,
+            "max_retained",
+            self.max_retained,
             "at least batch_size",
         )
         check_parameter(n_models >= 1, "n_models", n_models, "at least 1")
         check_parameter(0 <= significance <= 1, "significance", significance, "between 0 and 1")
         check_parameter(n_jobs >= 1, "n_jobs", n_jobs, "at least 1")
         self._forest = ForgetfulForest(
-            n_models, criterion == "variance", self.batch_size, is_forest, bagging, self.reference,
+            n_models,
+            criterion == "variance",
+            self.batch_size,
+            is_forest,
+            bagging,
+            self.reference,
             draw_seed(self.seed),
         )
         self._splitters = [
@@ -75,8 +89,8 @@ class _Forgetful(TreeLearner):
         self._parameters = [self._new_parameters() for _ in range(n_models)]
         self._drift_test = DriftTest(n_models, significance, self.reference) if is_forest else None
 
-    def _new_parameters(self, held: int = 0) -> AdaptParameters:
-        return AdaptParameters(self.initial_rate, self.warm_size, held, clamped=not self.reference)
+    def _new_parameters(self) -> AdaptParameters:
+        return AdaptParameters(self.initial_rate, self.warm_size, self.reference)
 
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
         """Learn a sample.
@@ -106,18 +120,32 @@ class _Forgetful(TreeLearner):
         forest = self._forest
         forest.begin_batch()
         guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
-        if self._drift_test is not None and forest.n_batches > 0:
-            losses = forest.losses(self._n_trees, False)
-            for tree in forest.worst(self._drift_test.n_discarded(losses, guess)):
-                forest.replace(tree)
-                self._parameters[tree] = self._new_parameters(forest.held(tree))
-        for tree in range(self._n_trees):
+        discarded = self._discarded(guess)
+        if self.reference:
+            for tree in discarded:
+                self._parameters[tree] = self._new_parameters()
+        for tree, parameters in enumerate(self._parameters):
             n, losses, _, prior = forest.losses(tree)
             total = prior if forest.regression else n
             if n > 0:
-                self._parameters[tree].adapt(n, total - losses, total, guess, forest.held(tree))
+                parameters.adapt(n, total - losses, total, guess, forest.held(tree))
+        for tree in discarded:
+            forest.replace(tree)
+            self._parameters[tree].rate = self.initial_rate
         self._grow()
         forest.end_batch()
+
+    def _discarded(self, guess: float) -> list[int]:
+        """The trees to be discarded, the worst first (appendix C, function Discard).
+
+        They get new features and the initial rate, but what they retain follows their accuracy as
+        ever. To start cold with all the old samples, as the text has it, keeps the very concept
+        that failed, and often for long.
+        """
+        if self._drift_test is None or self._forest.n_batches == 0:
+            return []
+        losses = self._forest.losses(self._n_trees, False)
+        return self._forest.worst(self._drift_test.n_discarded(losses, guess))
 
     def _grow(self) -> None:
         """Grow all trees, in as many threads as there are splitters."""
@@ -202,7 +230,6 @@ class _ForgetfulRegressor(_Forgetful, TreeRegressor):
 
     def _describe(self, node: dict[str, typing.Any]) -> str:
         return describe_number(node)
-
 
 
 class ForgetfulDecisionTreeClassifier(_ForgetfulClassifier):
