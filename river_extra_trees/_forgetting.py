@@ -171,7 +171,7 @@ class DriftTest:
         if now >= before:
             return 0
         drop = min(1.0, (before - now) / before) if before > 0 else 0.0
-        return math.ceil(drop * self.n_models)
+        return math.ceil(drop * self.n_models - 1e-9)  # rounding discards no tree
 
     def n_discarded_reference(self, last: tuple[float, ...], batch: tuple[float, ...]) -> int:
         """As the published program has it."""
