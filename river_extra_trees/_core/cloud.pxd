@@ -36,6 +36,7 @@ cdef struct Cut:
     bint missing_left
 
 cdef enum:
+    MAX_PROPOSALS = 100     # independent proposals per leaf and step; further particles repeat one
     MAX_REGRESSORS = 64     # numeric features after these are split on, but not regressed on
 
 cdef class Cloud:
@@ -85,10 +86,10 @@ cdef class Cloud:
     cdef double* memo               # memo[(2 column + missing_left) * (capacity + 1) + i]: odds of a
                                     #   cut, -1 where one is proposed; i is n_left, of a nominal
                                     #   column start
-    cdef int* last_needed           # per column and missing_left: the largest i proposed, or -1
+    cdef int* n_needed              # per column and missing_left: number of i proposed
+    cdef uint64_t* bits             # scratch for sorting: a bit per rank in the pool
     cdef Cut* cuts                  # scratch: the proposal of each particle
     cdef double* sample_weight      # scratch, per slot: weight in the current leaf
-    cdef double* keys               # scratch for sorting
     cdef double* row_small          # scratch rows, two each
     cdef double* row_other
     cdef double* row_child
@@ -125,7 +126,11 @@ cdef class Cloud:
     cdef double prune_odds(self, Group* group) noexcept nogil
     cdef void propose_all(self, Visit* visit) noexcept nogil
     cdef void weigh_cuts(self, int node) noexcept nogil
-    cdef void sweep(self, int node, int column, bint missing_left, double base) noexcept nogil
+    cdef void sweep(
+        self, int leaf, int column, bint missing_left, bint from_left, double base) noexcept nogil
+    cdef void weigh_nominal(
+        self, int leaf, int column, bint missing_left, double base) noexcept nogil
+    cdef void move_cut(self, Rng* rng, Cut* cut) noexcept nogil
     cdef void sort_leaf(self, int leaf, int column) noexcept nogil
     cdef double children_score(self, int leaf, double share) noexcept nogil
     cdef void place_cut(self, Rng* rng, int leaf, Cut* cut) noexcept nogil

@@ -11,11 +11,26 @@ from .forest cimport read_number, read_weight
 from .grove cimport MAX_DEPTH, MIN_BLOCK, Grove, Leaf, Node, side
 from .pool cimport Pool
 from .posterior cimport (
-    Predictive, add_sample, log_gamma, log_marginal, merge, predictive, reference_score,
+    Predictive, add_sample, add_samples, log_gamma, log_marginal, merge, predictive, reference_score,
     row_width, scale, scratch_size, subtract,
 )
 from .rng cimport DISCARD, MOVE, RESAMPLE, Rng, below, rng_for, uniform
 from .schema cimport Labels, Schema
+
+cdef extern from *:
+    """
+    #ifdef _MSC_VER
+    #include <intrin.h>
+    static int lowest_bit(unsigned long long word) {
+        unsigned long place;
+        _BitScanForward64(&place, word);
+        return (int)place;
+    }
+    #else
+    #define lowest_bit __builtin_ctzll
+    #endif
+    """
+    int lowest_bit(unsigned long long word) noexcept nogil
 
 cdef double LARGEST_REGRESSOR = 1e50
 cdef double LARGEST_LOG_ODDS = 600.0
@@ -106,11 +121,11 @@ cdef class Cloud:
         free(self.n_present)
         free(self.memo)
         free(self.sample_weight)
-        free(self.keys)
         free(self.row_small)
         free(self.row_other)
         free(self.row_child)
-        free(self.last_needed)
+        free(self.n_needed)
+        free(self.bits)
         free(self.cuts)
         free(self.model.prior)
         free(self.model.scratch)
@@ -231,10 +246,10 @@ cdef class Cloud:
         self.n_present = <int*>self.resized(self.n_present, columns * sizeof(int))
         self.memo = <double*>self.resized(
             self.memo, 2 * columns * (capacity + 1) * sizeof(double))
-        self.last_needed = <int*>self.resized(self.last_needed, 2 * columns * sizeof(int))
+        self.n_needed = <int*>self.resized(self.n_needed, 2 * columns * sizeof(int))
+        self.bits = <uint64_t*>self.resized(self.bits, (capacity // 64 + 1) * sizeof(uint64_t))
         self.sample_weight = <double*>self.resized(
             self.sample_weight, capacity * sizeof(double))
-        self.keys = <double*>self.resized(self.keys, capacity * sizeof(double))
         self.scratch_capacity = self.pool.capacity
         return 0
 
@@ -564,7 +579,8 @@ cdef class Cloud:
         All cuts are drawn first. Their odds are then found by one sweep over each feature.
         """
         cdef int leaf = self.grove.nodes[visit.node].left, particle = visit.first, i, slot
-        cdef int n_columns = self.pool.n_columns
+        cdef int n_columns = self.pool.n_columns, n_drawn = 0, n_cells, other
+        cdef double u
         cdef const Leaf* here = &self.grove.leaves[leaf]
         cdef bint can_grow = (
             here.n_active >= 2 * self.min_samples_leaf and self.alpha > 0.0 and n_columns > 0
@@ -578,12 +594,23 @@ cdef class Cloud:
             for i in range(here.n_active):
                 slot = self.grove.slots[here.slots + i]
                 self.sample_weight[slot] = self.weight_at(slot, here)
+        n_cells = n_columns * (here.n_active - 2 * self.min_samples_leaf + 1)
         while particle >= 0:
             cut = &self.cuts[particle]
             rng = rng_for(self.seed, particle, self.n_steps, MOVE)
             cut.u = uniform(&rng)
             cut.odds = NULL
-            if can_grow:
+            if can_grow and n_drawn >= MAX_PROPOSALS and n_cells > n_drawn and not self.reference:
+                i = <int>(uniform(&rng) * n_drawn)
+                other = visit.first
+                while i > 0:
+                    other = self.next[other]
+                    i -= 1
+                u, cut[0] = cut.u, self.cuts[other]
+                cut.u = u
+                self.move_cut(&rng, cut)
+            elif can_grow:
+                n_drawn += 1
                 cut.column = <int>(uniform(&rng) * n_columns)
                 if self.n_present[cut.column] < 0:
                     self.sort_leaf(leaf, cut.column)
@@ -592,89 +619,114 @@ cdef class Cloud:
         if can_grow:
             self.weigh_cuts(visit.node)
 
+    cdef void move_cut(self, Rng* rng, Cut* cut) noexcept nogil:
+        """Another threshold that parts the points of the leaf in the same way."""
+        cdef const int* order
+        cdef double u = uniform(rng)
+        if cut.odds == NULL or cut.nominal:
+            return
+        order = self.order + <Py_ssize_t>cut.column * self.scratch_capacity + cut.n_left
+        cut.threshold = between(
+            self.pool.x[order[-1] * self.pool.n_columns + cut.column],
+            self.pool.x[order[0] * self.pool.n_columns + cut.column], u)
+
     cdef void weigh_cuts(self, int node) noexcept nogil:
         """Odds of all cuts that were proposed at one leaf."""
-        cdef int depth = self.grove.nodes[node].depth, column
+        cdef int depth = self.grove.nodes[node].depth, leaf = self.grove.nodes[node].left
+        cdef int column, missing_left
         cdef double base = (
             self.log_split[depth] + 2.0 * self.log_stop[depth + 1] - self.log_stop[depth]
-            - self.leaf_score(self.grove.nodes[node].left)
+            - self.leaf_score(leaf)
         )
         for column in range(self.pool.n_columns):
-            if self.n_present[column] >= 0:
-                self.sweep(node, column, False, base)
-                self.sweep(node, column, True, base)
+            for missing_left in range(2):
+                if self.n_present[column] < 0 or self.n_needed[2 * column + missing_left] == 0:
+                    continue
+                if self.nominal[column]:
+                    self.weigh_nominal(leaf, column, missing_left, base)
+                else:
+                    self.sweep(leaf, column, missing_left, True, base)
+                    self.sweep(leaf, column, missing_left, False, base)
 
-    cdef void sweep(self, int node, int column, bint missing_left, double base) noexcept nogil:
-        """Pass over the sorted points of a column and weigh the cuts proposed between them."""
-        cdef int leaf = self.grove.nodes[node].left, i, end
+    cdef void sweep(
+        self, int leaf, int column, bint missing_left, bint from_left, double base
+    ) noexcept nogil:
+        """Pass over half of the sorted points and weigh the cuts proposed between them.
+
+        The statistics of the side that the pass comes from grow on the way.
+        """
         cdef int n = self.grove.leaves[leaf].n_active, n_present = self.n_present[column]
-        cdef int n_missing = (n - n_present) * missing_left
-        cdef int last = self.last_needed[2 * column + missing_left]
+        cdef int middle = n_present // 2, done = 0, here, i
+        cdef int end = middle if from_left else n_present - middle - 1
+        cdef int n_missing = n - n_present if missing_left == from_left else 0
         cdef const int* order = self.order + <Py_ssize_t>column * self.scratch_capacity
-        cdef const double* x = self.pool.x + column
-        cdef int n_columns = self.pool.n_columns
         cdef double* row = self.row_small
         cdef double* memo = self.memo + (2 * <Py_ssize_t>column + missing_left) * (
             self.scratch_capacity + 1)
         memset(row, 0, self.model.width * sizeof(double))
-        if last >= 0:
-            self.sum_slots(order + n_present, n_missing, row)
-        if not self.nominal[column]:
-            for i in range(1, last + 1):
-                self.sum_slots(order + i - 1, 1, row)
-                if memo[i] < 0.0:
-                    memo[i] = odds(base + self.children_score(
-                        leaf, <double>(i + n_missing) / n))
-            return
-        i = 0
-        while i <= last:
-            end = i + 1
-            while end < n_present and x[order[end] * n_columns] == x[order[i] * n_columns]:
-                end += 1
+        self.sum_slots(order + n_present, n_missing, row)
+        for here in range(1, end + 1):
+            i = here if from_left else n_present - here
             if memo[i] < 0.0:
-                memset(row, 0, self.model.width * sizeof(double))
-                self.sum_slots(order + i, end - i, row)
-                self.sum_slots(order + n_present, n_missing, row)
+                self.sum_slots(order + (done if from_left else i), here - done, row)
+                done = here
                 memo[i] = odds(base + self.children_score(
-                    leaf, <double>(end - i + n_missing) / n))
-            i = end
+                    leaf, <double>(here + n_missing) / n))
+
+    cdef void weigh_nominal(
+        self, int leaf, int column, bint missing_left, double base
+    ) noexcept nogil:
+        """Weigh the cuts proposed of one nominal value against the rest."""
+        cdef int n = self.grove.leaves[leaf].n_active, n_present = self.n_present[column]
+        cdef int n_missing = n - n_present if missing_left else 0
+        cdef const int* order = self.order + <Py_ssize_t>column * self.scratch_capacity
+        cdef const double* x = self.pool.x + column
+        cdef int width = self.pool.n_columns, start = 0, end
+        cdef double* row = self.row_small
+        cdef double* memo = self.memo + (2 * <Py_ssize_t>column + missing_left) * (
+            self.scratch_capacity + 1)
+        while start < n_present:
+            end = start + 1
+            while end < n_present and x[order[end] * width] == x[order[start] * width]:
+                end += 1
+            if memo[start] < 0.0:
+                memset(row, 0, self.model.width * sizeof(double))
+                self.sum_slots(order + start, end - start, row)
+                self.sum_slots(order + n_present, n_missing, row)
+                memo[start] = odds(base + self.children_score(
+                    leaf, <double>(end - start + n_missing) / n))
+            start = end
 
     cdef void sort_leaf(self, int leaf, int column) noexcept nogil:
-        """Sort the leaf's active points by a column, missing ones behind; forget the memo."""
-        cdef int n = self.grove.leaves[leaf].n_active, n_present = 0, n_missing = 0
-        cdef int i, j, gap, slot
+        """Sort the leaf's active points by a column, missing ones behind; forget its cuts.
+
+        The points set bits at their ranks in the pool; reading the bits is the sort.
+        """
+        cdef int n = self.grove.leaves[leaf].n_active, n_present = 0, n_missing = 0, i, place
+        cdef int n_words = self.pool.n_present[column] // 64 + 1
         cdef const int* slots = self.grove.slots + self.grove.leaves[leaf].slots
+        cdef const int* rank = self.pool.rank + <size_t>column * self.pool.capacity
+        cdef const int* ranked = self.pool.order + <size_t>column * self.pool.capacity
         cdef int* order = self.order + <Py_ssize_t>column * self.scratch_capacity
-        cdef double* keys = self.keys
         cdef double* memo = self.memo + 2 * <Py_ssize_t>column * (self.scratch_capacity + 1)
-        cdef double value
+        cdef uint64_t word
+        memset(self.bits, 0, n_words * sizeof(uint64_t))
         for i in range(n):
-            slot = slots[i]
-            value = self.pool.x[slot * self.pool.n_columns + column]
-            if isnan(value):
+            place = rank[slots[i]]
+            if place < 0:
                 n_missing += 1
-                order[n - n_missing] = slot
+                order[n - n_missing] = slots[i]
             else:
-                keys[n_present] = value
-                order[n_present] = slot
+                self.bits[place >> 6] = self.bits[place >> 6] | <uint64_t>1 << (place & 63)
+        for i in range(n_words):
+            word = self.bits[i]
+            while word:
+                order[n_present] = ranked[64 * i + lowest_bit(word)]
                 n_present += 1
-        gap = 1
-        while gap < n_present // 3:
-            gap = 3 * gap + 1
-        while gap:                      # Shell's sort
-            for i in range(gap, n_present):
-                value, slot = keys[i], order[i]
-                j = i
-                while j >= gap and keys[j - gap] > value:
-                    keys[j] = keys[j - gap]
-                    order[j] = order[j - gap]
-                    j -= gap
-                keys[j] = value
-                order[j] = slot
-            gap //= 3
-        for i in range(n + 1):
-            memo[i] = memo[self.scratch_capacity + 1 + i] = 0.0
-        self.last_needed[2 * column] = self.last_needed[2 * column + 1] = -1
+                word &= word - 1
+        memset(memo, 0, (n + 1) * sizeof(double))
+        memset(memo + self.scratch_capacity + 1, 0, (n + 1) * sizeof(double))
+        self.n_needed[2 * column] = self.n_needed[2 * column + 1] = 0
         self.n_present[column] = n_present
 
     cdef void place_cut(self, Rng* rng, int leaf, Cut* cut) noexcept nogil:
@@ -684,7 +736,7 @@ cdef class Cloud:
         cdef const int* order = self.order + <Py_ssize_t>cut.column * self.scratch_capacity
         cdef const double* x = self.pool.x + cut.column
         cdef int width = self.pool.n_columns
-        cdef double lower, upper, u
+        cdef double lower, upper
         cut.missing_left = n_present < n and uniform(rng) < 0.5
         cut.nominal = self.nominal[cut.column]
         cut.start = 0
@@ -711,10 +763,7 @@ cdef class Cloud:
             lower, upper = x[order[low] * width], x[order[high] * width]
             if not lower < upper:
                 return
-            u = uniform(rng)
-            cut.threshold = (1.0 - u) * lower + u * upper
-            if not lower <= cut.threshold < upper:
-                cut.threshold = lower       # rounding: `upper` itself has to go right
+            cut.threshold = between(lower, upper, uniform(rng))
             while high - low > 1:           # x[low] <= threshold < x[high]
                 middle = (low + high) // 2
                 if x[order[middle] * width] <= cut.threshold:
@@ -725,7 +774,7 @@ cdef class Cloud:
         middle = 2 * cut.column + cut.missing_left
         cut.odds = self.memo + <Py_ssize_t>middle * (self.scratch_capacity + 1) + cell
         cut.odds[0] = -1.0
-        self.last_needed[middle] = max(self.last_needed[middle], cell)
+        self.n_needed[middle] = self.n_needed[middle] + 1
 
     cdef double children_score(self, int leaf, double share) noexcept nogil:
         """Score of the two children, the active points of one being in `row_small`.
@@ -751,10 +800,7 @@ cdef class Cloud:
         return self.row_score(child, child + width) + self.row_score(rest, rest + width)
 
     cdef void sum_slots(self, const int* slots, int n, double* row) noexcept nogil:
-        cdef int i
-        for i in range(n):
-            add_sample(&self.model, row, self.pool.v + slots[i] * self.pool.size_v,
-                       self.sample_weight[slots[i]])
+        add_samples(&self.model, row, self.pool.v, slots, n, self.sample_weight)
 
     # --- Moves ------------------------------------------------------------------------------
 
@@ -1313,6 +1359,12 @@ def _cloud_from_state(settings, state):
     cdef Cloud cloud = Cloud(*settings)
     cloud._restore(state)
     return cloud
+
+
+cdef inline double between(double lower, double upper, double u) noexcept nogil:
+    """A threshold that keeps `lower` left and `upper` right."""
+    cdef double threshold = (1.0 - u) * lower + u * upper
+    return threshold if lower <= threshold < upper else lower
 
 
 cdef inline double odds(double log_odds) noexcept nogil:

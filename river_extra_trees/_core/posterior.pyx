@@ -83,6 +83,21 @@ cdef void add_sample(
         products += i + 1
 
 
+cdef void add_samples(
+    const LeafModel* model, double* row, const double* v, const int* slots, int n,
+    const double* weights
+) noexcept nogil:
+    """More samples: sample slots[i] has its v at v + slot * (q + 1) and weight weights[slot]."""
+    cdef int i
+    if model.multinomial:
+        for i in range(n):
+            row[0] += weights[slots[i]]
+            row[1 + <int>v[slots[i]]] += weights[slots[i]]
+    else:
+        for i in range(n):
+            add_sample(model, row, v + slots[i] * (model.n_regressors + 1), weights[slots[i]])
+
+
 cdef void merge(
     const LeafModel* model, double* row, const double* other, double share
 ) noexcept nogil:
