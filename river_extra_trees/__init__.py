@@ -4,12 +4,28 @@
 `StreamDecisionForestClassifier`, `StreamDecisionForestRegressor`) are CART trees that keep growing
 with each batch of samples (Xu, Dey, Panda and Vogelstein 2022).
 
+**Forgetful decision trees and forests** (`ForgetfulDecisionTreeClassifier`,
+`ForgetfulDecisionTreeRegressor`, `ForgetfulRandomForestClassifier`,
+`ForgetfulRandomForestRegressor`) are CART trees on as many of the newest samples as their accuracy
+says still help (Yuan, Sun and Shasha 2023).
+
+**Shrub ensembles** (`ShrubEnsembleClassifier`, `ShrubEnsembleRegressor`) train a small tree on a
+sliding window with every sample and learn the weights of the best few by proximal gradient descent
+(Buschjaeger, Hess and Morik 2022).
+
 Every learner is a river classifier or regressor: `learn_one`, `predict_one`, pipelines, metrics,
 drift detectors and `evaluate.progressive_val_score` work with it as with river's own.
 """
 
 from __future__ import annotations
 
+from .forgetful_forest import (
+    ForgetfulDecisionTreeClassifier,
+    ForgetfulDecisionTreeRegressor,
+    ForgetfulRandomForestClassifier,
+    ForgetfulRandomForestRegressor,
+)
+from .shrub_ensemble import ShrubEnsembleClassifier, ShrubEnsembleRegressor
 from .stream_forest import (
     StreamDecisionForestClassifier,
     StreamDecisionForestRegressor,
@@ -18,6 +34,12 @@ from .stream_forest import (
 )
 
 __all__ = [
+    "ForgetfulDecisionTreeClassifier",
+    "ForgetfulDecisionTreeRegressor",
+    "ForgetfulRandomForestClassifier",
+    "ForgetfulRandomForestRegressor",
+    "ShrubEnsembleClassifier",
+    "ShrubEnsembleRegressor",
     "StreamDecisionForestClassifier",
     "StreamDecisionForestRegressor",
     "StreamDecisionTreeClassifier",

@@ -84,10 +84,12 @@ class Streaming:
         self.model, self.encode = model, encode
 
     def learn(self, rows: list[Row], start: int, stop: int) -> None:
+        """Learn some of the rows."""
         for x, y in rows[start:stop]:
             self.model.learn_one(self.encode(x), y)
 
     def predict(self, rows: list[Row]) -> Iterable[str]:
+        """Answer for all rows."""
         return [self.model.predict_one(self.encode(x)) for x, _ in rows]
 
 
@@ -98,10 +100,12 @@ class Batch:
         self.model, self.vectorizer = model, DictVectorizer(sparse=False)
 
     def learn(self, rows: list[Row], start: int, stop: int) -> None:
+        """Fit all rows up to the last of these."""
         x = self.vectorizer.fit_transform([x for x, _ in rows[:stop]])
         self.model.fit(x, [y for _, y in rows[:stop]])
 
     def predict(self, rows: list[Row]) -> Iterable[str]:
+        """Answer for all rows."""
         return self.model.predict(self.vectorizer.transform([x for x, _ in rows]))
 
 

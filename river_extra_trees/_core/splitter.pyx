@@ -1,5 +1,6 @@
 """Growing CART trees on presorted columns. See the header for the layout."""
 
+cimport cython
 from libc.float cimport DBL_EPSILON
 from libc.math cimport INFINITY, log
 from libc.stdint cimport uint8_t
@@ -34,6 +35,7 @@ cdef inline double x_log_x(double x) noexcept nogil:
     return x * log(x) if x > 0.0 else 0.0
 
 
+@cython.final
 cdef class Splitter:
     """Rules of growth, and the growth itself.
 
@@ -65,10 +67,13 @@ cdef class Splitter:
         judged by the impurity that its parent was judged by: it is split even where its samples
         agree, and not where the children would be less pure than that. Scores are computed
         literally and compared exactly, so that rounding decides between equal ones.
+    forgetful_reference
+        Decide as the published program of forgetful trees does: scores are computed literally and
+        compared exactly, and a threshold is the largest value that goes left.
     """
 
     def __init__(self, criterion, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 splitter="best", shuffled=False, reference=False):
+                 splitter="best", shuffled=False, reference=False, forgetful_reference=False):
         self.criterion = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}[criterion]
         self.random = {"best": False, "random": True}[splitter]
         self.max_depth = 0x7FFFFFFF if max_depth is None else max_depth
@@ -76,6 +81,8 @@ cdef class Splitter:
         self.min_samples_leaf = min_samples_leaf
         self.shuffled = shuffled
         self.reference = reference
+        self.forgetful_reference = forgetful_reference
+        self.exact = reference or forgetful_reference
 
     def __dealloc__(self):
         free(self.block)
@@ -87,26 +94,27 @@ cdef class Splitter:
         return _splitter_from_state, (
             ("gini", "entropy", "variance")[self.criterion], self.max_depth,
             self.min_samples_split, self.min_samples_leaf, "random" if self.random else "best",
-            self.shuffled, self.reference,
+            self.shuffled, self.reference, self.forgetful_reference,
         )
 
     # ---------------------------------------------------------------- one call of grow
 
     cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
-                  int max_features, double step, Rng rng) except -1:
+                  int max_features, double step, Rng rng, const uint8_t* chosen=NULL) except -1:
         """Grow the leaves below `root` that the sorted samples of the window reach.
 
         The statistics of the nodes that exist already must hold the samples (`Trees.learn`). The
         new nodes get those of the samples in the window. `copies` gives per slot how often a
-        sample is in the tree (NULL: once each).
+        sample is in the tree (NULL: once each), `chosen` per column whether it may be split (NULL:
+        all may).
 
         Returns the number of leaves that were split.
         """
         cdef int n_tasks
         cdef int before = trees.n_used - trees.n_free
-        self.prepare(trees, window, schema, copies)
+        self.prepare(trees, window, schema, copies, chosen)
         self.step, self.rng = step, rng
-        self.max_features = max_features if max_features > 0 else self.n_columns
+        self.max_features = max_features if max_features > 0 else self.n_chosen
         with nogil:
             self.enter(root)
             n_tasks = self.admit()
@@ -116,14 +124,15 @@ cdef class Splitter:
         self.window = self.trees = None
         return (trees.n_used - trees.n_free - before) // 2
 
-    cdef int prepare(self, Trees trees, Window window, Schema schema, const int* copies) except -1:
+    cdef int prepare(self, Trees trees, Window window, Schema schema, const int* copies,
+                     const uint8_t* chosen) except -1:
         """Lay out the scratch memory and fill what is known per slot and per column."""
         cdef size_t slots = window.capacity, columns = window.n_columns, n = window.n_sorted
         cdef size_t classes = trees.n_values, wider = max(n, columns)
         cdef int i, slot
         trees.reserve(2 * <int>n)
-        cdef size_t doubles = 2 * slots + 3 * classes
-        cdef size_t ints = columns * n + n + wider + columns + 2 * slots + trees.capacity
+        cdef size_t doubles = 2 * slots + 4 * classes
+        cdef size_t ints = columns * n + n + wider + columns + 3 * slots + trees.capacity
         cdef size_t need = (doubles * sizeof(double) + n * sizeof(Group) + (n + 1) * sizeof(Task)
                             + ints * sizeof(int) + columns + slots)
         if need > self.block_bytes:
@@ -136,14 +145,16 @@ cdef class Splitter:
         self.mass = <double*>self.block
         self.centred = self.mass + slots
         self.counts = self.centred + slots
-        self.groups = <Group*>(self.counts + 3 * classes)
+        self.waiting = self.counts + 3 * classes
+        self.groups = <Group*>(self.waiting + classes)
         self.tasks = <Task*>(self.groups + n)
         self.ranked = <int*>(self.tasks + n + 1)
         self.samples = self.ranked + columns * n
         self.spare = self.samples + n
         self.columns = self.spare + wider
         self.copies = self.columns + columns
-        self.group = self.copies + slots
+        self.code = self.copies + slots
+        self.group = self.code + slots
         self.group_of_leaf = self.group + slots
         self.nominal = <uint8_t*>(self.group_of_leaf + trees.capacity)
         self.left = self.nominal + columns
@@ -152,13 +163,18 @@ cdef class Splitter:
         self.node.counts = self.counts + 2 * classes
         self.trees, self.window, self.n_columns = trees, window, columns
         self.batch_weight = 0.0
+        self.n_chosen = 0
         for i in range(self.n_columns):
-            self.columns[i] = i
             self.nominal[i] = schema.codes[i] is not None
+            if chosen == NULL or chosen[i]:
+                self.columns[self.n_chosen] = i
+                self.n_chosen += 1
         for i in range(window.n_sorted):
             slot = window.by_arrival[i]
             self.copies[slot] = copies[slot] if copies != NULL else 1
             self.mass[slot] = window.weight[slot] * self.copies[slot]
+            if self.criterion != VARIANCE:
+                self.code[slot] = <int>window.target[slot]
             self.batch_weight += self.mass[slot]
         return 0
 
@@ -190,9 +206,7 @@ cdef class Splitter:
 
     cdef int admit(self) noexcept nogil:
         """Lay the samples of the groups that can be split into ranges, in every order."""
-        cdef int i, g, slot, column, n_tasks = 0
-        cdef const int* order
-        cdef int* ranked
+        cdef int g, i, column, n_tasks = 0
         cdef Group* group
         self.n = 0
         for g in range(self.n_groups):
@@ -207,23 +221,37 @@ cdef class Splitter:
                 self.tasks[n_tasks].node = group.node
                 self.tasks[n_tasks].start = group.start
                 self.tasks[n_tasks].end = group.start + group.size
-                self.tasks[n_tasks].n_active = self.n_columns
+                self.tasks[n_tasks].copies = group.copies
+                self.tasks[n_tasks].n_active = self.n_chosen
+                self.tasks[n_tasks].is_new = False
                 n_tasks += 1
         if n_tasks == 0:
             return 0
-        for column in range(-1, self.n_columns):        # -1: in order of arrival
-            order = self.window.by_arrival if column < 0 else (
-                self.window.order + <Py_ssize_t>column * self.window.capacity)
-            ranked = self.samples if column < 0 else self.ranked + <Py_ssize_t>column * self.n
-            for g in range(self.n_groups):
-                self.spare[g] = self.groups[g].start
-            for i in range(self.window.n_sorted):
-                slot = order[i]
-                g = self.group[slot]
-                if g >= 0 and self.spare[g] >= 0:
-                    ranked[self.spare[g]] = slot
-                    self.spare[g] += 1
+        self.lay_out(self.window.by_arrival, self.samples)
+        for i in range(self.n_chosen):
+            column = self.columns[i]
+            self.lay_out(self.window.order + <Py_ssize_t>column * self.window.capacity,
+                         self.ranked + <Py_ssize_t>column * self.n)
         return n_tasks
+
+    cdef void lay_out(self, const int* order, int* ranked) noexcept nogil:
+        """Copy the slots of the admitted groups, each group to its range."""
+        cdef int i = 0, g, slot, placed = 0
+        if self.n_groups == 1:          # no branch that depends on the sample
+            while placed < self.n:
+                slot = order[i]
+                ranked[placed] = slot
+                placed += self.group[slot] == 0
+                i += 1
+            return
+        for g in range(self.n_groups):
+            self.spare[g] = self.groups[g].start
+        for i in range(self.window.n_sorted):
+            slot = order[i]
+            g = self.group[slot]
+            if g >= 0 and self.spare[g] >= 0:
+                ranked[self.spare[g]] = slot
+                self.spare[g] += 1
 
     cdef bint is_open(self, int node, int copies, bint varies) noexcept nogil:
         """Whether the rules allow to look for a split of these samples."""
@@ -237,9 +265,7 @@ cdef class Splitter:
     cdef void grow_leaf(self, Task task, int* n_tasks) noexcept nogil:
         """Split one leaf if a split is found, and leave the open children as new tasks."""
         cdef Split split
-        cdef Task child
-        cdef bint open_left = False, open_right = False
-        cdef int middle
+        cdef Task left, right
         self.drop_constant(&task)
         if task.n_active == 0:
             return
@@ -251,17 +277,12 @@ cdef class Splitter:
             self.reference and self.node.weight / self.batch_weight * split.removed + DBL_EPSILON < 0.0
         ):
             return
-        middle = self.apply(&task, &split, &open_left, &open_right)
-        child.n_active = task.n_active
-        if open_right:
-            child.node = self.trees.nodes[task.node].right
-            child.start, child.end = middle, task.end
-            self.tasks[n_tasks[0]] = child
+        self.apply(&task, &split, &left, &right)
+        if right.n_active > 0:
+            self.tasks[n_tasks[0]] = right
             n_tasks[0] += 1
-        if open_left:
-            child.node = self.trees.nodes[task.node].left
-            child.start, child.end = task.start, middle
-            self.tasks[n_tasks[0]] = child
+        if left.n_active > 0:           # on top: the left side is grown first
+            self.tasks[n_tasks[0]] = left
             n_tasks[0] += 1
 
     cdef void drop_constant(self, Task* task) noexcept nogil:
@@ -290,37 +311,48 @@ cdef class Splitter:
 
     cdef void weigh_node(self, const Task* task) noexcept nogil:
         """Totals of the node; for a regression, the targets less their mean."""
-        cdef int i, slot, code
-        cdef double mean = 0.0, mass
         cdef Side* node = &self.node
-        cdef const double* target = self.window.target
-        node.weight, node.score, node.copies = 0.0, 0.0, 0
-        self.spread = 0.0
-        if self.criterion != VARIANCE:
-            memset(node.counts, 0, self.trees.n_values * sizeof(double))
-        for i in range(task.start, task.end):
-            slot = self.samples[i]
-            mass = self.mass[slot]
-            node.weight += mass
-            node.copies += self.copies[slot]
-            if self.criterion == VARIANCE:
-                mean += mass * (target[slot] - mean) / node.weight
-            else:
-                node.counts[<int>target[slot]] += mass
+        cdef const double* row = self.trees.row(task.node)
+        cdef int i, code
         if self.criterion == VARIANCE:
-            for i in range(task.start, task.end):
-                slot = self.samples[i]
-                self.centred[slot] = target[slot] - mean
-                node.score += self.mass[slot] * self.centred[slot]
-                self.spread += self.mass[slot] * self.centred[slot] * self.centred[slot]
-            self.tie = 0.0 if self.reference else TIE * self.spread
+            self.centre(task)
             return
-        self.tie = 0.0 if self.reference else TIE * node.weight
+        node.copies, node.score = task.copies, 0.0
+        if task.is_new:
+            node.weight = row[WEIGHT]
+            memcpy(node.counts, row + HEADER, self.trees.n_values * sizeof(double))
+        else:                           # the leaf may hold earlier samples too
+            node.weight = 0.0
+            memset(node.counts, 0, self.trees.n_values * sizeof(double))
+            for i in range(task.start, task.end):
+                node.weight += self.mass[self.samples[i]]
+                node.counts[self.code[self.samples[i]]] += self.mass[self.samples[i]]
+        self.tie = 0.0 if self.exact else TIE * node.weight
         for code in range(self.trees.n_values):
             if self.criterion == GINI:
                 node.score += node.counts[code] * node.counts[code]
             else:
                 node.score += x_log_x(node.counts[code])
+
+    cdef void centre(self, const Task* task) noexcept nogil:
+        """Totals of the node in a regression, and the targets less their mean."""
+        cdef int i, slot
+        cdef double mean = 0.0, mass
+        cdef Side* node = &self.node
+        cdef const double* target = self.window.target
+        node.weight, node.score, node.copies = 0.0, 0.0, task.copies
+        self.spread = 0.0
+        for i in range(task.start, task.end):
+            slot = self.samples[i]
+            mass = self.mass[slot]
+            node.weight += mass
+            mean += mass * (target[slot] - mean) / node.weight
+        for i in range(task.start, task.end):
+            slot = self.samples[i]
+            self.centred[slot] = target[slot] - mean
+            node.score += self.mass[slot] * self.centred[slot]
+            self.spread += self.mass[slot] * self.centred[slot] * self.centred[slot]
+        self.tie = 0.0 if self.exact else TIE * self.spread
 
     cdef Split find(self, const Task* task) noexcept nogil:
         """The best split of a node over the features that are visited."""
@@ -337,6 +369,8 @@ cdef class Splitter:
                 self.columns[i], self.columns[j] = self.columns[j], self.columns[i]
             column = self.columns[i]
             n_visited += 1
+            if self.is_perfect(&best) and (self.drawn or column > best.column):
+                continue
             if self.random:
                 self.try_random(task, column, &best)
             elif self.nominal[column]:
@@ -344,6 +378,14 @@ cdef class Splitter:
             else:
                 self.try_numeric(task, column, &best)
         return best
+
+    cdef bint is_perfect(self, const Split* split) noexcept nogil:
+        """Whether no other split can be better: both sides are pure."""
+        if self.reference:      # scores of another scale
+            return False
+        if self.criterion == GINI:
+            return split.score >= self.node.weight - self.tie
+        return self.criterion == ENTROPY and split.score >= -self.tie
 
     # ---------------------------------------------------------------- candidates of one column
 
@@ -360,25 +402,76 @@ cdef class Splitter:
         cdef const int* ranked = self.ranked + <Py_ssize_t>column * self.n
         cdef int n_missing = self.n_missing(task, column)
         cdef int present = task.end - n_missing, i, missing_left
-        cdef double value, following, threshold
         for missing_left in range(2 if n_missing else 1):
             self.begin()
             if missing_left:
                 for i in range(present, task.end):
                     self.shift(ranked[i])
-            following = data[ranked[task.start]]
-            for i in range(task.start, present - 1):
-                value = following
-                following = data[ranked[i + 1]]
-                self.shift(ranked[i])
-                if value < following:
-                    threshold = 0.5 * value + 0.5 * following
-                    if threshold >= following:      # neighbouring floats
-                        threshold = value
-                    self.offer(column, threshold, False, missing_left, best)
+            if self.criterion == VARIANCE:
+                self.scan_numbers(column, ranked + task.start, present - task.start, missing_left,
+                                  best)
+            else:
+                self.scan_classes(column, ranked + task.start, present - task.start, missing_left,
+                                  best)
             if n_missing and not missing_left:
                 self.shift(ranked[present - 1])
                 self.offer(column, INFINITY, False, False, best)
+
+    cdef void scan_numbers(self, int column, const int* slots, int n, bint missing_left,
+                           Split* best) noexcept nogil:
+        """Offer every threshold between the n sorted samples; all but the last end up left."""
+        cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
+        cdef double value, following = data[slots[0]]
+        cdef int i
+        for i in range(n - 1):
+            value = following
+            following = data[slots[i + 1]]
+            self.shift(slots[i])
+            if value < following:
+                self.offer(column, self.between(value, following), False, missing_left, best)
+
+    cdef void scan_classes(self, int column, const int* slots, int n, bint missing_left,
+                           Split* best) noexcept nogil:
+        """As `scan_numbers`, but samples are moved only when a threshold is offered.
+
+        Between two samples of one class, alone with their values, no threshold is as good as the
+        better one of those around the run of that class (Fayyad and Irani 1992), so none is
+        offered, unless the least number of samples in a leaf could forbid those around it.
+        """
+        cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
+        cdef bint skip = self.min_samples_leaf <= 1 and not self.reference, mixed = False
+        cdef int first = self.code[slots[0]], code, i, copies = 0
+        cdef double value, following = data[slots[0]]
+        memset(self.waiting, 0, self.trees.n_values * sizeof(double))
+        for i in range(n - 1):
+            value = following
+            following = data[slots[i + 1]]
+            code = self.code[slots[i]]
+            mixed |= code != first
+            self.waiting[code] += self.mass[slots[i]]
+            copies += self.copies[slots[i]]
+            if value < following:
+                if (skip and not mixed and self.code[slots[i + 1]] == code
+                        and (i + 2 == n or following < data[slots[i + 2]])):
+                    continue
+                self.move_waiting(first, mixed, copies)
+                self.offer(column, self.between(value, following), False, missing_left, best)
+                first, mixed, copies = self.code[slots[i + 1]], False, 0
+        self.move_waiting(first, mixed, copies)
+
+    cdef void move_waiting(self, int first, bint mixed, int copies) noexcept nogil:
+        """Move what waits to the left: samples of one class, or of several."""
+        cdef int code
+        self.here.copies += copies
+        self.there.copies -= copies
+        if not mixed:
+            self.move(first, self.waiting[first])
+            self.waiting[first] = 0.0
+            return
+        for code in range(self.trees.n_values):
+            if self.waiting[code] > 0.0:
+                self.move(code, self.waiting[code])
+                self.waiting[code] = 0.0
 
     cdef void try_nominal(self, const Task* task, int column, Split* best) noexcept nogil:
         cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
@@ -443,18 +536,22 @@ cdef class Splitter:
 
     cdef void shift(self, int slot) noexcept nogil:
         """Move one sample from the right side to the left."""
-        cdef double mass = self.mass[slot], here, there
-        cdef int code
-        self.here.weight += mass
-        self.there.weight -= mass
+        cdef double mass = self.mass[slot]
         self.here.copies += self.copies[slot]
         self.there.copies -= self.copies[slot]
-        if self.criterion == VARIANCE:
-            self.here.score += mass * self.centred[slot]
-            self.there.score -= mass * self.centred[slot]
+        if self.criterion != VARIANCE:
+            self.move(self.code[slot], mass)
             return
-        code = <int>self.window.target[slot]
-        here, there = self.here.counts[code], self.there.counts[code]
+        self.here.weight += mass
+        self.there.weight -= mass
+        self.here.score += mass * self.centred[slot]
+        self.there.score -= mass * self.centred[slot]
+
+    cdef inline void move(self, int code, double mass) noexcept nogil:
+        """Move the weight of samples of one class from the right side to the left."""
+        cdef double here = self.here.counts[code], there = self.there.counts[code]
+        self.here.weight += mass
+        self.there.weight -= mass
         self.here.counts[code] = here + mass
         self.there.counts[code] = there - mass
         if self.criterion == GINI:
@@ -476,6 +573,8 @@ cdef class Splitter:
             return
         if self.reference:
             score = self.reference_score(&removed)
+        elif self.forgetful_reference:
+            score = self.forgetful_score()
         elif self.criterion == GINI:    # one division: whole weights give exact scores
             score = ((here.score * there.weight + there.score * here.weight)
                      / (here.weight * there.weight))
@@ -488,7 +587,7 @@ cdef class Splitter:
             return
         if best.column >= 0:
             lead = score - best.score
-            if lead <= -self.tie:
+            if lead < -self.tie:
                 return
             # A lower column comes later only where drop_constant has changed the order.
             if lead <= self.tie and (self.drawn or column >= best.column):
@@ -496,9 +595,14 @@ cdef class Splitter:
         best.column, best.threshold, best.score = column, threshold, score
         best.nominal, best.missing_left, best.removed = nominal, missing_left, removed
 
+    cdef double between(self, double value, double following) noexcept nogil:
+        """The threshold between two neighbouring values: `value` goes left, `following` right."""
+        cdef double threshold = 0.5 * value + 0.5 * following
+        return threshold if threshold < following and not self.forgetful_reference else value
+
     cdef double node_score(self) noexcept nogil:
         """What `offer` would score the undivided node."""
-        if self.reference and self.criterion != VARIANCE:
+        if self.exact and self.criterion != VARIANCE:
             return -self.node.weight * self.impurity(self.node.counts, self.node.weight)
         if self.criterion == GINI:
             return self.node.score / self.node.weight
@@ -506,7 +610,7 @@ cdef class Splitter:
             return self.node.score - x_log_x(self.node.weight)
         return 0.0
 
-    # ---------------------------------------------------------------- the published program
+    # ---------------------------------------------------------------- the published programs
 
     cdef double impurity(self, const double* counts, double weight) noexcept nogil:
         """Impurity of class weights, in the published program's arithmetic."""
@@ -549,65 +653,110 @@ cdef class Splitter:
         removed[0] = self.judged - there.weight / weight * right - here.weight / weight * left
         return -there.weight * right - here.weight * left
 
+    cdef double forgetful_score(self) noexcept nogil:
+        """Score of the present sides in the arithmetic of the program of forgetful trees."""
+        cdef double left = 1.0, right = 1.0, p, q, weight = self.node.weight
+        cdef Side* here = &self.here
+        cdef Side* there = &self.there
+        cdef int code
+        if self.criterion == VARIANCE:
+            return here.score * here.score / here.weight + there.score * there.score / there.weight
+        if self.criterion == ENTROPY:
+            left = right = 0.0
+        for code in range(self.trees.n_values):
+            p, q = here.counts[code] / here.weight, there.counts[code] / there.weight
+            if self.criterion == GINI:
+                left -= p * p
+                right -= q * q
+            else:
+                if p > 0.0:
+                    left -= p * log(p)
+                if q > 0.0:
+                    right -= q * log(q)
+        return -(left * here.weight / weight + right * there.weight / weight)
+
     # ---------------------------------------------------------------- carrying out a split
 
-    cdef int apply(self, const Task* task, const Split* split, bint* open_left,
-                   bint* open_right) noexcept nogil:
+    cdef void apply(self, const Task* task, const Split* split, Task* left,
+                    Task* right) noexcept nogil:
         """Give the leaf its children, with their statistics, and partition every order.
 
-        Returns where the range of the right child begins.
+        A child that is not to be grown is told by n_active = 0.
         """
-        cdef Node* node
-        cdef int left = self.trees.new_node(task.node, self.trees.nodes[task.node].depth + 1)
-        cdef int right = self.trees.new_node(task.node, self.trees.nodes[task.node].depth + 1)
-        cdef const double* data = self.window.data + <Py_ssize_t>split.column * self.window.capacity
-        cdef int i, side, slot, middle = task.start
+        cdef Node* node = &self.trees.nodes[task.node]
+        left.node = self.trees.new_node(task.node, node.depth + 1)
+        right.node = self.trees.new_node(task.node, node.depth + 1)
+        node.feature, node.threshold = split.column, split.threshold
+        node.nominal, node.missing_left = split.nominal, split.missing_left
+        node.left, node.right = left.node, right.node
+        self.trees.row(task.node)[GAIN] = split.score - self.node_score()
+        left.is_new = right.is_new = True
+        left.start, right.end = task.start, task.end
+        self.deal(task, left, right)
+        left.n_active = task.n_active if left.n_active else 0
+        right.n_active = task.n_active if right.n_active else 0
+        if self.n_missing(task, split.column) == 0:
+            node.missing_left = (self.trees.row(left.node)[WEIGHT]
+                                 >= self.trees.row(right.node)[WEIGHT])
+        if left.n_active or right.n_active:
+            self.partition_all(task, split)
+
+    cdef void deal(self, const Task* task, Task* left, Task* right) noexcept nogil:
+        """Say for every sample on which side it is, and fill the statistics of both sides.
+
+        Leaves in n_active whether the rules allow to grow that side.
+        """
+        cdef const double* data = (self.window.data + <Py_ssize_t>self.trees.nodes[task.node].feature
+                                   * self.window.capacity)
+        cdef const double* target = self.window.target
+        cdef int i, slot, side, n_left = 0
         cdef int[2] child, copies
         cdef bint[2] varies
         cdef double[2] first
-        child[0], child[1] = right, left
+        cdef (double*)[2] rows
+        child[0], child[1] = right.node, left.node
+        rows[0], rows[1] = self.trees.row(right.node), self.trees.row(left.node)
         copies[0] = copies[1] = 0
         varies[0] = varies[1] = False
-        node = &self.trees.nodes[task.node]
-        node.feature, node.threshold = split.column, split.threshold
-        node.nominal, node.missing_left = split.nominal, split.missing_left
-        node.left, node.right = left, right
-        self.trees.row(task.node)[GAIN] = split.score - self.node_score()
         for i in range(task.start, task.end):
             slot = self.samples[i]
             side = self.trees.goes_left(task.node, data[slot])
             self.left[slot] = side
-            middle += side
+            n_left += side
             if copies[side] == 0:
-                first[side] = self.window.target[slot]
-            varies[side] |= self.window.target[slot] != first[side]
+                first[side] = target[slot]
+            varies[side] |= target[slot] != first[side]
             copies[side] += self.copies[slot]
             if self.trees.regression:
-                self.trees.add_number(child[side], self.window.target[slot], self.mass[slot],
-                                      self.step)
+                self.trees.add_number(child[side], target[slot], self.mass[slot], self.step)
             else:
-                self.trees.add_class(child[side], <int>self.window.target[slot],
-                                     self.mass[slot], self.step)
-        if self.n_missing(task, split.column) == 0:
-            node.missing_left = self.trees.row(left)[WEIGHT] >= self.trees.row(right)[WEIGHT]
-        open_left[0] = self.is_open(left, copies[1], varies[1])
-        open_right[0] = self.is_open(right, copies[0], varies[0])
-        if open_left[0] or open_right[0]:
-            for i in range(task.n_active):
-                self.partition(self.ranked + <Py_ssize_t>self.columns[i] * self.n, task)
-            self.partition(self.samples, task)
-        return middle
+                rows[side][WEIGHT] += self.mass[slot]
+                rows[side][HEADER + self.code[slot]] += self.mass[slot]
+        rows[0][VISITED] = rows[1][VISITED] = self.step
+        left.end = right.start = task.start + n_left
+        left.copies, right.copies = copies[1], copies[0]
+        left.n_active = self.is_open(left.node, copies[1], varies[1])
+        right.n_active = self.is_open(right.node, copies[0], varies[0])
+
+    cdef void partition_all(self, const Task* task, const Split* split) noexcept nogil:
+        """Bring every order in line with the split. That of its own column mostly is already."""
+        cdef int i, column
+        self.partition(self.samples, task)
+        for i in range(task.n_active):
+            column = self.columns[i]
+            if column != split.column or split.nominal or split.missing_left:
+                self.partition(self.ranked + <Py_ssize_t>column * self.n, task)
 
     cdef void partition(self, int* slots, const Task* task) noexcept nogil:
-        """Left samples first, both sides in the order they had."""
-        cdef int i, kept = task.start, moved = 0
+        """Left samples first, both sides in the order they had; no branch depends on a sample."""
+        cdef int i, slot, side, kept = task.start, moved = 0
         for i in range(task.start, task.end):
-            if self.left[slots[i]]:
-                slots[kept] = slots[i]
-                kept += 1
-            else:
-                self.spare[moved] = slots[i]
-                moved += 1
+            slot = slots[i]
+            side = self.left[slot]
+            slots[kept] = slot
+            self.spare[moved] = slot
+            kept += side
+            moved += 1 - side
         memcpy(slots + kept, self.spare, moved * sizeof(int))
 
 
