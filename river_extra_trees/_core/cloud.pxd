@@ -11,7 +11,7 @@ from .grove cimport MAX_DEPTH, Grove, Leaf
 from .pool cimport Pool
 from .posterior cimport LeafModel
 from .rng cimport Rng
-from .schema cimport Schema
+from .schema cimport Labels, Schema
 
 cdef struct Visit:
     int node                # the leaf's node
@@ -34,7 +34,12 @@ cdef struct Cut:
     bint nominal
     bint missing_left
 
+cdef enum:
+    MAX_REGRESSORS = 64     # numeric features after these are split on, but not regressed on
+
 cdef class Cloud:
+    cdef readonly Schema schema
+    cdef readonly Labels labels     # empty in a regression
     cdef readonly Pool pool
     cdef readonly Grove grove
     cdef LeafModel model
@@ -44,7 +49,7 @@ cdef class Cloud:
     cdef double* fill_weight
     cdef int* regressors            # column of each regressor
     cdef uint8_t* nominal           # per column
-    cdef int column_capacity
+    cdef double lowest, highest     # targets seen
 
     cdef readonly int n_particles
     cdef int n_alive                # n_particles, or twice that after a rejuvenation
@@ -85,13 +90,17 @@ cdef class Cloud:
     cdef double* row_other
     cdef int scratch_capacity
 
-    cdef int adapt(self, Schema schema) except -1
+    cdef int adapt(self) except -1
     cdef int widen(self, int n_columns, int n_regressors, int n_classes) except -1
     cdef void* resized(self, void* memory, size_t size) except NULL
     cdef double* wider(
         self, double* rows, Py_ssize_t n_rows, int width, int n_regressors) except NULL
     cdef int reserve_scratch(self) except -1
-    cdef int prepare(self, Schema schema, double target) except -1
+    cdef int prepare(self, double target) except -1
+    cdef double read_target(self, object y) except? -1.0
+    cdef int find(self, object x) except -1
+    cdef int learn_row(self, double target, double weight) except -1
+    cdef double clamped(self, double mean) noexcept nogil
     cdef void refresh(self) noexcept nogil
     cdef void set_prior(self) noexcept nogil
     cdef void fill_v(self, const double* x, double target) noexcept nogil

@@ -1,20 +1,23 @@
 """A cloud of dynamic trees. See the header for the structures."""
 
+import numpy as np
+
 from libc.math cimport INFINITY, NAN, exp, fabs, isfinite, isnan, log, log1p, pow
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
+from .forest cimport read_number, read_weight
 from .grove cimport MAX_DEPTH, MIN_BLOCK, Grove, Leaf, Node, side
 from .pool cimport Pool
 from .posterior cimport (
     Predictive, add_sample, log_gamma, log_marginal, merge, predictive, reference_score,
     row_width, scale, scratch_size, subtract,
 )
-from .rng cimport MOVE, RESAMPLE, Rng, below, rng_for, uniform
-from .schema cimport Schema
+from .rng cimport DISCARD, MOVE, RESAMPLE, Rng, below, rng_for, uniform
+from .schema cimport Labels, Schema
 
-cdef double LOG_2PI = 1.8378770664093453
+cdef double LARGEST_REGRESSOR = 1e50
 
 
 cdef class Cloud:
@@ -63,6 +66,8 @@ cdef class Cloud:
             share = alpha * pow(1.0 + depth, -beta)
             self.log_split[depth] = log(share) if share > 0.0 else -INFINITY
             self.log_stop[depth] = log1p(-share)
+        self.schema, self.labels = Schema(), Labels()
+        self.lowest, self.highest = INFINITY, -INFINITY
         self.roots = <int*>calloc(2 * n_particles, sizeof(int))
         self.resampled = <int*>calloc(2 * n_particles, sizeof(int))
         self.group_of = <int*>calloc(2 * n_particles, sizeof(int))
@@ -119,19 +124,21 @@ cdef class Cloud:
 
     # --- Columns, regressors and classes ----------------------------------------------------
 
-    cdef int adapt(self, Schema schema) except -1:
+    cdef int adapt(self) except -1:
         """Follow the schema to new columns."""
+        cdef Schema schema = self.schema
         cdef int column, n_regressors = self.model.n_regressors
         if schema.n_columns == self.pool.n_columns:
             return 0
         for column in range(self.pool.n_columns, schema.n_columns):
             n_regressors += self.linear and schema.codes[column] is None
+        n_regressors = min(n_regressors, MAX_REGRESSORS)
         cdef int old_columns = self.pool.n_columns, old_regressors = self.model.n_regressors
         self.widen(schema.n_columns, n_regressors, self.model.n_classes)
         n_regressors = old_regressors
         for column in range(old_columns, schema.n_columns):
             self.nominal[column] = schema.codes[column] is not None
-            if self.linear and not self.nominal[column]:
+            if self.linear and not self.nominal[column] and n_regressors < MAX_REGRESSORS:
                 self.regressors[n_regressors] = column
                 n_regressors += 1
         return 0
@@ -224,9 +231,9 @@ cdef class Cloud:
         self.scratch_capacity = self.pool.capacity
         return 0
 
-    cdef int prepare(self, Schema schema, double target) except -1:
+    cdef int prepare(self, double target) except -1:
         """Everything that can fail before a sample is learned."""
-        self.adapt(schema)
+        self.adapt()
         if self.model.multinomial and target >= self.model.n_classes:
             self.widen(self.pool.n_columns, 0, <int>target + 1)
         if self.pool.size == self.pool.capacity:
@@ -241,7 +248,7 @@ cdef class Cloud:
         cdef double value
         for i in range(self.model.n_regressors):
             value = x[self.regressors[i]]
-            self.v[i] = self.fill[i] if isnan(value) else value
+            self.v[i] = self.fill[i] if isnan(value) else limited(value)
         self.v[self.model.n_regressors] = target
 
     # --- The prior of a leaf ----------------------------------------------------------------
@@ -644,7 +651,7 @@ cdef class Cloud:
         cdef const int* order = self.order + <Py_ssize_t>cut.column * self.scratch_capacity
         cdef const double* x = self.pool.x + cut.column
         cdef int width = self.pool.n_columns
-        cdef double lower, upper
+        cdef double lower, upper, u
         cut.missing_left = n_present < n and next_bit(rng)
         cut.start = 0
         if cut.nominal:
@@ -668,8 +675,9 @@ cdef class Cloud:
         lower, upper = x[order[low] * width], x[order[high] * width]
         if not lower < upper:
             return
-        cut.threshold = lower + uniform(rng) * (upper - lower)
-        if not cut.threshold < upper:
+        u = uniform(rng)
+        cut.threshold = (1.0 - u) * lower + u * upper
+        if not lower <= cut.threshold < upper:
             cut.threshold = lower       # rounding: `upper` itself has to go right
         while high - low > 1:           # x[low] <= threshold < x[high]
             middle = (low + high) // 2
@@ -843,32 +851,57 @@ cdef class Cloud:
 
     # --- For Python -------------------------------------------------------------------------
 
-    def learn(self, Schema schema, x, double target, double weight=1.0):
-        """Learn one sample; the caller has made room in the window."""
+    cdef double read_target(self, object y) except? -1.0:
+        """Number or code of a target; -1 for a label that is new. Raises where it is neither."""
+        return self.labels.code(y) if self.model.multinomial else read_number(y)
+
+    def validate(self, x, y, w):
+        """Raise what learning this sample would raise."""
+        read_weight(w)
+        self.read_target(y)
+        self.schema.encode(x)
+
+    def learn(self, x, y, w=1.0):
+        """Learn one sample; the caller has made room in the window. True if it was learned."""
+        cdef double weight = read_weight(w)
+        cdef double target = self.read_target(y)
+        cdef bint is_new = self.model.multinomial and target < 0.0
+        if weight == 0.0:
+            self.schema.encode(x)
+            return False
+        self.schema.admit(x)
+        self.prepare(len(self.labels) if is_new else target)
+        if is_new:
+            target = self.labels.learn(y)
+        self.learn_row(target, weight)
+        return True
+
+    cdef int learn_row(self, double target, double weight) except -1:
+        """Learn the row that the schema encoded last."""
         cdef int slot, visit, cells = 0, i
+        cdef const double* x = self.schema.row
         cdef bint ok
         cdef Leaf* leaf
-        schema.admit(x)
-        self.prepare(schema, target)
-        self.gather(schema.row, 0, self.n_alive)
+        self.gather(x, 0, self.n_alive)
         for visit in range(self.n_visits):
             leaf = &self.grove.leaves[self.grove.nodes[self.visits[visit].node].left]
             if leaf.n_active == MIN_BLOCK << leaf.block:
                 cells += MIN_BLOCK << (leaf.block + 1)
         if not self.grove.reserve(0, 0, cells):
             raise MemoryError
-        with nogil:
-            self.n_seen += 1
-            for i in range(self.model.n_regressors):
-                if not isnan(schema.row[self.regressors[i]]):
-                    self.fill_weight[i] += weight
-                    self.fill[i] += weight / self.fill_weight[i] * (
-                        schema.row[self.regressors[i]] - self.fill[i])
-            self.fill_v(schema.row, target)
-            if not self.model.multinomial:
-                scale(&self.model, self.overall, 1.0 - 0.1 / self.window)
-                add_sample(&self.model, self.overall, self.v, weight)
-        slot = self.pool.push(schema.row, self.v, weight, self.n_seen)
+        self.n_seen += 1
+        for i in range(self.model.n_regressors):
+            if not isnan(x[self.regressors[i]]):
+                self.fill_weight[i] += weight
+                self.fill[i] += weight / self.fill_weight[i] * (
+                    limited(x[self.regressors[i]]) - self.fill[i])
+        self.fill_v(x, target)
+        if not self.model.multinomial:
+            scale(&self.model, self.overall, 1.0 - 0.1 / self.window)
+            add_sample(&self.model, self.overall, self.v, weight)
+            self.lowest = min(self.lowest, target)
+            self.highest = max(self.highest, target)
+        slot = self.pool.push(x, self.v, weight, self.n_seen)
         with nogil:
             ok = self.step(slot, 0, self.n_alive)
             if isfinite(self.log_predictive):
@@ -878,6 +911,7 @@ cdef class Cloud:
                 self.refresh()
         if not ok:
             raise MemoryError("some trees could not move; the sample is learned")
+        return 0
 
     def retire(self, int slot):
         """Move an active point into the priors of its leaves."""
@@ -895,58 +929,107 @@ cdef class Cloud:
                 oldest = slot
         return oldest
 
-    def predict(self, Schema schema, x):
-        """Mean over the particles of the predictive mean at x."""
+    def random(self):
+        """Slot of an active point drawn at random."""
+        cdef Rng rng = rng_for(self.seed, 0, self.n_seen, DISCARD)
+        cdef int left = <int>below(&rng, self.pool.size), slot = 0
+        while self.pool.arrival[slot] < 0 or left > 0:
+            left -= self.pool.arrival[slot] >= 0
+            slot += 1
+        return slot
+
+    cdef int find(self, object x) except -1:
+        """Find the leaves of x for a prediction."""
+        self.schema.encode(x)
+        self.adapt()
+        self.fill_v(self.schema.row, 0.0)
+        self.gather(self.schema.row, 0, self.n_alive)
+        return 0
+
+    cdef double clamped(self, double mean) noexcept nogil:
+        """No leaf answers outside the range of the targets seen, however far off x lies."""
+        return min(max(mean, self.lowest), self.highest)
+
+    def predict(self, x):
+        """Mean over the particles of the predictive mean at x; 0 before the first sample."""
         cdef double total = 0.0
         cdef int visit
         cdef Predictive student
-        schema.encode(x)
-        self.adapt(schema)
-        self.fill_v(schema.row, 0.0)
-        self.gather(schema.row, 0, self.n_alive)
+        self.find(x)
+        if self.n_seen == 0:
+            return 0.0
         for visit in range(self.n_visits):
             student = predictive(
                 &self.model,
                 self.grove.total(self.grove.nodes[self.visits[visit].node].left), self.v)
-            total += self.visits[visit].n_particles * student.mean
-        return total / self.n_alive
+            total += self.visits[visit].n_particles * self.clamped(student.mean)
+        return self.clamped(total / self.n_alive)
 
-    def mixture(self, Schema schema, x):
+    def mixture(self, x):
         """(mean, squared scale, degrees of freedom, weight) per distinct leaf at x."""
         cdef int visit
         cdef Predictive student
-        schema.encode(x)
-        self.adapt(schema)
-        self.fill_v(schema.row, 0.0)
-        self.gather(schema.row, 0, self.n_alive)
+        self.find(x)
         parts = []
         for visit in range(self.n_visits):
             student = predictive(
                 &self.model,
                 self.grove.total(self.grove.nodes[self.visits[visit].node].left), self.v)
-            parts.append((student.mean, student.scale2, student.df,
+            parts.append((self.clamped(student.mean), student.scale2, student.df,
                           <double>self.visits[visit].n_particles / self.n_alive))
         return parts
 
-    def probabilities(self, Schema schema, x):
-        """Mean over the particles of the predictive class probabilities at x."""
+    def probabilities(self, x):
+        """Every label learned so far and its mean predictive probability at x."""
         cdef int visit, k
         cdef const double* row
-        cdef double share, a = self.model.concentration
-        schema.encode(x)
-        self.adapt(schema)
-        self.gather(schema.row, 0, self.n_alive)
-        answer = [0.0] * self.model.n_classes
+        cdef double share, total = 0.0, a = self.model.concentration
+        cdef double* answer = self.model.prior      # scratch here: no other use in classification
+        self.find(x)
+        memset(answer, 0, self.model.width * sizeof(double))
         for visit in range(self.n_visits):
             row = self.grove.total(self.grove.nodes[self.visits[visit].node].left)
             share = self.visits[visit].n_particles / (
                 self.n_alive * (row[0] + a * self.model.n_classes))
             for k in range(self.model.n_classes):
                 answer[k] += share * (row[1 + k] + a)
-        return answer
+        for k in range(self.model.n_classes):
+            total += answer[k]
+        return {label: answer[<int>k] / total for k, label in enumerate(self.labels.labels)}
+
+    def describe(self, int particle):
+        """The nodes of one tree in preorder, as dicts of plain values."""
+        cdef Node* here
+        cdef double score
+        cdef int n_active, node, parent, is_left, number
+        cdef double* row = self.row_other
+        cdef bint is_linear
+        found = []
+        stack = [(self.roots[particle], -1, False)]
+        while stack:
+            node, parent, is_left = stack.pop()
+            here = &self.grove.nodes[node]
+            number = len(found)
+            if parent >= 0:
+                found[parent]["left" if is_left else "right"] = number
+            self.sum_subtree(node, row, &score, &n_active)
+            found.append({
+                "node": number, "parent": parent, "depth": here.depth, "left": -1, "right": -1,
+                "feature": here.feature, "threshold": here.cut, "nominal": here.nominal,
+                "missing_left": here.missing_left, "weight": row[0],
+                "active": n_active, "retired": row[self.model.width],
+                "gain": max(0.0, score - self.log_stop[here.depth] - log_marginal(
+                    &self.model, row, True, &is_linear)) if here.feature >= 0 else 0.0,
+                "values": [row[i] for i in range(1, self.model.width)]
+                if self.model.multinomial
+                else [row[self.model.n_regressors + 1], row[self.model.width - 1]],
+            })
+            if here.feature >= 0:
+                stack += [(here.right, number, False), (here.left, number, True)]
+        return found
 
     def tree_statistics(self):
-        """Per particle: number of leaves and height (a root alone has 1)."""
+        """Per particle: number of leaves and height, the number of splits on the longest path."""
         cdef int particle, node, deepest
         leaves, heights = [], []
         for particle in range(self.n_alive):
@@ -959,8 +1042,137 @@ cdef class Cloud:
                 else:
                     deepest = max(deepest, self.grove.nodes[node].depth)
             leaves.append(self.grove.nodes[self.roots[particle]].n_leaves)
-            heights.append(deepest + 1)
+            heights.append(deepest)
         return leaves, heights
+
+    # --- State ------------------------------------------------------------------------------
+
+    def _settings(self):
+        return (
+            self.n_particles, self.window, self.model.multinomial, self.linear,
+            self.min_samples_leaf, self.alpha, self.beta, self.decay, self.prior_weight,
+            self.prior_df, self.leaf_bonus, self.reference, self.cuts_by_range, self.seed,
+        )
+
+    def _distinct(self):
+        """The nodes that any particle holds, each once, in an order that only depends on shapes."""
+        numbers = {}
+        for particle in range(self.n_alive):
+            stack = [self.roots[<int>particle]]
+            while stack:
+                node = stack.pop()
+                if node not in numbers:
+                    numbers[node] = len(numbers)
+                    if self.grove.nodes[<int>node].feature >= 0:
+                        stack += [self.grove.nodes[<int>node].right,
+                                  self.grove.nodes[<int>node].left]
+        return numbers
+
+    def _state(self):
+        cdef int node, leaf, q = self.model.n_regressors
+        cdef Py_ssize_t i, width = 2 * self.model.width
+        numbers = self._distinct()
+        shape = np.zeros((len(numbers), 7), dtype=np.int32)
+        cuts = np.zeros(len(numbers))
+        leaves = [node for node in numbers if self.grove.nodes[<int>node].feature < 0]
+        times = np.zeros((len(leaves), 2), dtype=np.int64)
+        cached = np.zeros((len(leaves), 2))
+        rows = np.zeros((len(leaves), width))
+        slots = []
+        for node, i in numbers.items():
+            here = self.grove.nodes[node]
+            inner = here.feature >= 0
+            shape[i] = (here.feature, numbers[here.left] if inner else -1,
+                        numbers[here.right] if inner else -1, here.n_leaves, here.depth,
+                        here.nominal, here.missing_left)
+            cuts[i] = here.cut
+        for i in range(len(leaves)):
+            leaf = self.grove.nodes[<int>leaves[i]].left
+            times[i] = self.grove.leaves[leaf].time, self.grove.leaves[leaf].n_active
+            cached[i] = self.grove.leaves[leaf].log_marginal, self.grove.leaves[leaf].decay
+            for j in range(width):
+                rows[i, j] = self.grove.rows[leaf * width + <int>j]
+            slots += [self.grove.slots[self.grove.leaves[leaf].slots + <int>j]
+                      for j in range(self.grove.leaves[leaf].n_active)]
+        return (
+            self.schema, self.labels, self.pool, self.model.n_classes,
+            [self.overall[j] for j in range(self.model.width)],
+            [self.model.prior[j] for j in range(self.model.width)]
+            if not self.model.multinomial else [],
+            self.model.df_offset, self.model.per_leaf,
+            [self.fill[j] for j in range(q)], [self.fill_weight[j] for j in range(q)],
+            self.lowest, self.highest, self.n_seen, self.n_steps, self.log_evidence,
+            self.log_predictive, [numbers[self.roots[j]] for j in range(self.n_alive)],
+            shape.tobytes(), cuts.tobytes(), times.tobytes(), cached.tobytes(), rows.tobytes(),
+            np.array(slots, dtype=np.int32).tobytes(),
+        )
+
+    def _restore(self, state):
+        cdef int i, j, node, leaf, start, n_leaves = 0, q
+        cdef Py_ssize_t width
+        (self.schema, self.labels, pool, n_classes, overall, prior, df_offset, per_leaf, fill,
+         fill_weight,         self.lowest, self.highest, self.n_seen, self.n_steps, self.log_evidence,
+         self.log_predictive, roots, shape, cuts, times, cached, rows, slots) = state
+        self.adapt()
+        self.widen(self.pool.n_columns, self.model.n_regressors, n_classes)
+        self.pool = pool
+        q, width = self.model.n_regressors, 2 * self.model.width
+        for i in range(self.model.width):
+            self.overall[i] = overall[i]
+        for i in range(q):
+            self.fill[i], self.fill_weight[i] = fill[i], fill_weight[i]
+        self.set_prior()
+        for i in range(len(prior)):
+            self.model.prior[i] = prior[i]
+        self.model.df_offset, self.model.per_leaf = df_offset, per_leaf
+        cdef const int[:, ::1] shapes = np.frombuffer(shape, dtype=np.int32).reshape(-1, 7)
+        cdef const double[::1] cut = np.frombuffer(cuts)
+        cdef const int64_t[:, ::1] time = np.frombuffer(times, dtype=np.int64).reshape(-1, 2)
+        cdef const double[:, ::1] cache = np.frombuffer(cached).reshape(-1, 2)
+        cdef const double[:, ::1] row = np.frombuffer(rows).reshape(-1, width)
+        cdef const int[::1] slot = np.frombuffer(slots, dtype=np.int32)
+        self.grove = Grove(self.model.width)
+        if not self.grove.reserve(
+            shapes.shape[0], time.shape[0], 2 * slot.shape[0] + MIN_BLOCK * time.shape[0]
+        ):
+            raise MemoryError
+        start = 0
+        for i in range(shapes.shape[0]):
+            if shapes[i, 0] >= 0:
+                node = self.grove.new_node()
+                self.grove.nodes[node].left, self.grove.nodes[node].right = (
+                    shapes[i, 1], shapes[i, 2])
+            else:
+                node = self.grove.new_leaf(shapes[i, 4], <int>time[n_leaves, 1])
+                leaf = self.grove.nodes[node].left
+                self.grove.leaves[leaf].time = time[n_leaves, 0]
+                self.grove.leaves[leaf].decay = cache[n_leaves, 1]
+                for j in range(width):
+                    self.grove.rows[leaf * width + j] = row[n_leaves, j]
+                for j in range(<int>time[n_leaves, 1]):
+                    self.grove.add_slot(&self.grove.leaves[leaf], slot[start + j])
+                start += <int>time[n_leaves, 1]
+                self.finish_leaf(node)
+                self.grove.leaves[leaf].log_marginal = cache[n_leaves, 0]
+                n_leaves += 1
+            self.grove.nodes[node].feature = shapes[i, 0]
+            self.grove.nodes[node].cut = cut[i]
+            self.grove.nodes[node].n_leaves = shapes[i, 3]
+            self.grove.nodes[node].depth = <short>shapes[i, 4]
+            self.grove.nodes[node].nominal = shapes[i, 5]
+            self.grove.nodes[node].missing_left = shapes[i, 6]
+            self.grove.nodes[node].refs = 0
+        for i in range(shapes.shape[0]):
+            if shapes[i, 0] >= 0:
+                self.grove.hold(shapes[i, 1])
+                self.grove.hold(shapes[i, 2])
+        self.n_alive = len(roots)
+        for i in range(self.n_alive):
+            self.roots[i] = roots[i]
+            self.grove.hold(self.roots[i])
+
+    def __reduce__(self):
+        return _cloud_from_state, (self._settings(), self._state())
 
     def distinct_roots(self):
         """(root, number of particles) of each distinct tree."""
@@ -1068,6 +1280,17 @@ cdef class Cloud:
                                        + 2 * sizeof(double))
             + (self.model.n_regressors + 1) * (3 * sizeof(double) + sizeof(int)) + columns
         )
+
+
+def _cloud_from_state(settings, state):
+    cdef Cloud cloud = Cloud(*settings)
+    cloud._restore(state)
+    return cloud
+
+
+cdef inline double limited(double value) noexcept nogil:
+    """A regressor whose products with others stay finite."""
+    return min(max(value, -LARGEST_REGRESSOR), LARGEST_REGRESSOR)
 
 
 cdef inline bint next_bit(Rng* rng) noexcept nogil:
