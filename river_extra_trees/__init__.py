@@ -4,7 +4,10 @@
 `StreamDecisionForestClassifier`, `StreamDecisionForestRegressor`) are CART trees that keep growing
 with each batch of samples (Xu, Dey, Panda and Vogelstein 2022).
 
-<<<<<<< HEAD
+**Dynamic trees** (`DynamicTreeClassifier`, `DynamicTreeRegressor`) are a cloud of Bayesian trees
+that every sample grows and prunes; they answer with whole distributions and remember retired
+samples in the priors of their leaves (Anagnostopoulos and Gramacy 2013).
+
 **Forgetful decision trees and forests** (`ForgetfulDecisionTreeClassifier`,
 `ForgetfulDecisionTreeRegressor`, `ForgetfulRandomForestClassifier`,
 `ForgetfulRandomForestRegressor`) are CART trees on as many of the newest samples as their accuracy
@@ -13,11 +16,6 @@ says still help (Yuan, Sun and Shasha 2023).
 **Shrub ensembles** (`ShrubEnsembleClassifier`, `ShrubEnsembleRegressor`) train a small tree on a
 sliding window with every sample and learn the weights of the best few by proximal gradient descent
 (Buschjaeger, Hess and Morik 2022).
-=======
-**Dynamic trees** (`DynamicTreeClassifier`, `DynamicTreeRegressor`) are a cloud of Bayesian trees
-that every sample grows and prunes; they answer with whole distributions and remember retired
-samples in the priors of their leaves (Anagnostopoulos and Gramacy 2013).
->>>>>>> dynamic
 
 Every learner is a river classifier or regressor: `learn_one`, `predict_one`, pipelines, metrics,
 drift detectors and `evaluate.progressive_val_score` work with it as with river's own.
@@ -25,7 +23,7 @@ drift detectors and `evaluate.progressive_val_score` work with it as with river'
 
 from __future__ import annotations
 
-<<<<<<< HEAD
+from .dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
 from .forgetful_forest import (
     ForgetfulDecisionTreeClassifier,
     ForgetfulDecisionTreeRegressor,
@@ -33,9 +31,6 @@ from .forgetful_forest import (
     ForgetfulRandomForestRegressor,
 )
 from .shrub_ensemble import ShrubEnsembleClassifier, ShrubEnsembleRegressor
-=======
-from .dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
->>>>>>> dynamic
 from .stream_forest import (
     StreamDecisionForestClassifier,
     StreamDecisionForestRegressor,
@@ -44,17 +39,14 @@ from .stream_forest import (
 )
 
 __all__ = [
-<<<<<<< HEAD
+    "DynamicTreeClassifier",
+    "DynamicTreeRegressor",
     "ForgetfulDecisionTreeClassifier",
     "ForgetfulDecisionTreeRegressor",
     "ForgetfulRandomForestClassifier",
     "ForgetfulRandomForestRegressor",
     "ShrubEnsembleClassifier",
     "ShrubEnsembleRegressor",
-=======
-    "DynamicTreeClassifier",
-    "DynamicTreeRegressor",
->>>>>>> dynamic
     "StreamDecisionForestClassifier",
     "StreamDecisionForestRegressor",
     "StreamDecisionTreeClassifier",

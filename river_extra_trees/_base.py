@@ -12,7 +12,7 @@ import random
 import typing
 from collections.abc import Hashable, Iterator
 
-import narwhals.stable.v2 as nw
+import narwhals
 from river import base
 from river.utils import dataframe
 
@@ -45,8 +45,8 @@ def rows_of(frame: typing.Any) -> Iterator[dict[Hashable, typing.Any]]:
 
 def values_of(values: typing.Any) -> list[typing.Any]:
     """A series of any kind, or any other sequence, as a list of plain Python values."""
-    series = nw.from_native(values, series_only=True, pass_through=True)
-    return series.to_list() if isinstance(series, nw.Series) else list(series)
+    values = narwhals.from_native(values, series_only=True, pass_through=True)
+    return list(values.to_list() if isinstance(values, narwhals.Series) else values)
 
 
 class LearnsMany(TreeLearner):

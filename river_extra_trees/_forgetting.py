@@ -14,7 +14,7 @@ from scipy import special
 
 __all__ = ["AdaptParameters", "DriftTest"]
 
-COLD = -10  # cold_state at the start: two thresholds are to be passed ...
+COLD = -10  # cold_state of the published program at the start: two thresholds are to be passed ...
 PASSED = 5  # ... each of which adds this, until 0: warm
 
 
@@ -27,23 +27,21 @@ class AdaptParameters:
         Share of a batch that the retained size grows by while the accuracy stays as it is.
     warm_size
         Retained size at which a tree may begin to forget.
-    held
-        Number of samples that the tree holds already.
-    clamped
-        Keep the retained size within what there is, and the rate at most 1, as the text has it;
-        the published program does neither.
+    reference
+        Decide as the published program does, where it departs from the text: the retained size may
+        exceed what there is, the rate may exceed 1, and to begin to forget a tree has to beat
+        guessing on the batches that pass two thresholds and on all between them. (A tree that fails
+        now and then may so never begin to forget.)
     """
 
-    def __init__(
-        self, initial_rate: float, warm_size: int, held: int = 0, clamped: bool = True
-    ) -> None:
-        self.retained_size = held
+    def __init__(self, initial_rate: float, warm_size: int, reference: bool = False) -> None:
+        self.retained_size = 0
         self.rate = initial_rate
         self.warm_size = warm_size
-        self.clamped = clamped
+        self.reference = reference
         self.cold_state = COLD
         self.last_gain = 0.0
-        self.last_total = 1.0
+        self.last_total = 0.0
 
     @property
     def max_height(self) -> int:
@@ -65,24 +63,43 @@ class AdaptParameters:
             Number of samples the tree holds before the batch.
         """
         accuracy = gain / total if total > 0 else guess
-        if self.retained_size == 0:  # the first batch: nothing was predicted yet
+        if held == 0:  # the first batch: nothing was predicted yet
             self.retained_size = n
         elif self.cold_state < 0:
-            self.warm_up(n, accuracy > guess, held)
-            self.last_gain, self.last_total = gain, total
+            self.retained_size = held + n
+            if self.reference:
+                self.warm_up_reference(gain, total, accuracy > guess)
+            else:
+                self.warm_up(gain, total, guess)
         else:
             self.follow(n, gain, total, accuracy, guess)
-        if self.clamped:
+        if not self.reference:
             self.retained_size = min(self.retained_size, held + n)
         self.retained_size = max(self.retained_size, n)
 
-    def warm_up(self, n: int, better_than_guessing: bool, held: int) -> None:
-        """Forget nothing until two thresholds, each twice the last, were passed with success."""
-        self.retained_size = held + n
-        while self.retained_size >= self.warm_size:
-            self.cold_state += PASSED * better_than_guessing
+    def warm_up(self, gain: float, total: float, guess: float) -> None:
+        """Forget nothing until a threshold is reached and the tree beat guessing since the last.
+
+        The thresholds double, so that this is "since the last 50% of data".
+        """
+        self.last_gain += gain
+        self.last_total += total
+        if self.retained_size < self.warm_size:
+            return
+        if self.last_gain > guess * self.last_total:
+            self.cold_state = 0
+            return
+        self.last_gain = self.last_total = 0.0
+        while self.warm_size <= self.retained_size:
             self.warm_size *= 2
-        self.cold_state = min(self.cold_state, 0) if better_than_guessing else COLD
+
+    def warm_up_reference(self, gain: float, total: float, beats_guessing: bool) -> None:
+        """The same as published: twice in a row a doubled threshold, and never a bad batch."""
+        self.last_gain, self.last_total = gain, total
+        while self.retained_size >= self.warm_size:
+            self.cold_state += PASSED * beats_guessing
+            self.warm_size *= 2
+        self.cold_state = min(self.cold_state, 0) if beats_guessing else COLD
 
     def follow(self, n: int, gain: float, total: float, accuracy: float, guess: float) -> None:
         """Retain more or less as the accuracy above guessing has changed."""
@@ -97,7 +114,7 @@ class AdaptParameters:
         else:
             change = (accuracy - guess) / (last - guess)
             self.rate /= change
-            if self.clamped:
+            if not self.reference:
                 self.rate = min(self.rate, 1.0)
             change **= 2 if change >= 1 else 3 - change
             size = math.floor(self.retained_size * change + self.rate * n + 0.5)

@@ -75,8 +75,8 @@ class _Forgetful(TreeLearner):
         self._parameters = [self._new_parameters() for _ in range(n_models)]
         self._drift_test = DriftTest(n_models, significance, self.reference) if is_forest else None
 
-    def _new_parameters(self, held: int = 0) -> AdaptParameters:
-        return AdaptParameters(self.initial_rate, self.warm_size, held, clamped=not self.reference)
+    def _new_parameters(self) -> AdaptParameters:
+        return AdaptParameters(self.initial_rate, self.warm_size, self.reference)
 
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
         """Learn a sample.
@@ -106,18 +106,32 @@ class _Forgetful(TreeLearner):
         forest = self._forest
         forest.begin_batch()
         guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
-        if self._drift_test is not None and forest.n_batches > 0:
-            losses = forest.losses(self._n_trees, False)
-            for tree in forest.worst(self._drift_test.n_discarded(losses, guess)):
-                forest.replace(tree)
-                self._parameters[tree] = self._new_parameters(forest.held(tree))
-        for tree in range(self._n_trees):
+        discarded = self._discarded(guess)
+        if self.reference:
+            for tree in discarded:
+                self._parameters[tree] = self._new_parameters()
+        for tree, parameters in enumerate(self._parameters):
             n, losses, _, prior = forest.losses(tree)
             total = prior if forest.regression else n
             if n > 0:
-                self._parameters[tree].adapt(n, total - losses, total, guess, forest.held(tree))
+                parameters.adapt(n, total - losses, total, guess, forest.held(tree))
+        for tree in discarded:
+            forest.replace(tree)
+            self._parameters[tree].rate = self.initial_rate
         self._grow()
         forest.end_batch()
+
+    def _discarded(self, guess: float) -> list[int]:
+        """The trees to be discarded, the worst first (appendix C, function Discard).
+
+        They get new features and the initial rate, but what they retain follows their accuracy as
+        ever. To start cold with all the old samples, as the text has it, keeps the very concept
+        that failed, and often for long.
+        """
+        if self._drift_test is None or self._forest.n_batches == 0:
+            return []
+        losses = self._forest.losses(self._n_trees, False)
+        return self._forest.worst(self._drift_test.n_discarded(losses, guess))
 
     def _grow(self) -> None:
         """Grow all trees, in as many threads as there are splitters."""

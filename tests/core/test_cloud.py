@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 from river_extra_trees._core.cloud import Cloud
-from river_extra_trees._core.schema import Schema
 from tests.golden.dynatree import column, data, table
 from tests.naive import dynamic_enumeration as enumeration
 from tests.naive.dynamic import DynamicTree
@@ -25,16 +24,22 @@ def open_constant(model: DynamicTree) -> DynamicTree:
     return replace(model, leaf_bonus=-model.leaf_model.size / 2 * np.log(2 * np.pi))
 
 
-def learn(cloud: Cloud, schema: Schema, model: DynamicTree, row: int) -> None:
-    cloud.learn(schema, row_of(model.X[row]), float(model.y[row]))
+def learn(cloud: Cloud, model: DynamicTree, row: int) -> None:
+    cloud.learn(row_of(model.X[row]), float(model.y[row]))
+
+
+def probabilities(cloud: Cloud, x: dict[str, float]) -> list[float]:
+    """Of the classes 0.0, 1.0, ... in this order."""
+    answer = cloud.probabilities(x)
+    return [answer[label] for label in sorted(answer)]
 
 
 def run(model: DynamicTree, n_particles: int, seed: int) -> tuple[float, Cloud]:
     """Estimated evidence of the rows after the first `min_samples_leaf`, and the cloud."""
-    cloud, schema = cloud_of(model, n_particles, seed)
+    cloud = cloud_of(model, n_particles, seed)
     log_evidence = 0.0
     for row in range(len(model.y)):
-        learn(cloud, schema, model, row)
+        learn(cloud, model, row)
         if row >= model.min_samples_leaf:
             log_evidence += cloud.log_predictive
     return float(np.exp(log_evidence)), cloud
@@ -128,11 +133,11 @@ def test_retirement_has_its_enumerated_law(problem: str) -> None:
         if row >= first:
             law = enumeration.retire(model, law, row - first)
         _, law = enumeration.learn(model, law, row)
-    cloud, schema = cloud_of(model, 30_000, 2)
+    cloud = cloud_of(model, 30_000, 2)
     for row in range(last):
         if row >= first:
             cloud.retire(cloud.oldest())
-        learn(cloud, schema, model, row)
+        learn(cloud, model, row)
     found = structures(model, cloud)
     assert enumeration.total_variation(found, enumeration.shapes(law)) < 0.012
 
@@ -144,19 +149,19 @@ def test_retirement_has_its_enumerated_law(problem: str) -> None:
 def test_retirement_changes_no_prediction_and_no_score(leaf: str) -> None:
     """A retired point moves from the likelihood to the prior: their product stays."""
     model = replace(reference(leaf), reference_scores=False)
-    cloud, schema = cloud_of(model, 50, 0)
+    cloud = cloud_of(model, 50, 0)
     for row in range(100):
-        learn(cloud, schema, model, row)
-    answer = cloud.probabilities if leaf == "class" else cloud.mixture
+        learn(cloud, model, row)
+    answer = probabilities if leaf == "class" else Cloud.mixture
     points = [row_of(x) for x in model.X[100:120]]
-    before = [np.ravel(answer(schema, x)) for x in points]
+    before = [np.ravel(answer(cloud, x)) for x in points]
     scores = [
         node.get("log_marginal") for r, _ in cloud.distinct_roots() for node in cloud.nodes(r)
     ]
     for _ in range(60):
         cloud.retire(cloud.oldest())
     for x, expected in zip(points, before, strict=True):
-        assert np.ravel(answer(schema, x)) == pytest.approx(expected, rel=1e-9)
+        assert np.ravel(answer(cloud, x)) == pytest.approx(expected, rel=1e-9)
     after = [node.get("log_marginal") for r, _ in cloud.distinct_roots() for node in cloud.nodes(r)]
     assert after == scores
     cloud.check()
@@ -167,11 +172,11 @@ def test_forgetting_weighs_a_sample_by_its_age(leaf: str) -> None:
     """Active or retired, a sample t steps back counts factor^t."""
     factor = 0.97
     model = replace(reference(leaf, min_samples_leaf=60), reference_scores=False)
-    cloud, schema = cloud_of(model, 20, 0, decay=factor)
+    cloud = cloud_of(model, 20, 0, decay=factor)
     for row in range(100):
         if row >= 60:
             cloud.retire(cloud.oldest())
-        learn(cloud, schema, model, row)
+        learn(cloud, model, row)
     ((root, _),) = cloud.distinct_roots()
     (leaf_node,) = cloud.nodes(root)
     ages = leaf_node["time"] - 1 - np.arange(100)
@@ -198,12 +203,12 @@ def test_first_grow_is_as_frequent_as_in_the_reference(expected: dict[str, str])
     """All particles are roots when the last row comes."""
     model = reference(expected["model"].removesuffix("_augmented"))
     n = int(expected["n"])
-    cloud, schema = cloud_of(model, 10_000, 3)
+    cloud = cloud_of(model, 10_000, 3)
     cloud.min_samples_leaf = n
     for row in range(n - 1):
-        learn(cloud, schema, model, row)
+        learn(cloud, model, row)
     cloud.min_samples_leaf = model.min_samples_leaf
-    learn(cloud, schema, model, n - 1)
+    learn(cloud, model, n - 1)
     shares = split_shares(cloud, model.X.shape[1])
     for found, key in ((shares.sum(), "grow_frac"), (shares[0], "split_x1")):
         assert within_four_standard_errors(found, float(expected[key]), 10_000, 20_000)
@@ -220,13 +225,13 @@ def test_grow_over_a_retired_prior_is_as_frequent_as_in_the_reference(
     """With 30 points a side at least, 60 active ones allow one partition per feature."""
     model = reference(expected["model"], min_samples_leaf=30)
     k, factor = int(expected["k"]), float(expected["lambda"])
-    cloud, schema = cloud_of(model, 10_000, 4, decay=factor)
+    cloud = cloud_of(model, 10_000, 4, decay=factor)
     for row in range(59):
-        learn(cloud, schema, model, row)
+        learn(cloud, model, row)
     for _ in range(k):
         cloud.retire(cloud.oldest())
     for row in range(59, 60 + k):
-        learn(cloud, schema, model, row)
+        learn(cloud, model, row)
     shares = split_shares(cloud, model.X.shape[1])
     grown = float(expected["grow_fraction"])
     assert within_four_standard_errors(shares.sum(), grown, 10_000, 5_000)
@@ -245,16 +250,16 @@ def test_trees_after_a_retirement_are_as_large_as_in_the_reference(
     """One free step, k retirements, one more step: leaves, retired mass, log predictive."""
     model = reference(expected["model"].removesuffix("_augmented"))
     k, factor = int(expected["retired"]), float(expected["lambda"])
-    cloud, schema = cloud_of(model, 5_000, 5, decay=factor)
+    cloud = cloud_of(model, 5_000, 5, decay=factor)
     cloud.min_samples_leaf = 120
     for row in range(119):
-        learn(cloud, schema, model, row)
+        learn(cloud, model, row)
     cloud.min_samples_leaf = model.min_samples_leaf
-    learn(cloud, schema, model, 119)
+    learn(cloud, model, 119)
     slots = cloud.pool.slots()
     for row in reversed(range(k)):
         cloud.retire(slots[row])
-    learn(cloud, schema, model, 120)
+    learn(cloud, model, 120)
     leaves = np.array(cloud.tree_statistics()[0])
     error = leaves.std() * np.sqrt(1 / 5_000 + 1 / 10_000)
     assert abs(leaves.mean() - float(expected["leaves_after"])) < 4 * error
@@ -274,22 +279,22 @@ def measure(config: str, seed: int) -> tuple[dict[str, float], np.ndarray]:
     leaf = config.split("_")[0]
     model = reference(leaf)
     factor = float(config.split("lam")[1]) if "lam" in config else 1.0
-    cloud, schema = cloud_of(model, 100, seed, decay=factor)
+    cloud = cloud_of(model, 100, seed, decay=factor)
     rng = np.random.default_rng(seed)
     log_predictive = 0.0
     for row in range(400):
         if "w100" in config and cloud.pool.size == 100:
             at_random = config.endswith("rand")
             cloud.retire(int(rng.choice(cloud.pool.slots())) if at_random else cloud.oldest())
-        learn(cloud, schema, model, row)
+        learn(cloud, model, row)
         log_predictive += cloud.log_predictive if row >= 100 else 0.0
     X, y = data("class_test" if leaf == "class" else "fried_test")
     if leaf == "class":
-        answers = np.array([cloud.probabilities(schema, row_of(x)) for x in X])
+        answers = np.array([probabilities(cloud, row_of(x)) for x in X])
         error = float(np.mean(answers.argmax(axis=1) != y))
         log_densities = np.log(answers[np.arange(len(y)), y.astype(int)])
     else:
-        mixtures = [np.array(cloud.mixture(schema, row_of(x))).T for x in X]
+        mixtures = [np.array(cloud.mixture(row_of(x))).T for x in X]
         answers = np.array([share @ mean for mean, _, _, share in mixtures])
         error = float(np.sqrt(np.mean((answers - y) ** 2)))
         log_densities = np.array(
@@ -346,7 +351,7 @@ def test_runs_are_distributed_as_the_reference_s(config: str) -> None:
 def test_structures_stay_sound(leaf: str, decay: float, by_reference: bool) -> None:
     """Every invariant after each of many random steps: learning, retiring, missing values."""
     model = replace(reference(leaf), reference_scores=by_reference)
-    cloud, schema = cloud_of(model, 30, 0, decay=decay)
+    cloud = cloud_of(model, 30, 0, decay=decay)
     rng = np.random.default_rng(0)
     for row in range(200):
         while cloud.pool.size >= 40 or (cloud.pool.size and rng.random() < 0.3):
@@ -356,7 +361,7 @@ def test_structures_stay_sound(leaf: str, decay: float, by_reference: bool) -> N
             del x[rng.choice(sorted(x))]
         if row > 50:
             x["colour"] = str(rng.choice(["red", "green", "blue"]))
-        cloud.learn(schema, x, float(model.y[row]))
+        cloud.learn(x, float(model.y[row]))
         if row % 5 == 0:
             cloud.check()
     cloud.check()
@@ -365,8 +370,8 @@ def test_structures_stay_sound(leaf: str, decay: float, by_reference: bool) -> N
 def test_retiring_a_free_slot_is_refused() -> None:
     """A slot that holds no point, or no slot at all."""
     model = reference("constant")
-    cloud, schema = cloud_of(model, 5, 0)
-    learn(cloud, schema, model, 0)
+    cloud = cloud_of(model, 5, 0)
+    learn(cloud, model, 0)
     for slot in (-1, 3, 10_000):
         with pytest.raises(ValueError, match="no active point"):
             cloud.retire(slot)

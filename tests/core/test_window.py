@@ -42,6 +42,15 @@ class WindowMachine(RuleBasedStateMachine):
         self.held[slot] = (x, y, weight, self.n_seen)
         self.n_seen += 1
 
+    @rule(x=ROWS, y=st.floats(-5, 5), weight=st.floats(0.5, 2), data=st.data())
+    def slide(self, x: dict[str, float], y: float, weight: float, data: st.DataObject) -> None:
+        gone = data.draw(st.sampled_from([-1, *sorted(self.held)]))
+        slot = self.window.store_sliding(self.schema, x, y, weight, gone)
+        assert slot == gone if gone >= 0 else slot not in self.held
+        self.held.pop(slot, None)
+        self.held[slot] = (x, y, weight, self.n_seen)
+        self.n_seen += 1
+
     @rule()
     def sort(self) -> None:
         self.window.sort_fresh()

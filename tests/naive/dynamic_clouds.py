@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from river_extra_trees._core.cloud import Cloud
-from river_extra_trees._core.schema import Schema
 from tests.naive import dynamic_enumeration as enumeration
 from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
@@ -19,10 +18,10 @@ def row_of(x: np.ndarray) -> dict[str, float]:
 
 def cloud_of(
     model: DynamicTree, n_particles: int, seed: int, window: int = 10_000, decay: float = 1.0
-) -> tuple[Cloud, Schema]:
+) -> Cloud:
     """Flat priors and cuts uniform over the range, as the naive model has them."""
     leaf_model = model.leaf_model
-    cloud = Cloud(
+    return Cloud(
         n_particles=n_particles,
         window=window,
         classifier=isinstance(leaf_model, MultinomialLeaf),
@@ -38,7 +37,6 @@ def cloud_of(
         cuts_by_range=True,
         seed=seed,
     )
-    return cloud, Schema()
 
 
 def tree_at(model: DynamicTree, cloud: Cloud, root: int) -> Tree:

@@ -19,17 +19,19 @@ from functools import lru_cache
 class AdaptParameters:
     """The parameters of one tree: how much it retains and how high it may grow.
 
-    Yuan, Sun and Shasha 2023, Appendix B; where the text is silent, their program. `clamped` keeps
-    the retained size within what is held and the increase rate at most 1, as the text says.
+    Yuan, Sun and Shasha 2023, Appendix B; where the text is silent, their program. `reference`
+    follows the program also where it departs from the text: without it the retained size stays
+    within what is held, the increase rate is at most 1, and a tree is warm as soon as it beat
+    guessing over the samples since the last threshold.
     """
 
-    def __init__(self, n_classes, initial_rate=0.3, warm_size=64, clamped=True):
+    def __init__(self, n_classes, initial_rate=0.3, warm_size=64, reference=False):
         self.guess = 1 / n_classes
         self.rate = initial_rate
         self.warm_size = warm_size
-        self.clamped = clamped
+        self.reference = reference
         self.retained = 0
-        self.last_right, self.last_total = 1, n_classes
+        self.last_right, self.last_total = (1, n_classes) if reference else (0, 0)
         self.cold = -10
 
     @property
@@ -41,8 +43,10 @@ class AdaptParameters:
         if self.retained == 0:
             self.retained = n
             return
-        new, last = right / n, self.last_right / self.last_total
-        if self.cold < 0:
+        new, last = right / n, self.last_right / max(1, self.last_total)
+        if self.cold < 0 and self.reference:
+            self.warm_up_reference(n, right, held)
+        elif self.cold < 0:
             self.warm_up(n, right, held)
         elif new <= self.guess:
             self.retained = n
@@ -57,17 +61,30 @@ class AdaptParameters:
         else:
             change = (new - self.guess) / (last - self.guess)
             self.rate /= change
-            if self.clamped:
+            if not self.reference:
                 self.rate = min(self.rate, 1.0)
             growth = change ** (2 if change >= 1 else 3 - change)
             wish = math.floor(self.retained * growth + self.rate * n + 0.5)
             self.retained = min(wish, self.retained + n)
             self.last_right, self.last_total = right, n
-        if self.clamped:
+        if not self.reference:
             self.retained = min(self.retained, held + n)
         self.retained = max(self.retained, n)
 
     def warm_up(self, n, right, held):
+        """Forget nothing until, at a doubled size, the tree beat guessing since the last one."""
+        self.retained = held + n
+        self.last_right += right
+        self.last_total += n
+        if self.retained >= self.warm_size:
+            if self.last_right > self.guess * self.last_total:
+                self.cold = 0
+            else:
+                self.last_right = self.last_total = 0
+                while self.warm_size <= self.retained:
+                    self.warm_size *= 2
+
+    def warm_up_reference(self, n, right, held):
         """Forget nothing until the tree twice beat guessing at a doubled size."""
         self.retained = held + n
         beats_guessing = right / n > self.guess
@@ -137,16 +154,16 @@ class NaiveTree:
         n_classes,
         criterion="entropy",
         initial_rate=0.3,
-        as_published=False,
+        reference=False,
         features=None,
         tolerance=None,
     ):
         self.n_classes = n_classes
         self.impurity = {"entropy": entropy, "gini": gini}[criterion]
-        self.parameters = AdaptParameters(n_classes, initial_rate, clamped=not as_published)
+        self.parameters = AdaptParameters(n_classes, initial_rate, reference=reference)
         self.features = features
-        self.midpoint = not as_published
-        self.tolerance = (0.0 if as_published else 1e-12) if tolerance is None else tolerance
+        self.midpoint = not reference
+        self.tolerance = (0.0 if reference else 1e-12) if tolerance is None else tolerance
         self.samples = []  # newest batch first, each batch in its own order
         self.root = 0
 

@@ -7,7 +7,8 @@ elsewhere. The rules where the paper is silent:
 - A tree is CART: Gini impurity (variance for regression), thresholds halfway between neighbouring
   distinct values, "<=" goes left, a later candidate must be strictly better, features in index
   order, thresholds ascending. Splits without gain are taken. Growth ends at pure nodes, at the
-  depth limit and where nothing varies.
+  depth limit and where nothing varies. The recorded regression run compares sums of floats
+  exactly, so rounding decides between equal splits there; with `tolerance` it does not.
 - All weights, the newcomer's zero included, take the same gradient steps, then the smallest of
   more than `n_models` weights leaves: the newcomer unless it is strictly larger than the smallest
   old weight, else the oldest of the equally small ones. The rest is projected onto the simplex, and
@@ -80,8 +81,17 @@ def variance_scores(y: list[float]) -> list[float]:
 def best_split(
     X: list, y: list, n_classes: int | None, tolerance: float
 ) -> tuple[int, float] | None:
-    """Return feature and threshold of the first best split, None when nothing varies."""
+    """Return feature and threshold of the first best split, None when nothing varies.
+
+    In a regression a later candidate has to be better by more than `tolerance` times the sum of
+    squared deviations.
+    """
     best, best_score = None, None
+    margin = 0
+    if tolerance and n_classes is None:
+        middle = sum(y) / len(y)
+        y = [target - middle for target in y]
+        margin = tolerance * sum(target**2 for target in y)
     for feature in range(len(X[0])):
         order = sorted(range(len(X)), key=lambda i: X[i][feature])
         values = [X[i][feature] for i in order]
@@ -90,7 +100,7 @@ def best_split(
         for left, right, score in zip(values, values[1:], scores, strict=False):
             if left == right:
                 continue
-            if best_score is None or score > best_score + tolerance * abs(best_score):
+            if best_score is None or score > best_score + margin:
                 threshold = left / 2 + right / 2
                 best = (feature, threshold if threshold < right else left)
                 best_score = score
