@@ -306,7 +306,7 @@ def measure(config: str, seed: int) -> tuple[dict[str, float], np.ndarray]:
     leaves, heights = cloud.tree_statistics()
     return {
         "leaves": float(np.mean(leaves)),
-        "height": float(np.mean(heights)),
+        "height": 1 + float(np.mean(heights)),  # a root alone has height 1 there
         "sum_logpred_101_400": log_predictive,
         "test_err": error,
         "test_logdens": float(np.mean(log_densities)),
