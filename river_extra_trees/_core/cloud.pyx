@@ -18,6 +18,7 @@ from .rng cimport DISCARD, MOVE, RESAMPLE, Rng, below, rng_for, uniform
 from .schema cimport Labels, Schema
 
 cdef double LARGEST_REGRESSOR = 1e50
+cdef double LARGEST_LOG_ODDS = 600.0
 
 
 cdef class Cloud:
@@ -76,10 +77,11 @@ cdef class Cloud:
         self.weights = <double*>calloc(2 * n_particles, sizeof(double))
         self.visits = <Visit*>calloc(2 * n_particles, sizeof(Visit))
         self.groups = <Group*>calloc(2 * n_particles, sizeof(Group))
+        self.cuts = <Cut*>calloc(2 * n_particles, sizeof(Cut))
         if (
             self.roots == NULL or self.resampled == NULL or self.group_of == NULL
             or self.regrouped == NULL or self.next == NULL or self.weights == NULL
-            or self.visits == NULL or self.groups == NULL
+            or self.visits == NULL or self.groups == NULL or self.cuts == NULL
         ):
             raise MemoryError
         self.widen(0, 0, 1 if classifier else 0)
@@ -107,6 +109,9 @@ cdef class Cloud:
         free(self.keys)
         free(self.row_small)
         free(self.row_other)
+        free(self.row_child)
+        free(self.last_needed)
+        free(self.cuts)
         free(self.model.prior)
         free(self.model.scratch)
 
@@ -160,6 +165,7 @@ cdef class Cloud:
         self.model.prior = self.wider(self.model.prior, 1, width, n_regressors)
         self.row_small = self.wider(self.row_small, 2, width, n_regressors)
         self.row_other = self.wider(self.row_other, 2, width, n_regressors)
+        self.row_child = self.wider(self.row_child, 2, width, n_regressors)
         if self.grove is None:
             self.grove = grove
         elif width != self.grove.width:
@@ -225,6 +231,7 @@ cdef class Cloud:
         self.n_present = <int*>self.resized(self.n_present, columns * sizeof(int))
         self.memo = <double*>self.resized(
             self.memo, 2 * columns * (capacity + 1) * sizeof(double))
+        self.last_needed = <int*>self.resized(self.last_needed, 2 * columns * sizeof(int))
         self.sample_weight = <double*>self.resized(
             self.sample_weight, capacity * sizeof(double))
         self.keys = <double*>self.resized(self.keys, capacity * sizeof(double))
@@ -438,39 +445,33 @@ cdef class Cloud:
         """
         cdef Rng rng = rng_for(self.seed, 0, self.n_steps, RESAMPLE)
         cdef double u = uniform(&rng), total = 0.0, cumulative = 0.0
-        cdef int particle, n = 0, last = first
+        cdef int particle, n = 0, copies
         cdef bint equal = stop - first == n_out
         for particle in range(first, stop):
             total += self.weights[particle]
             equal = equal and self.weights[particle] == self.weights[first]
-        if not equal:
-            for particle in range(first, stop):
-                cumulative += self.weights[particle] * n_out / total
-                while n < n_out and n + u < cumulative:
-                    self.resampled[n] = self.roots[particle]
-                    self.regrouped[n] = self.group_of[particle]
-                    self.grove.hold(self.roots[particle])
-                    n += 1
-                    last = particle
-            while n < n_out:        # rounding of the last sum
-                self.resampled[n] = self.roots[last]
-                self.regrouped[n] = self.group_of[last]
-                self.grove.hold(self.roots[last])
+        if equal:
+            return
+        for particle in range(first, stop):
+            cumulative += self.weights[particle] * n_out / total
+            copies = n
+            while n < n_out and (n + u < cumulative or particle == stop - 1):
+                self.resampled[n] = self.roots[particle]
+                self.regrouped[n] = self.group_of[particle]
                 n += 1
-            for particle in range(first, stop):
-                self.grove.release(self.roots[particle])
-            memcpy(self.roots + first, self.resampled, n_out * sizeof(int))
-            memcpy(self.group_of + first, self.regrouped, n_out * sizeof(int))
+            self.grove.count(self.roots[particle], n - copies - 1)
+        memcpy(self.roots + first, self.resampled, n_out * sizeof(int))
+        memcpy(self.group_of + first, self.regrouped, n_out * sizeof(int))
 
     cdef bint move_all(self, const double* x, int first, int stop) noexcept nogil:
-        """Stay, grow or prune, particle by particle, visit by visit."""
+        """Stay, grow or prune, visit by visit."""
         cdef int visit, group, particle
         cdef bint ok = True
         for visit in range(self.n_visits):
             self.visits[visit].first = -1
         for group in range(self.n_groups):
             self.groups[group].pruned = -1
-            self.groups[group].log_prune = NAN if self.groups[group].parent >= 0 else -INFINITY
+            self.groups[group].prune_odds = -1.0 if self.groups[group].parent >= 0 else 0.0
         for particle in range(stop - 1, first - 1, -1):
             visit = self.groups[self.group_of[particle]].visit
             self.next[particle] = self.visits[visit].first
@@ -482,44 +483,21 @@ cdef class Cloud:
 
     cdef bint move_visit(self, const double* x, Visit* visit) noexcept nogil:
         """The moves of all particles that hold one leaf (there is at least one)."""
-        cdef int leaf = self.grove.nodes[visit.node].left, particle = visit.first, column, i
-        cdef int n_active = self.grove.leaves[leaf].n_active
-        cdef int depth = self.grove.nodes[visit.node].depth
-        cdef bint can_grow = (
-            n_active >= 2 * self.min_samples_leaf and depth < MAX_DEPTH and self.alpha > 0.0
-            and self.pool.n_columns > 0
-        )
+        cdef int particle = visit.first
         cdef bint ok = True
-        cdef double u, stay, prune, grow, largest
+        cdef double u, grow
         cdef Group* group
-        cdef Rng rng
-        cdef Cut cut
-        if can_grow:
-            for column in range(self.pool.n_columns):
-                self.n_present[column] = -1
-            for i in range(n_active):
-                column = self.grove.slots[self.grove.leaves[leaf].slots + i]
-                self.sample_weight[column] = self.weight_at(column, &self.grove.leaves[leaf])
+        self.propose_all(visit)
         while particle >= 0:
             group = &self.groups[self.group_of[particle]]
-            if isnan(group.log_prune):
-                group.log_prune = self.log_prune(group)
-            prune = group.log_prune
-            grow = -INFINITY
-            rng = rng_for(self.seed, particle, self.n_steps, MOVE)
-            u = uniform(&rng)
-            if can_grow:
-                cut = self.propose(&rng, visit.node)
-                grow = cut.log_odds
-            largest = max(0.0, max(prune, grow))
-            stay = exp(-largest)
-            prune = exp(prune - largest)
-            grow = exp(grow - largest)
-            u *= stay + prune + grow
-            if u < prune:
+            if group.prune_odds < 0.0:
+                group.prune_odds = self.prune_odds(group)
+            grow = self.cuts[particle].odds[0] if self.cuts[particle].odds != NULL else 0.0
+            u = self.cuts[particle].u * (1.0 + group.prune_odds + grow)
+            if u < group.prune_odds:
                 ok = self.apply_prune(x, particle, group) and ok
-            elif u < prune + grow:
-                ok = self.apply_grow(x, particle, visit.node, &cut) and ok
+            elif u < group.prune_odds + grow:
+                ok = self.apply_grow(x, particle, visit.node, &self.cuts[particle]) and ok
             particle = self.next[particle]
         return ok
 
@@ -565,47 +543,101 @@ cdef class Cloud:
             merge(&self.model, row, self.grove.total(leaf), 1.0)
             merge(&self.model, row + self.model.width, self.grove.retired(leaf), 1.0)
 
-    cdef double log_prune(self, Group* group) noexcept nogil:
-        """Log odds of pruning the leaf's parent against staying."""
+    cdef double prune_odds(self, Group* group) noexcept nogil:
+        """Odds of pruning the leaf's parent against staying."""
         cdef double stay
         cdef int n_active
         cdef double* row = self.row_other
         self.sum_subtree(group.parent, row, &stay, &n_active)
         if self.reference and n_active < 2 * self.min_samples_leaf:
-            return -INFINITY
-        stay = (
+            return 0.0
+        return odds(
             self.log_stop[self.grove.nodes[group.parent].depth]
             + self.row_score(row, row + self.model.width) - stay
         )
-        return -INFINITY if isnan(stay) else stay
 
     # --- Proposals --------------------------------------------------------------------------
 
-    cdef Cut propose(self, Rng* rng, int node) noexcept nogil:
-        """A feature at random, then a cut at random that leaves enough points on both sides."""
-        cdef Cut cut
-        cdef int leaf = self.grove.nodes[node].left, depth = self.grove.nodes[node].depth
-        cdef double* cell
-        cut.column = <int>below(rng, self.pool.n_columns)
-        cut.nominal = self.nominal[cut.column]
-        cut.log_odds = -INFINITY
-        cut.n_left = 0
-        if self.n_present[cut.column] < 0:
-            self.sort_leaf(leaf, cut.column)
-        self.place_cut(rng, leaf, &cut)
-        if cut.n_left == 0:
-            return cut
-        cell = self.memo + (2 * cut.column + cut.missing_left) * (self.scratch_capacity + 1) + (
-            cut.start if cut.nominal else cut.n_left)
-        if isnan(cell[0]):
-            cell[0] = self.children_score(leaf, &cut)
-        cut.log_odds = (
-            self.log_split[depth] + 2.0 * self.log_stop[depth + 1] - self.log_stop[depth]
-            + cell[0] - self.leaf_score(leaf)
+    cdef void propose_all(self, Visit* visit) noexcept nogil:
+        """A proposal for each particle at one leaf: a feature at random, then a cut at random.
+
+        All cuts are drawn first. Their odds are then found by one sweep over each feature.
+        """
+        cdef int leaf = self.grove.nodes[visit.node].left, particle = visit.first, i, slot
+        cdef int n_columns = self.pool.n_columns
+        cdef const Leaf* here = &self.grove.leaves[leaf]
+        cdef bint can_grow = (
+            here.n_active >= 2 * self.min_samples_leaf and self.alpha > 0.0 and n_columns > 0
+            and self.grove.nodes[visit.node].depth < MAX_DEPTH
         )
-        if isnan(cut.log_odds):
-            cut.log_odds = -INFINITY
-        return cut
+        cdef Cut* cut
+        cdef Rng rng
+        if can_grow:
+            for i in range(n_columns):
+                self.n_present[i] = -1
+            for i in range(here.n_active):
+                slot = self.grove.slots[here.slots + i]
+                self.sample_weight[slot] = self.weight_at(slot, here)
+        while particle >= 0:
+            cut = &self.cuts[particle]
+            rng = rng_for(self.seed, particle, self.n_steps, MOVE)
+            cut.u = uniform(&rng)
+            cut.odds = NULL
+            if can_grow:
+                cut.column = <int>(uniform(&rng) * n_columns)
+                if self.n_present[cut.column] < 0:
+                    self.sort_leaf(leaf, cut.column)
+                self.place_cut(&rng, leaf, cut)
+            particle = self.next[particle]
+        if can_grow:
+            self.weigh_cuts(visit.node)
+
+    cdef void weigh_cuts(self, int node) noexcept nogil:
+        """Odds of all cuts that were proposed at one leaf."""
+        cdef int depth = self.grove.nodes[node].depth, column
+        cdef double base = (
+            self.log_split[depth] + 2.0 * self.log_stop[depth + 1] - self.log_stop[depth]
+            - self.leaf_score(self.grove.nodes[node].left)
+        )
+        for column in range(self.pool.n_columns):
+            if self.n_present[column] >= 0:
+                self.sweep(node, column, False, base)
+                self.sweep(node, column, True, base)
+
+    cdef void sweep(self, int node, int column, bint missing_left, double base) noexcept nogil:
+        """Pass over the sorted points of a column and weigh the cuts proposed between them."""
+        cdef int leaf = self.grove.nodes[node].left, i, end
+        cdef int n = self.grove.leaves[leaf].n_active, n_present = self.n_present[column]
+        cdef int n_missing = (n - n_present) * missing_left
+        cdef int last = self.last_needed[2 * column + missing_left]
+        cdef const int* order = self.order + <Py_ssize_t>column * self.scratch_capacity
+        cdef const double* x = self.pool.x + column
+        cdef int n_columns = self.pool.n_columns
+        cdef double* row = self.row_small
+        cdef double* memo = self.memo + (2 * <Py_ssize_t>column + missing_left) * (
+            self.scratch_capacity + 1)
+        memset(row, 0, self.model.width * sizeof(double))
+        if last >= 0:
+            self.sum_slots(order + n_present, n_missing, row)
+        if not self.nominal[column]:
+            for i in range(1, last + 1):
+                self.sum_slots(order + i - 1, 1, row)
+                if memo[i] < 0.0:
+                    memo[i] = odds(base + self.children_score(
+                        leaf, <double>(i + n_missing) / n))
+            return
+        i = 0
+        while i <= last:
+            end = i + 1
+            while end < n_present and x[order[end] * n_columns] == x[order[i] * n_columns]:
+                end += 1
+            if memo[i] < 0.0:
+                memset(row, 0, self.model.width * sizeof(double))
+                self.sum_slots(order + i, end - i, row)
+                self.sum_slots(order + n_present, n_missing, row)
+                memo[i] = odds(base + self.children_score(
+                    leaf, <double>(end - i + n_missing) / n))
+            i = end
 
     cdef void sort_leaf(self, int leaf, int column) noexcept nogil:
         """Sort the leaf's active points by a column, missing ones behind; forget the memo."""
@@ -641,87 +673,82 @@ cdef class Cloud:
                 order[j] = slot
             gap //= 3
         for i in range(n + 1):
-            memo[i] = memo[self.scratch_capacity + 1 + i] = NAN
+            memo[i] = memo[self.scratch_capacity + 1 + i] = 0.0
+        self.last_needed[2 * column] = self.last_needed[2 * column + 1] = -1
         self.n_present[column] = n_present
 
     cdef void place_cut(self, Rng* rng, int leaf, Cut* cut) noexcept nogil:
-        """Draw the place of a cut; n_left stays 0 where the column allows none."""
+        """Draw the place of a cut and ask for its odds, unless the column allows none."""
         cdef int n = self.grove.leaves[leaf].n_active, n_present = self.n_present[cut.column]
-        cdef int least = self.min_samples_leaf, low, high, middle
+        cdef int least = self.min_samples_leaf, low, high, middle, cell
         cdef const int* order = self.order + <Py_ssize_t>cut.column * self.scratch_capacity
         cdef const double* x = self.pool.x + cut.column
         cdef int width = self.pool.n_columns
         cdef double lower, upper, u
-        cut.missing_left = n_present < n and next_bit(rng)
+        cut.missing_left = n_present < n and uniform(rng) < 0.5
+        cut.nominal = self.nominal[cut.column]
         cut.start = 0
         if cut.nominal:
             if n_present == 0:
                 return
-            low = high = <int>below(rng, n_present)
+            low = high = <int>(uniform(rng) * n_present)
             cut.threshold = x[order[low] * width]
             while low > 0 and x[order[low - 1] * width] == cut.threshold:
                 low -= 1
             while high < n_present and x[order[high] * width] == cut.threshold:
                 high += 1
-            if high - low >= least and n_present - (high - low) >= least:
-                cut.start, cut.n_left = low, high - low
-            return
-        if n_present < 2 * least:
-            return
-        low, high = least - 1, n_present - least
-        if not self.cuts_by_range:      # a gap between neighbours, then anywhere in it
-            low += <int>below(rng, high - low)
-            high = low + 1
-        lower, upper = x[order[low] * width], x[order[high] * width]
-        if not lower < upper:
-            return
-        u = uniform(rng)
-        cut.threshold = (1.0 - u) * lower + u * upper
-        if not lower <= cut.threshold < upper:
-            cut.threshold = lower       # rounding: `upper` itself has to go right
-        while high - low > 1:           # x[low] <= threshold < x[high]
-            middle = (low + high) // 2
-            if x[order[middle] * width] <= cut.threshold:
-                low = middle
-            else:
-                high = middle
-        cut.n_left = high
+            if high - low < least or n_present - (high - low) < least:
+                return
+            cut.start = cell = low
+            cut.n_left = high - low
+        else:
+            low, high = least - 1, n_present - least
+            if low >= high:
+                return
+            if not self.cuts_by_range:      # a gap between neighbours, then anywhere in it
+                low += <int>(uniform(rng) * (high - low))
+                high = low + 1
+            lower, upper = x[order[low] * width], x[order[high] * width]
+            if not lower < upper:
+                return
+            u = uniform(rng)
+            cut.threshold = (1.0 - u) * lower + u * upper
+            if not lower <= cut.threshold < upper:
+                cut.threshold = lower       # rounding: `upper` itself has to go right
+            while high - low > 1:           # x[low] <= threshold < x[high]
+                middle = (low + high) // 2
+                if x[order[middle] * width] <= cut.threshold:
+                    low = middle
+                else:
+                    high = middle
+            cut.n_left = cell = high
+        middle = 2 * cut.column + cut.missing_left
+        cut.odds = self.memo + <Py_ssize_t>middle * (self.scratch_capacity + 1) + cell
+        cut.odds[0] = -1.0
+        self.last_needed[middle] = max(self.last_needed[middle], cell)
 
-    cdef double children_score(self, int leaf, const Cut* cut) noexcept nogil:
-        """Score of the two children: sum the smaller side, subtract it for the other."""
-        cdef int n = self.grove.leaves[leaf].n_active
-        cdef int n_left = cut.n_left + (n - self.n_present[cut.column]) * cut.missing_left
-        cdef bint left = 2 * n_left <= n
-        cdef double share = <double>(n_left if left else n - n_left) / n
+    cdef double children_score(self, int leaf, double share) noexcept nogil:
+        """Score of the two children, the active points of one being in `row_small`.
+
+        A child inherits its share of what the leaf has retired (section 3.2).
+        """
         cdef int width = self.model.width
         cdef const double* retired = self.grove.retired(leaf)
-        self.sum_side(leaf, cut, left, self.row_small)
-        memcpy(self.row_other, self.grove.total(leaf), width * sizeof(double))
-        memset(self.row_small + width, 0, width * sizeof(double))
-        merge(&self.model, self.row_small + width, retired, share)      # section 3.2
-        merge(&self.model, self.row_small, retired, share)
-        subtract(&self.model, self.row_other, self.row_small, 1.0)
+        cdef double* rest = self.row_other
+        cdef double* child = self.row_small
+        memcpy(rest, self.grove.total(leaf), width * sizeof(double))
+        if retired[0] > 0.0:
+            child = self.row_child
+            memcpy(child, self.row_small, width * sizeof(double))
+            memset(child + width, 0, width * sizeof(double))
+            merge(&self.model, child, retired, share)
+        subtract(&self.model, rest, child, 1.0)
         if self.reference:
-            memset(self.row_other + width, 0, width * sizeof(double))
-            merge(&self.model, self.row_other + width, retired, 1.0 - share)
-        return (
-            self.row_score(self.row_small, self.row_small + width)
-            + self.row_score(self.row_other, self.row_other + width)
-        )
-
-    cdef void sum_side(self, int leaf, const Cut* cut, bint left, double* row) noexcept nogil:
-        """Statistics of the active points that go to one side of a cut."""
-        cdef int n = self.grove.leaves[leaf].n_active, n_present = self.n_present[cut.column]
-        cdef int end = cut.start + cut.n_left
-        cdef const int* order = self.order + <Py_ssize_t>cut.column * self.scratch_capacity
-        memset(row, 0, self.model.width * sizeof(double))
-        if left:
-            self.sum_slots(order + cut.start, cut.n_left, row)
-        else:
-            self.sum_slots(order, cut.start, row)
-            self.sum_slots(order + end, n_present - end, row)
-        if left == cut.missing_left:
-            self.sum_slots(order + n_present, n - n_present, row)
+            memset(child + width, 0, width * sizeof(double))
+            merge(&self.model, child + width, retired, share)
+            memset(rest + width, 0, width * sizeof(double))
+            merge(&self.model, rest + width, retired, 1.0 - share)
+        return self.row_score(child, child + width) + self.row_score(rest, rest + width)
 
     cdef void sum_slots(self, const int* slots, int n, double* row) noexcept nogil:
         cdef int i
@@ -1274,8 +1301,8 @@ cdef class Cloud:
         return (
             object.__sizeof__(self)
             + 2 * self.n_particles * (
-                5 * sizeof(int) + sizeof(double) + sizeof(Visit) + sizeof(Group))
-            + (6 * self.model.width + scratch_size(self.model.n_regressors)) * sizeof(double)
+                5 * sizeof(int) + sizeof(double) + sizeof(Visit) + sizeof(Group) + sizeof(Cut))
+            + (8 * self.model.width + scratch_size(self.model.n_regressors)) * sizeof(double)
             + self.scratch_capacity * (columns * (sizeof(int) + 2 * sizeof(double))
                                        + 2 * sizeof(double))
             + (self.model.n_regressors + 1) * (3 * sizeof(double) + sizeof(int)) + columns
@@ -1288,10 +1315,11 @@ def _cloud_from_state(settings, state):
     return cloud
 
 
+cdef inline double odds(double log_odds) noexcept nogil:
+    """Odds from their logarithm; 0 where there are none."""
+    return exp(min(log_odds, LARGEST_LOG_ODDS)) if log_odds == log_odds else 0.0
+
+
 cdef inline double limited(double value) noexcept nogil:
     """A regressor whose products with others stay finite."""
     return min(max(value, -LARGEST_REGRESSOR), LARGEST_REGRESSOR)
-
-
-cdef inline bint next_bit(Rng* rng) noexcept nogil:
-    return uniform(rng) < 0.5
