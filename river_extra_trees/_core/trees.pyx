@@ -312,7 +312,8 @@ cdef class Trees:
         )
 
 
-def _trees_from_state(n_values, regression, fading, bytes nodes, bytes stats, bytes free_nodes, roots):
+def _trees_from_state(n_values, regression, fading, bytes nodes, bytes stats, bytes free_nodes,
+                      roots):
     cdef Trees trees = Trees(n_values, regression, fading)
     cdef int i
     trees.reserve(len(nodes) // sizeof(Node))
