@@ -8,6 +8,15 @@ with each batch of samples (Xu, Dey, Panda and Vogelstein 2022).
 that every sample grows and prunes; they answer with whole distributions and remember retired
 samples in the priors of their leaves (Anagnostopoulos and Gramacy 2013).
 
+**Forgetful decision trees and forests** (`ForgetfulDecisionTreeClassifier`,
+`ForgetfulDecisionTreeRegressor`, `ForgetfulRandomForestClassifier`,
+`ForgetfulRandomForestRegressor`) are CART trees on as many of the newest samples as their accuracy
+says still help (Yuan, Sun and Shasha 2023).
+
+**Shrub ensembles** (`ShrubEnsembleClassifier`, `ShrubEnsembleRegressor`) train a small tree on a
+sliding window with every sample and learn the weights of the best few by proximal gradient descent
+(Buschjaeger, Hess and Morik 2022).
+
 Every learner is a river classifier or regressor: `learn_one`, `predict_one`, pipelines, metrics,
 drift detectors and `evaluate.progressive_val_score` work with it as with river's own.
 """
@@ -15,6 +24,13 @@ drift detectors and `evaluate.progressive_val_score` work with it as with river'
 from __future__ import annotations
 
 from .dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
+from .forgetful_forest import (
+    ForgetfulDecisionTreeClassifier,
+    ForgetfulDecisionTreeRegressor,
+    ForgetfulRandomForestClassifier,
+    ForgetfulRandomForestRegressor,
+)
+from .shrub_ensemble import ShrubEnsembleClassifier, ShrubEnsembleRegressor
 from .stream_forest import (
     StreamDecisionForestClassifier,
     StreamDecisionForestRegressor,
@@ -25,6 +41,12 @@ from .stream_forest import (
 __all__ = [
     "DynamicTreeClassifier",
     "DynamicTreeRegressor",
+    "ForgetfulDecisionTreeClassifier",
+    "ForgetfulDecisionTreeRegressor",
+    "ForgetfulRandomForestClassifier",
+    "ForgetfulRandomForestRegressor",
+    "ShrubEnsembleClassifier",
+    "ShrubEnsembleRegressor",
     "StreamDecisionForestClassifier",
     "StreamDecisionForestRegressor",
     "StreamDecisionTreeClassifier",

@@ -12,6 +12,7 @@ import random
 import typing
 from collections.abc import Hashable, Iterator
 
+import narwhals
 from river import base
 from river.utils import dataframe
 
@@ -44,7 +45,8 @@ def rows_of(frame: typing.Any) -> Iterator[dict[Hashable, typing.Any]]:
 
 def values_of(values: typing.Any) -> list[typing.Any]:
     """A series of any kind, or any other sequence, as a list of plain Python values."""
-    return list(values.to_list() if hasattr(values, "to_list") else values)
+    values = narwhals.from_native(values, series_only=True, pass_through=True)
+    return list(values.to_list() if isinstance(values, narwhals.Series) else values)
 
 
 class LearnsMany(TreeLearner):

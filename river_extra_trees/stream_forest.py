@@ -78,6 +78,7 @@ class _StreamForest(TreeLearner):
         criterion: str,
         n_models: int = 1,
         n_swaps: int = 0,
+        swap_rule: str = "published",
         n_jobs: int = 1,
         bootstrap: bool = False,
     ) -> None:
@@ -101,6 +102,9 @@ class _StreamForest(TreeLearner):
         )
         check_parameter(n_models >= 1, "n_models", n_models, "at least 1")
         check_parameter(n_swaps >= 0, "n_swaps", n_swaps, "at least 0")
+        check_parameter(
+            swap_rule in ("published", "drift"), "swap_rule", swap_rule, "'published' or 'drift'"
+        )
         check_parameter(n_jobs >= 1, "n_jobs", n_jobs, "at least 1")
         check_max_features(self.max_features)
         self._forest = StreamForest(
@@ -124,6 +128,7 @@ class _StreamForest(TreeLearner):
             for _ in range(min(n_jobs, n_models))
         ]
         self._n_swaps = n_swaps
+        self._swaps_on_drift = swap_rule == "drift"
 
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
         """Learn a sample.
@@ -152,7 +157,8 @@ class _StreamForest(TreeLearner):
         """Algorithm 2 of the paper for one batch (Algorithm 1 where there is one tree)."""
         forest = self._forest
         forest.begin_growth()
-        for tree in forest.worst(self._n_swaps):
+        to_swap = forest.drifted if self._swaps_on_drift else forest.worst
+        for tree in to_swap(self._n_swaps):
             forest.replace(tree)
         max_features = n_features_visited(self.max_features, len(forest.schema.names))
         jobs = len(self._splitters)
@@ -250,7 +256,7 @@ class StreamDecisionTreeClassifier(_StreamForestClassifier):
     min_samples_leaf
         Least number of samples of a batch on either side of a split.
     max_features
-        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share of them.
+        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
     max_nodes
         Bound on the number of nodes. Beyond it the splits at the bottom that were
         visited least recently become leaves again.
@@ -278,7 +284,6 @@ class StreamDecisionTreeClassifier(_StreamForestClassifier):
 
     Examples
     --------
-
     >>> import river_extra_trees as ret
     >>> from river import datasets, evaluate, metrics
 
@@ -286,7 +291,7 @@ class StreamDecisionTreeClassifier(_StreamForestClassifier):
     >>> model = ret.StreamDecisionTreeClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 0%
+    Accuracy: 85.11%
     """
 
     def __init__(
@@ -340,7 +345,7 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
     min_samples_leaf
         Least number of samples of a batch on either side of a split.
     max_features
-        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share of them.
+        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
     max_nodes
         Bound on the number of nodes. Beyond it the splits at the bottom that were
         visited least recently become leaves again.
@@ -359,7 +364,10 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
     Notes
     -----
     Missing values go where the split learned that they fit better, or with the heavier child.
-    New features and new classes may appear at any time.
+    New features may appear at any time.
+
+    `min_samples_leaf=3` gave a mean R2 of 0.60 over ten streams, 1 gave 0.53 and 5 gave 0.56
+    (`examples/benchmarks/quality.py`).
 
     References
     ----------
@@ -368,7 +376,6 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
 
     Examples
     --------
-
     >>> import river_extra_trees as ret
     >>> from river import datasets, evaluate, metrics
 
@@ -376,7 +383,7 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
     >>> model = ret.StreamDecisionTreeRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0
+    MAE: 0.53308
     """
 
     def __init__(
@@ -408,9 +415,9 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
 class StreamDecisionForestClassifier(_StreamForestClassifier):
     """Stream decision forest: votes of stream decision trees on bootstraps of each batch.
 
-    Every tree sees each batch through its own bootstrap and looks at a random choice of features per
-    split (Algorithm 2 of the paper[^1]). The answer averages the class frequencies in the leaves. A good first
-    choice where the stream is stationary or drifts slowly and accuracy matters more than speed.
+    Every tree sees each batch through its own bootstrap and looks at a random choice of features
+    per split (Algorithm 2 of the paper[^1]). The answer averages the class frequencies in the
+    leaves. A good first choice where the stream is stationary or drifts slowly and accuracy matters more than speed.
 
     Parameters
     ----------
@@ -430,7 +437,7 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
         Least number of samples of a batch on either side of a split, copies of its
         bootstrap counted.
     max_features
-        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share of them.
+        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
     max_nodes
         Bound on the number of nodes of each tree. Beyond it the splits at the bottom that were
         visited least recently become leaves again.
@@ -441,8 +448,12 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
     n_swaps
-        Number of trees that make room for new ones when trees are swapped: the ones that predicted
-        the batch worst. In batch b > 1 that happens with probability 1 / b. 0 never swaps.
+        Largest number of trees that make room for new ones after a batch: the ones that predicted
+        it worst. 0 never swaps.
+    swap_rule
+        When trees are swapped. `"published"`: in batch b > 1 with probability 1 / b, hence hardly
+        ever on a long stream. `"drift"`: the trees whose loss on the batch is more than three
+        standard deviations above their mean loss on earlier batches.
     n_jobs
         Number of threads that grow trees. The answers do not depend on it.
     reference
@@ -456,6 +467,11 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
     Missing values go where the split learned that they fit better, or with the heavier child.
     New features and new classes may appear at any time.
 
+    Defaults beyond the paper were chosen by prequential accuracy on 17 streams
+    (`examples/benchmarks/quality.py`). Without fading (`leaf_memory=None`) the mean falls from 0.857
+    to 0.841, on abrupt drift from 0.955 to 0.714. `swap_rule="drift"` with `n_swaps=5` gains 0.001
+    in the mean, most of it after drifts.
+
     References
     ----------
     [^1]: Xu, H., Dey, J., Panda, S. and Vogelstein, J.T., 2022. Simplest Streaming Trees.
@@ -463,7 +479,6 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
 
     Examples
     --------
-
     >>> import river_extra_trees as ret
     >>> from river import datasets, evaluate, metrics
 
@@ -471,7 +486,7 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
     >>> model = ret.StreamDecisionForestClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 0%
+    Accuracy: 87.03%
     """
 
     def __init__(
@@ -487,6 +502,7 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
         leaf_memory: float | None = 10.0,
         splitter: str = "best",
         n_swaps: int = 1,
+        swap_rule: str = "published",
         n_jobs: int = 1,
         reference: bool = False,
         seed: int | None = None,
@@ -502,20 +518,21 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
         self.leaf_memory = leaf_memory
         self.splitter = splitter
         self.n_swaps = n_swaps
+        self.swap_rule = swap_rule
         self.n_jobs = n_jobs
         self.reference = reference
         self.seed = seed
         check_parameter(
             criterion in ("gini", "entropy"), "criterion", criterion, "'gini' or 'entropy'"
         )
-        self._begin(criterion, n_models, n_swaps, n_jobs, bootstrap=True)
+        self._begin(criterion, n_models, n_swaps, swap_rule, n_jobs, bootstrap=True)
 
 
 class StreamDecisionForestRegressor(_StreamForestRegressor):
     """Stream decision forest: means of stream decision trees on bootstraps of each batch.
 
-    Every tree sees each batch through its own bootstrap and looks at a random choice of features per
-    split (Algorithm 2 of the paper[^1]). The answer is the mean of the leaf means,
+    Every tree sees each batch through its own bootstrap and looks at a random choice of features
+    per split (Algorithm 2 of the paper[^1]). The answer is the mean of the leaf means,
     so that it never leaves the range of the targets seen. A good first
     choice where the stream is stationary or drifts slowly and accuracy matters more than speed.
 
@@ -535,7 +552,7 @@ class StreamDecisionForestRegressor(_StreamForestRegressor):
         Least number of samples of a batch on either side of a split, copies of its
         bootstrap counted.
     max_features
-        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share of them.
+        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
     max_nodes
         Bound on the number of nodes of each tree. Beyond it the splits at the bottom that were
         visited least recently become leaves again.
@@ -546,8 +563,12 @@ class StreamDecisionForestRegressor(_StreamForestRegressor):
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
     n_swaps
-        Number of trees that make room for new ones when trees are swapped: the ones that predicted
-        the batch worst. In batch b > 1 that happens with probability 1 / b. 0 never swaps.
+        Largest number of trees that make room for new ones after a batch: the ones that predicted
+        it worst. 0 never swaps.
+    swap_rule
+        When trees are swapped. `"published"`: in batch b > 1 with probability 1 / b, hence hardly
+        ever on a long stream. `"drift"`: the trees whose loss on the batch is more than three
+        standard deviations above their mean loss on earlier batches.
     n_jobs
         Number of threads that grow trees. The answers do not depend on it.
     reference
@@ -559,7 +580,10 @@ class StreamDecisionForestRegressor(_StreamForestRegressor):
     Notes
     -----
     Missing values go where the split learned that they fit better, or with the heavier child.
-    New features and new classes may appear at any time.
+    New features may appear at any time.
+
+    `max_features=0.5` gave a mean R2 of 0.676 over ten streams, `"sqrt"` 0.664
+    (`examples/benchmarks/quality.py`).
 
     References
     ----------
@@ -568,7 +592,6 @@ class StreamDecisionForestRegressor(_StreamForestRegressor):
 
     Examples
     --------
-
     >>> import river_extra_trees as ret
     >>> from river import datasets, evaluate, metrics
 
@@ -576,7 +599,7 @@ class StreamDecisionForestRegressor(_StreamForestRegressor):
     >>> model = ret.StreamDecisionForestRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0
+    MAE: 0.506485
     """
 
     def __init__(
@@ -591,6 +614,7 @@ class StreamDecisionForestRegressor(_StreamForestRegressor):
         leaf_memory: float | None = 10.0,
         splitter: str = "best",
         n_swaps: int = 1,
+        swap_rule: str = "published",
         n_jobs: int = 1,
         reference: bool = False,
         seed: int | None = None,
@@ -605,7 +629,8 @@ class StreamDecisionForestRegressor(_StreamForestRegressor):
         self.leaf_memory = leaf_memory
         self.splitter = splitter
         self.n_swaps = n_swaps
+        self.swap_rule = swap_rule
         self.n_jobs = n_jobs
         self.reference = reference
         self.seed = seed
-        self._begin("variance", n_models, n_swaps, n_jobs, bootstrap=True)
+        self._begin("variance", n_models, n_swaps, swap_rule, n_jobs, bootstrap=True)

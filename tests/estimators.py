@@ -28,6 +28,35 @@ _FOREST = [
     {"n_models": 2, "batch_size": 50, "max_features": None, "n_swaps": 0, "seed": 2},
     {"n_models": 3, "batch_size": 30, "max_nodes": 21, "n_swaps": 2, "n_jobs": 2, "seed": 3},
 ]
+_SHRUBS = [
+    {"n_models": 8, "window_size": 40, "seed": 1},
+    {"n_models": 6, "window_size": 30, "rho": 0.5, "rounds": 3, "max_features": 0.5, "seed": 2},
+    {
+        "window_size": 20,
+        "step_size": "adaptive",
+        "rounds": 2,
+        "project_each_round": True,
+        "update_interval": 3,
+        "shuffle_features": True,
+        "l0": 1e-4,
+        "l1": 1e-3,
+        "l2": 1e-2,
+        "node_penalty": 1e-5,
+        "seed": 3,
+    },
+    {"n_models": 2, "window_size": 16, "max_depth": 3, "step_size": 2.0, "seed": 4},
+]
+
+_FORGETFUL_TREE = [
+    {"batch_size": 20, "warm_size": 30, "seed": 1},
+    {"batch_size": 50, "max_depth": 2, "initial_rate": 0.8, "seed": 2},
+    {"batch_size": 30, "warm_size": 20, "max_retained": 150, "seed": 3},
+]
+_FORGETFUL_FOREST = [
+    {"n_models": 3, "batch_size": 20, "warm_size": 30, "seed": 1},
+    {"n_models": 2, "batch_size": 50, "bagging": True, "significance": 0.3, "seed": 2},
+    {"n_models": 3, "batch_size": 30, "max_retained": 150, "n_jobs": 2, "seed": 3},
+]
 
 _DYNAMIC = [
     {"n_particles": 20, "window": 50, "seed": 1},
@@ -38,6 +67,16 @@ _DYNAMIC = [
 PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "DynamicTreeClassifier": _DYNAMIC,
     "DynamicTreeRegressor": [{"leaf": "constant", **_DYNAMIC[0]}, *_DYNAMIC[1:], _DYNAMIC[0]],
+    "ForgetfulDecisionTreeClassifier": _FORGETFUL_TREE,
+    "ForgetfulDecisionTreeRegressor": _FORGETFUL_TREE,
+    "ForgetfulRandomForestClassifier": [{"criterion": "gini", "seed": 4}, *_FORGETFUL_FOREST],
+    "ForgetfulRandomForestRegressor": _FORGETFUL_FOREST,
+    "ShrubEnsembleClassifier": [
+        {"loss": "cross_entropy", "n_models": 5, "window_size": 20, "seed": 5},
+        {"retrain": "error", "n_models": 1, "window_size": 16, "step_size": 100.0, "seed": 6},
+        *_SHRUBS,
+    ],
+    "ShrubEnsembleRegressor": _SHRUBS,
     "StreamDecisionForestClassifier": _FOREST,
     "StreamDecisionForestRegressor": _FOREST,
     "StreamDecisionTreeClassifier": [*_TREE, {"criterion": "entropy", "max_nodes": 15, "seed": 4}],

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from river_extra_trees._core.schema import Schema
-from river_extra_trees._core.trees import Trees
 
 from river_extra_trees import StreamDecisionTreeClassifier, StreamDecisionTreeRegressor
+from river_extra_trees._core.schema import Schema
+from river_extra_trees._core.trees import Trees
 from tests.naive.cart import Node, Rules, Sample, class_weights, moments, total, walk
 
 N_CODES = 4
@@ -37,12 +37,14 @@ def row_of(sample: Sample, nominal: frozenset[int]) -> dict[int, Any]:
 
 
 def tree_learner(rules: Rules, n_features: int, **parameters: Any) -> Any:
-    """An empty learner with these rules."""
-    parameters |= {
+    """An empty learner with these rules, whose leaves forget nothing unless told to."""
+    parameters = {
+        "leaf_memory": None,
         "max_depth": rules.max_depth,
         "min_samples_split": rules.min_samples_split,
         "min_samples_leaf": rules.min_samples_leaf,
         "seed": 1,
+        **parameters,
     }
     if rules.criterion == "variance":
         model: Any = StreamDecisionTreeRegressor(**parameters)
@@ -83,7 +85,7 @@ def assert_same_tree(trees: Trees, root: Node, labels: Sequence[int] | None) -> 
             _, mean, squares = moments(node.samples)
             scale = max(abs(sample.y) for sample in node.samples)
             assert told["values"][0] == pytest.approx(mean, abs=1e-9 * scale)
-            assert told["values"][1] == pytest.approx(squares, abs=1e-9 * scale**2)
+            assert told["values"][1] == pytest.approx(squares, rel=1e-9, abs=1e-9 * scale**2)
         else:
             by_label = class_weights(node.samples, max(labels) + 1)
             assert told["values"] == pytest.approx([by_label[label] for label in labels])

@@ -159,11 +159,8 @@ def test_predict_many(case: Case, kind: str) -> None:
     asked, some = table(case, 40, seed=2)
     predictions = model.predict_many(frame(asked))
     assert type(predictions) is type(series(some))
-    assert (
-        predictions.to_pylist()
-        if kind == "pyarrow"
-        else predictions.to_list() == [model.predict_one(x) for x, _ in rows_of(asked, some)]
-    )
+    found = predictions.to_pylist() if kind == "pyarrow" else predictions.to_list()
+    assert found == [model.predict_one(x) for x, _ in rows_of(asked, some)]
 
 
 @pytest.mark.parametrize("kind", MAKERS)

@@ -65,14 +65,16 @@ def split(name: str, seed: int) -> tuple[list[Row], list[Row]]:
     return train, test
 
 
-def indicators(x: dict[str, Any]) -> dict[str, float]:
-    """One indicator for each nominal value, for learners that know numbers only."""
-    return {
-        (f"{name}={value}" if isinstance(value, str) else name): (
-            1.0 if isinstance(value, str) else value
-        )
-        for name, value in x.items()
-    }
+class Indicators:
+    """One indicator for each nominal value of the given rows, for learners of numbers only."""
+
+    def __init__(self, rows: list[Row]) -> None:
+        self.vectorizer = DictVectorizer(sparse=False).fit([x for x, _ in rows])
+
+    def __call__(self, x: dict[str, Any]) -> dict[str, float]:
+        """Encode one row."""
+        names = self.vectorizer.get_feature_names_out()
+        return dict(zip(names, self.vectorizer.transform(x)[0].tolist(), strict=True))
 
 
 class Streaming:
@@ -84,10 +86,12 @@ class Streaming:
         self.model, self.encode = model, encode
 
     def learn(self, rows: list[Row], start: int, stop: int) -> None:
+        """Learn some of the rows."""
         for x, y in rows[start:stop]:
             self.model.learn_one(self.encode(x), y)
 
     def predict(self, rows: list[Row]) -> Iterable[str]:
+        """Answer for all rows."""
         return [self.model.predict_one(self.encode(x)) for x, _ in rows]
 
 
@@ -98,39 +102,42 @@ class Batch:
         self.model, self.vectorizer = model, DictVectorizer(sparse=False)
 
     def learn(self, rows: list[Row], start: int, stop: int) -> None:
+        """Fit all rows up to the last of these."""
         x = self.vectorizer.fit_transform([x for x, _ in rows[:stop]])
         self.model.fit(x, [y for _, y in rows[:stop]])
 
     def predict(self, rows: list[Row]) -> Iterable[str]:
+        """Answer for all rows."""
         return self.model.predict(self.vectorizer.transform([x for x, _ in rows]))
 
 
-LEARNERS: dict[str, Callable[[int], Streaming | Batch]] = {
-    "StreamDecisionTree": lambda seed: Streaming(StreamDecisionTreeClassifier(seed=seed)),
-    "StreamDecisionForest, 10 trees": lambda seed: Streaming(
+# What makes each learner, of a seed and the training rows.
+LEARNERS: dict[str, Callable[[int, list[Row]], Streaming | Batch]] = {
+    "StreamDecisionTree": lambda seed, _: Streaming(StreamDecisionTreeClassifier(seed=seed)),
+    "StreamDecisionForest, 10 trees": lambda seed, _: Streaming(
         StreamDecisionForestClassifier(n_models=10, seed=seed)
     ),
-    "StreamDecisionForest, 100 trees": lambda seed: Streaming(
+    "StreamDecisionForest, 100 trees": lambda seed, _: Streaming(
         StreamDecisionForestClassifier(n_models=100, seed=seed)
     ),
-    "scikit-learn tree": lambda seed: Batch(DecisionTreeClassifier(random_state=seed)),
-    "scikit-learn forest, 10 trees": lambda seed: Batch(
+    "scikit-learn tree": lambda seed, _: Batch(DecisionTreeClassifier(random_state=seed)),
+    "scikit-learn forest, 10 trees": lambda seed, _: Batch(
         RandomForestClassifier(n_estimators=10, random_state=seed)
     ),
-    "scikit-learn forest, 100 trees": lambda seed: Batch(
+    "scikit-learn forest, 100 trees": lambda seed, _: Batch(
         RandomForestClassifier(n_estimators=100, random_state=seed)
     ),
-    "river HoeffdingTree": lambda seed: Streaming(tree.HoeffdingTreeClassifier()),
-    "river AMF, 10 trees": lambda seed: Streaming(
-        forest.AMFClassifier(n_estimators=10, seed=seed), indicators
+    "river HoeffdingTree": lambda seed, _: Streaming(tree.HoeffdingTreeClassifier()),
+    "river AMF, 10 trees": lambda seed, train: Streaming(
+        forest.AMFClassifier(n_estimators=10, seed=seed), Indicators(train)
     ),
 }
 
 
-def run(
-    learner: Streaming | Batch, train: list[Row], test: list[Row], checkpoints: list[int]
-) -> list[float]:
+def run(label: str, name: str, seed: int, checkpoints: list[int]) -> list[float]:
     """Accuracy on the test rows at every checkpoint, in per cent; then seconds, then kilobytes."""
+    train, test = split(name, seed)
+    learner = LEARNERS[label](seed, train)
     learned, seconds, answers = 0, 0.0, []
     for checkpoint in checkpoints:
         start = time.process_time()
@@ -153,10 +160,8 @@ def main() -> None:
         heads = [f"{c} rows" for c in checkpoints] + ["learn s", "kB"]
         print(f"\n{name}: accuracy in %, means of {options.repeats} random orders")
         print(f"{'':32}" + "".join(f"{head:>11}" for head in heads))
-        for label, make in LEARNERS.items():
-            runs = [
-                run(make(seed), *split(name, seed), checkpoints) for seed in range(options.repeats)
-            ]
+        for label in LEARNERS:
+            runs = [run(label, name, seed, checkpoints) for seed in range(options.repeats)]
             means = [statistics.mean(column) for column in zip(*runs, strict=True)]
             print(f"{label:32}" + "".join(f"{mean:11.2f}" for mean in means), flush=True)
 

@@ -21,5 +21,8 @@ cdef class Forest:
     cdef double read_target(self, object y) except? -1.0
     cdef int push(self, object x, object y, double target, double weight) except -1
     cdef int add_label(self, object y) except -1
+    cdef int reserve_votes(self) except -1
+    cdef bint add_votes(self, Trees trees, int leaf) noexcept nogil
+    cdef int winner(self) noexcept
     cdef int vote(self, object x) except -1
     cdef double mean(self, object x) except? -1.0

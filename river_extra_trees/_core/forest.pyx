@@ -31,7 +31,7 @@ cdef double read_weight(object w) except -1.0:
 
 
 cdef double read_number(object y) except? -1.0:
-    """A target of a regression, or an error that says what is wrong with it."""
+    """A numeric target, or an error that says what is wrong with it."""
     cdef double target
     try:
         target = y
@@ -113,11 +113,9 @@ cdef class Forest:
 
     # ---------------------------------------------------------------- answers
 
-    cdef int vote(self, object x) except -1:
-        """Add up the class frequencies of the leaves that x falls into; return the largest."""
-        cdef int n_labels = len(self.labels.labels), code, leaf, best = 0
-        cdef Trees trees
-        cdef double* row
+    cdef int reserve_votes(self) except -1:
+        """Make room for a vote per label."""
+        cdef int n_labels = len(self.labels.labels)
         cdef void* votes
         if n_labels > self.votes_capacity:
             votes = realloc(self.votes, n_labels * sizeof(double))
@@ -125,23 +123,40 @@ cdef class Forest:
                 raise MemoryError
             self.votes = <double*>votes
             self.votes_capacity = n_labels
-        self.schema.encode(x)
-        memset(self.votes, 0, n_labels * sizeof(double))
-        voted = False
-        for trees in self.trees:
-            leaf = trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
-            row = trees.row(leaf)
-            if row[WEIGHT] > 0.0:
-                voted = True
-                for code in range(n_labels):
-                    self.votes[code] += row[HEADER + code] / row[WEIGHT]
-        if not voted:
-            for code in range(n_labels):
-                self.votes[code] = self.prior.row(self.prior.roots[0])[HEADER + code]
-        for code in range(1, n_labels):
+        return 0
+
+    cdef bint add_votes(self, Trees trees, int leaf) noexcept nogil:
+        """Add the class frequencies of a leaf to the votes; say whether it has any."""
+        cdef const double* row = trees.row(leaf)
+        cdef int code
+        if row[WEIGHT] <= 0.0:
+            return False
+        for code in range(trees.n_values):
+            self.votes[code] += row[HEADER + code] / row[WEIGHT]
+        return True
+
+    cdef int winner(self) noexcept:
+        """The label with most votes, the first of equals."""
+        cdef int code, best = 0
+        for code in range(1, len(self.labels.labels)):
             if self.votes[code] > self.votes[best]:
                 best = code
         return best
+
+    cdef int vote(self, object x) except -1:
+        """Add up the class frequencies of the leaves that x falls into; return the largest."""
+        cdef int leaf
+        cdef Trees trees
+        cdef bint voted = False
+        self.reserve_votes()
+        self.schema.encode(x)
+        memset(self.votes, 0, len(self.labels.labels) * sizeof(double))
+        for trees in self.trees:
+            leaf = trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
+            voted |= self.add_votes(trees, leaf)
+        if not voted:
+            self.add_votes(self.prior, self.prior.roots[0])
+        return self.winner()
 
     def predict_label(self, x):
         """The label with the largest share of the votes; None before the first sample."""

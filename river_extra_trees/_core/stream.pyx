@@ -2,12 +2,16 @@
 
 import numpy as np
 
+from libc.math cimport sqrt
 from libc.stdint cimport uint64_t
 
 from .forest cimport Forest, read_weight
 from .rng cimport BOOTSTRAP, FEATURES, SWAP, Rng, below, rng_for, uniform
 from .splitter cimport Splitter
 from .trees cimport HEADER, VISITED, Trees
+
+cdef enum:
+    CONTROL_BATCHES = 10    # before which no tree can be said to have drifted
 
 
 cdef class StreamForest(Forest):
@@ -37,6 +41,7 @@ cdef class StreamForest(Forest):
     cdef readonly uint64_t n_batches    # completed
     cdef int[:, ::1] copies             # per tree and position in the batch
     cdef double[::1] losses             # per tree: prequential loss in this batch
+    cdef double[:, ::1] records         # per tree: batches predicted, mean loss, squared deviations
     cdef double batch_weight            # of the samples in this batch
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint bootstrap,
@@ -48,18 +53,19 @@ cdef class StreamForest(Forest):
         self.seed = seed
         self.window.reserve(batch_size, 0)
         self.losses = np.zeros(n_trees)
+        self.records = np.zeros((n_trees, 3))
         self.draw_copies()
 
     cdef int draw_copies(self) except -1:
         """Draw the bootstraps of the next batch: batch_size draws with replacement per tree."""
-        cdef int tree, i
+        cdef int tree
         cdef Rng rng
         if not self.bootstrap:
             return 0
         self.copies = np.zeros((len(self.trees), self.batch_size), dtype=np.intc)
         for tree in range(len(self.trees)):
             rng = rng_for(self.seed, tree, self.n_batches, BOOTSTRAP)
-            for i in range(self.batch_size):
+            for _ in range(self.batch_size):
                 self.copies[tree, <int>below(&rng, self.batch_size)] += 1
         return 0
 
@@ -140,6 +146,28 @@ cdef class StreamForest(Forest):
             return []
         return np.argsort(-np.asarray(self.losses), kind="stable")[:n_swaps].tolist()
 
+    def drifted(self, int n_swaps):
+        """As `worst`, but of the trees whose loss on this batch is out of their own control limits.
+
+        The limit is three standard deviations above the mean loss of the batches that a tree has
+        predicted so far, of which there must be `CONTROL_BATCHES`.
+        """
+        cdef double[:, ::1] record = self.records
+        cdef double mean, excess
+        cdef int i
+        found = []
+        for i in range(len(self.trees)):
+            mean = self.losses[i] / self.batch_weight
+            excess = mean - record[i, 1]
+            if record[i, 0] >= CONTROL_BATCHES and excess > 3.0 * sqrt(
+                record[i, 2] / (record[i, 0] - 1.0)
+            ):
+                found.append((-mean, i))
+            record[i, 0] += 1.0
+            record[i, 1] += excess / record[i, 0]
+            record[i, 2] += excess * (mean - record[i, 1])
+        return [i for _, i in sorted(found)[:n_swaps]]
+
     def replace(self, int index):
         """Put a new tree in the place of one; its root holds the batch."""
         cdef Trees trees = self.sapling()
@@ -152,6 +180,7 @@ cdef class StreamForest(Forest):
                 trees.learn(trees.roots[0], self.window.target[slot],
                             self.window.weight[slot] * copies, self.n_batches + 1)
         self.trees[index] = trees
+        self.records[index, :] = 0.0
 
     def end_batch(self):
         """Forget the batch and draw the bootstraps of the next."""
@@ -163,16 +192,18 @@ cdef class StreamForest(Forest):
 
     def _state(self):
         return (super()._state(), self.batch_size, self.bootstrap, self.reference, self.seed,
-                self.n_batches, np.asarray(self.losses).tobytes(), self.batch_weight)
+                self.n_batches, np.asarray(self.losses).tobytes(),
+                np.asarray(self.records).tobytes(), self.batch_weight)
 
     def _restore(self, state):
         (forest, self.batch_size, self.bootstrap, self.reference, self.seed, self.n_batches,
-         losses, self.batch_weight) = state
+         losses, records, self.batch_weight) = state
         super()._restore(forest)
         self.losses = np.frombuffer(losses).copy()
+        self.records = np.frombuffer(records).reshape(-1, 3).copy()
         self.draw_copies()
 
     def __sizeof__(self):
         return super().__sizeof__() + (
-            self.losses.nbytes + (self.copies.nbytes if self.bootstrap else 0)
+            self.losses.nbytes + self.records.nbytes + (self.copies.nbytes if self.bootstrap else 0)
         )

@@ -8,6 +8,8 @@ checked, pickled and told as plain Python values.
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
+cdef double FAINTEST = 1e-200   # a faded class weight below is none
+
 
 cdef class Trees:
     """An arena of nodes and the roots of the trees in it.
@@ -185,7 +187,7 @@ cdef class Trees:
         cdef double delta = y - row[HEADER]
         row[WEIGHT] += weight
         row[VISITED] = batch
-        row[HEADER] += delta * weight / row[WEIGHT]
+        row[HEADER] += delta * (weight / row[WEIGHT])   # exactly y for the first sample
         row[HEADER + 1] += weight * delta * (y - row[HEADER])
 
     cdef void learn(self, int leaf, double target, double weight, double batch) noexcept nogil:
@@ -210,6 +212,8 @@ cdef class Trees:
             return
         for code in range(self.n_values):
             row[HEADER + code] *= self.fading
+            if row[HEADER + code] < FAINTEST:       # nor may it end in slow subnormal numbers
+                row[HEADER + code] = 0.0
 
     cdef void reset(self, int node) noexcept nogil:
         """Forget the statistics of a node."""
@@ -308,7 +312,8 @@ cdef class Trees:
         )
 
 
-def _trees_from_state(n_values, regression, fading, bytes nodes, bytes stats, bytes free_nodes, roots):
+def _trees_from_state(n_values, regression, fading, bytes nodes, bytes stats, bytes free_nodes,
+                      roots):
     cdef Trees trees = Trees(n_values, regression, fading)
     cdef int i
     trees.reserve(len(nodes) // sizeof(Node))

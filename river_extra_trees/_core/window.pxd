@@ -13,7 +13,6 @@ cdef class Window:
                                 #   one block of memory that all arrays below are parts of
     cdef double* target         # per slot: code of the class, or the number
     cdef double* weight         # per slot: the sample's weight, > 0
-    cdef double* keys           # scratch for `sort`
     cdef int64_t* arrival       # per slot: number of the sample in the stream, or -1 when free
     cdef int* order             # order[column * capacity + rank] = slot: ascending, missing last,
                                 #   equal values in order of arrival
@@ -33,5 +32,6 @@ cdef class Window:
     cdef int reserve(self, int capacity, int n_columns) except -1
     cdef int move(self, int capacity, int column_capacity) except -1
     cdef void sort(self) noexcept nogil
+    cdef int slide(self, const double* row, double target, double weight, int gone) noexcept nogil
     cdef void release(self, const uint8_t* gone) noexcept nogil
     cdef void clear(self) noexcept nogil

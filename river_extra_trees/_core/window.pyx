@@ -5,7 +5,7 @@ import numpy as np
 from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memmove
 
 from .schema cimport Schema
 
@@ -13,12 +13,29 @@ from .schema cimport Schema
 cdef size_t block_size(size_t capacity, size_t columns) noexcept nogil:
     """Bytes of the one block that holds all arrays of a window."""
     return capacity * (columns * (sizeof(double) + sizeof(int))
-                       + 4 * sizeof(double) + 5 * sizeof(int))
+                       + 3 * sizeof(double) + 5 * sizeof(int))
 
 
 cdef inline bint comes_before(double a, double b) noexcept nogil:
     """a sorts strictly before b; missing values come last and are equal to each other."""
     return a < b or (b != b and a == a)
+
+
+cdef int rank(const int* order, int n, const double* key, double value, bint equal) noexcept nogil:
+    """Number of sorted slots whose key comes before a value, the equal ones included or not."""
+    cdef int low = 0, high = n, middle
+    cdef bint before
+    while low < high:
+        middle = (low + high) // 2
+        if equal:
+            before = not comes_before(value, key[order[middle]])
+        else:
+            before = comes_before(key[order[middle]], value)
+        if before:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 cdef void sort_slots(int* slots, int* spare, const double* key, int n) noexcept nogil:
@@ -99,7 +116,7 @@ cdef class Window:
         cdef int slot, n_free = self.capacity - self.size
         cdef double* data = <double*>block
         cdef double* target = data + cells
-        cdef int64_t* arrival = <int64_t*>(target + 3 * <size_t>capacity)
+        cdef int64_t* arrival = <int64_t*>(target + 2 * <size_t>capacity)
         cdef int* order = <int*>(arrival + capacity)
         cdef int* by_arrival = order + cells
         cdef int* free_slots = by_arrival + 2 * <size_t>capacity
@@ -120,8 +137,7 @@ cdef class Window:
             free(self.data)
         for slot in range(self.capacity, capacity):     # below the old ones: the lowest goes first
             free_slots[capacity - 1 - slot] = slot
-        self.data, self.target, self.weight, self.keys = (
-            data, target, target + capacity, target + 2 * <size_t>capacity)
+        self.data, self.target, self.weight = data, target, target + capacity
         self.arrival, self.order, self.by_arrival = arrival, order, by_arrival
         self.fresh, self.free_slots = by_arrival + capacity, free_slots
         self.merged = free_slots + capacity
@@ -180,6 +196,48 @@ cdef class Window:
         self.n_sorted += self.n_fresh
         self.n_fresh = 0
 
+    cdef int slide(self, const double* row, double target, double weight,
+                   int gone) noexcept nogil:
+        """Let one sample in and `gone`, unless it is -1, out, in one pass; return the new slot.
+
+        Per column one binary search finds the leaving slot, another the place of the new one, and
+        only the slots between them move. Room was made by `reserve`, and nothing is fresh.
+        """
+        cdef Py_ssize_t column
+        cdef int n = self.n_sorted, slot = gone, gap = n, place
+        cdef double* key
+        cdef int* order
+        if gone < 0:
+            slot = self.free_slots[self.capacity - self.size - 1]
+            self.size += 1
+            self.n_sorted += 1
+        for column in range(self.n_columns):
+            key = self.data + column * self.capacity
+            order = self.order + column * self.capacity
+            if gone >= 0:
+                gap = rank(order, n, key, key[gone], False)
+                while order[gap] != gone:
+                    gap += 1
+            place = rank(order, n, key, row[column], True)
+            if place > gap:
+                place -= 1
+                memmove(order + gap, order + gap + 1, (place - gap) * sizeof(int))
+            else:
+                memmove(order + place + 1, order + place, (gap - place) * sizeof(int))
+            order[place] = slot
+            key[slot] = row[column]
+        gap = 0 if gone >= 0 else n
+        while gone >= 0 and self.by_arrival[gap] != gone:
+            gap += 1
+        memmove(self.by_arrival + gap, self.by_arrival + gap + 1,
+                (self.n_sorted - 1 - gap) * sizeof(int))
+        self.by_arrival[self.n_sorted - 1] = slot
+        self.target[slot] = target
+        self.weight[slot] = weight
+        self.arrival[slot] = self.n_seen
+        self.n_seen += 1
+        return slot
+
     cdef void release(self, const uint8_t* gone) noexcept nogil:
         """Free the slots marked in `gone`; all samples must be sorted in."""
         cdef Py_ssize_t column
@@ -223,6 +281,13 @@ cdef class Window:
         """Encode a dict and push it; return the slot."""
         schema.admit(x)
         return self.push(schema, target, weight)
+
+    def store_sliding(self, Schema schema, x, double target, double weight=1.0, int gone=-1):
+        """Encode a dict and let it in for the sample in the slot `gone`; return its slot."""
+        schema.admit(x)
+        self.reserve(self.capacity + (gone < 0 and self.size == self.capacity), schema.n_columns)
+        self.sort()
+        return self.slide(schema.row, target, weight, gone)
 
     def sort_fresh(self):
         self.sort()

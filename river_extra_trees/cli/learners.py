@@ -74,7 +74,7 @@ def make_metric(spec: str, model: base.Estimator) -> metrics.base.Metric:
     >>> from river import dummy
     >>> from river_extra_trees.cli import learners
     >>> learners.make_metric("FBeta:beta=2", dummy.NoChangeClassifier())
-    FBeta: 0.
+    FBeta: 0.00%
 
     """
     name, parameters = parse(spec)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from river_extra_trees._core.schema import Schema
 
 NUMBERS = st.one_of(

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from river_extra_trees._core.splitter import Splitter
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from river_extra_trees import StreamDecisionForestClassifier, StreamDecisionTreeClassifier
+from river_extra_trees._core.splitter import Splitter
 from tests.growing import assert_same_tree, growths, learn, prime, splits_of, tree_learner
 from tests.naive.cart import NaiveTree, Rules, Sample
 from tests.naive.rng import NaiveRng
@@ -24,7 +24,7 @@ def labels_of(model: Any) -> list[int] | None:
 
 
 @given(growths())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200)
 def test_growth_agrees_with_the_naive_tree(growth: tuple[list[Sample], Rules]) -> None:
     """One batch grows the tree that the naive version grows on the same samples."""
     samples, rules = growth
@@ -34,7 +34,7 @@ def test_growth_agrees_with_the_naive_tree(growth: tuple[list[Sample], Rules]) -
 
 
 @given(growths())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100)
 def test_growth_on_a_bootstrap(growth: tuple[list[Sample], Rules]) -> None:
     """A forest's trees are the naive trees on the copies that its generator draws."""
     samples, rules = growth
@@ -45,7 +45,7 @@ def test_growth_on_a_bootstrap(growth: tuple[list[Sample], Rules]) -> None:
     model = StreamDecisionForestClassifier(
         n_models=3, batch_size=n, criterion=rules.criterion, max_depth=rules.max_depth,
         min_samples_split=rules.min_samples_split, min_samples_leaf=rules.min_samples_leaf,
-        max_features=None, n_swaps=0, seed=7,
+        max_features=None, n_swaps=0, leaf_memory=None, seed=7,
     )  # fmt: skip
     prime(model._forest.schema, len(samples[0].x), rules.nominal)
     learn(model, samples, rules)
@@ -94,7 +94,7 @@ def test_growth_agrees_with_scikit_learn(criterion: str, seed: int) -> None:
 
 
 @given(growths(max_size=15))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_random_splits_obey_the_rules(growth: tuple[list[Sample], Rules]) -> None:
     """Random thresholds split, too, until the rules forbid it, and never leave a side empty."""
     samples, rules = growth

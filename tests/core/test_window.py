@@ -16,6 +16,7 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
+
 from river_extra_trees._core.schema import Schema
 from river_extra_trees._core.window import Window
 
@@ -38,6 +39,15 @@ class WindowMachine(RuleBasedStateMachine):
     def push(self, x: dict[str, float], y: float, weight: float) -> None:
         slot = self.window.store(self.schema, x, y, weight)
         assert slot not in self.held
+        self.held[slot] = (x, y, weight, self.n_seen)
+        self.n_seen += 1
+
+    @rule(x=ROWS, y=st.floats(-5, 5), weight=st.floats(0.5, 2), data=st.data())
+    def slide(self, x: dict[str, float], y: float, weight: float, data: st.DataObject) -> None:
+        gone = data.draw(st.sampled_from([-1, *sorted(self.held)]))
+        slot = self.window.store_sliding(self.schema, x, y, weight, gone)
+        assert slot == gone if gone >= 0 else slot not in self.held
+        self.held.pop(slot, None)
         self.held[slot] = (x, y, weight, self.n_seen)
         self.n_seen += 1
 
@@ -73,7 +83,7 @@ class WindowMachine(RuleBasedStateMachine):
 
 
 TestWindowMachine = WindowMachine.TestCase
-TestWindowMachine.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestWindowMachine.settings = settings(max_examples=60, stateful_step_count=30)
 
 
 @given(st.lists(st.lists(VALUES, max_size=40), max_size=4))
@@ -130,7 +140,7 @@ def test_a_new_column_is_missing_in_older_samples() -> None:
 def test_size_counts_the_memory_outside_python() -> None:
     """The block behind the arrays is part of the size."""
     empty = sys.getsizeof(Window(1000))
-    assert empty - sys.getsizeof(Window(1)) >= 999 * 40
+    assert empty - sys.getsizeof(Window(1)) >= 999 * 44
     schema, window = Schema(), Window(1000)
     window.store(schema, dict.fromkeys("abcdefgh", 1.0), 0.0)
     assert sys.getsizeof(window) - empty >= 8 * 1000 * 12

@@ -2,11 +2,11 @@
 
 A split's score is the weighted impurity that it leaves behind (lower is better). Candidates are
 tried in one order: features by index; numeric thresholds or nominal codes ascending. Where values
-are missing, all are tried with the missing ones on the right, then present against missing, then all
-with the missing ones on the left. A later candidate must be better by more than `TOLERANCE` of the
-node's weight (for numbers: of its squared deviations), so that rounding never decides. A split that
-gains nothing is accepted. A node that was grown without missing values sends later ones to its
-heavier child, left when both weigh the same.
+are missing, all are tried with the missing ones on the right, then present against missing, then
+all with the missing ones on the left. A later candidate must be better by more than `TOLERANCE` of
+the node's weight (for numbers: of its squared deviations), so that rounding never decides. A split
+that gains nothing is accepted. A node that was grown without missing values sends later ones to
+its heavier child, left when both weigh the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NO_CODE = -2.0  # nothing equals it
 
 
 class Sample(NamedTuple):
-    """One row: `copies` says how often it was drawn by a bootstrap, `weight` what each copy weighs."""
+    """One row: how often a bootstrap drew it (`copies`), and what each copy weighs."""
 
     x: tuple[float, ...]
     y: float

@@ -1,0 +1,112 @@
+"""The streams of the benchmarks, by name, each a list of pairs ``(x, y)``.
+
+Three places are tried in turn:
+
+1. the folder named by the environment variable ``RIVER_EXTRA_TREES_DATA``, with one file
+   ``NAME.csv.gz`` per stream, target in the last column, which is called ``target``
+   (``covtype.npz`` holds arrays ``X``, ``y`` and ``feature_names`` instead);
+2. river's bundled data sets;
+3. OpenML, by way of scikit-learn, which keeps what it has downloaded in ``~/scikit_learn_data``.
+
+Files in which the classes follow one another are shuffled, with the same seed every time.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from river_extra_trees.cli import UserError, streams
+
+Rows = list[tuple[dict[str, Any], Any]]
+
+NAMES: dict[streams.Task, list[str]] = {
+    "classification": [
+        *("elec", "covtype", "phishing", "powersupply", "forgetful_gradual", "forgetful_abrupt"),
+        *("spambase", "splice", "pendigits", "letter", "adult", "bank_marketing", "magic"),
+        *("shuttle", "segment", "occupancy", "kdd99_10pct"),
+    ],
+    "regression": [
+        *("bike_sharing_hourly", "cal_housing", "abalone", "house_8L", "ailerons", "cpu_act"),
+        *("power_plant_ccpp", "wind", "airfoil", "bank8FM"),
+    ],
+}
+CLASS_SORTED = {"banknote", "cmc", "kr_vs_kp", "magic", "spambase", "splice", "texture"}
+OPENML = {
+    "abalone": 183,
+    "adult": 1590,
+    "ailerons": 296,
+    "bank8FM": 572,
+    "bank_marketing": 1461,
+    "cal_housing": 537,
+    "covtype": 1596,
+    "cpu_act": 197,
+    "elec": 151,
+    "house_8L": 218,
+    "kdd99_10pct": 1113,
+    "letter": 6,
+    "magic": 1120,
+    "pendigits": 32,
+    "phishing": 4534,
+    "segment": 36,
+    "spambase": 44,
+    "splice": 46,
+    "wind": 503,
+}
+
+
+def load(name: str, task: streams.Task, limit: int) -> Rows:
+    """Return the first `limit` rows of a stream.
+
+    Examples
+    --------
+    >>> len(load("Phishing", "classification", 100))
+    100
+
+    """
+    # A shuffled stream has to be read whole before its first rows are known.
+    most = None if name in CLASS_SORTED else limit
+    rows = _from_folder(name, task, most)
+    if rows is None and name in streams.bundled_names():
+        rows = list(streams.open_stream(name, task=task, limit=most).rows)
+    if rows is None:
+        rows = _from_openml(name, task)
+    if name in CLASS_SORTED:
+        random.Random(0).shuffle(rows)
+    return rows[:limit]
+
+
+def _from_folder(name: str, task: streams.Task, limit: int | None) -> Rows | None:
+    folder = Path(os.environ.get("RIVER_EXTRA_TREES_DATA", ""))
+    if (path := folder / f"{name}.csv.gz").is_file():
+        return list(streams.open_stream(str(path), target="target", task=task, limit=limit).rows)
+    if (path := folder / f"{name}.npz").is_file():
+        with np.load(path) as arrays:
+            X, y, names = (arrays[key] for key in ("X", "y", "feature_names"))
+        values, targets = X[:limit].tolist(), y[:limit].tolist()
+        keys = [str(key) for key in names]
+        return [
+            (dict(zip(keys, row, strict=True)), target)
+            for row, target in zip(values, targets, strict=True)
+        ]
+    return None
+
+
+def _from_openml(name: str, task: streams.Task) -> Rows:
+    where = "set RIVER_EXTRA_TREES_DATA to a folder that holds it"
+    if name not in OPENML:
+        raise UserError(f"the stream {name!r} is not for download here; {where}")
+    from sklearn.datasets import fetch_openml
+
+    try:
+        table = fetch_openml(data_id=OPENML[name], as_frame=True, parser="auto")
+    except OSError as error:
+        raise UserError(f"cannot download {name!r} from OpenML ({error}); {where}") from error
+    targets = table.target.astype(float if task == "regression" else str).tolist()
+    records = table.data.astype(object).to_dict("records")
+    rows = [{key: value for key, value in x.items() if value == value} for x in records]
+    return list(zip(rows, targets, strict=True))

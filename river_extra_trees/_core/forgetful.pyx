@@ -1,0 +1,300 @@
+"""Forgetful forests: a window that all trees share, of which each retains its own part.
+
+Yuan, Sun and Shasha (2023). How much a tree retains is decided in Python, between two batches.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from .forest cimport Forest, read_weight
+from .retained cimport Retained
+from .rng cimport BOOTSTRAP, FORGET, SUBSET, Rng, below, next_word, poisson, rng_for, uniform
+from .splitter cimport Splitter
+from .trees cimport HEADER, WEIGHT, Trees
+
+cdef enum:
+    BAGGING_MEAN = 6        # leveraging bagging: expected number of copies of a batch ...
+    BAGGING_MAX = 10        # ... and the most there may be (section 3.3)
+
+
+cdef class ForgetfulForest(Forest):
+    """Trees that are grown anew, after each batch, on the samples they retain.
+
+    Between two batches the statistics of the leaves learn every sample at once. Before it does, each
+    tree answers for the sample: what a tree retains depends on how good the answers of a batch were.
+
+    Parameters
+    ----------
+    n_trees, regression
+        See `Forest`.
+    batch_size
+        Number of samples of a batch.
+    subsets
+        Let each tree look at its own subset of the features, and forget at random; else a tree
+        looks at all of them and forgets the oldest samples.
+    bagging
+        Let each tree learn a random number of copies of each batch, drawn with replacement.
+    reference
+        As the published implementation: samples are learned when their batch is complete, the later
+        samples of a batch are forgotten before the earlier ones, and trees vote by majority.
+    seed
+        Names the streams of random numbers.
+    """
+
+    cdef readonly int batch_size
+    cdef readonly bint subsets
+    cdef readonly bint bagging
+    cdef readonly bint reference
+    cdef readonly uint64_t seed
+    cdef readonly uint64_t n_batches    # completed
+    cdef readonly list retained         # of Retained, per tree
+    cdef readonly list births           # per tree: batch in which its features were drawn
+    cdef double[:, ::1] answers         # per tree, then the forest, then the prior; per position
+    cdef int[:, ::1] copies             # per tree and position: copies of this batch
+
+    def __init__(self, int n_trees, bint regression, int batch_size, bint subsets, bint bagging,
+                 bint reference, seed):
+        super().__init__(n_trees, regression)
+        self.batch_size = batch_size
+        self.subsets = subsets
+        self.bagging = bagging
+        self.reference = reference
+        self.seed = seed
+        self.retained = [Retained() for _ in range(n_trees)]
+        self.births = [0] * n_trees
+        self.window.reserve(2 * batch_size, 0)
+        self.make_scratch()
+
+    cdef int make_scratch(self) except -1:
+        self.answers = np.zeros((len(self.trees) + 2, self.batch_size))
+        self.copies = np.ones((len(self.trees), self.batch_size), dtype=np.intc)
+        return 0
+
+    # ---------------------------------------------------------------- one sample
+
+    def learn(self, x, y, w):
+        """Learn a sample; return whether the batch is now full."""
+        cdef double weight = read_weight(w)
+        cdef double target = self.read_target(y)
+        cdef int position = self.window.n_fresh, slot
+        cdef double prior
+        if weight == 0.0:
+            self.schema.encode(x)
+            return False
+        prior = self.prior.row(self.prior.roots[0])[HEADER] if self.regression else 0.0
+        slot = self.push(x, y, target, weight)
+        self.reserve_votes()
+        self.answers[len(self.trees) + 1, position] = prior
+        self.test(self.window.target[slot], weight, position)
+        return position + 1 >= self.batch_size
+
+    cdef void test(self, double target, double weight, int position) noexcept:
+        """Let each tree answer for the row encoded last, then learn it in its leaf."""
+        cdef int tree, leaf, n_trees = len(self.trees)
+        cdef double total = 0.0
+        cdef Trees trees
+        if not self.regression:
+            memset(self.votes, 0, len(self.labels.labels) * sizeof(double))
+        for tree in range(n_trees):
+            trees = <Trees>self.trees[tree]
+            leaf = trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
+            if self.regression:
+                self.answers[tree, position] = trees.row(leaf)[HEADER]
+                total += trees.row(leaf)[HEADER]
+            else:
+                self.answers[tree, position] = trees.majority(leaf)
+                self.add_votes(trees, leaf)
+            if not self.reference:
+                trees.learn(leaf, target, weight, self.n_batches + 1)
+        self.answers[n_trees, position] = total / n_trees if self.regression else self.winner()
+
+    cdef bint add_votes(self, Trees trees, int leaf) noexcept nogil:
+        cdef int code = trees.majority(leaf)
+        if not self.reference:
+            return Forest.add_votes(self, trees, leaf)
+        if code >= 0:
+            self.votes[code] += 1.0
+        return code >= 0
+
+    # ---------------------------------------------------------------- one batch
+
+    def begin_batch(self):
+        """Sort the batch in and draw the bags; to be called before all of the following."""
+        cdef int tree, i, bag
+        cdef Rng rng
+        self.window.sort()
+        if not self.bagging:
+            return
+        self.copies[:, :] = 0
+        for tree in range(len(self.trees)):
+            rng = rng_for(self.seed, tree, self.n_batches, BOOTSTRAP)
+            bag = min(poisson(&rng, BAGGING_MEAN), BAGGING_MAX)
+            for i in range(bag * self.batch_size):
+                self.copies[tree, <int>below(&rng, self.batch_size)] += 1
+
+    cdef int slot_at(self, int position) noexcept nogil:
+        """The slot of a sample of this batch."""
+        return self.window.by_arrival[self.window.n_sorted - self.batch_size + position]
+
+    def losses(self, int tree, bint bagged=True):
+        """What the answers of a tree (or, after the last one, of the forest) to this batch cost.
+
+        Returns the number of answers, with `bagged` that of copies, and three sums over them: of the losses (1 for
+        a wrong label, the squared error of a number), of their squares, and of the losses of the
+        running mean of the targets (0 for labels).
+        """
+        cdef int position, copies = 1
+        cdef int64_t n = 0
+        cdef double target, loss, prior, total = 0.0, squares = 0.0, of_prior = 0.0
+        cdef int n_trees = len(self.trees)
+        for position in range(self.batch_size):
+            if bagged and tree < n_trees:
+                copies = self.copies[tree, position]
+            target = self.window.target[self.slot_at(position)]
+            if self.regression:
+                loss = (target - self.answers[tree, position]) ** 2
+                prior = (target - self.answers[n_trees + 1, position]) ** 2
+                of_prior += copies * prior
+            else:
+                loss = self.answers[tree, position] != target
+            n += copies
+            total += copies * loss
+            squares += copies * loss * loss
+        return n, total, squares, of_prior
+
+    def held(self, int tree):
+        """Number of samples that a tree retains, copies counted."""
+        return (<Retained>self.retained[tree]).total
+
+    def worst(self, int n):
+        """The n trees whose answers to this batch cost most, the worst first."""
+        cdef int tree
+        cost = []
+        for tree in range(len(self.trees)):
+            _, total, _, _ = self.losses(tree, False)
+            cost.append(-total)
+        return np.argsort(cost, kind="stable")[:n].tolist()
+
+    def replace(self, int tree):
+        """Draw new features for a tree."""
+        self.births[tree] = self.n_batches
+
+    cdef int choose(self, int tree, uint8_t* chosen) except -1:
+        """Mark the columns that a tree looks at: m of f, m uniform in [floor(sqrt(f)) + 2, f].
+
+        Columns that arrive later may enter, and then the number of columns is drawn from the wider
+        range; nothing else changes.
+        """
+        cdef int column, f = self.window.n_columns, least, m, lowest
+        cdef Rng rng
+        if not self.subsets:
+            memset(chosen, 1, f)
+            return 0
+        rng = rng_for(self.seed, tree, <uint64_t>self.births[tree], SUBSET)
+        least = min(f, <int>(<double>f ** 0.5) + 2)
+        m = least + <int>(uniform(&rng) * (f - least + 1))
+        keys = [(next_word(&rng), column) for column in range(f)]
+        memset(chosen, 0, f)
+        for _, column in sorted(keys)[:m]:
+            chosen[column] = 1
+        return 0
+
+    def revise(self, int tree, int64_t size, Splitter splitter, int max_depth):
+        """Let a tree retain `size` samples, those of the batch among them, and grow it on them.
+
+        Copies count as samples. A tree whose bag of the batch is empty stays as it is.
+        """
+        cdef Retained retained = self.retained[tree]
+        cdef Trees trees = self.trees[tree]
+        cdef int i, n = 0, root = trees.roots[0]
+        cdef int* copies
+        cdef uint8_t* chosen
+        retained.reserve(self.batch_size)
+        for i in range(self.batch_size):
+            n += self.copies[tree, i]
+        if n == 0:
+            return
+        self.forget(tree, retained, retained.total + n - size)
+        copies = <int*>calloc(self.window.capacity, sizeof(int))
+        chosen = <uint8_t*>calloc(self.window.n_columns + 1, 1)
+        try:
+            if copies == NULL or chosen == NULL:
+                raise MemoryError
+            self.add_batch(tree, retained)
+            self.choose(tree, chosen)
+            retained.mark(copies)
+            trees.collapse(root)
+            trees.reset(root)
+            for i in range(retained.n):
+                trees.learn(root, self.window.target[retained.slots[i]],
+                            self.window.weight[retained.slots[i]] * retained.copies[i],
+                            self.n_batches + 1)
+            splitter.max_depth = max_depth
+            splitter.grow(trees, root, self.window, self.schema, copies, 0,
+                          self.n_batches + 1, rng_for(self.seed, tree, self.n_batches, FORGET),
+                          chosen)
+        finally:
+            free(copies)
+            free(chosen)
+
+    cdef void forget(self, int tree, Retained retained, int64_t k) noexcept nogil:
+        k = min(k, retained.total)
+        if k <= 0:
+            return
+        if self.subsets:
+            retained.forget_random(k, rng_for(self.seed, tree, self.n_batches, FORGET))
+        else:
+            retained.forget_first(k)
+
+    cdef void add_batch(self, int tree, Retained retained) noexcept nogil:
+        """Retain the batch; with `reference`, so that its last samples will be forgotten first."""
+        cdef int i, position
+        for i in range(self.batch_size):
+            position = self.batch_size - 1 - i if self.reference else i
+            if self.copies[tree, position]:
+                retained.add(self.slot_at(position), self.copies[tree, position])
+
+    def end_batch(self):
+        """Release the samples that no tree retains."""
+        cdef Retained retained
+        cdef int i
+        cdef uint8_t* gone = <uint8_t*>calloc(self.window.capacity, 1)
+        if gone == NULL:
+            raise MemoryError
+        memset(gone, 1, self.window.capacity)
+        for retained in self.retained:
+            for i in range(retained.n):
+                gone[retained.slots[i]] = 0
+        self.window.release(gone)
+        free(gone)
+        self.n_batches += 1
+
+    def check(self):
+        """Raise AssertionError if an invariant is broken."""
+        super().check()
+        held = set()
+        for retained in self.retained:
+            retained.check()
+            held |= {slot for slot, _ in retained.samples()}
+        slots = self.window.slots()
+        assert held == set(slots[: self.window.n_sorted])
+        assert self.window.n_fresh < self.batch_size
+
+    def _state(self):
+        answers = np.asarray(self.answers)[:, : self.window.n_fresh]
+        return (super()._state(), self.batch_size, self.subsets, self.bagging, self.reference,
+                self.seed, self.n_batches, self.retained, self.births, answers.tobytes())
+
+    def _restore(self, state):
+        (forest, self.batch_size, self.subsets, self.bagging, self.reference, self.seed,
+         self.n_batches, self.retained, self.births, answers) = state
+        super()._restore(forest)
+        self.make_scratch()
+        np.asarray(self.answers)[:, : self.window.n_fresh] = np.frombuffer(answers).reshape(
+            len(self.trees) + 2, self.window.n_fresh)
+
+    def __sizeof__(self):
+        return super().__sizeof__() + self.answers.nbytes + self.copies.nbytes

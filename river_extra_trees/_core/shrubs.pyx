@@ -1,0 +1,612 @@
+"""The weighted ensemble of Algorithm 1 (Buschjaeger, Hess, Morik 2022). See the header."""
+
+from libc.math cimport INFINITY, exp, sqrt
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memcpy, memmove, memset
+
+from .forest cimport read_number, read_weight
+from .rng cimport FEATURES, rng_for
+from .schema cimport Labels, Schema
+from .simplex cimport (
+    NEGLIGIBLE, hard_threshold, position_to_drop, project_simplex, soft_threshold,
+)
+from .splitter cimport Splitter
+from .trees cimport HEADER, WEIGHT, Trees
+from .window cimport Window
+
+cdef enum:
+    REBUILD = 16        # windows after which the running sums are summed afresh, against drift
+
+# Weights never leave this range, whatever the step: rounds of a far too long step would end in NaN.
+cdef double HUGE = 1e150
+# A tree is left unplanted only if its weight would miss the smallest old one by more than this.
+cdef double MARGIN = 1e-9
+# A sample this much heavier than all others leaves rounding errors behind when it goes.
+cdef double HEAVY = 1e3
+
+
+cdef size_t block_size(size_t places, size_t window_size) noexcept nogil:
+    """Bytes of the block that holds all arrays but `outputs` and `slopes`."""
+    return places * ((3 + places) * sizeof(double) + sizeof(int64_t)
+                     + (2 + window_size) * sizeof(int))
+
+
+cdef class Shrubs:
+    """The trees, their weights, and the window they are trained and weighed on.
+
+    Parameters
+    ----------
+    regression
+        Whether trees answer with a mean, standardised over the window, in place of frequencies.
+    n_models, window_size, rounds, project_each_round, l0, l1, node_penalty
+        As in the estimators.
+    loss
+        `"mse"` or `"cross_entropy"`.
+    max_depth
+        Of the shrubs.
+    shuffled
+        Whether shrubs visit features in random order, which decides between equal splits.
+    lazy
+        Leave a tree unplanted if it is certain beforehand that it could not get a weight.
+    """
+
+    def __cinit__(self, *, bint regression, int n_models, int window_size,
+                  loss="mse", max_depth=None, bint shuffled=False, int rounds=1,
+                  bint project_each_round=False, bint standardised=True, double l0=0.0, double l1=0.0,
+                  double node_penalty=0.0, bint lazy=True):
+        cdef size_t places = n_models + 1
+        self.schema = Schema()
+        self.labels = Labels()
+        self.window = Window(window_size)
+        self.trees = Trees(0, regression)
+        self.splitter = Splitter("variance" if regression else "gini", max_depth=max_depth,
+                                 shuffled=shuffled)
+        self.n_models, self.window_size, self.rounds = n_models, window_size, rounds
+        self.project_each_round = project_each_round
+        self.loss = {"mse": SQUARED_ERROR, "cross_entropy": CROSS_ENTROPY}[loss]
+        self.l0, self.l1, self.node_penalty = l0, l1, node_penalty
+        self.lazy = lazy and not regression and rounds == 1
+        self.standardised = standardised
+        self.weights = <double*>calloc(block_size(places, window_size), 1)
+        if self.weights == NULL:
+            raise MemoryError
+        self.hits = self.weights + places
+        self.gradient = self.hits + places
+        self.gram = self.gradient + places
+        self.births = <int64_t*>(self.gram + places * places)
+        self.sizes = <int*>(self.births + places)
+        self.answering = self.sizes + places
+        self.leaves = self.answering + places
+        self.widen(1 if regression else 0)
+
+    def __dealloc__(self):
+        free(self.weights)
+        free(self.outputs)
+
+    cdef int widen(self, int width) except -1:
+        """Make room for more classes."""
+        cdef size_t places = self.n_models + 1
+        cdef void* memory
+        if width > self.width:
+            memory = realloc(self.outputs, width * (places + 1) * sizeof(double))
+            if memory == NULL:
+                raise MemoryError
+            self.outputs = <double*>memory
+            self.slopes = self.outputs + width * places
+            self.trees.widen(width)
+            self.width = width
+        return 0
+
+    cdef bint sums_run(self) noexcept nogil:
+        """Whether `gram` and `hits` give the gradient."""
+        return self.loss == SQUARED_ERROR and not self.trees.regression
+
+    # ---------------------------------------------------------------- answers
+
+    cdef void evaluate(self, const double* x, Py_ssize_t stride, Py_ssize_t n_columns,
+                       int* leaves, Py_ssize_t spacing) noexcept nogil:
+        """The leaf of every tree for a row."""
+        cdef int k
+        for k in range(self.trees.n_roots):
+            leaves[k * spacing] = self.trees.walk(self.trees.roots[k], x, stride, n_columns)
+
+    cdef void gather(self, const int* leaves, Py_ssize_t spacing) noexcept nogil:
+        """h_k(x)[c] of every tree into `outputs`, from the leaves of x."""
+        cdef Py_ssize_t k, c, places = self.n_models + 1
+        cdef const double* row
+        for k in range(self.trees.n_roots):
+            row = self.trees.row(leaves[k * spacing])
+            if self.trees.regression:
+                self.outputs[k] = row[HEADER]
+                continue
+            for c in range(self.width):
+                self.outputs[c * places + k] = row[HEADER + c] / row[WEIGHT]
+
+    cdef double answer(self, int c) noexcept nogil:
+        """f(x)[c] of the gathered x, eq. (2)."""
+        cdef double total = 0.0
+        cdef const double* h = self.outputs + <Py_ssize_t>c * (self.n_models + 1)
+        cdef int k
+        for k in range(self.trees.n_roots):
+            total += self.weights[k] * h[k]
+        return total
+
+    cdef int answer_all(self, object x) except -1:
+        """f(x) of a dict into `slopes`."""
+        cdef int c
+        self.schema.encode(x)
+        with nogil:
+            self.evaluate(self.schema.row, 1, self.schema.n_columns, self.answering, 1)
+            self.gather(self.answering, 1)
+            for c in range(self.width):
+                self.slopes[c] = self.answer(c)
+        return 0
+
+    def predict_label(self, x):
+        """The label with the largest share; None before the first sample."""
+        cdef int c, best = 0
+        self.answer_all(x)
+        for c in range(1, self.width):
+            if self.slopes[c] > self.slopes[best]:
+                best = c
+        return self.labels.labels[best] if self.width else None
+
+    def predict_proba(self, x):
+        """Every label learned so far and its share."""
+        cdef double total = 0.0
+        cdef int c
+        self.answer_all(x)
+        for c in range(self.width):
+            total += self.slopes[c]
+        return {label: self.slopes[<int>c] / total for c, label in enumerate(self.labels.labels)}
+
+    def predict_number(self, x):
+        """The weighted mean of the leaf means; 0 before the first sample."""
+        self.answer_all(x)
+        return self.slopes[0]
+
+    # ---------------------------------------------------------------- lines 3 to 5: the window
+
+    cdef double read_target(self, object y) except? -1.0:
+        """Code or number of a target; -1 for a label that is new. Raises where it is neither."""
+        return read_number(y) if self.trees.regression else self.labels.code(y)
+
+    def validate(self, x, y, w):
+        """Raise what learning this sample would raise."""
+        read_weight(w)
+        self.read_target(y)
+        self.schema.encode(x)
+
+    def slide(self, x, y, w):
+        """Let a sample into the window, the oldest out.
+
+        Returns whether the ensemble answers it wrongly, or None if its weight is zero and nothing
+        was learned. Without trees every answer is wrong, in a regression none.
+        """
+        cdef double weight = read_weight(w), target = self.read_target(y)
+        if weight == 0.0:
+            self.schema.encode(x)
+            return None
+        self.schema.admit(x)
+        self.window.reserve(self.window_size, self.schema.n_columns)
+        if target < 0.0 and not self.trees.regression:
+            self.widen(self.width + 1)
+            target = self.labels.learn(y)
+        return self.push(target, weight)
+
+    cdef bint push(self, double target, double weight) noexcept nogil:
+        """`slide` for the row that the schema encoded last."""
+        cdef int slot = -1, c, best = 0
+        cdef Py_ssize_t spacing = self.window_size
+        if self.window.size == self.window_size:
+            slot = self.window.by_arrival[0]
+            self.total_weight -= self.window.weight[slot]
+            if self.window.weight[slot] > HEAVY * self.total_weight:
+                self.since_rebuild = REBUILD * self.window_size
+            if self.sums_run():
+                self.count(slot, -1.0)
+        slot = self.window.slide(self.schema.row, target, weight, slot)
+        self.total_weight += weight
+        self.evaluate(self.window.data + slot, self.window.capacity, self.window.n_columns,
+                      self.leaves + slot, spacing)
+        if self.sums_run():
+            self.count(slot, 1.0)
+        self.since_rebuild += 1
+        if self.since_rebuild >= REBUILD * self.window_size:
+            self.rebuild()
+        if self.trees.n_roots == 0:
+            return True
+        if self.trees.regression:
+            return False
+        if not self.sums_run():
+            self.gather(self.leaves + slot, spacing)
+        for c in range(1, self.width):
+            if self.answer(c) > self.answer(best):
+                best = c
+        return best != <int>target
+
+    cdef void count(self, int slot, double sign) noexcept nogil:
+        """Add the outputs for a remembered sample to `gram` and `hits`, or take them away."""
+        cdef Py_ssize_t places = self.n_models + 1, n = self.trees.n_roots, j, k, c
+        cdef double weight = sign * self.window.weight[slot], output
+        cdef const double* h
+        cdef double* row
+        self.gather(self.leaves + slot, self.window_size)
+        for c in range(self.width):
+            h = self.outputs + c * places
+            for j in range(n):
+                if h[j] != 0.0:
+                    output = weight * h[j]
+                    row = self.gram + j * places
+                    for k in range(n):
+                        row[k] += output * h[k]
+        h = self.outputs + <Py_ssize_t>self.window.target[slot] * places
+        for k in range(n):
+            self.hits[k] += weight * h[k]
+
+    cdef void rebuild(self) noexcept nogil:
+        """Sum everything over the window afresh."""
+        cdef Py_ssize_t places = self.n_models + 1
+        cdef int i
+        memset(self.gram, 0, places * places * sizeof(double))
+        memset(self.hits, 0, places * sizeof(double))
+        self.total_weight = 0.0
+        self.since_rebuild = 0
+        for i in range(self.window.n_sorted):
+            self.total_weight += self.window.weight[self.window.by_arrival[i]]
+            if self.sums_run():
+                self.count(self.window.by_arrival[i], 1.0)
+
+    # ---------------------------------------------------------------- lines 6 to 8: a new shrub
+
+    def update(self, bint train, double step_size, double l2, uint64_t seed, int max_features):
+        """Lines 6 to 12: train a shrub if asked to, and weigh all of them.
+
+        Parameters
+        ----------
+        step_size
+            0 for the adaptive step, 1 / (number of trees + 1).
+        l2
+            Strength of the squared weights' regulariser.
+        seed, max_features
+            For the new shrub; 0 features are all features.
+        """
+        if step_size == 0.0:
+            step_size = 1.0 / (self.trees.n_roots + train + 1)
+        if train and not (self.lazy and self.is_hopeless(step_size, l2)):
+            self.train(seed, max_features)
+        with nogil:
+            self.weigh(step_size, l2)
+        self.prune()
+
+    cdef bint is_hopeless(self, double step_size, double l2) noexcept nogil:
+        """Whether no tree whatsoever could take the place of one of the present ones.
+
+        After one step from zero the newcomer's weight is at most that of a tree without a fault,
+
+            step * sum_i w_i (1 - f(x_i)[y_i]) * (2 for the squared error) / (W C),
+
+        because sum_c (y_c - f_c) h_c never exceeds 1 - f_y while no f_c is negative (for
+        cross-entropy, softmax(f) stands in place of f). The regularisers only make it smaller.
+        """
+        cdef double smallest
+        cdef int k, n = self.trees.n_roots
+        if n < self.n_models:
+            return False
+        self.find_gradient(l2)
+        smallest = self.weights[0] - step_size * self.gradient[0]
+        for k in range(1, n):
+            smallest = min(smallest, self.weights[k] - step_size * self.gradient[k])
+        return step_size * self.reach < smallest - MARGIN
+
+    cdef int train(self, uint64_t seed, int max_features) except -1:
+        """Grow a shrub on the window; its weight is zero."""
+        cdef int tree, root, i, slot, k
+        cdef int64_t step = self.window.n_seen
+        cdef int* leaves
+        self.trees.reserve(2 * self.window.size)
+        tree = self.trees.plant()
+        root = self.trees.roots[tree]
+        for i in range(self.window.n_sorted):
+            slot = self.window.by_arrival[i]
+            if self.trees.regression:
+                self.trees.add_number(root, self.window.target[slot], self.window.weight[slot],
+                                      step)
+            else:
+                self.trees.add_class(root, <int>self.window.target[slot],
+                                     self.window.weight[slot], step)
+        k = self.splitter.grow(self.trees, root, self.window, self.schema, NULL, max_features,
+                               step, rng_for(seed, 0, step, FEATURES))
+        self.weights[tree] = 0.0
+        self.sizes[tree] = 2 * k + 1
+        self.births[tree] = step - 1
+        leaves = self.leaves + <Py_ssize_t>tree * self.window_size
+        with nogil:
+            for i in range(self.window.n_sorted):
+                slot = self.window.by_arrival[i]
+                leaves[slot] = self.trees.walk(root, self.window.data + slot,
+                                               self.window.capacity, self.window.n_columns)
+            if self.sums_run():
+                self.count_newcomer(tree)
+        self.n_trained += 1
+        return 0
+
+    cdef void count_newcomer(self, int newcomer) noexcept nogil:
+        """Give the newcomer its row of `gram` and its `hits`.
+
+        Where its leaf is pure, h is the indicator of y and <h, h_k> = h_k[y], of which `hits` is
+        the sum already. Only samples in impure leaves differ from that.
+        """
+        cdef Py_ssize_t places = self.n_models + 1, k, c
+        cdef int i, slot
+        cdef double weight, output
+        cdef double* row = self.gram + newcomer * places
+        cdef const double* stats
+        cdef const double* h
+        self.hits[newcomer] = self.total_weight
+        row[newcomer] = 0.0
+        for k in range(newcomer):
+            row[k] = self.hits[k]
+        for i in range(self.window.n_sorted):
+            slot = self.window.by_arrival[i]
+            stats = self.trees.row(self.leaves[newcomer * self.window_size + slot])
+            if stats[HEADER + <int>self.window.target[slot]] == stats[WEIGHT]:
+                continue
+            weight = self.window.weight[slot]
+            self.gather(self.leaves + slot, self.window_size)
+            for c in range(self.width):
+                h = self.outputs + c * places
+                output = weight * h[newcomer]
+                if c == <int>self.window.target[slot]:
+                    output -= weight
+                    self.hits[newcomer] += output
+                if output != 0.0:
+                    for k in range(newcomer + 1):
+                        row[k] += output * h[k]
+        row[newcomer] += self.hits[newcomer]
+        for k in range(newcomer):
+            self.gram[k * places + newcomer] = row[k]
+
+    # ---------------------------------------------------------------- lines 9 to 11: the weights
+
+    cdef void weigh(self, double step_size, double l2) noexcept nogil:
+        """Gradient steps on all weights, and the projection that leaves at most `n_models`."""
+        cdef int k, step
+        if self.trees.regression:
+            self.standardise()
+        for step in range(self.rounds):
+            self.find_gradient(l2)
+            for k in range(self.trees.n_roots):
+                self.weights[k] -= step_size * self.gradient[k]
+                self.weights[k] = max(-HUGE, min(HUGE, self.weights[k]))
+            if self.project_each_round or step == self.rounds - 1:
+                self.project(step_size)
+
+    cdef void standardise(self) noexcept nogil:
+        """Centre and scale of the targets in the window."""
+        cdef double total = 0.0, delta, squares = 0.0
+        cdef int i, slot
+        self.centre, self.scale = 0.0, 1.0
+        if not self.standardised:
+            return
+        for i in range(self.window.n_sorted):       # West (1979)
+            slot = self.window.by_arrival[i]
+            total += self.window.weight[slot]
+            delta = self.window.target[slot] - self.centre
+            self.centre += delta * (self.window.weight[slot] / total)
+            squares += self.window.weight[slot] * delta * (self.window.target[slot] - self.centre)
+        if squares > 0.0:
+            self.scale = sqrt(squares / total)
+
+    cdef void find_gradient(self, double l2) noexcept nogil:
+        """The gradient of eq. (5) and of the smooth regularisers at the present weights."""
+        cdef int k
+        cdef double share = 1.0 / (self.total_weight * self.width)
+        if self.sums_run():
+            self.gradient_from_sums()
+        else:
+            self.gradient_from_window()
+        self.reach *= share
+        for k in range(self.trees.n_roots):
+            self.gradient[k] = (self.gradient[k] * share + 2.0 * l2 * self.weights[k]
+                                + self.node_penalty * self.sizes[k])
+
+    cdef void gradient_from_sums(self) noexcept nogil:
+        """The gradient of the squared error, not yet divided by W C, from `gram` and `hits`."""
+        cdef Py_ssize_t places = self.n_models + 1, j, k, n = self.trees.n_roots
+        cdef const double* row
+        cdef double total, hit = 0.0
+        for k in range(n):
+            row = self.gram + k * places
+            total = 0.0
+            for j in range(n):
+                total += row[j] * self.weights[j]
+            self.gradient[k] = 2.0 * (total - self.hits[k])
+            hit += self.weights[k] * self.hits[k]
+        self.reach = 2.0 * (self.total_weight - hit)
+
+    cdef void gradient_from_window(self) noexcept nogil:
+        """The gradient, not yet divided by W C, summed over the samples in the window."""
+        cdef Py_ssize_t places = self.n_models + 1, k, n = self.trees.n_roots
+        cdef int i, c, slot
+        cdef double weight
+        cdef const double* h
+        memset(self.gradient, 0, n * sizeof(double))
+        self.reach = 0.0
+        for i in range(self.window.n_sorted):
+            slot = self.window.by_arrival[i]
+            self.gather(self.leaves + slot, self.window_size)
+            if self.trees.regression:
+                for k in range(n):
+                    self.outputs[k] = (self.outputs[k] - self.centre) / self.scale
+            self.find_slopes(self.window.target[slot])
+            for c in range(self.width):
+                h = self.outputs + c * places
+                weight = self.window.weight[slot] * self.slopes[c]
+                for k in range(n):
+                    self.gradient[k] += weight * h[k]
+            if not self.trees.regression:
+                self.reach -= self.window.weight[slot] * self.slopes[<int>self.window.target[slot]]
+
+    cdef void find_slopes(self, double target) noexcept nogil:
+        """The derivative of the loss by each f_c for the gathered sample."""
+        cdef int c
+        cdef double largest, total = 0.0
+        for c in range(self.width):
+            self.slopes[c] = self.answer(c)
+        if self.loss == SQUARED_ERROR:      # regression: classification has its sums
+            self.slopes[0] = 2.0 * (self.slopes[0] - (target - self.centre) / self.scale)
+            return
+        largest = self.slopes[0]
+        for c in range(1, self.width):
+            largest = max(largest, self.slopes[c])
+        for c in range(self.width):
+            self.slopes[c] = exp(self.slopes[c] - largest)
+            total += self.slopes[c]
+        for c in range(self.width):
+            self.slopes[c] = self.slopes[c] / total - (c == <int>target)
+
+    cdef void project(self, double step_size) noexcept nogil:
+        """Eq. (8): the largest weights go to the simplex, the others become zero."""
+        cdef int n = self.trees.n_roots
+        if n > self.n_models:
+            self.weights[position_to_drop(self.weights, n)] = -INFINITY
+        if self.l0 > 0.0 or self.l1 > 0.0:
+            self.threshold(step_size)
+        project_simplex(self.weights, n)
+
+    cdef void threshold(self, double step_size) noexcept nogil:
+        """Keep the weights that the L1 and L0 regularisers leave; the largest one in any case."""
+        cdef int k, largest = 0
+        cdef double weight
+        for k in range(1, self.trees.n_roots):
+            if self.weights[k] > self.weights[largest]:
+                largest = k
+        for k in range(self.trees.n_roots):
+            weight = soft_threshold(self.weights[k], self.l1, step_size)
+            weight = hard_threshold(weight, self.l0, step_size)
+            self.weights[k] = weight if weight != 0.0 or k == largest else -INFINITY
+
+    # ---------------------------------------------------------------- line 12: pruning
+
+    cdef int prune(self) except -1:
+        """Remove the trees without weight."""
+        cdef Py_ssize_t places = self.n_models + 1, spacing = self.window_size
+        cdef int j, k, kept = 0, n = self.trees.n_roots
+        for k in range(n):
+            if self.weights[k] <= NEGLIGIBLE:
+                self.trees.fell(kept)
+                continue
+            if kept < k:
+                self.weights[kept] = self.weights[k]
+                self.hits[kept] = self.hits[k]
+                self.births[kept] = self.births[k]
+                self.sizes[kept] = self.sizes[k]
+                memmove(self.leaves + kept * spacing, self.leaves + k * spacing,
+                        spacing * sizeof(int))
+                memmove(self.gram + kept * places, self.gram + k * places,
+                        places * sizeof(double))
+                for j in range(n):      # columns of all rows, those still to move included
+                    self.gram[j * places + kept] = self.gram[j * places + k]
+            kept += 1
+        return 0
+
+    # ---------------------------------------------------------------- in Python values
+
+    @property
+    def n_seen(self):
+        """Number of samples learned."""
+        return self.window.n_seen
+
+    @property
+    def n_columns(self):
+        """Number of columns of the schema."""
+        return self.schema.n_columns
+
+    @property
+    def n_outputs(self):
+        """Number of classes known, at least 1; 1 in a regression."""
+        return max(1, self.width)
+
+    def tree_weights(self):
+        """(number of the sample it was born at, weight) of every tree."""
+        return [(self.births[k], self.weights[k]) for k in range(self.trees.n_roots)]
+
+    def check(self):
+        """Raise AssertionError if an invariant is broken."""
+        cdef int k, slot
+        cdef Py_ssize_t places = self.n_models + 1
+        cdef int n = self.trees.n_roots
+        self.schema.check()
+        self.window.check()
+        self.trees.check()
+        assert self.trees.regression or self.width == len(self.labels) == self.trees.n_values
+        assert n <= self.n_models and self.window.size <= self.window_size
+        assert self.window.capacity == self.window_size
+        weights = [self.weights[k] for k in range(n)]
+        assert all(NEGLIGIBLE < weight <= 1.0 for weight in weights)
+        assert n == 0 or abs(sum(weights) - 1.0) < 1e-9
+        for k in range(n):
+            assert self.sizes[k] == len(self.trees.preorder(k))
+            for slot in self.window.slots():
+                assert self.leaves[k * self.window_size + slot] == self.trees.walk(
+                    self.trees.roots[k], self.window.data + slot, self.window.capacity,
+                    self.window.n_columns)
+        before = [self.gram[j * places + k] for j in range(n) for k in range(n)]
+        before += [self.hits[k] for k in range(n)] + [self.total_weight]
+        since, total = self.since_rebuild, self.total_weight
+        self.rebuild()
+        after = [self.gram[j * places + k] for j in range(n) for k in range(n)]
+        after += [self.hits[k] for k in range(n)] + [self.total_weight]
+        worst = max(abs(a - b) for a, b in zip(before, after))
+        assert worst <= 1e-9 * total, (worst, before, after)
+
+    def __sizeof__(self):
+        cdef size_t places = self.n_models + 1
+        return (object.__sizeof__(self) + block_size(places, self.window_size)
+                + self.width * (places + 1) * sizeof(double))
+
+    def settings(self):
+        """The arguments that make such an ensemble."""
+        return {
+            "regression": self.trees.regression, "n_models": self.n_models,
+            "window_size": self.window_size, "rounds": self.rounds,
+            "loss": "mse" if self.loss == SQUARED_ERROR else "cross_entropy",
+            "max_depth": self.splitter.max_depth, "shuffled": self.splitter.shuffled,
+            "project_each_round": self.project_each_round, "standardised": self.standardised,
+            "l0": self.l0, "l1": self.l1, "node_penalty": self.node_penalty, "lazy": self.lazy,
+        }
+
+    def __reduce__(self):
+        cdef Py_ssize_t places = self.n_models + 1, k, n = self.trees.n_roots
+        gram = b"".join([(<char*>(self.gram + k * places))[: n * sizeof(double)]
+                         for k in range(n)])
+        leaves = b"".join([(<char*>(self.leaves + k * self.window_size))[
+            : self.window_size * sizeof(int)] for k in range(n)])
+        numbers = [(self.weights[k], self.hits[k], self.births[k], self.sizes[k])
+                   for k in range(n)]
+        sums = (self.total_weight, self.since_rebuild, self.n_trained)
+        return _shrubs_from_state, (
+            self.settings(), self.schema, self.labels, self.window, self.trees, numbers, gram, leaves, sums
+        )
+
+
+def _shrubs_from_state(settings, schema, labels, Window window, Trees trees, numbers, bytes gram,
+                       bytes leaves, sums):
+    cdef Shrubs shrubs = Shrubs(**settings)
+    cdef Py_ssize_t places = shrubs.n_models + 1, k, n = trees.n_roots
+    cdef Py_ssize_t spacing = shrubs.window_size
+    if (len(numbers) != n or n > shrubs.n_models or window.capacity != spacing
+            or len(gram) != n * n * sizeof(double) or len(leaves) != n * spacing * sizeof(int)):
+        raise ValueError("the parts of this ensemble do not belong together")
+    shrubs.schema, shrubs.labels, shrubs.window, shrubs.trees = schema, labels, window, trees
+    shrubs.widen(1 if trees.regression else trees.n_values)
+    for k in range(n):
+        shrubs.weights[k], shrubs.hits[k], shrubs.births[k], shrubs.sizes[k] = numbers[k]
+        memcpy(shrubs.gram + k * places, <char*>gram + k * n * sizeof(double),
+               n * sizeof(double))
+        memcpy(shrubs.leaves + k * spacing, <char*>leaves + k * spacing * sizeof(int),
+               spacing * sizeof(int))
+    shrubs.total_weight, shrubs.since_rebuild, shrubs.n_trained = sums
+    return shrubs

@@ -1,0 +1,27 @@
+"""The proximal operators on plain lists, for tests and explanations. See the header."""
+
+from libc.math cimport INFINITY
+
+import numpy as np
+
+
+def nearest_on_simplex(values, int n_models):
+    """The nearest point of the simplex with at most `n_models` nonzero entries, eq. (8)."""
+    cdef double[::1] weights = np.array(values, dtype=float)
+    kept = list(range(len(weights)))
+    cdef double[::1] rest
+    while len(kept) > n_models:
+        rest = np.array([weights[k] for k in kept])
+        weights[kept.pop(position_to_drop(&rest[0], len(kept)))] = -INFINITY
+    project_simplex(&weights[0], len(weights))
+    return np.asarray(weights).tolist()
+
+
+def soft(double weight, double strength, double step):
+    """The proximal operator of the L1 norm."""
+    return soft_threshold(weight, strength, step)
+
+
+def hard(double weight, double strength, double step):
+    """The proximal operator of the number of nonzero weights."""
+    return hard_threshold(weight, strength, step)

@@ -1,0 +1,602 @@
+"""Forgetful decision trees and forests: CART trees on as much of the past as still helps.
+
+The learners of this module follow Yuan, Sun and Shasha (2023). After each batch a tree is what CART
+would grow on the samples it retains; how many it retains rises and falls with its accuracy, so that
+after a drift the old concept is forgotten at once. The trees of a forest look at subsets of the
+features, forget at random, and the worst of them are discarded when the forest fails. Beyond the
+paper, leaves learn every sample at once, not when its batch is complete; there are regressors; and
+features may be missing, nominal or new.
+"""
+
+from __future__ import annotations
+
+import typing
+from concurrent.futures import ThreadPoolExecutor
+
+from ._base import TreeClassifier, TreeRegressor, check_parameter, draw_seed
+from ._core.forgetful import ForgetfulForest
+from ._core.splitter import Splitter
+from ._forgetting import AdaptParameters, DriftTest
+from ._inspection import (
+    Sample,
+    TreeLearner,
+    describe_classes,
+    describe_number,
+    named_nodes,
+)
+
+__all__ = [
+    "ForgetfulDecisionTreeClassifier",
+    "ForgetfulDecisionTreeRegressor",
+    "ForgetfulRandomForestClassifier",
+    "ForgetfulRandomForestRegressor",
+]
+
+
+class _Forgetful(TreeLearner):
+    """The batches of all four learners. Subclasses set their parameters and call `_begin`."""
+
+    batch_size: int
+    warm_size: int
+    initial_rate: float
+    max_depth: int | None
+    max_retained: int
+    reference: bool
+    seed: int | None
+
+    def _begin(
+        self,
+        criterion: str,
+        n_models: int = 1,
+        is_forest: bool = False,
+        bagging: bool = False,
+        significance: float = 0.05,
+        n_jobs: int = 1,
+    ) -> None:
+        for name in ("batch_size", "warm_size"):
+            check_parameter(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
+        check_parameter(
+            0 <= self.initial_rate < float("inf"), "initial_rate", self.initial_rate, "at least 0"
+        )
+        check_parameter(
+            self.max_depth is None or self.max_depth >= 1,
+            "max_depth",
+            self.max_depth,
+            "None or at least 1",
+        )
+        check_parameter(
+            self.max_retained >= self.batch_size,
+            "max_retained",
+            self.max_retained,
+            "at least batch_size",
+        )
+        check_parameter(n_models >= 1, "n_models", n_models, "at least 1")
+        check_parameter(0 <= significance <= 1, "significance", significance, "between 0 and 1")
+        check_parameter(n_jobs >= 1, "n_jobs", n_jobs, "at least 1")
+        self._forest = ForgetfulForest(
+            n_models,
+            criterion == "variance",
+            self.batch_size,
+            is_forest,
+            bagging,
+            self.reference,
+            draw_seed(self.seed),
+        )
+        self._splitters = [
+            Splitter(criterion, forgetful_reference=self.reference)
+            for _ in range(min(n_jobs, n_models))
+        ]
+        self._parameters = [self._new_parameters() for _ in range(n_models)]
+        self._drift_test = DriftTest(n_models, significance, self.reference) if is_forest else None
+
+    def _new_parameters(self) -> AdaptParameters:
+        return AdaptParameters(self.initial_rate, self.warm_size, self.reference)
+
+    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
+        """Learn a sample.
+
+        Parameters
+        ----------
+        x
+            Features. Numbers are numeric, other hashable values nominal; absent, `None` and NaN
+            values are missing.
+        y
+            The target.
+        w
+            Weight of the sample; 0 learns nothing.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a feature is infinite or neither a number nor hashable, the target is missing, not
+            finite or not hashable, or the weight is negative or not finite. The message names it,
+            and nothing is learned.
+        """
+        if self._forest.learn(x, y, w):
+            self._learn_batch()
+
+    def _learn_batch(self) -> None:
+        """Adapt what each tree retains to its accuracy on the batch, then grow it on that."""
+        forest = self._forest
+        forest.begin_batch()
+        guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
+        discarded = self._discarded(guess)
+        if self.reference:
+            for tree in discarded:
+                self._parameters[tree] = self._new_parameters()
+        for tree, parameters in enumerate(self._parameters):
+            n, losses, _, prior = forest.losses(tree)
+            total = prior if forest.regression else n
+            if n > 0:
+                parameters.adapt(n, total - losses, total, guess, forest.held(tree))
+        for tree in discarded:
+            forest.replace(tree)
+            self._parameters[tree].rate = self.initial_rate
+        self._grow()
+        forest.end_batch()
+
+    def _discarded(self, guess: float) -> list[int]:
+        """The trees to be discarded, the worst first (appendix C, function Discard).
+
+        They get new features and the initial rate, but what they retain follows their accuracy as
+        ever. To start cold with all the old samples, as the text has it, keeps the very concept
+        that failed, and often for long.
+        """
+        if self._drift_test is None or self._forest.n_batches == 0:
+            return []
+        losses = self._forest.losses(self._n_trees, False)
+        return self._forest.worst(self._drift_test.n_discarded(losses, guess))
+
+    def _grow(self) -> None:
+        """Grow all trees, in as many threads as there are splitters."""
+        jobs = len(self._splitters)
+
+        def grow(job: int) -> None:
+            for tree in range(job, self._n_trees, jobs):
+                parameters = self._parameters[tree]
+                height = parameters.max_height
+                if self.max_depth is not None:
+                    height = min(height, self.max_depth)
+                size = min(parameters.retained_size, self.max_retained)
+                self._forest.revise(tree, size, self._splitters[job], height)
+
+        if jobs == 1:
+            grow(0)
+        else:
+            with ThreadPoolExecutor(jobs) as pool:
+                list(pool.map(grow, range(jobs)))
+
+    def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
+        self._forest.validate(x, y, w)
+
+    @property
+    def retained_sizes(self) -> list[int]:
+        """Number of samples that each tree retains, copies of the bagging counted."""
+        return [self._forest.held(tree) for tree in range(self._n_trees)]
+
+    @property
+    def _n_trees(self) -> int:
+        return len(self._forest.trees)
+
+    def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
+        return named_nodes(self._forest.trees[tree], self._forest.schema)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees."""
+        return sum(trees.n_nodes for trees in self._forest.trees)
+
+    @property
+    def height(self) -> int:
+        """Number of splits on the longest way from a root to a leaf."""
+        return max(trees.height for trees in self._forest.trees)
+
+
+class _ForgetfulClassifier(_Forgetful, TreeClassifier):
+    def predict_one(self, x: Sample) -> typing.Any:
+        """Predict the label of a sample: `None` before the first sample was learned.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return self._forest.predict_label(x)
+
+    def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
+        """Predict the probability of every label learned so far.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return self._forest.predict_proba(x)
+
+    def _describe(self, node: dict[str, typing.Any]) -> str:
+        return describe_classes(node, self._forest.labels.labels)
+
+
+class _ForgetfulRegressor(_Forgetful, TreeRegressor):
+    def predict_one(self, x: Sample) -> float:
+        """Predict the target of a sample: 0 before the first sample was learned.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return self._forest.predict_number(x)
+
+    def _describe(self, node: dict[str, typing.Any]) -> str:
+        return describe_number(node)
+
+
+class ForgetfulDecisionTreeClassifier(_ForgetfulClassifier):
+    """Forgetful decision tree: CART on as many of the newest samples as still help.
+
+    After each batch the tree is what CART grows on the samples retained. Their number follows the
+    accuracy: it grows while that holds, shrinks as it falls, and a tree no better than guessing
+    forgets all but the last batch[^1]. Choose it where concepts change and one fast tree that can
+    be drawn is wanted.
+
+    Parameters
+    ----------
+    batch_size
+        Number of samples after which the trees are grown anew. Class weights and means in the
+        leaves are up to date after every sample.
+    criterion
+        Impurity that splits reduce: `"entropy"` or `"gini"`.
+    warm_size
+        Number of samples that are retained before any is forgotten. It doubles until the tree
+        does better than guessing.
+    initial_rate
+        Share of a batch by which the retained size grows while the accuracy stays as it is; it
+        adapts to the stream.
+    max_depth
+        Bound on the height of a tree, beside the logarithm of its retained size; `None` for no
+        other.
+    max_retained
+        Bound on the number of samples that a tree retains.
+    reference
+        Behave as the published implementation: the retained size is not clamped to what there is,
+        samples are learned when their batch is complete, thresholds are the largest value on the
+        left.
+    seed
+        Random seed; `None` draws one.
+
+    Attributes
+    ----------
+    retained_sizes
+        Number of samples that each tree retains.
+
+    Notes
+    -----
+    Weights count in splits, leaves and answers; the retained size counts samples. Missing values go
+    where the split learned that they fit better, or with the heavier child. New features and new
+    classes may appear at any time.
+
+    References
+    ----------
+    [^1]: Yuan, Z., Sun, Y. and Shasha, D., 2023. Forgetful Forests: Data Structures for Machine
+        Learning on Streaming Data under Concept Drift. Algorithms, 16(6), 278.
+
+    Examples
+    --------
+
+    >>> import river_extra_trees as ret
+    >>> from river import datasets, evaluate, metrics
+
+    >>> dataset = datasets.Phishing()
+    >>> model = ret.ForgetfulDecisionTreeClassifier(seed=42)
+    >>> metric = metrics.Accuracy()
+    >>> evaluate.progressive_val_score(dataset, model, metric)
+    Accuracy: 0%
+    """
+
+    def __init__(
+        self,
+        batch_size: int = 100,
+        criterion: str = "entropy",
+        warm_size: int = 64,
+        initial_rate: float = 0.3,
+        max_depth: int | None = None,
+        max_retained: int = 10_000,
+        reference: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        self.batch_size = batch_size
+        self.criterion = criterion
+        self.warm_size = warm_size
+        self.initial_rate = initial_rate
+        self.max_depth = max_depth
+        self.max_retained = max_retained
+        self.reference = reference
+        self.seed = seed
+        check_parameter(
+            criterion in ("entropy", "gini"), "criterion", criterion, "'entropy' or 'gini'"
+        )
+        self._begin(criterion)
+
+
+class ForgetfulDecisionTreeRegressor(_ForgetfulRegressor):
+    """Forgetful decision tree: CART on as many of the newest samples as still help.
+
+    After each batch the tree is what CART grows on the samples retained. Their number follows the
+    skill of the tree, the share of the squared error of the running mean that it saves: it grows
+    while that holds, shrinks as it falls, and a tree no better than the running mean forgets all but
+    the last batch. (The paper[^1] has classifiers only.) Leaves predict the mean of their targets.
+
+    Parameters
+    ----------
+    batch_size
+        Number of samples after which the trees are grown anew. Class weights and means in the
+        leaves are up to date after every sample.
+    warm_size
+        Number of samples that are retained before any is forgotten. It doubles until the tree
+        does better than the running mean.
+    initial_rate
+        Share of a batch by which the retained size grows while the accuracy stays as it is; it
+        adapts to the stream.
+    max_depth
+        Bound on the height of a tree, beside the logarithm of its retained size; `None` for no
+        other.
+    max_retained
+        Bound on the number of samples that a tree retains.
+    reference
+        Behave as the published implementation: the retained size is not clamped to what there is,
+        samples are learned when their batch is complete, thresholds are the largest value on the
+        left.
+    seed
+        Random seed; `None` draws one.
+
+    Attributes
+    ----------
+    retained_sizes
+        Number of samples that each tree retains.
+
+    Notes
+    -----
+    Weights count in splits, leaves and answers; the retained size counts samples. Missing values go
+    where the split learned that they fit better, or with the heavier child. New features
+    may appear at any time.
+
+    References
+    ----------
+    [^1]: Yuan, Z., Sun, Y. and Shasha, D., 2023. Forgetful Forests: Data Structures for Machine
+        Learning on Streaming Data under Concept Drift. Algorithms, 16(6), 278.
+
+    Examples
+    --------
+
+    >>> import river_extra_trees as ret
+    >>> from river import datasets, evaluate, metrics
+
+    >>> dataset = datasets.TrumpApproval()
+    >>> model = ret.ForgetfulDecisionTreeRegressor(seed=42)
+    >>> metric = metrics.MAE()
+    >>> evaluate.progressive_val_score(dataset, model, metric)
+    MAE: 0
+    """
+
+    def __init__(
+        self,
+        batch_size: int = 100,
+        warm_size: int = 64,
+        initial_rate: float = 0.3,
+        max_depth: int | None = None,
+        max_retained: int = 10_000,
+        reference: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        self.batch_size = batch_size
+        self.warm_size = warm_size
+        self.initial_rate = initial_rate
+        self.max_depth = max_depth
+        self.max_retained = max_retained
+        self.reference = reference
+        self.seed = seed
+        self._begin("variance")
+
+
+class ForgetfulRandomForestClassifier(_ForgetfulClassifier):
+    """Forgetful random forest: votes of forgetful trees that differ in features and memory.
+
+    Every tree looks at its own random subset of the features and forgets at random, as much as its
+    own accuracy demands. When the accuracy of the forest falls significantly, its worst trees get
+    new features[^1]. The answer averages the class frequencies in the leaves. Choose it where the
+    stream drifts often or abruptly and the cost per sample matters.
+
+    Parameters
+    ----------
+    n_models
+        Number of trees.
+    batch_size
+        Number of samples after which the trees are grown anew. Class weights and means in the
+        leaves are up to date after every sample.
+    criterion
+        Impurity that splits reduce: `"entropy"` or `"gini"`.
+    warm_size
+        Number of samples that are retained before any is forgotten. It doubles until the tree
+        does better than guessing.
+    initial_rate
+        Share of a batch by which the retained size grows while the accuracy stays as it is; it
+        adapts to the stream.
+    max_depth
+        Bound on the height of a tree, beside the logarithm of its retained size; `None` for no
+        other.
+    max_retained
+        Bound on the number of samples that a tree retains, copies of the bagging counted.
+    bagging
+        Let each tree learn a random number of copies of each batch (six on average, at most ten),
+        drawn with replacement: more accurate on some streams, and several times slower.
+    significance
+        Trees are discarded when the forest has become worse, and so small a chance could not
+        explain it. 0 never discards.
+    n_jobs
+        Number of threads that grow trees. The answers do not depend on it.
+    reference
+        Behave as the published implementation: the retained size is not clamped to what there is,
+        samples are learned when their batch is complete, thresholds are the largest value on the
+        left, and trees are discarded by its test.
+    seed
+        Random seed; `None` draws one.
+
+    Attributes
+    ----------
+    retained_sizes
+        Number of samples that each tree retains, copies of the bagging counted.
+
+    Notes
+    -----
+    Weights count in splits, leaves and answers; the retained size counts samples. Missing values go
+    where the split learned that they fit better, or with the heavier child. New features and new
+    classes may appear at any time.
+
+    References
+    ----------
+    [^1]: Yuan, Z., Sun, Y. and Shasha, D., 2023. Forgetful Forests: Data Structures for Machine
+        Learning on Streaming Data under Concept Drift. Algorithms, 16(6), 278.
+
+    Examples
+    --------
+
+    >>> import river_extra_trees as ret
+    >>> from river import datasets, evaluate, metrics
+
+    >>> dataset = datasets.Phishing()
+    >>> model = ret.ForgetfulRandomForestClassifier(seed=42)
+    >>> metric = metrics.Accuracy()
+    >>> evaluate.progressive_val_score(dataset, model, metric)
+    Accuracy: 0%
+    """
+
+    def __init__(
+        self,
+        n_models: int = 20,
+        batch_size: int = 100,
+        criterion: str = "entropy",
+        warm_size: int = 64,
+        initial_rate: float = 0.3,
+        max_depth: int | None = None,
+        max_retained: int = 10_000,
+        bagging: bool = False,
+        significance: float = 0.05,
+        n_jobs: int = 1,
+        reference: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        self.n_models = n_models
+        self.batch_size = batch_size
+        self.criterion = criterion
+        self.warm_size = warm_size
+        self.initial_rate = initial_rate
+        self.max_depth = max_depth
+        self.max_retained = max_retained
+        self.bagging = bagging
+        self.significance = significance
+        self.n_jobs = n_jobs
+        self.reference = reference
+        self.seed = seed
+        check_parameter(
+            criterion in ("entropy", "gini"), "criterion", criterion, "'entropy' or 'gini'"
+        )
+        self._begin(criterion, n_models, True, bagging, significance, n_jobs)
+
+
+class ForgetfulRandomForestRegressor(_ForgetfulRegressor):
+    """Forgetful random forest: means of forgetful trees that differ in features and memory.
+
+    Every tree looks at its own random subset of the features and forgets at random, as much as its
+    own skill, compared to the running mean, demands. When the squared error of the forest rises
+    significantly, its worst trees get new features[^1]. The answer is the mean of the leaf means, so
+    that it never leaves the range of the retained targets.
+
+    Parameters
+    ----------
+    n_models
+        Number of trees.
+    batch_size
+        Number of samples after which the trees are grown anew. Class weights and means in the
+        leaves are up to date after every sample.
+    warm_size
+        Number of samples that are retained before any is forgotten. It doubles until the tree
+        does better than the running mean.
+    initial_rate
+        Share of a batch by which the retained size grows while the accuracy stays as it is; it
+        adapts to the stream.
+    max_depth
+        Bound on the height of a tree, beside the logarithm of its retained size; `None` for no
+        other.
+    max_retained
+        Bound on the number of samples that a tree retains, copies of the bagging counted.
+    bagging
+        Let each tree learn a random number of copies of each batch (six on average, at most ten),
+        drawn with replacement: more accurate on some streams, and several times slower.
+    significance
+        Trees are discarded when the forest has become worse, and so small a chance could not
+        explain it. 0 never discards.
+    n_jobs
+        Number of threads that grow trees. The answers do not depend on it.
+    reference
+        Behave as the published implementation: the retained size is not clamped to what there is,
+        samples are learned when their batch is complete, thresholds are the largest value on the
+        left, and trees are discarded by its test.
+    seed
+        Random seed; `None` draws one.
+
+    Attributes
+    ----------
+    retained_sizes
+        Number of samples that each tree retains, copies of the bagging counted.
+
+    Notes
+    -----
+    Weights count in splits, leaves and answers; the retained size counts samples. Missing values go
+    where the split learned that they fit better, or with the heavier child. New features
+    may appear at any time.
+
+    References
+    ----------
+    [^1]: Yuan, Z., Sun, Y. and Shasha, D., 2023. Forgetful Forests: Data Structures for Machine
+        Learning on Streaming Data under Concept Drift. Algorithms, 16(6), 278.
+
+    Examples
+    --------
+
+    >>> import river_extra_trees as ret
+    >>> from river import datasets, evaluate, metrics
+
+    >>> dataset = datasets.TrumpApproval()
+    >>> model = ret.ForgetfulRandomForestRegressor(seed=42)
+    >>> metric = metrics.MAE()
+    >>> evaluate.progressive_val_score(dataset, model, metric)
+    MAE: 0
+    """
+
+    def __init__(
+        self,
+        n_models: int = 20,
+        batch_size: int = 100,
+        warm_size: int = 64,
+        initial_rate: float = 0.3,
+        max_depth: int | None = None,
+        max_retained: int = 10_000,
+        bagging: bool = False,
+        significance: float = 0.05,
+        n_jobs: int = 1,
+        reference: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        self.n_models = n_models
+        self.batch_size = batch_size
+        self.warm_size = warm_size
+        self.initial_rate = initial_rate
+        self.max_depth = max_depth
+        self.max_retained = max_retained
+        self.bagging = bagging
+        self.significance = significance
+        self.n_jobs = n_jobs
+        self.reference = reference
+        self.seed = seed
+        self._begin("variance", n_models, True, bagging, significance, n_jobs)

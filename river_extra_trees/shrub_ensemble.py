@@ -1,0 +1,274 @@
+"""Shrub ensembles: small trees trained on a sliding window, weighed by proximal gradient descent.
+
+The learners of this module follow Buschjaeger, Hess and Morik (2022). With every sample a new tree,
+a shrub, is trained on the window of the newest samples and joins the ensemble with weight zero. A
+gradient step then moves the weights of all shrubs towards a lower loss on the window, the largest
+`n_models` weights are projected onto the probability simplex, and shrubs without weight leave. The
+ensemble so has a bounded size, and follows drift as fast as its window does.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Hashable
+
+from ._base import TreeClassifier, TreeRegressor, check_parameter, draw_seed
+from ._core.shrubs import Shrubs
+from ._inspection import (
+    Sample,
+    TreeLearner,
+    describe_classes,
+    describe_number,
+    named_nodes,
+)
+from .stream_forest import MaxFeatures, check_max_features, n_features_visited
+
+__all__ = ["ShrubEnsembleClassifier", "ShrubEnsembleRegressor"]
+
+
+class _ShrubEnsemble(TreeLearner):
+    """Algorithm 1 of the paper. Subclasses set their parameters and call `_begin`."""
+
+    n_models: int
+    window_size: int
+    step_size: float | str
+    rho: float | None
+    rounds: int
+    project_each_round: bool
+    max_depth: int | None
+    max_features: MaxFeatures
+    shuffle_features: bool
+    update_interval: int
+    l0: float
+    l1: float
+    l2: float
+    node_penalty: float
+    seed: int | None
+
+    def _begin(self, regression: bool, loss: str = "mse", retrain: str = "always") -> None:
+        for name in ("n_models", "window_size", "rounds", "update_interval"):
+            check_parameter(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
+        for name in ("l0", "l1", "l2", "node_penalty"):
+            check_parameter(
+                0.0 <= getattr(self, name) < float("inf"),
+                name,
+                getattr(self, name),
+                "finite and not negative",
+            )
+        check_parameter(
+            self.step_size == "adaptive"
+            or (not isinstance(self.step_size, str) and 0.0 < self.step_size < float("inf")),
+            "step_size",
+            self.step_size,
+            "'adaptive' or a positive number",
+        )
+        check_parameter(
+            self.rho is None or 0.0 < self.rho < 2.0, "rho", self.rho, "None or between 0 and 2"
+        )
+        check_parameter(
+            self.max_depth is None or self.max_depth >= 0,
+            "max_depth",
+            self.max_depth,
+            "None or at least 0",
+        )
+        check_max_features(self.max_features)
+        self._only_errors = retrain == "error"
+        self._seed = draw_seed(self.seed)
+        self._shrubs = Shrubs(
+            regression=regression,
+            n_models=self.n_models,
+            window_size=self.window_size,
+            loss=loss,
+            max_depth=self.max_depth,
+            shuffled=self.shuffle_features,
+            rounds=self.rounds,
+            project_each_round=self.project_each_round,
+            l0=self.l0,
+            l1=self.l1,
+            node_penalty=self.node_penalty,
+        )
+
+    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
+        """Learn a sample.
+
+        Parameters
+        ----------
+        x
+            Features. Numbers are numeric, other hashable values nominal; absent, `None` and NaN
+            values are missing.
+        y
+            The target.
+        w
+            Weight of the sample; 0 learns nothing.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a feature is infinite or neither a number nor hashable, the target is missing, not
+            finite or not hashable, or the weight is negative or not finite. The message names it,
+            and nothing is learned.
+        """
+        shrubs = self._shrubs
+        wrong = shrubs.slide(x, y, w)  # lines 3 to 5 of Algorithm 1
+        if wrong is None:
+            return
+        train = (shrubs.n_seen - 1) % self.update_interval == 0
+        if self._only_errors:
+            train = train and wrong
+        step_size, l2 = self._step()
+        max_features = n_features_visited(self.max_features, shrubs.n_columns)
+        shrubs.update(train, step_size, l2, self._seed, max_features)  # lines 6 to 12
+
+    def _step(self) -> tuple[float, float]:
+        """Step size (0 for the adaptive one) and strength of the squared weights' regulariser."""
+        if self.rho is not None:
+            l2 = self.n_models * (2.0 - self.rho) / (self.rho * self._shrubs.n_outputs)
+            return 1.0 / (self.n_models + l2), l2
+        return 0.0 if self.step_size == "adaptive" else float(self.step_size), self.l2
+
+    def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
+        self._shrubs.validate(x, y, w)
+
+    @property
+    def weights(self) -> list[float]:
+        """The weights of the trees, oldest tree first. They sum to one."""
+        return [weight for _, weight in self._shrubs.tree_weights()]
+
+    @property
+    def _n_trees(self) -> int:
+        return self._shrubs.trees.n_roots
+
+    def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
+        if self._n_trees == 0:
+            return []
+        return named_nodes(self._shrubs.trees, self._shrubs.schema, tree)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees."""
+        return self._shrubs.trees.n_nodes
+
+    @property
+    def height(self) -> int:
+        """Number of splits on the longest way from a root to a leaf."""
+        return self._shrubs.trees.height
+
+
+class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
+    """Shrub ensemble: a few small trees from a sliding window, weighed by gradient descent."""
+
+    def __init__(
+        self,
+        n_models: int = 32,
+        window_size: int = 256,
+        step_size: float | str = 0.1,
+        rho: float | None = None,
+        loss: str = "mse",
+        rounds: int = 1,
+        project_each_round: bool = False,
+        max_depth: int | None = 15,
+        max_features: MaxFeatures = None,
+        shuffle_features: bool = False,
+        update_interval: int = 1,
+        retrain: str = "always",
+        l0: float = 0.0,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        node_penalty: float = 0.0,
+        seed: int | None = None,
+    ) -> None:
+        self.n_models = n_models
+        self.window_size = window_size
+        self.step_size = step_size
+        self.rho = rho
+        self.loss = loss
+        self.rounds = rounds
+        self.project_each_round = project_each_round
+        self.max_depth = max_depth
+        self.max_features = max_features
+        self.shuffle_features = shuffle_features
+        self.update_interval = update_interval
+        self.retrain = retrain
+        self.l0 = l0
+        self.l1 = l1
+        self.l2 = l2
+        self.node_penalty = node_penalty
+        self.seed = seed
+        check_parameter(loss in ("mse", "cross_entropy"), "loss", loss, "'mse' or 'cross_entropy'")
+        check_parameter(retrain in ("always", "error"), "retrain", retrain, "'always' or 'error'")
+        self._begin(False, loss, retrain)
+
+    def predict_one(self, x: Sample) -> Hashable | None:
+        """Predict the label of a sample: `None` before the first sample was learned.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return self._shrubs.predict_label(x)
+
+    def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
+        """Predict the probability of every label learned so far.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return self._shrubs.predict_proba(x)
+
+    def _describe(self, node: dict[str, typing.Any]) -> str:
+        return describe_classes(node, self._shrubs.labels.labels)
+
+
+class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
+    """Shrub ensemble: a few small trees from a sliding window, weighed by gradient descent."""
+
+    def __init__(
+        self,
+        n_models: int = 32,
+        window_size: int = 256,
+        step_size: float | str = 0.1,
+        rho: float | None = None,
+        rounds: int = 1,
+        project_each_round: bool = False,
+        max_depth: int | None = 15,
+        max_features: MaxFeatures = None,
+        shuffle_features: bool = False,
+        update_interval: int = 1,
+        l0: float = 0.0,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        node_penalty: float = 0.0,
+        seed: int | None = None,
+    ) -> None:
+        self.n_models = n_models
+        self.window_size = window_size
+        self.step_size = step_size
+        self.rho = rho
+        self.rounds = rounds
+        self.project_each_round = project_each_round
+        self.max_depth = max_depth
+        self.max_features = max_features
+        self.shuffle_features = shuffle_features
+        self.update_interval = update_interval
+        self.l0 = l0
+        self.l1 = l1
+        self.l2 = l2
+        self.node_penalty = node_penalty
+        self.seed = seed
+        self._begin(True)
+
+    def predict_one(self, x: Sample) -> float:
+        """Predict the target of a sample: 0 before the first sample was learned.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return self._shrubs.predict_number(x)
+
+    def _describe(self, node: dict[str, typing.Any]) -> str:
+        return describe_number(node)

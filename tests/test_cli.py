@@ -1,0 +1,384 @@
+"""The command line: what is typed, what is read, what is refused and what is written."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from river import dummy, evaluate, metrics, tree
+from typer.testing import CliRunner, Result
+
+from river_extra_trees.cli import UserError, learners, race, streams
+from river_extra_trees.cli.app import app
+
+FAST = "HoeffdingTreeClassifier"
+
+
+def run(*arguments: object, stdin: str | None = None) -> Result:
+    """Run a race inside this process."""
+    return CliRunner().invoke(app, ["race", *map(str, arguments)], input=stdin)
+
+
+def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:
+    """Start a race as a user does."""
+    command = [sys.executable, "-m", "river_extra_trees", "race", *map(str, arguments)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, **options)
+
+
+def assert_refused(result: Result, *words: str) -> None:
+    """Check for exit status 2 and one line that holds the words."""
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    for word in words:
+        assert word in result.stderr
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """A CSV file with numbers, names, missing values and a class."""
+    path = tmp_path / "table.csv"
+    rows = [f"{i % 7},{('red', 'blue')[i % 2]},{'' if i % 5 else i / 8},{i % 2}" for i in range(90)]
+    path.write_text("\n".join(["number,name,gaps,class", *rows, ""]))
+    return path
+
+
+# --- Races
+
+
+def test_scores_are_those_of_river() -> None:
+    """A race scores a learner as river's own progressive validation does."""
+    dataset = streams.datasets.Phishing()
+    expected = evaluate.progressive_val_score(
+        dataset, tree.HoeffdingTreeClassifier(), metrics.Accuracy()
+    )
+    result = run("Phishing", FAST, "--metric", "Accuracy")
+    assert result.exit_code == 0, result.output
+    assert f"{expected.get():.4g}" in result.stdout
+
+
+def test_default_learners() -> None:
+    """Without learners, all of this package race, with river's trees beside them."""
+    result = run("ImageSegments", "--limit", 120)
+    assert result.exit_code == 0, result.output
+    for name in learners.usual_learners("classification"):
+        assert name in result.stdout
+    assert "120 of 120 items" in result.stdout
+
+
+def test_seed_makes_a_race_repeatable(tmp_path: Path) -> None:
+    """The same command gives the same scores; another seed gives others."""
+    scores = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        path = tmp_path / name
+        result = run("Phishing", "ARFClassifier", "--limit", 300, "--seed", seed, "--json", path)
+        assert result.exit_code == 0, result.output
+        scores.append(json.loads(path.read_text())["learners"][0]["scores"])
+    assert scores[0] == scores[1] != scores[2]
+
+
+def test_outputs(tmp_path: Path, table: Path) -> None:
+    """Curves go to CSV and JSON, and a picture is drawn; their paths are printed."""
+    paths = {name: tmp_path / f"out.{name}" for name in ("csv", "json", "png")}
+    result = run(
+        *(table, FAST, "NoChangeClassifier", "--target", "class", "--csv", paths["csv"]),
+        *("--json", paths["json"], "--plot", paths["png"]),
+    )
+    assert result.exit_code == 0, result.output
+    for path in paths.values():
+        assert f"wrote {path}" in result.stdout
+    with paths["csv"].open() as file:
+        points = list(csv.DictReader(file))
+    assert [p["items"] for p in points if p["learner"] == FAST] == [str(i) for i in range(1, 91)]
+    document = json.loads(paths["json"].read_text())
+    assert (document["items"], document["task"]) == (90, "classification")
+    assert not document["interrupted"]
+    winner = document["learners"][0]
+    assert winner["curve"][-1]["scores"] == winner["scores"]
+    assert winner["memory_bytes"] > 0
+    assert paths["png"].read_bytes().startswith(b"\x89PNG")
+
+
+def test_curves_stay_short() -> None:
+    """However long the race, a curve has a bounded number of evenly spaced points."""
+    entrant = race.enter("x", dummy.NoChangeClassifier(), {"Accuracy": metrics.Accuracy()})
+    contest = race.Race([entrant], "classification")
+    for _ in contest.run(({}, i % 2) for i in range(5000)):
+        pass
+    items = [point.items for point in entrant.curve]
+    assert race.MOST_POINTS / 2 <= len(items) < race.MOST_POINTS
+    assert {later - earlier for earlier, later in itertools.pairwise(items)} == {contest.spacing}
+
+
+def test_learner_that_gives_up() -> None:
+    """A learner that raises is out, with its reason; the others go on; the exit status is 1."""
+    rows = "a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(50)) + "later,1\n" * 3
+    result = run(
+        *("-", "GaussianNB", "NoChangeClassifier", "--target", "y", "--nominal", "a"),
+        stdin=rows.replace("\n0,", "\n0.0,"),
+    )
+    assert result.exit_code == 1, result.output
+    assert "gave up at item" in result.stdout
+    assert "NoChangeClassifier" in result.stdout
+
+
+def test_probabilities_are_scored() -> None:
+    """Metrics of probabilities and of labels can be mixed."""
+    result = run("Phishing", FAST, "--metric", "ROCAUC", "--metric", "Accuracy", "--limit", 200)
+    assert result.exit_code == 0, result.output
+    assert "ROCAUC" in result.stdout
+
+
+def test_label_that_never_came() -> None:
+    """A binary metric that looks for a label which is not in the stream says so."""
+    result = run("ImageSegments", FAST, "--metric", "F1", "--limit", 50)
+    assert result.exit_code == 0, result.output
+    assert "note: F1 looks for the label True" in result.stderr
+    result = run("ImageSegments", FAST, "--metric", "F1:pos_val=sky", "--limit", 50)
+    assert result.stderr == ""
+
+
+# --- Reading
+
+
+def test_values_of_a_csv(table: Path) -> None:
+    """Numbers are floats, names strings, missing cells absent, labels as river writes them."""
+    rows = list(streams.open_stream(str(table), target="class").rows)
+    assert rows[0] == ({"number": 0.0, "name": "red", "gaps": 0.0}, 0)
+    assert rows[1] == ({"number": 1.0, "name": "blue"}, 1)
+    assert len(rows) == 90
+
+
+def test_packed_csv(table: Path) -> None:
+    """A packed CSV file is read as the file itself."""
+    packed = table.with_suffix(".csv.gz")
+    packed.write_bytes(gzip.compress(table.read_bytes()))
+    plain = streams.open_stream(str(table), target="class")
+    assert list(streams.open_stream(str(packed), target="class").rows) == list(plain.rows)
+
+
+def test_parquet(tmp_path: Path) -> None:
+    """A Parquet file gives its values, moments as seconds, missing ones absent, and its length."""
+    path = tmp_path / "table.parquet"
+    moments = pd.to_datetime(["1970-01-02", None, "1970-01-03"])
+    pd.DataFrame(
+        {"number": [1, 2, 3], "gaps": [0.5, None, 1.5], "when": moments, "y": ["a", "b", "a"]}
+    ).to_parquet(path)
+    stream = streams.open_stream(str(path), target="y")
+    assert (stream.n_items, stream.task) == (3, "classification")
+    assert list(stream.rows) == [
+        ({"number": 1, "gaps": 0.5, "when": 86400.0}, "a"),
+        ({"number": 2}, "b"),
+        ({"number": 3, "gaps": 1.5, "when": 172800.0}, "a"),
+    ]
+
+
+def test_nominal_numbers(table: Path) -> None:
+    """Numbers in a nominal column stay names."""
+    stream = streams.open_stream(str(table), target="class", nominal=["number"])
+    assert next(stream.rows)[0]["number"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("targets", "task"),
+    [
+        (["a", "b"], "classification"),
+        (["1", "2", "1"], "classification"),
+        (["true", "false"], "classification"),
+        ([str(i) for i in range(30)], "regression"),
+        (["1", "2.5"], "regression"),
+    ],
+)
+def test_task_is_inferred(tmp_path: Path, targets: list[str], task: str) -> None:
+    """Names, booleans and few whole numbers are classes; other numbers are measurements."""
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["a,y", *(f"1,{target}" for target in targets)]))
+    stream = streams.open_stream(str(path), target="y")
+    assert stream.task == task
+    assert len(list(stream.rows)) == len(targets)
+
+
+@pytest.mark.parametrize("name", streams.bundled_names())
+def test_bundled_streams(name: str) -> None:
+    """Every bundled data set can be read, and holds only what any learner understands."""
+    stream = streams.open_stream(name, limit=20)
+    for x, y in stream.rows:
+        assert all(isinstance(value, bool | int | float | str) for value in x.values())
+        assert isinstance(y, bool | int | float | str)
+    assert stream.n_items == 20
+
+
+# --- Refusals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["Fishing"], ["'Fishing'", "Phishing"]),
+        (["missing.csv", "--target", "y"], ["no file 'missing.csv'"]),
+        (["missing.parquet", "--target", "y"], ["no file 'missing.parquet'"]),
+        (["Phishing", "--target", "y"], ["bundled"]),
+        (["Phishing", "--task", "regression"], ["for classification, not for regression"]),
+        (["Phishing", "--task", "clustering"], ["'clustering'"]),
+        (["Phishing", "HoeffdingTreeClasifier"], ["did you mean HoeffdingTreeClassifier?"]),
+        (["Phishing", "river.tree.NoSuchTree"], ["no learner 'river.tree.NoSuchTree'"]),
+        (["Phishing", "no.such.Tree"], ["no learner 'no.such.Tree'"]),
+        (["Phishing", "HoeffdingTreeRegressor"], ["does not do classification"]),
+        (["Phishing", f"{FAST}:depth=3"], ["no parameter 'depth'", "max_depth"]),
+        (["Phishing", f"{FAST}:max_depth="], ["Name:key=value"]),
+        (["Phishing", f"{FAST}:3"], ["Name:key=value"]),
+        (["Phishing", "StreamDecisionTreeClassifier:batch_size=0"], ["batch_size"]),
+        (["Phishing", FAST, FAST], ["named twice"]),
+        (["Phishing", FAST, "--metric", "Acuracy"], ["did you mean Accuracy?"]),
+        (["Phishing", FAST, "--metric", "ConfusionMatrix"], ["not a single number"]),
+        (["Phishing", FAST, "--metric", "MAE"], ["cannot score"]),
+        (["Phishing", FAST, "--csv", "no/such/folder.csv"], ["no folder"]),
+        (["Phishing", FAST, "--plot", "picture.doc"], [".png"]),
+    ],
+)
+def test_command_is_refused(arguments: list[str], words: list[str]) -> None:
+    """What cannot be understood is refused in one line, with status 2."""
+    assert_refused(run(*arguments), *words)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ["is empty"]),
+        ("a,y\n", ["no rows"]),
+        ("a,b\n1,2\n", ["no column 'y'", "a, b"]),
+        ("a,a,y\n1,2,3\n", ["two columns 'a'"]),
+        ("a,y\n1,0\n2\n", ["row 2", "1 fields where the header has 2"]),
+        ("a,y\n1,0\n2,0,0\n", ["row 2", "3 fields"]),
+        ("a,y\n1,0\n2,1\nx,1\n", ["row 3", "column 'a'", "'x'", "--nominal a"]),
+        ("a,y\n1,0\n-inf,1\n", ["row 2", "column 'a' is infinite"]),
+        ("a,y\n1,0\n2,\n", ["row 2", "the target 'y' is missing"]),
+        ('a,y\n1,0\n2,"open\n', ["row 2"]),
+    ],
+)
+def test_row_is_refused(text: str, words: list[str]) -> None:
+    """A table that cannot be read is refused in one line that names the row."""
+    assert_refused(run("-", FAST, "--target", "y", stdin=text), "standard input", *words)
+
+
+def test_target_of_a_regression_is_refused() -> None:
+    """A target that is no number is refused by its row when numbers are to be predicted."""
+    result = run(
+        *("-", "HoeffdingTreeRegressor", "--target", "y", "--task", "regression"),
+        stdin="a,y\n1,0.5\n2,high\n",
+    )
+    assert_refused(result, "row 2", "'high'")
+
+
+def test_target_is_needed(table: Path) -> None:
+    """A table does not say which column to predict."""
+    assert_refused(run(table, FAST), "--target")
+
+
+def test_damaged_files(tmp_path: Path) -> None:
+    """Damaged files of every kind are refused in one line."""
+    cut = tmp_path / "cut.csv.gz"
+    cut.write_bytes(gzip.compress(b"a,y\n" + b"1,0\n" * 5000)[:60])
+    latin = tmp_path / "latin.csv"
+    latin.write_bytes("a,y\n1,\xe9\n".encode("latin-1"))
+    fake = tmp_path / "fake.parquet"
+    fake.write_bytes(b"no parquet at all")
+    for path in (cut, latin, fake):
+        assert_refused(run(path, FAST, "--target", "y"), path.name)
+
+
+def test_metric_of_probabilities_needs_them() -> None:
+    """A learner without probabilities is not scored by them."""
+    model = dummy.NoChangeClassifier()
+    entrant = race.Entrant("x", model, {"LogLoss": metrics.LogLoss()})
+    assert entrant.wants_probabilities
+    with pytest.raises(UserError, match="no probabilities"):
+        race.enter("x", object(), {"LogLoss": metrics.LogLoss()})  # type: ignore[arg-type]
+
+
+# --- As a process
+
+
+def test_module_runs() -> None:
+    """`python -m river_extra_trees race` works, and its exit status arrives."""
+    good = start("Phishing", FAST, "--limit", 50)
+    bad = start("Fishing")
+    out, err = good.communicate(timeout=120)
+    assert (good.returncode, err) == (0, "")
+    assert "HoeffdingTreeClassifier" in out
+    out, err = bad.communicate(timeout=120)
+    assert (bad.returncode, out) == (2, "")
+    assert err.count("\n") == 1
+
+
+def test_ctrl_c_while_waiting_for_input(tmp_path: Path) -> None:
+    """Ctrl-C in a pipe that has fallen silent reports the results so far, with status 130."""
+    path = tmp_path / "out.json"
+    program = """
+import sys, types
+from river_extra_trees.__main__ import main
+from river_extra_trees.cli import streams
+
+def lines(silent):
+    yield from ("a,y\\n", "1,0\\n", "2,1\\n", "3,0\\n")
+    print("waiting", file=sys.stderr, flush=True)
+    yield from silent
+
+streams.sys = types.SimpleNamespace(stdin=lines(sys.stdin))
+main()
+"""
+    arguments = ["race", "-", FAST, "--target", "y", "--task", "classification", "--json", path]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "waiting\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (130, "")
+    assert "3 items" in out
+    document = json.loads(path.read_text())
+    assert document["interrupted"]
+    assert document["items"] == 3
+
+
+def test_ctrl_c_between_items() -> None:
+    """Ctrl-C while learning ends the race between two items."""
+    contest = race.Race(
+        [race.enter("x", dummy.NoChangeClassifier(), {"Accuracy": metrics.Accuracy()})],
+        "classification",
+    )
+    with race.Interruptible() as interruptible:
+        for items in contest.run(interruptible.rows(({}, 1) for _ in range(100))):
+            if items == 7:
+                signal.raise_signal(signal.SIGINT)
+    assert contest.items == 7
+    assert interruptible.interrupted
+
+
+def test_missing_extra(tmp_path: Path) -> None:
+    """Without typer the command says in one line what to install."""
+    (tmp_path / "typer.py").write_text("raise ModuleNotFoundError('gone', name='typer')")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    process = start("Phishing", env={**os.environ, "PYTHONPATH": path})
+    _, err = process.communicate(timeout=120)
+    assert process.returncode != 0
+    assert err.count("\n") == 1
+    assert "pip install 'river-extra-trees[cli]'" in err

@@ -1,0 +1,440 @@
+"""Shrub ensembles: Algorithm 1 exactly, and what holds for every one of them."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from river import datasets, metrics
+
+from river_extra_trees import ShrubEnsembleClassifier, ShrubEnsembleRegressor
+from river_extra_trees._core.schema import _labels_from_state
+from river_extra_trees._core.shrubs import Shrubs
+from river_extra_trees._core.trees import Trees
+from tests.naive.shrubs import NaiveShrubs
+from tests.shrub_runs import CASES, Run
+
+EXACT_CASES = [name for name in CASES if name != "r_reg"]
+
+
+def core(n_classes: int | None, **parameters: Any) -> Shrubs:
+    """An empty ensemble that knows its classes, 0, 1, 2, ..., beforehand."""
+    shrubs = Shrubs(regression=n_classes is None, **parameters)
+    if n_classes is None:
+        return shrubs
+    restore, (rules, schema, _, window, _, *rest) = shrubs.__reduce__()
+    labels = _labels_from_state(range(n_classes))
+    return restore(rules, schema, labels, window, Trees(n_classes), *rest)
+
+
+def predict(shrubs: Shrubs, x: list[float]) -> list[float]:
+    row = dict(enumerate(x))
+    if shrubs.trees.regression:
+        return [shrubs.predict_number(row)]
+    if not shrubs.trees.n_roots:
+        return [1 / shrubs.n_outputs] * shrubs.n_outputs
+    return list(shrubs.predict_proba(row).values())
+
+
+def learn(shrubs: Shrubs, x: list[float], y: Any, step_size: float | str, l2: float = 0.0) -> None:
+    shrubs.slide(dict(enumerate(x)), y, 1.0)
+    shrubs.update(True, 0.0 if step_size == "adaptive" else step_size, l2, 1, len(x))
+
+
+def noisy_stream(n: int, n_features: int, n_classes: int, seed: int) -> list[tuple[dict, int]]:
+    """Classes by intervals of a sum, one tenth of them drawn at random, with a drift half way."""
+    rng = random.Random(seed)
+    rows = []
+    for i in range(n):
+        x = {j: rng.random() for j in range(n_features)}
+        score = x[0] + x[1] if i < n // 2 else x[0] + 1 - x[1]
+        noisy = rng.random() < 0.1
+        rows.append((x, rng.randrange(n_classes) if noisy else int(score / 2 * n_classes)))
+    return rows
+
+
+# -------------------------------------------------------------------- against the recorded runs
+
+
+@pytest.mark.parametrize("lazy", [True, False])
+@pytest.mark.parametrize("name", EXACT_CASES)
+def test_recorded_run(name: str, lazy: bool) -> None:
+    """Weights and predictions are the recorded ones at every step, trained lazily or not."""
+    run = Run(name)
+    shrubs = core(run.n_classes, **run.parameters, lazy=lazy)
+    for t, (x, y) in enumerate(run.rows):
+        assert predict(shrubs, x) == pytest.approx(run.predictions[t], abs=1e-9)
+        learn(shrubs, x, y, run.step_size, run.l2)
+        if run.has_ties:
+            continue
+        weights = shrubs.tree_weights()
+        assert [birth for birth, _ in weights] == [birth for birth, _ in run.weights[t]]
+        assert [weight for _, weight in weights] == pytest.approx(
+            [weight for _, weight in run.weights[t]], abs=1e-9
+        )
+    shrubs.check()
+
+
+@pytest.mark.parametrize("standardised", [True, False])
+def test_regression_run(standardised: bool) -> None:
+    """On the recorded regression stream the naive ensemble gives the same, at every step.
+
+    The record itself is the naive one's with ties between splits left to rounding.
+    """
+    run = Run("r_reg")
+    shrubs = core(None, **run.parameters, standardised=standardised)
+    naive = NaiveShrubs(
+        None, **run.parameters, step_size=run.step_size, standardise=standardised, tolerance=1e-12
+    )
+    for x, y in run.rows:
+        assert predict(shrubs, x) == pytest.approx(naive.predict(x), abs=1e-9)
+        learn(shrubs, x, y, run.step_size)
+        naive.learn(x, y)
+        weights = shrubs.tree_weights()
+        assert [birth for birth, _ in weights] == naive.births
+        assert [weight for _, weight in weights] == pytest.approx(naive.weights, abs=1e-9)
+
+
+# -------------------------------------------------------------------- against the naive ensemble
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(["mse", "cross_entropy"]),
+    st.integers(1, 6),
+    st.integers(2, 12),
+    st.integers(0, 4),
+    st.sampled_from([0.0137, 0.311, 1.73, "adaptive"]),
+    st.integers(1, 3),
+    st.booleans(),
+    st.sampled_from([0.0, 0.0213]),
+)
+def test_agrees_with_the_naive_ensemble(
+    seed: int,
+    loss: str,
+    n_models: int,
+    window_size: int,
+    max_depth: int,
+    step_size: float | str,
+    rounds: int,
+    project_each_round: bool,
+    penalty: float,
+) -> None:
+    """Whatever the parameters, weights and predictions are those of the slow version."""
+    rules: dict[str, Any] = {
+        "n_models": n_models,
+        "window_size": window_size,
+        "loss": loss,
+        "max_depth": max_depth,
+        "rounds": rounds,
+        "project_each_round": project_each_round,
+        "node_penalty": penalty / 10,
+    }
+    shrubs = core(3, **rules)
+    naive = NaiveShrubs(3, **rules, step_size=step_size, l2=penalty)
+    for x, y in noisy_stream(40, 2, 3, seed):
+        learn(shrubs, list(x.values()), y, step_size, penalty)
+        naive.learn(list(x.values()), y)
+        if sum(abs(a - b) < 1e-9 for a in naive.weights for b in naive.weights) > len(
+            naive.weights
+        ):
+            return  # equal weights: from here on rounding may decide which tree leaves
+        weights = shrubs.tree_weights()
+        assert [birth for birth, _ in weights] == naive.births
+        assert [weight for _, weight in weights] == pytest.approx(naive.weights, abs=1e-9)
+
+
+# -------------------------------------------------------------------- lazy training
+
+
+@pytest.mark.parametrize("loss", ["mse", "cross_entropy"])
+@pytest.mark.parametrize("max_features", [1, 3])
+def test_lazy_training_changes_nothing(loss: str, max_features: int) -> None:
+    """Leaving out trees that cannot get a weight gives the same weights, to the last bit."""
+    kept: list[list[tuple[int, float]]] = []
+    trained = []
+    for lazy in (True, False):
+        shrubs = core(4, n_models=8, window_size=50, loss=loss, lazy=lazy, max_depth=6)
+        history = []
+        for x, y in noisy_stream(1500, 3, 4, 7):
+            shrubs.slide(x, y, 1.0)
+            shrubs.update(True, 0.2, 0.0, 5, max_features)
+            history += shrubs.tree_weights()
+        kept.append(history)
+        trained.append(shrubs.n_trained)
+    assert kept[0] == kept[1]
+    assert trained[0] < 0.7 * trained[1] == 0.7 * 1500
+
+
+# -------------------------------------------------------------------- Theorem 1
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(2, 16), st.floats(0.01, 3.0))
+def test_a_new_concept_enters(seed: int, n_models: int, window_size: int, step_size: float) -> None:
+    """Theorem 1: fully grown, the shrub of a new class enters; if need be the smallest leaves.
+
+    The bound on the step is BC / 4m where the trees agree on the new sample, and BC / 2m else:
+    the proof in the paper takes the trees' vote for one class to be unanimous. While there is
+    room, any step will do.
+    """
+    rng = random.Random(seed)
+    shrubs = core(3, n_models=n_models, window_size=window_size, max_depth=None)
+    naive = NaiveShrubs(3, n_models, window_size, step_size, max_depth=99)
+    for _ in range(rng.randrange(window_size, 3 * window_size)):
+        x, y = [rng.random(), rng.random()], rng.randrange(2)
+        learn(shrubs, x, y, step_size)
+        naive.learn(x, y)
+    x = [rng.random(), rng.random()]
+    m = len(naive.trees)
+    share = predict(shrubs, x)
+    agree = max(share) > 1 - 1e-9
+    if m == n_models:
+        step_size = 1.001 * window_size * 3 / (4 * m if agree else 2 * m)
+    learn(shrubs, x, 2, step_size)
+    births = [birth for birth, _ in shrubs.tree_weights()]
+    assert shrubs.n_seen - 1 in births
+
+
+# -------------------------------------------------------------------- what always holds
+
+
+class _Stress:
+    """A stream with missing, nominal, new and vanishing features, new classes and weights."""
+
+    def __init__(self, seed: int, regression: bool) -> None:
+        self.rng = random.Random(seed)
+        self.regression = regression
+
+    def rows(self, n: int) -> Any:
+        rng = self.rng
+        for i in range(n):
+            x: dict[Any, Any] = {"a": rng.randrange(4), "b": rng.random()}
+            if rng.random() < 0.5:
+                x["c"] = rng.choice(["red", "green", 3, float("nan")])
+            if i > n // 2:
+                x[f"late {i % 3}"] = rng.gauss(0, 1)
+            y: Any = x["a"] + x["b"] + rng.gauss(0, 0.1)
+            if not self.regression:
+                y = f"{int(y)}" if rng.random() < 0.9 else f"rare {i // 40}"
+            yield x, y, rng.choice([1.0, 1.0, 0.0, 0.3, 17.0, 1e9])
+
+
+@pytest.mark.parametrize("regression", [False, True])
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_invariants_under_stress(regression: bool, rounds: int) -> None:
+    """After every sample all structures are sound, and the running sums are the true ones."""
+    kind = ShrubEnsembleRegressor if regression else ShrubEnsembleClassifier
+    model = kind(n_models=5, window_size=20, step_size=0.3, rounds=rounds, seed=1)
+    for x, y, w in _Stress(3, regression).rows(250):
+        model.learn_one(x, y, w=w)
+        model._shrubs.check()
+        assert model.predict_one(x) is not None
+
+
+def test_weights_stay_on_the_simplex_at_absurd_steps() -> None:
+    """Steps and rounds far beyond reason give weights all the same."""
+    model = ShrubEnsembleClassifier(n_models=4, window_size=20, step_size=1e300, rounds=5, seed=1)
+    for x, y in noisy_stream(100, 2, 3, 1):
+        model.learn_one(x, y)
+        assert sum(model.weights) == pytest.approx(1.0)
+
+
+def test_memory_is_bounded_by_the_parameters() -> None:
+    """Ten times the stream takes not more memory."""
+    model = ShrubEnsembleClassifier(n_models=6, window_size=40, max_depth=4, seed=1)
+    sizes = []
+    for n in (1000, 9000):
+        for x, y in noisy_stream(n, 3, 3, n):
+            model.learn_one(x, y)
+        sizes.append(model._raw_memory_usage)
+        assert model.n_nodes <= 6 * 31
+    assert sizes[1] <= 1.1 * sizes[0]
+
+
+def test_a_heavy_sample_leaves_no_rounding_behind() -> None:
+    """The running sums are exact again once a sample of enormous weight has left the window."""
+    model = ShrubEnsembleClassifier(n_models=4, window_size=20, seed=1)
+    for i, (x, y) in enumerate(noisy_stream(60, 2, 3, 2)):
+        model.learn_one(x, y, w=1e90 if i == 25 else 1.0)
+        if not 25 <= i < 45:
+            model._shrubs.check()
+
+
+# -------------------------------------------------------------------- parameters
+
+
+def test_update_interval_trains_every_so_often() -> None:
+    """With `update_interval=5` a fifth of the samples train a shrub, from the first one on."""
+    model = ShrubEnsembleClassifier(n_models=100, window_size=30, update_interval=5, seed=1)
+    for x, y in noisy_stream(50, 2, 3, 3):
+        model.learn_one(x, y)
+    assert model._shrubs.n_trained == 10
+
+
+def test_single_tree_retrained_on_error() -> None:
+    """`n_models=1, retrain="error"` with a long step is one tree, renewed after a wrong answer."""
+    model = ShrubEnsembleClassifier(
+        n_models=1, window_size=16, step_size=1e9, retrain="error", max_features=None, seed=1
+    )
+    naive = NaiveShrubs(3, 1, 16, max_depth=15)
+    for x, y in noisy_stream(400, 2, 3, 4):
+        row = list(x.values())
+        answer = model.predict_one(x)
+        if naive.trees:
+            assert answer == model._shrubs.labels.labels[int(np.argmax(naive.predict(row)))]
+        label = model._shrubs.labels.labels
+        wrong = answer != y
+        model.learn_one(x, y)
+        code = label.index(y)
+        naive.X, naive.y = [*naive.X, row][-16:], [*naive.y, code][-16:]
+        if wrong:
+            retrain(naive)
+
+
+def retrain(naive: NaiveShrubs) -> None:
+    """Put a tree of the present window in the place of the only one."""
+    fresh = NaiveShrubs(3, 1, 16, max_depth=15)
+    fresh.X, fresh.y = list(naive.X[:-1]), list(naive.y[:-1])
+    fresh.learn(naive.X[-1], naive.y[-1])
+    naive.trees, naive.weights, naive.births = fresh.trees, [1.0], [0]
+
+
+def test_rho_sets_step_and_regulariser() -> None:
+    """The published rule: l2 = M (2 - rho) / (rho C) and step = 1 / (M + l2)."""
+    model = ShrubEnsembleClassifier(n_models=8, rho=0.5, seed=1)
+    for label in (0, 1, 2):
+        model.learn_one({"a": label}, label)
+    assert model._step() == (1 / 16, 8.0)
+
+
+@pytest.mark.parametrize("shuffle_features", [False, True])
+def test_feature_order_is_seeded(shuffle_features: bool) -> None:
+    """The order of features decides ties only if asked to, and then by the seed alone."""
+    rows = [({j: (i * (j + 3)) % 7 for j in range(6)}, i % 3) for i in range(200)]
+    answers = []
+    for seed in (1, 1, 2):
+        model = ShrubEnsembleClassifier(
+            window_size=30, shuffle_features=shuffle_features, max_features=None, seed=seed
+        )
+        for x, y in rows:
+            model.learn_one(x, y)
+        answers.append([model.to_text(tree) for tree in range(len(model.weights))])
+    assert answers[0] == answers[1]
+    assert (answers[0] == answers[2]) == (not shuffle_features)
+
+
+@pytest.mark.parametrize(
+    ("penalty", "strength"), [("l0", 0.01), ("l1", 0.1), ("node_penalty", 0.01)]
+)
+def test_penalties_make_the_ensemble_smaller(penalty: str, strength: float) -> None:
+    """Regularisers on the number or the weights or the nodes of trees leave fewer nodes."""
+    sizes = []
+    for value in (0.0, strength):
+        model = ShrubEnsembleClassifier(
+            window_size=60, step_size=0.2, max_features=None, seed=1, **{penalty: value}
+        )
+        for x, y in noisy_stream(400, 3, 3, 5):
+            model.learn_one(x, y)
+        sizes.append(model.n_nodes)
+    assert sizes[1] < sizes[0]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n_models": 0},
+        {"window_size": 0},
+        {"rounds": 0},
+        {"update_interval": 0},
+        {"step_size": 0.0},
+        {"step_size": "slow"},
+        {"step_size": float("inf")},
+        {"rho": 2.0},
+        {"l0": -1.0},
+        {"l1": -1.0},
+        {"l2": float("nan")},
+        {"node_penalty": -1.0},
+        {"max_depth": -1},
+        {"max_features": 0},
+        {"loss": "hinge"},
+        {"retrain": "never"},
+    ],
+    ids=str,
+)
+def test_parameters_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+    """A parameter that makes no sense is named at once."""
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        ShrubEnsembleClassifier(**wrong)
+
+
+# -------------------------------------------------------------------- answers
+
+
+def test_every_label_stays_an_answer() -> None:
+    """A label that left all trees long ago keeps its key, with probability zero."""
+    model = ShrubEnsembleClassifier(n_models=2, window_size=5, step_size=2.0, seed=1)
+    for i in range(40):
+        model.learn_one({"a": i % 4}, "old" if i < 3 else f"new {i % 2}")
+    assert model.predict_proba_one({"a": 1}) == {"old": 0.0, "new 1": 1.0, "new 0": 0.0}
+
+
+def test_answers_stay_in_the_range_of_the_window() -> None:
+    """A regressor cannot leave the range of the targets its trees have seen."""
+    rng = random.Random(1)
+    model = ShrubEnsembleRegressor(n_models=5, window_size=30, seed=1)
+    for i in range(300):
+        y = 1e6 * (i == 150) + rng.gauss(0, 1)
+        model.learn_one({"a": rng.random(), "b": i}, y)
+        answer = model.predict_one({"a": 1e9 * rng.gauss(0, 1), "b": -i})
+        assert -10 <= answer <= 1.0000001e6
+
+
+@pytest.mark.parametrize(("factor", "offset"), [(1000.0, 0.0), (1.0, 1e5), (-0.001, 7.0)])
+def test_regression_does_not_depend_on_units(factor: float, offset: float) -> None:
+    """Targets are standardised: other units give the same answers in those units."""
+    rng = random.Random(2)
+    models = [ShrubEnsembleRegressor(n_models=5, window_size=30, seed=1) for _ in range(2)]
+    for _ in range(200):
+        x = {j: rng.random() for j in range(3)}
+        y = x[0] + 2 * x[1] * x[2] + 0.1 * rng.random()
+        answers = [model.predict_one(x) for model in models]
+        assert answers[1] == pytest.approx(
+            factor * answers[0] + offset * bool(models[0].weights), rel=1e-6
+        )
+        models[0].learn_one(x, y)
+        models[1].learn_one(x, factor * y + offset)
+
+
+def test_regressor_beats_the_mean_on_trump_approval() -> None:
+    """With defaults the error is a small part of the running mean's."""
+    model = ShrubEnsembleRegressor(seed=1)
+    ours, trivial = metrics.MAE(), metrics.MAE()
+    total, n = 0.0, 0
+    for x, y in datasets.TrumpApproval():
+        ours.update(y, model.predict_one(x))
+        trivial.update(y, total / max(n, 1))
+        model.learn_one(x, y)
+        total, n = total + y, n + 1
+    assert ours.get() < 0.3 * trivial.get()
+
+
+def test_state_survives_pickles_and_copies() -> None:
+    """A pickled or copied ensemble goes on with the same bits."""
+    rows = noisy_stream(300, 3, 3, 6)
+    model = ShrubEnsembleClassifier(n_models=6, window_size=25, seed=3)
+    for x, y in rows[:150]:
+        model.learn_one(x, y)
+    twins = [model, pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
+    for x, y in rows[150:]:
+        assert len({repr(twin.predict_proba_one(x)) for twin in twins}) == 1
+        for twin in twins:
+            twin.learn_one(x, y)
+    assert len({pickle.dumps(twin._shrubs.tree_weights()) for twin in twins}) == 1

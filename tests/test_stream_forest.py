@@ -1,0 +1,376 @@
+"""Stream decision trees and forests: batches, bootstraps, swaps, and the published program."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from river_extra_trees import (
+    StreamDecisionForestClassifier,
+    StreamDecisionForestRegressor,
+    StreamDecisionTreeClassifier,
+    StreamDecisionTreeRegressor,
+)
+from river_extra_trees.stream_forest import n_features_visited
+from tests.growing import assert_same_tree, growths, learn, tree_learner
+from tests.naive.cart import Rules, Sample
+from tests.naive.rng import NaiveRng
+from tests.naive.stream_tree import NaiveStreamTree
+from tests.naive.test_stream_tree import INPUTS, OPTIONS, RUNS, read_integers, read_table
+
+ALL = [
+    StreamDecisionTreeClassifier,
+    StreamDecisionTreeRegressor,
+    StreamDecisionForestClassifier,
+    StreamDecisionForestRegressor,
+]
+FORESTS = ALL[2:]
+SWAP = 3
+
+
+def rows(n: int, seed: int = 0) -> list[tuple[dict[str, Any], int]]:
+    """Samples that can be learned, by classifiers and regressors alike."""
+    generator = random.Random(seed)
+    found = []
+    for _ in range(n):
+        x = {name: generator.random() for name in "abcd"}
+        x["colour"] = generator.choice(["red", "green", "blue"])
+        found.append((x, int(3 * x["a"] + (x["colour"] == "red"))))
+    return found
+
+
+# -------------------------------------------------------------------- growth over many batches
+
+
+@given(growths(max_size=60), st.integers(1, 12), st.sampled_from([None, 1.0, 10.0]))
+@settings(max_examples=150)
+def test_growth_agrees_with_the_naive_stream_tree(
+    growth: tuple[list[Sample], Rules], batch_size: int, leaf_memory: float | None
+) -> None:
+    """After every sample the tree is the one that the naive version has."""
+    samples, rules = growth
+    n_features = len(samples[0].x)
+    model = tree_learner(rules, n_features, batch_size=batch_size, leaf_memory=leaf_memory)
+    naive = NaiveStreamTree(rules, batch_size, 1.0 if leaf_memory is None else 1 - 1 / leaf_memory)
+    for sample in samples:
+        learn(model, [sample], rules)
+        naive.learn(sample)
+        labels = None if rules.criterion == "variance" else model._forest.labels.labels
+        assert_same_tree(model._forest.trees[0], naive.root, labels)
+
+
+def test_a_leaf_learns_before_its_batch_is_complete() -> None:
+    """Answers follow every sample; the structure waits for the batch."""
+    model = StreamDecisionTreeClassifier(batch_size=100)
+    model.learn_one({"a": 1.0}, "no")
+    assert model.predict_proba_one({"a": 1.0}) == {"no": 1.0}
+    for _ in range(3):
+        model.learn_one({"a": 1.0}, "yes")
+    assert model.predict_one({"a": 1.0}) == "yes"
+    assert model.n_nodes == 1
+
+
+def test_a_root_that_stayed_a_leaf_may_split_later() -> None:
+    """A first batch of one class is no dead end."""
+    model = StreamDecisionTreeClassifier(batch_size=10)
+    for i in range(20):
+        assert model.n_nodes == 1
+        model.learn_one({"a": float(i)}, i >= 15)
+    assert model.n_nodes == 3
+    assert model.predict_one({"a": 17.0}) is True
+
+
+def test_a_leaf_forgets_no_class_it_was_never_asked_to() -> None:
+    """One new sample of another class does not overturn a leaf that keeps its counts."""
+    model = StreamDecisionTreeClassifier(batch_size=10, leaf_memory=None)
+    for _ in range(30):
+        model.learn_one({"a": 1.0}, "often")
+    for _ in range(10):
+        model.learn_one({"a": 1.0}, "seldom")
+    assert model.predict_proba_one({"a": 1.0}) == {"often": 0.75, "seldom": 0.25}
+
+
+def test_a_leaf_with_a_memory_of_one_knows_its_last_sample() -> None:
+    """With the shortest memory each leaf answers what it learned last."""
+    model = StreamDecisionTreeRegressor(batch_size=100, leaf_memory=1)
+    for y in (1.0, 5.0, 3.0):
+        model.learn_one({"a": 1.0}, y)
+        assert model.predict_one({"a": 1.0}) == y
+
+
+def test_new_features_and_classes_in_mid_stream() -> None:
+    """What turns up late is used by the next batch."""
+    model = StreamDecisionTreeClassifier(batch_size=20, leaf_memory=None)
+    for i in range(20):
+        model.learn_one({"a": float(i)}, i >= 10)
+    for i in range(40):
+        model.learn_one({"a": 5.0, "new": float(i % 2)}, "late" if i % 2 else "later")
+    assert model.predict_one({"a": 5.0, "new": 1.0}) == "late"
+    assert model.predict_one({"a": 5.0, "new": 0.0}) == "later"
+    assert list(model.predict_proba_one({"a": 5.0})) == [False, True, "later", "late"]
+
+
+# -------------------------------------------------------------------- weights
+
+
+@pytest.mark.parametrize("model_class", ALL)
+def test_weight_two_counts_twice(model_class: Any) -> None:
+    """Doubled weights leave structure and answers alone, and double the counts."""
+    once = model_class(batch_size=25, leaf_memory=None, seed=3)
+    twice = model_class(batch_size=25, leaf_memory=None, seed=3)
+    for x, y in rows(200):
+        once.learn_one(x, y)
+        twice.learn_one(x, y, w=2.0)
+    for one, two in zip(once._forest.trees, twice._forest.trees, strict=True):
+        for number in one.preorder():
+            a, b = one.node(number), two.node(number)
+            assert (a["feature"], a["threshold"]) == (b["feature"], b["threshold"])
+            assert b["weight"] == 2 * a["weight"]
+    assert all(once.predict_one(x) == pytest.approx(twice.predict_one(x)) for x, _ in rows(50, 1))
+
+
+# -------------------------------------------------------------------- forests
+
+
+@pytest.mark.parametrize("model_class", FORESTS)
+def test_worst_trees_are_swapped(model_class: Any) -> None:
+    """With probability 1 / b from the second batch on, the trees that predicted worst are new."""
+    model = model_class(n_models=5, batch_size=10, n_swaps=2, leaf_memory=None, seed=11)
+    stream = rows(400)
+    swaps = 0
+    for b in range(1, 41):
+        trees = model._forest.trees
+        before = [id(tree) for tree in trees]
+        kept_alive = list(trees)
+        losses = np.zeros(5)
+        for x, y in stream[10 * (b - 1) : 10 * b]:
+            for i, tree in enumerate(kept_alive):
+                losses[i] += loss(tree.node(model._forest.path(x, i)[-1]), y, model)
+            model.learn_one(x, y)
+        swapped = [i for i in range(5) if id(model._forest.trees[i]) != before[i]]
+        drawn = NaiveRng(11, 0, b - 1, SWAP).uniform() < 1 / b
+        worst = sorted(np.argsort(-losses, kind="stable")[:2]) if b > 1 and drawn else []
+        assert swapped == worst
+        swaps += len(swapped) > 0
+    assert swaps >= 2
+
+
+def loss(leaf: dict[str, Any], y: int, model: Any) -> float:
+    """Prequential loss of one tree: squared, or 0 and 1 where the first heaviest class counts."""
+    if model._forest.regression:
+        return float((y - leaf["values"][0]) ** 2)
+    labels = model._forest.labels.labels
+    if leaf["weight"] == 0:
+        return 1.0
+    return float(labels[leaf["values"].index(max(leaf["values"]))] != y)
+
+
+def test_forests_average_what_their_trees_say() -> None:
+    """Probabilities are means over the trees of the shares in the leaf, answers their maximum."""
+    model = StreamDecisionForestClassifier(n_models=7, batch_size=30, seed=0)
+    for x, y in rows(200):
+        model.learn_one(x, y)
+    for x, _ in rows(50, seed=1):
+        shares = np.zeros(len(model._forest.labels))
+        for i, tree in enumerate(model._forest.trees):
+            leaf = tree.node(model._forest.path(x, i)[-1])
+            shares += np.array(leaf["values"]) / leaf["weight"]
+        proba = model.predict_proba_one(x)
+        assert list(proba.values()) == pytest.approx(list(shares / 7))
+        assert proba[model.predict_one(x)] == max(proba.values())
+
+
+def test_regression_forests_average_means() -> None:
+    """The answer is the mean of the leaf means."""
+    model = StreamDecisionForestRegressor(n_models=7, batch_size=30, seed=0)
+    for x, y in rows(200):
+        model.learn_one(x, y)
+    for x, _ in rows(50, seed=1):
+        trees = model._forest.trees
+        means = [t.node(model._forest.path(x, i)[-1])["values"][0] for i, t in enumerate(trees)]
+        assert model.predict_one(x) == pytest.approx(np.mean(means))
+
+
+@pytest.mark.parametrize("model_class", FORESTS)
+@pytest.mark.parametrize("n_jobs", [2, 3, 16])
+def test_number_of_threads_does_not_matter(model_class: Any, n_jobs: int) -> None:
+    """The same bits come of any number of threads."""
+    states = []
+    for jobs in (1, n_jobs):
+        model = model_class(n_models=5, batch_size=20, n_jobs=jobs, seed=5)
+        for x, y in rows(300):
+            model.learn_one(x, y)
+        states.append(pickle.dumps(model._forest.trees))
+    assert states[0] == states[1]
+
+
+@pytest.mark.parametrize("model_class", ALL)
+def test_pickled_in_mid_batch(model_class: Any) -> None:
+    """A copy made anywhere in a batch goes on as the original does, bit for bit."""
+    model = model_class(batch_size=30, seed=5)
+    for i, (x, y) in enumerate(rows(200)):
+        model.learn_one(x, y)
+        if i % 37 == 0:
+            model = pickle.loads(pickle.dumps(model))
+    unbroken = model_class(batch_size=30, seed=5)
+    for x, y in rows(200):
+        unbroken.learn_one(x, y)
+    assert pickle.dumps(model._forest.trees) == pickle.dumps(unbroken._forest.trees)
+
+
+# -------------------------------------------------------------------- memory
+
+
+@pytest.mark.parametrize("model_class", ALL)
+@pytest.mark.parametrize("max_nodes", [1, 2, 9, 40])
+def test_number_of_nodes_is_bounded(model_class: Any, max_nodes: int) -> None:
+    """No tree has more than `max_nodes` nodes after a batch."""
+    model = model_class(batch_size=20, max_nodes=max_nodes, seed=5)
+    for i, (x, y) in enumerate(rows(400), start=1):
+        model.learn_one(x, y)
+        if i % 20 == 0:
+            assert all(tree.n_nodes <= max_nodes for tree in model._forest.trees)
+
+
+@given(
+    st.sampled_from(ALL),
+    st.integers(1, 9),
+    st.integers(1, 30),
+    st.lists(
+        st.tuples(
+            st.dictionaries(
+                st.sampled_from("abc"),
+                st.none() | st.booleans() | st.floats(-3, 3) | st.sampled_from("xyz"),
+            ),
+            st.integers(0, 5),
+            st.sampled_from([0.0, 0.5, 1.0, 3.0]),
+        ),
+        max_size=50,
+    ),
+    st.booleans(),
+)
+@settings(max_examples=60)
+def test_structures_stay_sound(
+    model_class: Any,
+    batch_size: int,
+    max_nodes: int,
+    samples: list[tuple[dict[str, Any], int, float]],
+    reference: bool,
+) -> None:
+    """Whatever is learned, every structure passes its own check and survives pickling."""
+    model = model_class(batch_size=batch_size, max_nodes=max_nodes, reference=reference, seed=1)
+    for x, y, w in samples:
+        model.predict_one(x)
+        model.learn_one(x, y, w=w)
+        model._forest.check()
+        restored = pickle.loads(pickle.dumps(model))
+        restored._forest.check()
+        assert restored.predict_one(x) == model.predict_one(x)
+
+
+# -------------------------------------------------------------------- the published program
+
+
+@pytest.mark.parametrize(("stream", "batch_size", "criterion", "option"), RUNS)
+def test_recorded_run(stream: str, batch_size: int, criterion: str, option: str) -> None:
+    """Predictions, node counts and the final tree of the published program come out exactly."""
+    x, y = zip(*((float(np.float32(a)), int(b)) for a, b in read_table(stream)), strict=True)
+    model = StreamDecisionTreeClassifier(
+        batch_size, criterion, max_nodes=10**6, reference=True, **OPTIONS[option]
+    )
+    predictions, sizes = [], []
+    for i, (value, label) in enumerate(zip(x, y, strict=True), start=1):
+        if i > batch_size:
+            proba = model.predict_proba_one({"x": value})
+            predictions.append(max(sorted(proba), key=proba.__getitem__))
+        model.learn_one({"x": value}, label)
+        if i % batch_size == 0:
+            sizes.append(model.n_nodes)
+
+    run = f"{stream}_b{batch_size}_{criterion}{option}"
+    assert predictions == read_integers(f"{run}_pred")
+    assert sizes == read_integers(f"{run}_nodes")
+    final = read_table(f"{run}_finaltree")
+    trees, labels = model._forest.trees[0], model._forest.labels.labels
+    waiting, compared = [(trees.root(), 0)], 0
+    while waiting:
+        ours, theirs = waiting.pop()
+        node, (left, right, _, threshold, *shares) = trees.node(ours), final[theirs]
+        told = dict(zip(labels, node["values"], strict=True))
+        for label in range(INPUTS[stream]):
+            share = told.get(label, 0.0) / node["weight"]
+            assert f"{share:.9g}" == f"{float(shares[label]):.9g}"
+        assert (node["feature"] < 0) == (left == "-1")
+        if node["feature"] >= 0:
+            assert f"{node['threshold']:.9g}" == f"{float(threshold):.9g}"
+            waiting += [(node["left"], int(left)), (node["right"], int(right))]
+        compared += 1
+    assert compared == len(final)
+
+
+# -------------------------------------------------------------------- parameters
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("batch_size", 0),
+        ("max_depth", -1),
+        ("min_samples_split", 0),
+        ("min_samples_leaf", 0),
+        ("max_features", 0),
+        ("max_features", 1.5),
+        ("max_features", "half"),
+        ("max_features", True),
+        ("max_nodes", 0),
+        ("leaf_memory", 0.5),
+        ("splitter", "worst"),
+    ],
+)
+@pytest.mark.parametrize("model_class", ALL)
+def test_bad_parameters_are_named(model_class: Any, name: str, value: object) -> None:
+    """A parameter out of its range is an error that names it."""
+    with pytest.raises(ValueError, match=name):
+        model_class(**{name: value})
+
+
+@pytest.mark.parametrize(("name", "value"), [("n_models", 0), ("n_swaps", -1), ("n_jobs", 0)])
+@pytest.mark.parametrize("model_class", FORESTS)
+def test_bad_parameters_of_forests_are_named(model_class: Any, name: str, value: object) -> None:
+    """The same for the parameters that only forests have."""
+    with pytest.raises(ValueError, match=name):
+        model_class(**{name: value})
+
+
+@pytest.mark.parametrize("model_class", [ALL[0], ALL[2]])
+def test_bad_criterion_is_named(model_class: Any) -> None:
+    """Classification knows gini and entropy."""
+    with pytest.raises(ValueError, match="criterion"):
+        model_class(criterion="variance")
+
+
+@pytest.mark.parametrize(
+    ("max_features", "expected"),
+    [(None, 30), ("sqrt", 5), ("log2", 4), (0.5, 15), (0.001, 1), (7, 7)],
+)
+def test_number_of_features_looked_at(max_features: Any, expected: int) -> None:
+    """Names, shares and numbers of features say how many of 30 are looked at."""
+    assert n_features_visited(max_features, 30) == expected
+
+
+def test_columns_that_came_first_are_not_preferred_by_forests() -> None:
+    """With few features looked at per split, all of them are used."""
+    model = StreamDecisionForestClassifier(n_models=20, batch_size=50, seed=0)
+    for x, y in rows(300):
+        model.learn_one(x, y)
+    used = model.feature_importances_
+    assert set(used) == {"a", "b", "c", "d", "colour"}
+    assert math.isclose(sum(used.values()), 1.0)
+    assert max(used, key=used.__getitem__) == "a"
