@@ -19,9 +19,9 @@ from ._mixture import StudentMixture
 __all__ = ["DynamicTreeClassifier", "DynamicTreeRegressor"]
 
 # Weight of the prior in samples and its degrees of freedom; nats per leaf and coefficient.
-PRIOR_WEIGHT = 0.1
+PRIOR_WEIGHT = 3.0
 PRIOR_DF = 1.0
-LEAF_BONUS = 1.0
+LEAF_BONUS = -0.5
 
 
 class _DynamicTree(TreeLearner):
