@@ -13,6 +13,7 @@ import typing
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, draw_seed
 from ._core.cloud import Cloud
+from ._core.discard import Survey
 from ._inspection import Sample, TreeLearner, describe_classes, describe_number
 from ._mixture import StudentMixture
 
@@ -102,7 +103,9 @@ class _DynamicTree(TreeLearner):
         """The slot of the active sample that is of least use."""
         if self.discard == "oldest":
             return self._cloud.oldest()
-        return self._cloud.random()
+        if self.discard == "random":
+            return self._cloud.random()
+        return Survey(self._cloud).least_useful(self.discard)
 
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._cloud.validate(x, y, w)
@@ -165,6 +168,12 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         self.reference = reference
         self.seed = seed
         check_parameter(leaf in ("linear", "constant"), "leaf", leaf, "'linear' or 'constant'")
+        check_parameter(
+            discard in ("oldest", "random", "alc", "alm"),
+            "discard",
+            discard,
+            "'oldest', 'random', 'alc' or 'alm'",
+        )
         self._begin(False, leaf == "linear", 4)
 
     def predict_one(self, x: Sample, with_dist: bool = False) -> float | StudentMixture:
@@ -180,6 +189,28 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         if with_dist:
             return StudentMixture(self._cloud.mixture(x), seed=self.seed)
         return self._cloud.predict(x)
+
+    def acquisition_one(self, x: Sample, criterion: str = "alc") -> float:
+        """Say how much there is to gain from the target of a sample: more is better.
+
+        Parameters
+        ----------
+        x
+            Features.
+        criterion
+            `"alc"`: fall of the predictive variance, averaged over the features' space.
+            `"alm"`: the predictive variance at x. `"ei"`: expected improvement below the lowest
+            target seen.
+        """
+        check_parameter(
+            criterion in ("alc", "alm", "ei"), "criterion", criterion, "'alc', 'alm' or 'ei'"
+        )
+        if criterion == "alc":
+            return Survey(self._cloud).alc_at(x)
+        distribution = StudentMixture(self._cloud.mixture(x))
+        if criterion == "alm":
+            return distribution.variance
+        return distribution.expected_improvement(self._cloud.lowest)
 
     def _describe(self, node: dict[str, typing.Any]) -> str:
         return describe_number(node)
@@ -209,6 +240,12 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.reference = reference
         self.seed = seed
+        check_parameter(
+            discard in ("oldest", "random", "entropy"),
+            "discard",
+            discard,
+            "'oldest', 'random' or 'entropy'",
+        )
         self._begin(True, False, 1)
 
     def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
