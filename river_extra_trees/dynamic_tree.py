@@ -19,10 +19,10 @@ from ._mixture import StudentMixture
 
 __all__ = ["DynamicTreeClassifier", "DynamicTreeRegressor"]
 
-# Weight of the prior in samples and its degrees of freedom; nats per leaf and coefficient.
-PRIOR_WEIGHT = 3.0
-PRIOR_DF = 1.0
-LEAF_BONUS = -0.5
+# Weight of the leaves' prior in samples. Chosen with the ten streams of examples/benchmarks.
+PRIOR_WEIGHT = 0.3
+# Forgetting factors that particles choose from when it is "auto": these memories in samples.
+MEMORIES = (30.0, 80.0, 200.0, 500.0, 2000.0)
 
 
 class _DynamicTree(TreeLearner):
@@ -31,7 +31,7 @@ class _DynamicTree(TreeLearner):
     n_particles: int
     window: int
     discard: str
-    forgetting_factor: float
+    forgetting_factor: float | str
     alpha: float
     beta: float
     min_samples_leaf: int | None
@@ -41,12 +41,17 @@ class _DynamicTree(TreeLearner):
     def _begin(self, classifier: bool, linear: bool, min_samples_leaf: int) -> None:
         check_parameter(self.n_particles >= 1, "n_particles", self.n_particles, "at least 1")
         check_parameter(self.window >= 2, "window", self.window, "at least 2")
+        automatic = self.forgetting_factor == "auto"
         check_parameter(
-            0.0 < self.forgetting_factor <= 1.0,
+            automatic or 0.0 < float(self.forgetting_factor) <= 1.0,
             "forgetting_factor",
             self.forgetting_factor,
-            "in (0, 1]",
+            "in (0, 1] or 'auto'",
         )
+        check_parameter(
+            not (automatic and self.reference), "reference", True, "False when forgetting is 'auto'"
+        )
+        automatic_factors = [1.0 - 1.0 / memory for memory in MEMORIES] + [1.0]
         check_parameter(0.0 <= self.alpha < 1.0, "alpha", self.alpha, "in [0, 1)")
         check_parameter(self.beta >= 0.0, "beta", self.beta, "at least 0")
         check_parameter(
@@ -63,10 +68,8 @@ class _DynamicTree(TreeLearner):
             self.min_samples_leaf or min_samples_leaf,
             self.alpha,
             self.beta,
-            self.forgetting_factor,
+            automatic_factors if automatic else [float(self.forgetting_factor)],
             PRIOR_WEIGHT,
-            PRIOR_DF,
-            LEAF_BONUS,
             self.reference,
             self.reference,
             draw_seed(self.seed),
@@ -150,7 +153,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         leaf: str = "linear",
         window: int = 500,
         discard: str = "oldest",
-        forgetting_factor: float = 1.0,
+        forgetting_factor: float | str = 1.0,
         alpha: float = 0.95,
         beta: float = 2.0,
         min_samples_leaf: int | None = None,
@@ -224,7 +227,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         n_particles: int = 100,
         window: int = 500,
         discard: str = "oldest",
-        forgetting_factor: float = 1.0,
+        forgetting_factor: float | str = 1.0,
         alpha: float = 0.95,
         beta: float = 2.0,
         min_samples_leaf: int | None = None,
