@@ -37,6 +37,7 @@ cdef struct Cut:
 
 cdef enum:
     MAX_PROPOSALS = 100     # independent proposals per leaf and step; further particles repeat one
+    MAX_DECAYS = 8
     MAX_REGRESSORS = 64     # numeric features after these are split on, but not regressed on
 
 cdef class Cloud:
@@ -51,7 +52,7 @@ cdef class Cloud:
     cdef double* fill_weight
     cdef int* regressors            # column of each regressor
     cdef uint8_t* nominal           # per column
-    cdef double lowest, highest     # targets seen
+    cdef readonly double lowest, highest    # targets seen
 
     cdef readonly int n_particles
     cdef int n_alive                # n_particles, or twice that after a rejuvenation
@@ -68,11 +69,14 @@ cdef class Cloud:
 
     cdef readonly int window
     cdef public int min_samples_leaf        # a test raises it to keep the trees at their roots
-    cdef readonly double alpha, beta, decay
+    cdef readonly double alpha, beta
+    cdef double decay               # of a new root
+    cdef double decays[MAX_DECAYS]  # that particles may have, ascending
+    cdef int n_decays
     cdef readonly bint reference
     cdef readonly bint linear
     cdef readonly bint cuts_by_range    # proposals uniform over the range, not over the gaps
-    cdef double prior_weight, prior_df, leaf_bonus
+    cdef double prior_weight
     cdef double log_split[MAX_DEPTH + 2]
     cdef double log_stop[MAX_DEPTH + 2]
     cdef uint64_t seed
@@ -119,6 +123,9 @@ cdef class Cloud:
     cdef bint move_visit(self, const double* x, Visit* visit) noexcept nogil
     cdef bint apply_prune(self, const double* x, int particle, Group* group) noexcept nogil
     cdef bint apply_grow(self, const double* x, int particle, int node, const Cut* cut) noexcept nogil
+    cdef int mutate(self) except -1
+    cdef int regrown(self, int node, double decay) noexcept nogil
+    cdef int regrown_node(self, int old, double decay) noexcept nogil
     cdef double weight_at(self, int slot, const Leaf* leaf) noexcept nogil
     cdef double leaf_score(self, int leaf) noexcept nogil
     cdef double row_score(self, const double* total, const double* retired) noexcept nogil

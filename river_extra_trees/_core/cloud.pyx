@@ -14,7 +14,7 @@ from .posterior cimport (
     Predictive, add_sample, add_samples, log_gamma, log_marginal, merge, predictive, reference_score,
     row_width, scale, scratch_size, subtract,
 )
-from .rng cimport DISCARD, MOVE, RESAMPLE, Rng, below, rng_for, uniform
+from .rng cimport DISCARD, MOVE, MUTATE, RESAMPLE, Rng, below, rng_for, uniform
 from .schema cimport Labels, Schema
 
 cdef extern from *:
@@ -53,9 +53,10 @@ cdef class Cloud:
         Active points that a split leaves on both sides.
     alpha, beta
         A node at depth D is split with prior probability alpha (1 + D)^-beta.
-    decay
-        Forgetting factor per sample of the stream; per retirement in a leaf with `reference`.
-    prior_weight, prior_df, leaf_bonus
+    decays
+        Forgetting factors per sample of the stream, ascending; with `reference` one factor per
+        retirement in a leaf. Of several, each particle has its own and may change it.
+    prior_weight
         See `set_prior`.
     reference
         Flat priors, move scores and forgetting of dynaTree 1.2-17.
@@ -67,15 +68,19 @@ cdef class Cloud:
 
     def __cinit__(
         self, int n_particles, int window, bint classifier, bint linear, int min_samples_leaf,
-        double alpha, double beta, double decay, double prior_weight, double prior_df,
-        double leaf_bonus, bint reference, bint cuts_by_range, uint64_t seed,
+        double alpha, double beta, decays, double prior_weight, bint reference,
+        bint cuts_by_range, uint64_t seed,
     ):
         cdef int depth
         cdef double share
         self.n_particles = self.n_alive = n_particles
         self.window, self.min_samples_leaf = window, min_samples_leaf
-        self.alpha, self.beta, self.decay, self.seed = alpha, beta, decay, seed
-        self.prior_weight, self.prior_df, self.leaf_bonus = prior_weight, prior_df, leaf_bonus
+        self.alpha, self.beta, self.prior_weight, self.seed = alpha, beta, prior_weight, seed
+        assert 1 <= len(decays) <= MAX_DECAYS and n_particles >= 1
+        self.n_decays = len(decays)
+        for depth in range(self.n_decays):
+            self.decays[depth] = decays[depth]
+        self.decay = self.decays[self.n_decays - 1]
         self.linear, self.reference, self.cuts_by_range = linear, reference, cuts_by_range
         self.model.multinomial = classifier
         for depth in range(MAX_DEPTH + 2):
@@ -100,7 +105,7 @@ cdef class Cloud:
         ):
             raise MemoryError
         self.widen(0, 0, 1 if classifier else 0)
-        self.plant_root()
+        self.plant_roots()
 
     def __dealloc__(self):
         free(self.roots)
@@ -130,17 +135,20 @@ cdef class Cloud:
         free(self.model.prior)
         free(self.model.scratch)
 
-    def plant_root(self):
-        """Begin with one empty leaf that all particles share."""
-        cdef int node, particle
-        if not self.grove.reserve(2, 2, 64):
+    def plant_roots(self):
+        """Begin with an empty leaf per forgetting factor, each shared by as many particles."""
+        cdef int node, particle, i = -1
+        if not self.grove.reserve(self.n_decays, self.n_decays, self.n_decays * MIN_BLOCK):
             raise MemoryError
-        node = self.grove.new_leaf(0, MIN_BLOCK)
-        self.grove.nodes[node].refs = self.n_particles
         for particle in range(self.n_particles):
+            if particle * self.n_decays // self.n_particles == i:
+                self.grove.hold(node)
+            else:
+                i = particle * self.n_decays // self.n_particles
+                node = self.grove.new_leaf(0, MIN_BLOCK)
+                self.grove.leaves[self.grove.nodes[node].left].decay = self.decays[i]
+                self.finish_leaf(node)
             self.roots[particle] = node
-        self.grove.leaves[self.grove.nodes[node].left].decay = self.decay
-        self.finish_leaf(node)
 
     # --- Columns, regressors and classes ----------------------------------------------------
 
@@ -280,7 +288,7 @@ cdef class Cloud:
 
         It is worth `prior_weight` samples that look like all others: a leaf that knows little
         answers like the overall (linear) fit. A ridge keeps it proper when features repeat each
-        other or do not vary. `leaf_bonus` nats are added per leaf and coefficient.
+        other or do not vary, and one degree of freedom for the variance does when weights fade.
         """
         cdef int size = self.model.n_regressors + 1, i
         cdef double* prior = self.model.prior
@@ -305,10 +313,10 @@ cdef class Cloud:
             cells[i] += self.prior_weight * 1e-9 * (prior[1 + i] * prior[1 + i] + 1e-9)
             cells += i + 1
         # The log marginal likelihood of no samples at all is 0 by the choice of `per_leaf`.
-        self.model.df_offset = self.prior_df
+        self.model.df_offset = 1.0
         self.model.per_leaf = 0.0
         memset(self.row_small, 0, self.model.width * sizeof(double))
-        self.model.per_leaf = self.leaf_bonus * size - log_marginal(
+        self.model.per_leaf = -log_marginal(
             &self.model, self.row_small, True, &is_linear)
 
     cdef void refresh(self) noexcept nogil:
@@ -899,6 +907,80 @@ cdef class Cloud:
         self.finish_leaf(child)
         return child
 
+    # --- Forgetting factors -----------------------------------------------------------------
+
+    cdef int mutate(self) except -1:
+        """Give one particle a neighbouring forgetting factor, so that none dies out for good."""
+        cdef Rng rng = rng_for(self.seed, 0, self.n_steps, MUTATE)
+        cdef int particle = <int>below(&rng, self.n_particles), node = self.roots[particle], i = 0
+        cdef int root = node, n_leaves = self.grove.nodes[node].n_leaves
+        while self.grove.nodes[node].feature >= 0:
+            node = self.grove.nodes[node].left
+        while self.decays[i] != self.grove.leaves[self.grove.nodes[node].left].decay:
+            i += 1
+        i += 1 if uniform(&rng) < 0.5 else -1
+        if not 0 <= i < self.n_decays:
+            return 0
+        if not self.grove.reserve(
+            2 * n_leaves, n_leaves, 2 * self.pool.size + MIN_BLOCK * n_leaves
+        ):
+            raise MemoryError
+        self.roots[particle] = self.regrown(root, self.decays[i])
+        self.grove.release(root)
+        return 0
+
+    cdef int regrown(self, int node, double decay) noexcept nogil:
+        """A copy of a whole tree whose active points have always faded with another factor."""
+        cdef int* stack = self.grove.stack
+        cdef int root = self.regrown_node(node, decay), at, child, n_stack = 0
+        if self.grove.nodes[root].feature >= 0:
+            stack[0] = root
+            n_stack = 1
+        while n_stack:              # copies whose children are not copied yet
+            n_stack -= 1
+            at = stack[n_stack]
+            child = self.regrown_node(self.grove.nodes[at].left, decay)
+            self.grove.nodes[at].left = child
+            if self.grove.nodes[child].feature >= 0:
+                stack[n_stack] = child
+                n_stack += 1
+            child = self.regrown_node(self.grove.nodes[at].right, decay)
+            self.grove.nodes[at].right = child
+            if self.grove.nodes[child].feature >= 0:
+                stack[n_stack] = child
+                n_stack += 1
+        return root
+
+    cdef int regrown_node(self, int old, double decay) noexcept nogil:
+        """A copy of one node; an inner one still has the old children."""
+        cdef int copy, leaf, i
+        cdef const int* slots
+        cdef Leaf* here
+        if self.grove.nodes[old].feature >= 0:
+            copy = self.grove.new_node()
+            self.grove.nodes[copy] = self.grove.nodes[old]
+            self.grove.nodes[copy].refs = 1
+            self.grove.nodes[copy].stamp = 0
+            return copy
+        leaf = self.grove.nodes[old].left
+        self.update_time(leaf)
+        copy = self.grove.new_leaf(
+            self.grove.nodes[old].depth, self.grove.leaves[leaf].n_active)
+        here = &self.grove.leaves[self.grove.nodes[copy].left]
+        here.time, here.decay = self.n_seen, decay
+        old, leaf = leaf, self.grove.nodes[copy].left
+        memcpy(self.grove.retired(leaf), self.grove.retired(old),
+               self.model.width * sizeof(double))
+        memcpy(self.grove.total(leaf), self.grove.retired(old),
+               self.model.width * sizeof(double))
+        slots = self.grove.slots + self.grove.leaves[old].slots
+        for i in range(self.grove.leaves[old].n_active):
+            self.grove.add_slot(here, slots[i])
+            self.sample_weight[slots[i]] = self.weight_at(slots[i], here)
+        self.sum_slots(slots, here.n_active, self.grove.total(leaf))
+        self.finish_leaf(copy)
+        return copy
+
     # --- Retirement -------------------------------------------------------------------------
 
     cdef void retire_slot(self, int slot) noexcept nogil:
@@ -982,6 +1064,8 @@ cdef class Cloud:
             self.n_alive = self.n_particles
             if self.n_seen % self.window == 0 or self.n_seen & (self.n_seen - 1) == 0:
                 self.refresh()
+        if self.n_decays > 1:
+            self.mutate()
         if not ok:
             raise MemoryError("some trees could not move; the sample is learned")
         return 0
@@ -1101,6 +1185,17 @@ cdef class Cloud:
                 stack += [(here.right, number, False), (here.left, number, True)]
         return found
 
+    def forgetting_factors(self):
+        """Per particle: its forgetting factor."""
+        cdef int particle, node
+        factors = []
+        for particle in range(self.n_alive):
+            node = self.roots[particle]
+            while self.grove.nodes[node].feature >= 0:
+                node = self.grove.nodes[node].left
+            factors.append(self.grove.leaves[self.grove.nodes[node].left].decay)
+        return factors
+
     def tree_statistics(self):
         """Per particle: number of leaves and height, the number of splits on the longest path."""
         cdef int particle, node, deepest
@@ -1123,8 +1218,9 @@ cdef class Cloud:
     def _settings(self):
         return (
             self.n_particles, self.window, self.model.multinomial, self.linear,
-            self.min_samples_leaf, self.alpha, self.beta, self.decay, self.prior_weight,
-            self.prior_df, self.leaf_bonus, self.reference, self.cuts_by_range, self.seed,
+            self.min_samples_leaf, self.alpha, self.beta,
+            [self.decays[i] for i in range(self.n_decays)], self.prior_weight,
+            self.reference, self.cuts_by_range, self.seed,
         )
 
     def _distinct(self):
