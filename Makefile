@@ -55,7 +55,7 @@ coverage: $(VENV)/installed/test $(VENV)/installed/coverage ## report the Python
 lint: $(VENV)/installed/lint ## check style and types
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
-	@$(VENV)/bin/cython-lint river_extra_trees
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cython-lint river_extra_trees
 	@$(RUN) -m mypy
 
 format: $(VENV)/installed/lint ## bring the Python files into the common style

@@ -191,9 +191,11 @@ class DriftTest:
             self.last = tuple(a + b for a, b in zip(last, batch))
             return 0
         self.last = batch
-        return min(self.n_models, math.ceil((before - now) / before * self.n_models)) if (
-            difference > 0
-        ) else 0
+        return (
+            min(self.n_models, math.ceil((before - now) / before * self.n_models))
+            if (difference > 0)
+            else 0
+        )
 
 
 def accuracy_of(sums: tuple[float, ...]) -> float:

@@ -45,8 +45,13 @@ class _Forgetful(TreeLearner):
     seed: int | None
 
     def _begin(
-        self, criterion: str, n_models: int = 1, is_forest: bool = False, bagging: bool = False,
-        significance: float = 0.05, n_jobs: int = 1,
+        self,
+        criterion: str,
+        n_models: int = 1,
+        is_forest: bool = False,
+        bagging: bool = False,
+        significance: float = 0.05,
+        n_jobs: int = 1,
     ) -> None:
         for name in ("batch_size", "warm_size"):
             check_parameter(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
@@ -54,18 +59,27 @@ class _Forgetful(TreeLearner):
             0 <= self.initial_rate < float("inf"), "initial_rate", self.initial_rate, "at least 0"
         )
         check_parameter(
-            self.max_depth is None or self.max_depth >= 1, "max_depth", self.max_depth,
+            self.max_depth is None or self.max_depth >= 1,
+            "max_depth",
+            self.max_depth,
             "None or at least 1",
         )
         check_parameter(
-            self.max_retained >= self.batch_size, "max_retained", self.max_retained,
+            self.max_retained >= self.batch_size,
+            "max_retained",
+            self.max_retained,
             "at least batch_size",
         )
         check_parameter(n_models >= 1, "n_models", n_models, "at least 1")
         check_parameter(0 <= significance <= 1, "significance", significance, "between 0 and 1")
         check_parameter(n_jobs >= 1, "n_jobs", n_jobs, "at least 1")
         self._forest = ForgetfulForest(
-            n_models, criterion == "variance", self.batch_size, is_forest, bagging, self.reference,
+            n_models,
+            criterion == "variance",
+            self.batch_size,
+            is_forest,
+            bagging,
+            self.reference,
             draw_seed(self.seed),
         )
         self._splitters = [
@@ -216,7 +230,6 @@ class _ForgetfulRegressor(_Forgetful, TreeRegressor):
 
     def _describe(self, node: dict[str, typing.Any]) -> str:
         return describe_number(node)
-
 
 
 class ForgetfulDecisionTreeClassifier(_ForgetfulClassifier):

@@ -50,19 +50,25 @@ class _ShrubEnsemble(TreeLearner):
             check_parameter(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         for name in ("l0", "l1", "l2", "node_penalty"):
             check_parameter(
-                0.0 <= getattr(self, name) < float("inf"), name, getattr(self, name),
+                0.0 <= getattr(self, name) < float("inf"),
+                name,
+                getattr(self, name),
                 "finite and not negative",
             )
         check_parameter(
             self.step_size == "adaptive"
             or (not isinstance(self.step_size, str) and 0.0 < self.step_size < float("inf")),
-            "step_size", self.step_size, "'adaptive' or a positive number",
+            "step_size",
+            self.step_size,
+            "'adaptive' or a positive number",
         )
         check_parameter(
             self.rho is None or 0.0 < self.rho < 2.0, "rho", self.rho, "None or between 0 and 2"
         )
         check_parameter(
-            self.max_depth is None or self.max_depth >= 0, "max_depth", self.max_depth,
+            self.max_depth is None or self.max_depth >= 0,
+            "max_depth",
+            self.max_depth,
             "None or at least 0",
         )
         check_max_features(self.max_features)
@@ -149,8 +155,7 @@ class _ShrubEnsemble(TreeLearner):
 
 
 class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
-    """Shrub ensemble: a few small trees from a sliding window, weighed by gradient descent.
-    """
+    """Shrub ensemble: a few small trees from a sliding window, weighed by gradient descent."""
 
     def __init__(
         self,
@@ -189,12 +194,8 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
         self.l2 = l2
         self.node_penalty = node_penalty
         self.seed = seed
-        check_parameter(
-            loss in ("mse", "cross_entropy"), "loss", loss, "'mse' or 'cross_entropy'"
-        )
-        check_parameter(
-            retrain in ("always", "error"), "retrain", retrain, "'always' or 'error'"
-        )
+        check_parameter(loss in ("mse", "cross_entropy"), "loss", loss, "'mse' or 'cross_entropy'")
+        check_parameter(retrain in ("always", "error"), "retrain", retrain, "'always' or 'error'")
         self._begin(False, loss, retrain)
 
     def predict_one(self, x: Sample) -> Hashable | None:
@@ -222,8 +223,7 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
 
 
 class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
-    """Shrub ensemble: a few small trees from a sliding window, weighed by gradient descent.
-    """
+    """Shrub ensemble: a few small trees from a sliding window, weighed by gradient descent."""
 
     def __init__(
         self,

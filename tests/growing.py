@@ -43,7 +43,6 @@ def tree_learner(rules: Rules, n_features: int, **parameters: Any) -> Any:
         "max_depth": rules.max_depth,
         "min_samples_split": rules.min_samples_split,
         "min_samples_leaf": rules.min_samples_leaf,
-        "leaf_memory": None,
         "seed": 1,
         **parameters,
     }

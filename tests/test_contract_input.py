@@ -205,7 +205,7 @@ def test_no_features(case: Case) -> None:
         assert is_finite(model, {})
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", FIRST, ids=str)
 def test_ten_thousand_features(case: Case) -> None:
     """Ten thousand features are learned and answered."""
     model = make(case)

@@ -117,13 +117,25 @@ def test_regression_run(standardised: bool) -> None:
     st.sampled_from([0.0, 0.0213]),
 )
 def test_agrees_with_the_naive_ensemble(
-    seed: int, loss: str, n_models: int, window_size: int, max_depth: int,
-    step_size: float | str, rounds: int, project_each_round: bool, penalty: float,
+    seed: int,
+    loss: str,
+    n_models: int,
+    window_size: int,
+    max_depth: int,
+    step_size: float | str,
+    rounds: int,
+    project_each_round: bool,
+    penalty: float,
 ) -> None:
     """Whatever the parameters, weights and predictions are those of the slow version."""
     rules: dict[str, Any] = {
-        "n_models": n_models, "window_size": window_size, "loss": loss, "max_depth": max_depth,
-        "rounds": rounds, "project_each_round": project_each_round, "node_penalty": penalty / 10,
+        "n_models": n_models,
+        "window_size": window_size,
+        "loss": loss,
+        "max_depth": max_depth,
+        "rounds": rounds,
+        "project_each_round": project_each_round,
+        "node_penalty": penalty / 10,
     }
     shrubs = core(3, **rules)
     naive = NaiveShrubs(3, **rules, step_size=step_size, l2=penalty)
@@ -166,9 +178,7 @@ def test_lazy_training_changes_nothing(loss: str, max_features: int) -> None:
 
 @settings(max_examples=60)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(2, 16), st.floats(0.01, 3.0))
-def test_a_new_concept_enters(
-    seed: int, n_models: int, window_size: int, step_size: float
-) -> None:
+def test_a_new_concept_enters(seed: int, n_models: int, window_size: int, step_size: float) -> None:
     """Theorem 1: fully grown, the shrub of a new class enters; if need be the smallest leaves.
 
     The bound on the step is BC / 4m where the trees agree on the new sample, and BC / 2m else:
@@ -340,10 +350,22 @@ def test_penalties_make_the_ensemble_smaller(penalty: str, strength: float) -> N
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"n_models": 0}, {"window_size": 0}, {"rounds": 0}, {"update_interval": 0},
-        {"step_size": 0.0}, {"step_size": "slow"}, {"step_size": float("inf")}, {"rho": 2.0},
-        {"l0": -1.0}, {"l1": -1.0}, {"l2": float("nan")}, {"node_penalty": -1.0},
-        {"max_depth": -1}, {"max_features": 0}, {"loss": "hinge"}, {"retrain": "never"},
+        {"n_models": 0},
+        {"window_size": 0},
+        {"rounds": 0},
+        {"update_interval": 0},
+        {"step_size": 0.0},
+        {"step_size": "slow"},
+        {"step_size": float("inf")},
+        {"rho": 2.0},
+        {"l0": -1.0},
+        {"l1": -1.0},
+        {"l2": float("nan")},
+        {"node_penalty": -1.0},
+        {"max_depth": -1},
+        {"max_features": 0},
+        {"loss": "hinge"},
+        {"retrain": "never"},
     ],
     ids=str,
 )

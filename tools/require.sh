@@ -26,7 +26,8 @@ command -v "$python" >/dev/null 2>&1 ||
 "$python" -c 'import ensurepip, venv' 2>/dev/null ||
     refuse "the venv module of Python is missing" python3-venv python3 "brew install python3"
 
-compiler=${CC:-cc}
+# Python compiles with the compiler it was made with, unless told otherwise.
+compiler=${CC:-$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("CC") or "cc")')}
 command -v "${compiler%% *}" >/dev/null 2>&1 ||
     refuse "there is no C compiler ($compiler)" gcc gcc "xcode-select --install"
 

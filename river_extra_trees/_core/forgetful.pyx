@@ -111,6 +111,14 @@ cdef class ForgetfulForest(Forest):
                 trees.learn(leaf, target, weight, self.n_batches + 1)
         self.answers[n_trees, position] = total / n_trees if self.regression else self.winner()
 
+    cdef bint add_votes(self, Trees trees, int leaf) noexcept nogil:
+        cdef int code = trees.majority(leaf)
+        if not self.reference:
+            return Forest.add_votes(self, trees, leaf)
+        if code >= 0:
+            self.votes[code] += 1.0
+        return code >= 0
+
     # ---------------------------------------------------------------- one batch
 
     def begin_batch(self):

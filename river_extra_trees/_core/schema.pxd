@@ -10,7 +10,7 @@ from cpython.object cimport PyObject
 
 cdef enum:
     MAX_CATEGORIES = 1024   # codes of one nominal column; later values share the code OTHER
-    MAX_COLUMNS = 1 << 14   # features after these are ignored, so that a stream of ever-new names fits
+    MAX_COLUMNS = 1 << 14   # later features are ignored, so that a stream of ever-new names fits
     OTHER = -1              # code of a nominal value that has no code of its own
 
 cdef class Schema:

@@ -5,8 +5,7 @@ from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY, NAN
-from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memset
+from libc.stdlib cimport free, realloc
 
 from collections.abc import Mapping
 

@@ -1,12 +1,12 @@
 """Growing CART trees on presorted columns.
 
 One call grows any number of leaves of one tree. The samples of a node are a range [start, end) of
-`samples` (in order of arrival) and of each row of `ranked` (in sorted order of that column); a split
-partitions all of them stably, so that children are ranges again and nothing is ever sorted.
+`samples` (in order of arrival) and of each row of `ranked` (in sorted order of that column); a
+split partitions all of them stably, so that children are ranges again and nothing is sorted.
 """
 
 cimport cython
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint64_t
 from .rng cimport Rng
 from .schema cimport Schema
 from .trees cimport Trees
@@ -73,33 +73,55 @@ cdef class Splitter:
     cdef double tie                     # how far rounding can move two equal scores of this node
     cdef int n_columns
     cdef int n_chosen                   # columns that may be split
+    cdef bint countable                 # classes, all of weight 1, at most 255 copies
     cdef int n                          # samples in the ranges
     cdef int n_groups
-    cdef double* mass                   # per slot: weight x copies
-    cdef double* centred                # per slot: target less the mean of the node (variance)
+    # Per sample: the samples of this call are numbered 0 .. n-1, those of one leaf together.
+    cdef double* values                 # values[column * n + sample]
+    cdef double* target
+    cdef double* mass                   # weight x copies
+    cdef double* centred                # target less the mean of the node (variance)
+    cdef int* copies
+    cdef int* code                      # code of the class (classes only)
+    cdef int* slot_of                   # slot of the window
+    cdef uint8_t* left                  # side of the split that is being carried out
+    cdef uint8_t* bits                  # n_bytes each: bit set where a two-valued column is high
+    cdef int* ranked                    # ranked[column * n : (column + 1) * n]: sorted
+    cdef int* samples                   # n: in order of arrival
+    # Per slot of the window.
+    cdef int* group                     # number of its group, or -1
+    cdef int* sample_of                 # number of the sample, or -1
+    # Per column.
+    cdef int* columns                   # every chosen column once
+    cdef int* bit                       # its bit, if the column has two values and is counted
+    cdef uint8_t* nominal
+    # Per class or side.
     cdef double* counts                 # 3 x classes: the counts of the three sides below
     cdef double* waiting                # per class: weight passed by the scan, not moved yet
     cdef Side here, there, node         # left side, right side and both
+    # Two-valued columns need no order: their high values are counted per class.
+    cdef int n_bits, n_bytes
+    cdef double* cuts                   # per bit: threshold between the two values
+    cdef int* high                      # high[class * 8 * n_bytes + bit]: in the node, copies counted
+    cdef uint64_t* lanes                # lanes[class * n_bytes + byte]: 8 counters of 8 bits
+    # Others.
     cdef Group* groups
     cdef Task* tasks
-    cdef int* ranked                    # ranked[column * n : (column + 1) * n]
-    cdef int* samples                   # n
-    cdef int* spare                     # the larger of n and n_columns
-    cdef int* columns                   # every chosen column once
-    cdef int* copies                    # per slot; 0: not in this tree
-    cdef int* code                      # per slot: code of the class (classes only)
-    cdef int* group                     # per slot
     cdef int* group_of_leaf             # per node of the tree
-    cdef uint8_t* nominal               # per column
-    cdef uint8_t* left                  # per slot
+    cdef int* spare                     # the larger of n and n_columns
 
     cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
                   int max_features, double step, Rng rng, const uint8_t* chosen=*) except -1
     cdef int prepare(self, Trees trees, Window window, Schema schema, const int* copies,
                      const uint8_t* chosen) except -1
-    cdef void enter(self, int root) noexcept nogil
+    cdef void enter(self, int root, const int* copies_of_slot) noexcept nogil
     cdef int admit(self) noexcept nogil
+    cdef void number(self) noexcept nogil
     cdef void lay_out(self, const int* order, int* ranked) noexcept nogil
+    cdef bint give_bit(self, int column) noexcept nogil
+    cdef void count_high(self, const Task* task) noexcept nogil
+    cdef void empty_lanes(self) noexcept nogil
+    cdef bint varies(self, const Task* task, int column) noexcept nogil
     cdef void grow_leaf(self, Task task, int* n_tasks) noexcept nogil
     cdef void weigh_node(self, const Task* task) noexcept nogil
     cdef void centre(self, const Task* task) noexcept nogil
@@ -111,6 +133,7 @@ cdef class Splitter:
                            Split* best) noexcept nogil
     cdef void scan_classes(self, int column, const int* slots, int n, bint missing_left,
                            Split* best) noexcept nogil
+    cdef void try_bit(self, int column, Split* best) noexcept nogil
     cdef void try_nominal(self, const Task* task, int column, Split* best) noexcept nogil
     cdef void try_random(self, const Task* task, int column, Split* best) noexcept nogil
     cdef int n_missing(self, const Task* task, int column) noexcept nogil

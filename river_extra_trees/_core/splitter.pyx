@@ -3,7 +3,7 @@
 cimport cython
 from libc.float cimport DBL_EPSILON
 from libc.math cimport INFINITY, log
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
@@ -19,6 +19,14 @@ cdef enum:
 # score): what rounding could have made of a tie does not decide.
 cdef double TIE = 1e-12
 cdef double NO_CODE = -2.0      # threshold of a nominal split that sends only missing values left
+
+# Bit j of b is the lowest bit of byte j of SPREAD[b].
+cdef uint64_t[256] SPREAD
+for _i in range(256):
+    SPREAD[_i] = 0
+    for _j in range(8):
+        if _i >> _j & 1:
+            SPREAD[_i] |= <uint64_t>1 << (8 * _j)
 
 cdef double[TABLE] X_LOG_X
 X_LOG_X[0] = 0.0
@@ -116,7 +124,7 @@ cdef class Splitter:
         self.step, self.rng = step, rng
         self.max_features = max_features if max_features > 0 else self.n_chosen
         with nogil:
-            self.enter(root)
+            self.enter(root, copies)
             n_tasks = self.admit()
             while n_tasks > 0:
                 n_tasks -= 1
@@ -129,12 +137,14 @@ cdef class Splitter:
         """Lay out the scratch memory and fill what is known per slot and per column."""
         cdef size_t slots = window.capacity, columns = window.n_columns, n = window.n_sorted
         cdef size_t classes = trees.n_values, wider = max(n, columns)
-        cdef int i, slot
+        cdef int i
         trees.reserve(2 * <int>n)
-        cdef size_t doubles = 2 * slots + 4 * classes
-        cdef size_t ints = columns * n + n + wider + columns + 3 * slots + trees.capacity
+        cdef size_t bytes = columns // 8 + 1
+        cdef size_t doubles = columns * n + 3 * n + 4 * classes + columns + classes * bytes
+        cdef size_t ints = ((columns + 4) * n + 2 * slots + 2 * columns + wider + trees.capacity
+                            + 8 * classes * bytes)
         cdef size_t need = (doubles * sizeof(double) + n * sizeof(Group) + (n + 1) * sizeof(Task)
-                            + ints * sizeof(int) + columns + slots)
+                            + ints * sizeof(int) + columns + n + n * bytes)
         if need > self.block_bytes:
             free(self.block)
             self.block_bytes = 0
@@ -142,53 +152,58 @@ cdef class Splitter:
             if self.block == NULL:
                 raise MemoryError
             self.block_bytes = need + need // 2
-        self.mass = <double*>self.block
-        self.centred = self.mass + slots
-        self.counts = self.centred + slots
+        self.values = <double*>self.block
+        self.target = self.values + columns * n
+        self.mass = self.target + n
+        self.centred = self.mass + n
+        self.counts = self.centred + n
         self.waiting = self.counts + 3 * classes
-        self.groups = <Group*>(self.waiting + classes)
+        self.cuts = self.waiting + classes
+        self.lanes = <uint64_t*>(self.cuts + columns)
+        self.groups = <Group*>(self.lanes + classes * bytes)
         self.tasks = <Task*>(self.groups + n)
         self.ranked = <int*>(self.tasks + n + 1)
         self.samples = self.ranked + columns * n
-        self.spare = self.samples + n
-        self.columns = self.spare + wider
-        self.copies = self.columns + columns
-        self.code = self.copies + slots
-        self.group = self.code + slots
-        self.group_of_leaf = self.group + slots
-        self.nominal = <uint8_t*>(self.group_of_leaf + trees.capacity)
+        self.copies = self.samples + n
+        self.code = self.copies + n
+        self.slot_of = self.code + n
+        self.group = self.slot_of + n
+        self.sample_of = self.group + slots
+        self.columns = self.sample_of + slots
+        self.bit = self.columns + columns
+        self.spare = self.bit + columns
+        self.group_of_leaf = self.spare + wider
+        self.high = self.group_of_leaf + trees.capacity
+        self.nominal = <uint8_t*>(self.high + 8 * classes * bytes)
         self.left = self.nominal + columns
+        self.bits = self.left + n
         self.here.counts = self.counts
         self.there.counts = self.counts + classes
         self.node.counts = self.counts + 2 * classes
         self.trees, self.window, self.n_columns = trees, window, columns
-        self.batch_weight = 0.0
         self.n_chosen = 0
         for i in range(self.n_columns):
             self.nominal[i] = schema.codes[i] is not None
             if chosen == NULL or chosen[i]:
                 self.columns[self.n_chosen] = i
                 self.n_chosen += 1
-        for i in range(window.n_sorted):
-            slot = window.by_arrival[i]
-            self.copies[slot] = copies[slot] if copies != NULL else 1
-            self.mass[slot] = window.weight[slot] * self.copies[slot]
-            if self.criterion != VARIANCE:
-                self.code[slot] = <int>window.target[slot]
-            self.batch_weight += self.mass[slot]
         return 0
 
-    cdef void enter(self, int root) noexcept nogil:
+    cdef void enter(self, int root, const int* copies_of_slot) noexcept nogil:
         """Find the leaf of every sample; samples of one leaf are a group."""
-        cdef int i, slot, leaf
+        cdef int i, slot, leaf, copies = 1
         cdef Group* group
         cdef double* first = self.centred   # per group, for now: target of its first sample
         memset(self.group_of_leaf, 0xFF, self.trees.n_used * sizeof(int))    # -1 everywhere
         self.n_groups = 0
+        self.batch_weight = 0.0
+        self.countable = self.criterion != VARIANCE and not self.random
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
+            if copies_of_slot != NULL:
+                copies = copies_of_slot[slot]
             self.group[slot] = -1
-            if self.copies[slot] == 0:
+            if copies == 0:
                 continue
             leaf = self.trees.walk(root, self.window.data + slot, self.window.capacity,
                                    self.window.n_columns)
@@ -199,14 +214,18 @@ cdef class Splitter:
                 first[self.n_groups] = self.window.target[slot]
                 self.n_groups += 1
             self.group[slot] = self.group_of_leaf[leaf]
+            self.sample_of[slot] = copies   # until `number`
             group = &self.groups[self.group[slot]]
             group.size += 1
-            group.copies += self.copies[slot]
+            group.copies += copies
             group.varies |= self.window.target[slot] != first[self.group[slot]]
+            self.batch_weight += self.window.weight[slot] * copies
+            self.countable &= self.window.weight[slot] == 1.0 and copies <= 255
 
     cdef int admit(self) noexcept nogil:
         """Lay the samples of the groups that can be split into ranges, in every order."""
-        cdef int g, i, column, n_tasks = 0
+        cdef int g, i, k, column, n_tasks = 0
+        cdef const double* data
         cdef Group* group
         self.n = 0
         for g in range(self.n_groups):
@@ -227,31 +246,88 @@ cdef class Splitter:
                 n_tasks += 1
         if n_tasks == 0:
             return 0
-        self.lay_out(self.window.by_arrival, self.samples)
+        self.number()
+        self.n_bits = 0
         for i in range(self.n_chosen):
             column = self.columns[i]
+            self.bit[column] = -1
+            if self.countable and not self.nominal[column] and self.give_bit(column):
+                continue
+            data = self.window.data + <Py_ssize_t>column * self.window.capacity
+            for k in range(self.n):
+                self.values[<Py_ssize_t>column * self.n + k] = data[self.slot_of[k]]
             self.lay_out(self.window.order + <Py_ssize_t>column * self.window.capacity,
                          self.ranked + <Py_ssize_t>column * self.n)
         return n_tasks
 
+    cdef void number(self) noexcept nogil:
+        """Number the samples of the admitted groups and copy what there is per sample."""
+        cdef int i, g, k, slot, copies
+        for g in range(self.n_groups):
+            self.spare[g] = self.groups[g].start
+        for i in range(self.window.n_sorted):
+            slot = self.window.by_arrival[i]
+            g, copies = self.group[slot], self.sample_of[slot]
+            self.sample_of[slot] = -1
+            if g < 0 or self.groups[g].start < 0:
+                continue
+            k = self.spare[g]
+            self.spare[g] += 1
+            self.sample_of[slot] = self.samples[k] = k
+            self.slot_of[k] = slot
+            self.copies[k] = copies
+            self.target[k] = self.window.target[slot]
+            self.mass[k] = self.window.weight[slot] * copies
+            if self.criterion != VARIANCE:
+                self.code[k] = <int>self.target[k]
+        self.n_bytes = self.n_chosen // 8 + 1
+        memset(self.bits, 0, <size_t>self.n * self.n_bytes)
+        memset(self.lanes, 0, self.trees.n_values * self.n_bytes * sizeof(uint64_t))
+
     cdef void lay_out(self, const int* order, int* ranked) noexcept nogil:
-        """Copy the slots of the admitted groups, each group to its range."""
-        cdef int i = 0, g, slot, placed = 0
+        """Copy a sorted order of the window, each group to its range."""
+        cdef int i = 0, g, k, placed = 0
         if self.n_groups == 1:          # no branch that depends on the sample
             while placed < self.n:
-                slot = order[i]
-                ranked[placed] = slot
-                placed += self.group[slot] == 0
+                k = self.sample_of[order[i]]
+                ranked[placed] = k
+                placed += k >= 0
                 i += 1
             return
         for g in range(self.n_groups):
             self.spare[g] = self.groups[g].start
         for i in range(self.window.n_sorted):
-            slot = order[i]
-            g = self.group[slot]
-            if g >= 0 and self.spare[g] >= 0:
-                ranked[self.spare[g]] = slot
+            k = self.sample_of[order[i]]
+            if k >= 0:
+                g = self.group[order[i]]
+                ranked[self.spare[g]] = k
                 self.spare[g] += 1
+
+    cdef bint give_bit(self, int column) noexcept nogil:
+        """If the column has just two values in the window, note which samples have the higher."""
+        cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
+        cdef const int* order = self.window.order + <Py_ssize_t>column * self.window.capacity
+        cdef int begin = 0, end = self.window.n_sorted - 1, middle, i, k, byte, mask
+        cdef double low = data[order[0]], high = data[order[end]]
+        if not low < high:              # constant, or missing somewhere
+            return False
+        while begin < end:              # the first high value
+            middle = (begin + end) // 2
+            if data[order[middle]] > low:
+                end = middle
+            else:
+                begin = middle + 1
+        if data[order[begin]] != high:
+            return False
+        byte, mask = self.n_bits // 8, 1 << (self.n_bits % 8)
+        for i in range(begin, self.window.n_sorted):
+            k = self.sample_of[order[i]]
+            if k >= 0:
+                self.bits[<Py_ssize_t>k * self.n_bytes + byte] |= mask
+        self.cuts[self.n_bits] = self.between(low, high)
+        self.bit[column] = self.n_bits
+        self.n_bits += 1
+        return True
 
     cdef bint is_open(self, int node, int copies, bint varies) noexcept nogil:
         """Whether the rules allow to look for a split of these samples."""
@@ -266,6 +342,8 @@ cdef class Splitter:
         """Split one leaf if a split is found, and leave the open children as new tasks."""
         cdef Split split
         cdef Task left, right
+        if self.n_bits:
+            self.count_high(&task)
         self.drop_constant(&task)
         if task.n_active == 0:
             return
@@ -293,15 +371,9 @@ cdef class Splitter:
         set of columns in front of their own n_active, whatever order this leaves it in.
         """
         cdef int i, column, kept = 0, dropped = 0
-        cdef double first, last
-        cdef const double* data
-        cdef const int* ranked
         for i in range(task.n_active):
             column = self.columns[i]
-            data = self.window.data + <Py_ssize_t>column * self.window.capacity
-            ranked = self.ranked + <Py_ssize_t>column * self.n
-            first, last = data[ranked[task.start]], data[ranked[task.end - 1]]
-            if first < last or (last != last and first == first):
+            if self.varies(task, column):
                 self.columns[kept] = column
                 kept += 1
             else:
@@ -309,6 +381,52 @@ cdef class Splitter:
                 dropped += 1
         memcpy(self.columns + kept, self.spare, dropped * sizeof(int))
         task.n_active = kept
+
+    cdef bint varies(self, const Task* task, int column) noexcept nogil:
+        """Whether a column has two values in a node, or is missing in a part of it."""
+        cdef const double* data = self.values + <Py_ssize_t>column * self.n
+        cdef const int* ranked = self.ranked + <Py_ssize_t>column * self.n
+        cdef double first, last
+        cdef int code, n_high = 0
+        if self.bit[column] >= 0:
+            for code in range(self.trees.n_values):
+                n_high += self.high[code * 8 * self.n_bytes + self.bit[column]]
+            return 0 < n_high < task.copies
+        first, last = data[ranked[task.start]], data[ranked[task.end - 1]]
+        return first < last or (last != last and first == first)
+
+    cdef void count_high(self, const Task* task) noexcept nogil:
+        """Count per class and two-valued column how many samples of the node have the high value.
+
+        One byte of bits is spread over eight counters at once, which are emptied before any of
+        them could overflow.
+        """
+        cdef int i, k, byte, weight = 0
+        cdef const uint8_t* bits
+        cdef uint64_t* lanes
+        memset(self.high, 0, 8 * self.trees.n_values * self.n_bytes * sizeof(int))
+        for i in range(task.start, task.end):
+            k = self.samples[i]
+            weight += self.copies[k]
+            if weight > 255:
+                self.empty_lanes()
+                weight = self.copies[k]
+            bits = self.bits + <Py_ssize_t>k * self.n_bytes
+            lanes = self.lanes + self.code[k] * self.n_bytes
+            for byte in range(self.n_bytes):
+                lanes[byte] += SPREAD[bits[byte]] * <uint64_t>self.copies[k]
+        self.empty_lanes()
+
+    cdef void empty_lanes(self) noexcept nogil:
+        """Add the small counters to the large ones."""
+        cdef int i, j
+        cdef uint64_t lane
+        for i in range(self.trees.n_values * self.n_bytes):
+            lane = self.lanes[i]
+            if lane:
+                self.lanes[i] = 0
+                for j in range(8):
+                    self.high[8 * i + j] += (lane >> (8 * j)) & 255
 
     cdef void weigh_node(self, const Task* task) noexcept nogil:
         """Totals of the node; for a regression, the targets less their mean."""
@@ -340,7 +458,7 @@ cdef class Splitter:
         cdef int i, slot
         cdef double mean = 0.0, mass
         cdef Side* node = &self.node
-        cdef const double* target = self.window.target
+        cdef const double* target = self.target
         node.weight, node.score, node.copies = 0.0, 0.0, task.copies
         self.spread = 0.0
         for i in range(task.start, task.end):
@@ -374,6 +492,8 @@ cdef class Splitter:
                 continue
             if self.random:
                 self.try_random(task, column, &best)
+            elif self.bit[column] >= 0:
+                self.try_bit(column, &best)
             elif self.nominal[column]:
                 self.try_nominal(task, column, &best)
             else:
@@ -391,15 +511,17 @@ cdef class Splitter:
     # ---------------------------------------------------------------- candidates of one column
 
     cdef int n_missing(self, const Task* task, int column) noexcept nogil:
-        cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
+        cdef const double* data = self.values + <Py_ssize_t>column * self.n
         cdef const int* ranked = self.ranked + <Py_ssize_t>column * self.n
         cdef int i = task.end
+        if self.bit[column] >= 0:
+            return 0
         while data[ranked[i - 1]] != data[ranked[i - 1]]:   # not all are missing: it varies
             i -= 1
         return task.end - i
 
     cdef void try_numeric(self, const Task* task, int column, Split* best) noexcept nogil:
-        cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
+        cdef const double* data = self.values + <Py_ssize_t>column * self.n
         cdef const int* ranked = self.ranked + <Py_ssize_t>column * self.n
         cdef int n_missing = self.n_missing(task, column)
         cdef int present = task.end - n_missing, i, missing_left
@@ -421,7 +543,7 @@ cdef class Splitter:
     cdef void scan_numbers(self, int column, const int* slots, int n, bint missing_left,
                            Split* best) noexcept nogil:
         """Offer every threshold between the n sorted samples; all but the last end up left."""
-        cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
+        cdef const double* data = self.values + <Py_ssize_t>column * self.n
         cdef double value, following = data[slots[0]]
         cdef int i
         for i in range(n - 1):
@@ -439,7 +561,7 @@ cdef class Splitter:
         better one of those around the run of that class (Fayyad and Irani 1992), so none is
         offered, unless the least number of samples in a leaf could forbid those around it.
         """
-        cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
+        cdef const double* data = self.values + <Py_ssize_t>column * self.n
         cdef bint skip = self.min_samples_leaf <= 1 and not self.reference, mixed = False
         cdef int first = self.code[slots[0]], code, i, copies = 0
         cdef double value, following = data[slots[0]]
@@ -474,8 +596,20 @@ cdef class Splitter:
                 self.move(code, self.waiting[code])
                 self.waiting[code] = 0.0
 
+    cdef void try_bit(self, int column, Split* best) noexcept nogil:
+        """The one threshold of a column of two values."""
+        cdef int code, low, n_low = 0, bit = self.bit[column]
+        self.begin()
+        for code in range(self.trees.n_values):
+            low = <int>self.node.counts[code] - self.high[code * 8 * self.n_bytes + bit]
+            n_low += low
+            if low > 0:
+                self.move(code, low)
+        self.here.copies, self.there.copies = n_low, self.node.copies - n_low
+        self.offer(column, self.cuts[bit], False, False, best)
+
     cdef void try_nominal(self, const Task* task, int column, Split* best) noexcept nogil:
-        cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
+        cdef const double* data = self.values + <Py_ssize_t>column * self.n
         cdef const int* ranked = self.ranked + <Py_ssize_t>column * self.n
         cdef int n_missing = self.n_missing(task, column)
         cdef int present = task.end - n_missing, i, j, k, missing_left
@@ -500,7 +634,7 @@ cdef class Splitter:
 
     cdef void try_random(self, const Task* task, int column, Split* best) noexcept nogil:
         """One threshold between the least and the largest value, or the value of one sample."""
-        cdef const double* data = self.window.data + <Py_ssize_t>column * self.window.capacity
+        cdef const double* data = self.values + <Py_ssize_t>column * self.n
         cdef const int* ranked = self.ranked + <Py_ssize_t>column * self.n
         cdef int n_missing = self.n_missing(task, column)
         cdef int present = task.end - n_missing, i, missing_left
@@ -707,10 +841,11 @@ cdef class Splitter:
 
         Leaves in n_active whether the rules allow to grow that side.
         """
-        cdef const double* data = (self.window.data + <Py_ssize_t>self.trees.nodes[task.node].feature
-                                   * self.window.capacity)
-        cdef const double* target = self.window.target
-        cdef int i, slot, side, n_left = 0
+        cdef int column = self.trees.nodes[task.node].feature
+        cdef const double* data = self.values + <Py_ssize_t>column * self.n
+        cdef int bit = self.bit[column], byte = 0, mask = 0
+        cdef const double* target = self.target
+        cdef int i, k, side, n_left = 0
         cdef int[2] child, copies
         cdef bint[2] varies
         cdef double[2] first
@@ -719,20 +854,25 @@ cdef class Splitter:
         rows[0], rows[1] = self.trees.row(right.node), self.trees.row(left.node)
         copies[0] = copies[1] = 0
         varies[0] = varies[1] = False
+        if bit >= 0:
+            byte, mask = bit // 8, 1 << (bit % 8)
         for i in range(task.start, task.end):
-            slot = self.samples[i]
-            side = self.trees.goes_left(task.node, data[slot])
-            self.left[slot] = side
+            k = self.samples[i]
+            if bit >= 0:
+                side = not self.bits[<Py_ssize_t>k * self.n_bytes + byte] & mask
+            else:
+                side = self.trees.goes_left(task.node, data[k])
+            self.left[k] = side
             n_left += side
             if copies[side] == 0:
-                first[side] = target[slot]
-            varies[side] |= target[slot] != first[side]
-            copies[side] += self.copies[slot]
+                first[side] = target[k]
+            varies[side] |= target[k] != first[side]
+            copies[side] += self.copies[k]
             if self.trees.regression:
-                self.trees.add_number(child[side], target[slot], self.mass[slot], self.step)
+                self.trees.add_number(child[side], target[k], self.mass[k], self.step)
             else:
-                rows[side][WEIGHT] += self.mass[slot]
-                rows[side][HEADER + self.code[slot]] += self.mass[slot]
+                rows[side][WEIGHT] += self.mass[k]
+                rows[side][HEADER + self.code[k]] += self.mass[k]
         rows[0][VISITED] = rows[1][VISITED] = self.step
         left.end = right.start = task.start + n_left
         left.copies, right.copies = copies[1], copies[0]
@@ -745,6 +885,8 @@ cdef class Splitter:
         self.partition(self.samples, task)
         for i in range(task.n_active):
             column = self.columns[i]
+            if self.bit[column] >= 0:
+                continue
             if column != split.column or split.nominal or split.missing_left:
                 self.partition(self.ranked + <Py_ssize_t>column * self.n, task)
 

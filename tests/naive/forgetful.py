@@ -11,9 +11,10 @@ the first feature and the smallest threshold whatever the rounding.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
-from functools import lru_cache
+from functools import cache, lru_cache
 
 
 class AdaptParameters:
@@ -98,7 +99,7 @@ class AdaptParameters:
         self.last_right, self.last_total = right, n
 
 
-@lru_cache(maxsize=None)
+@cache
 def entropy(counts):
     """Natural-log entropy of class counts."""
     total = sum(counts)
@@ -109,7 +110,7 @@ def entropy(counts):
     return value
 
 
-@lru_cache(maxsize=None)
+@cache
 def gini(counts):
     """Gini impurity of class counts."""
     total = sum(counts)
@@ -135,7 +136,7 @@ def best_split(samples, features, n_classes, impurity, tolerance):
     for feature in features:
         rows = sorted((x[feature], y, w) for x, y, w in samples)
         left, right = [0] * n_classes, whole.copy()
-        for (value, y, w), (following, _, _) in zip(rows, rows[1:]):
+        for (value, y, w), (following, _, _) in itertools.pairwise(rows):
             left[y] += w
             right[y] -= w
             if value == following:

@@ -1,0 +1,19 @@
+class Splitter:
+    criterion: int
+    random: bool
+    shuffled: bool
+    reference: bool
+    max_depth: int
+    min_samples_split: int
+    min_samples_leaf: int
+    def __init__(
+        self,
+        criterion: str,
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        splitter: str = "best",
+        shuffled: bool = False,
+        reference: bool = False,
+        forgetful_reference: bool = False,
+    ) -> None: ...
