@@ -457,8 +457,8 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
         When trees are swapped: `"always"`, after every batch that they made an error in; or
         `"published"`, in batch b > 1 with probability 1 / b, hence hardly ever on a long stream.
     window_size
-        Number of latest samples kept beside the batch, for new trees to grow on. 0 lets them grow on
-        the batch alone, as published.
+        Number of latest samples kept beside the batch, for new trees to grow on. 0 lets them grow
+        on the batch alone, as published.
     n_jobs
         Number of threads that grow trees. The answers do not depend on it.
     reference
@@ -577,8 +577,8 @@ class StreamDecisionForestRegressor(_StreamForestRegressor):
         When trees are swapped: `"always"`, after every batch that they made an error in; or
         `"published"`, in batch b > 1 with probability 1 / b, hence hardly ever on a long stream.
     window_size
-        Number of latest samples kept beside the batch, for new trees to grow on. 0 lets them grow on
-        the batch alone, as published.
+        Number of latest samples kept beside the batch, for new trees to grow on. 0 lets them grow
+        on the batch alone, as published.
     n_jobs
         Number of threads that grow trees. The answers do not depend on it.
     reference
