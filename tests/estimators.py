@@ -66,6 +66,12 @@ _FORGETFUL_FOREST = [
     {"n_models": 3, "batch_size": 30, "max_retained": 150, "n_jobs": 2, "seed": 3},
 ]
 
+_DYNAMIC = [
+    {"n_particles": 20, "window": 50, "seed": 1},
+    {"n_particles": 10, "window": 40, "forgetting_factor": 0.98, "discard": "random", "seed": 2},
+    {"n_particles": 10, "window": 30, "reference": True, "seed": 3},
+]
+
 PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "ForgetfulDecisionTreeClassifier": _FORGETFUL_TREE,
     "ForgetfulDecisionTreeRegressor": _FORGETFUL_TREE,
@@ -77,6 +83,8 @@ PARAMETERS: dict[str, list[dict[str, Any]]] = {
         *_SHRUBS,
     ],
     "ShrubEnsembleRegressor": _SHRUBS,
+    "DynamicTreeClassifier": _DYNAMIC,
+    "DynamicTreeRegressor": [{"leaf": "constant", **_DYNAMIC[0]}, *_DYNAMIC[1:], _DYNAMIC[0]],
     "StreamDecisionForestClassifier": _FOREST,
     "StreamDecisionForestRegressor": _FOREST,
     "StreamDecisionTreeClassifier": [*_TREE, {"criterion": "entropy", "max_nodes": 15, "seed": 4}],
