@@ -123,7 +123,7 @@ class AdaptParameters:
 
 
 class DriftTest:
-    """How many trees of a forest a batch gives cause to discard (appendix C, function UpdateForest).
+    """How many trees of a forest a batch gives cause to discard (appendix C, UpdateForest).
 
     The losses of the forest on the batch (1 for a wrong label, the squared error of a number) are
     compared to those on the batches before it, back to the last significant change, by a two-sample
@@ -164,14 +164,14 @@ class DriftTest:
         if self.reference:
             return self.n_discarded_reference(last, batch)
         if not p_value(last, batch) < self.significance:  # detects slow decay: Acc_i is the mean
-            self.last = tuple(a + b for a, b in zip(last, batch))
+            self.last = tuple(a + b for a, b in zip(last, batch, strict=True))
             return 0
         self.last = batch
         before, now = accuracy_of(last) - guess, accuracy_of(batch) - guess
         if now >= before:
             return 0
         drop = min(1.0, (before - now) / before) if before > 0 else 0.0
-        return math.ceil(drop * self.n_models)
+        return math.ceil(drop * self.n_models - 1e-9)  # rounding discards no tree
 
     def n_discarded_reference(self, last: tuple[float, ...], batch: tuple[float, ...]) -> int:
         """As the published program has it."""
@@ -188,7 +188,7 @@ class DriftTest:
             difference /= pooled * math.sqrt(1 / m + 1 / n)
             p = special.stdtr(m + n - 2, -abs(difference))
         if p <= self.significance:
-            self.last = tuple(a + b for a, b in zip(last, batch))
+            self.last = tuple(a + b for a, b in zip(last, batch, strict=True))
             return 0
         self.last = batch
         return (
@@ -216,5 +216,5 @@ def p_value(a: tuple[float, ...], b: tuple[float, ...]) -> float:
     difference, error = abs(means[0] - means[1]), errors[0] + errors[1]
     if error <= 0:
         return float(difference == 0)
-    freedom = error**2 / sum(e**2 / d for e, d in zip(errors, degrees))
+    freedom = error**2 / sum(e**2 / d for e, d in zip(errors, degrees, strict=True))
     return float(2 * special.stdtr(freedom, -difference / math.sqrt(error)))

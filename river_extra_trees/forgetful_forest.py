@@ -324,8 +324,9 @@ class ForgetfulDecisionTreeRegressor(_ForgetfulRegressor):
 
     After each batch the tree is what CART grows on the samples retained. Their number follows the
     skill of the tree, the share of the squared error of the running mean that it saves: it grows
-    while that holds, shrinks as it falls, and a tree no better than the running mean forgets all but
-    the last batch. (The paper[^1] has classifiers only.) Leaves predict the mean of their targets.
+    while that holds, shrinks as it falls, and a tree no better than the running mean forgets all
+    but the last batch. (The paper[^1] has classifiers only.) Leaves predict the mean of their
+    targets.
 
     Parameters
     ----------
@@ -509,8 +510,8 @@ class ForgetfulRandomForestRegressor(_ForgetfulRegressor):
 
     Every tree looks at its own random subset of the features and forgets at random, as much as its
     own skill, compared to the running mean, demands. When the squared error of the forest rises
-    significantly, its worst trees get new features[^1]. The answer is the mean of the leaf means, so
-    that it never leaves the range of the retained targets.
+    significantly, its worst trees get new features[^1]. The answer is the mean of the leaf means,
+    so that it never leaves the range of the retained targets.
 
     Parameters
     ----------

@@ -53,8 +53,8 @@ cdef class Shrubs:
 
     def __cinit__(self, *, bint regression, int n_models, int window_size,
                   loss="mse", max_depth=None, bint shuffled=False, int rounds=1,
-                  bint project_each_round=False, bint standardised=True, double l0=0.0, double l1=0.0,
-                  double node_penalty=0.0, bint lazy=True):
+                  bint project_each_round=False, bint standardised=True, double l0=0.0,
+                  double l1=0.0, double node_penalty=0.0, bint lazy=True):
         cdef size_t places = n_models + 1
         self.schema = Schema()
         self.labels = Labels()
@@ -574,7 +574,7 @@ cdef class Shrubs:
                     self.window.n_columns)
         before = [self.gram[j * places + k] for j in range(n) for k in range(n)]
         before += [self.hits[k] for k in range(n)] + [self.total_weight]
-        since, total = self.since_rebuild, self.total_weight
+        total = self.total_weight
         self.rebuild()
         after = [self.gram[j * places + k] for j in range(n) for k in range(n)]
         after += [self.hits[k] for k in range(n)] + [self.total_weight]
@@ -607,7 +607,8 @@ cdef class Shrubs:
                    for k in range(n)]
         sums = (self.total_weight, self.since_rebuild, self.n_trained)
         return _shrubs_from_state, (
-            self.settings(), self.schema, self.labels, self.window, self.trees, numbers, gram, leaves, sums
+            self.settings(), self.schema, self.labels, self.window, self.trees, numbers, gram,
+            leaves, sums,
         )
 
 
