@@ -1,6 +1,7 @@
 """Streaming tree learners for river.
 
-**Stream decision trees and forests** (`StreamDecisionTreeClassifier`, `StreamDecisionTreeRegressor`,
+**Stream decision trees and forests** (`StreamDecisionTreeClassifier`,
+`StreamDecisionTreeRegressor`,
 `StreamDecisionForestClassifier`, `StreamDecisionForestRegressor`) are CART trees that keep growing
 with each batch of samples (Xu, Dey, Panda and Vogelstein 2022).
 
@@ -13,12 +14,17 @@ says still help (Yuan, Sun and Shasha 2023).
 sliding window with every sample and learn the weights of the best few by proximal gradient descent
 (Buschjaeger, Hess and Morik 2022).
 
+**Dynamic trees** (`DynamicTreeClassifier`, `DynamicTreeRegressor`) are a cloud of Bayesian trees
+that every sample grows and prunes; they answer with whole distributions and remember retired
+samples in the priors of their leaves (Anagnostopoulos and Gramacy 2013).
+
 Every learner is a river classifier or regressor: `learn_one`, `predict_one`, pipelines, metrics,
 drift detectors and `evaluate.progressive_val_score` work with it as with river's own.
 """
 
 from __future__ import annotations
 
+from .dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
 from .forgetful_forest import (
     ForgetfulDecisionTreeClassifier,
     ForgetfulDecisionTreeRegressor,
@@ -34,6 +40,8 @@ from .stream_forest import (
 )
 
 __all__ = [
+    "DynamicTreeClassifier",
+    "DynamicTreeRegressor",
     "ForgetfulDecisionTreeClassifier",
     "ForgetfulDecisionTreeRegressor",
     "ForgetfulRandomForestClassifier",

@@ -24,7 +24,8 @@ _TREE = [
     {"batch_size": 30, "max_nodes": 21, "min_samples_leaf": 3, "seed": 3},
 ]
 _FOREST = [
-    {"n_models": 3, "batch_size": 20, "seed": 1},
+    {"n_models": 3, "batch_size": 20, "leaf_memory": None, "seed": 1},
+    {"n_models": 4, "batch_size": 20, "n_swaps": 2, "swap_rule": "drift", "seed": 4},
     {"n_models": 2, "batch_size": 50, "max_features": None, "n_swaps": 0, "seed": 2},
     {"n_models": 3, "batch_size": 30, "max_nodes": 21, "n_swaps": 2, "n_jobs": 2, "seed": 3},
 ]
@@ -58,6 +59,12 @@ _FORGETFUL_FOREST = [
     {"n_models": 3, "batch_size": 30, "max_retained": 150, "n_jobs": 2, "seed": 3},
 ]
 
+_DYNAMIC = [
+    {"n_particles": 20, "window": 50, "seed": 1},
+    {"n_particles": 10, "window": 40, "forgetting_factor": 0.98, "discard": "random", "seed": 2},
+    {"n_particles": 10, "window": 30, "reference": True, "seed": 3},
+]
+
 PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "ForgetfulDecisionTreeClassifier": _FORGETFUL_TREE,
     "ForgetfulDecisionTreeRegressor": _FORGETFUL_TREE,
@@ -69,6 +76,8 @@ PARAMETERS: dict[str, list[dict[str, Any]]] = {
         *_SHRUBS,
     ],
     "ShrubEnsembleRegressor": _SHRUBS,
+    "DynamicTreeClassifier": _DYNAMIC,
+    "DynamicTreeRegressor": [{"leaf": "constant", **_DYNAMIC[0]}, *_DYNAMIC[1:], _DYNAMIC[0]],
     "StreamDecisionForestClassifier": _FOREST,
     "StreamDecisionForestRegressor": _FOREST,
     "StreamDecisionTreeClassifier": [*_TREE, {"criterion": "entropy", "max_nodes": 15, "seed": 4}],

@@ -1,0 +1,131 @@
+"""A cloud of dynamic trees: particle learning, section 2.3 and 3 of the paper.
+
+One step is: weigh the particles by the predictive density of the new point, resample, add the
+point, then let every particle stay, grow or prune at the leaf of the point. What does not differ
+between particles is done once: a `Visit` is a distinct leaf that the point falls into, a `Group` a
+distinct pair of such a leaf and its parent, which is all that stay and prune depend on.
+"""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from .grove cimport MAX_DEPTH, Grove, Leaf
+from .pool cimport Pool
+from .posterior cimport LeafModel
+from .rng cimport Rng
+from .schema cimport Labels, Schema
+
+cdef struct Visit:
+    int node                # the leaf's node
+    int n_particles         # that hold it
+    int first               # the first of them, after the resampling; then follow `Cloud.next`
+    double log_weight       # log predictive density of the new point
+
+cdef struct Group:
+    int visit
+    int parent              # node, or -1 where the leaf is the root
+    int pruned              # node of the leaf that takes the parent's place, or -1
+    double log_prune        # log odds of prune against stay; a NaN: not computed yet
+
+cdef struct Cut:
+    double threshold
+    double log_odds         # of this cut against stay; -inf where there is none
+    int column
+    int start               # the present values in sorted order: `n_left` from `start` go left
+    int n_left
+    bint nominal
+    bint missing_left
+
+cdef enum:
+    MAX_REGRESSORS = 64     # numeric features after these are split on, but not regressed on
+
+cdef class Cloud:
+    cdef readonly Schema schema
+    cdef readonly Labels labels     # empty in a regression
+    cdef readonly Pool pool
+    cdef readonly Grove grove
+    cdef LeafModel model
+    cdef double* overall            # statistics of all samples, slowly forgotten: scale of the prior
+    cdef double* v                  # scratch: the new point, see posterior
+    cdef double* fill               # per regressor: running mean, stands in for a missing value
+    cdef double* fill_weight
+    cdef int* regressors            # column of each regressor
+    cdef uint8_t* nominal           # per column
+    cdef double lowest, highest     # targets seen
+
+    cdef readonly int n_particles
+    cdef int n_alive                # n_particles, or twice that after a rejuvenation
+    cdef int* roots                 # roots[particle]
+    cdef int* resampled             # scratch
+    cdef int* group_of              # scratch: group_of[particle]
+    cdef int* regrouped             # scratch
+    cdef int* next                  # scratch: next particle at the same visit
+    cdef double* weights            # scratch
+    cdef Visit* visits
+    cdef Group* groups
+    cdef int n_visits, n_groups
+    cdef unsigned int tick          # number of the current gathering
+
+    cdef readonly int window
+    cdef public int min_samples_leaf        # a test raises it to keep the trees at their roots
+    cdef readonly double alpha, beta, decay
+    cdef readonly bint reference
+    cdef readonly bint linear
+    cdef readonly bint cuts_by_range    # proposals uniform over the range, not over the gaps
+    cdef double prior_weight, prior_df, leaf_bonus
+    cdef double log_split[MAX_DEPTH + 2]
+    cdef double log_stop[MAX_DEPTH + 2]
+    cdef uint64_t seed
+    cdef readonly int64_t n_seen    # samples learned: the clock of forgetting
+    cdef readonly int64_t n_steps   # steps taken, those of a rejuvenation included
+    cdef readonly double log_evidence
+    cdef readonly double log_predictive     # of the last sample learned
+
+    cdef int* order                 # order[column * capacity ...]: slots of the current leaf, sorted
+    cdef int* n_present             # per column: of these not missing; -1 where not sorted yet
+    cdef double* memo               # memo[(2 column + missing_left) * capacity + i]: score of the two
+                                    #   children, NaN where not computed yet; i is n_left, of a
+                                    #   nominal column start
+    cdef double* sample_weight      # scratch, per slot: weight in the current leaf
+    cdef double* keys               # scratch for sorting
+    cdef double* row_small          # scratch rows, two each
+    cdef double* row_other
+    cdef int scratch_capacity
+
+    cdef int adapt(self) except -1
+    cdef int widen(self, int n_columns, int n_regressors, int n_classes) except -1
+    cdef void* resized(self, void* memory, size_t size) except NULL
+    cdef double* wider(
+        self, double* rows, Py_ssize_t n_rows, int width, int n_regressors) except NULL
+    cdef int reserve_scratch(self) except -1
+    cdef int prepare(self, double target) except -1
+    cdef double read_target(self, object y) except? -1.0
+    cdef int find(self, object x) except -1
+    cdef int learn_row(self, double target, double weight) except -1
+    cdef double clamped(self, double mean) noexcept nogil
+    cdef void refresh(self) noexcept nogil
+    cdef void set_prior(self) noexcept nogil
+    cdef void fill_v(self, const double* x, double target) noexcept nogil
+    cdef void gather(self, const double* x, int first, int stop) noexcept nogil
+    cdef bint step(self, int slot, int first, int stop) noexcept nogil
+    cdef void add_to_leaves(self, int slot) noexcept nogil
+    cdef void update_time(self, int leaf) noexcept nogil
+    cdef double weigh(self, int first, int stop) noexcept nogil
+    cdef void resample(self, int first, int stop, int n_out) noexcept nogil
+    cdef bint move_all(self, const double* x, int first, int stop) noexcept nogil
+    cdef bint move_visit(self, const double* x, Visit* visit) noexcept nogil
+    cdef bint apply_prune(self, const double* x, int particle, Group* group) noexcept nogil
+    cdef bint apply_grow(self, const double* x, int particle, int node, const Cut* cut) noexcept nogil
+    cdef double weight_at(self, int slot, const Leaf* leaf) noexcept nogil
+    cdef double leaf_score(self, int leaf) noexcept nogil
+    cdef double row_score(self, const double* total, const double* retired) noexcept nogil
+    cdef void sum_subtree(self, int node, double* row, double* score, int* n_active) noexcept nogil
+    cdef double log_prune(self, Group* group) noexcept nogil
+    cdef Cut propose(self, Rng* rng, int node) noexcept nogil
+    cdef void sort_leaf(self, int leaf, int column) noexcept nogil
+    cdef double children_score(self, int leaf, const Cut* cut) noexcept nogil
+    cdef void place_cut(self, Rng* rng, int leaf, Cut* cut) noexcept nogil
+    cdef void sum_side(self, int leaf, const Cut* cut, bint left, double* row) noexcept nogil
+    cdef int plant_leaf(self, int node, const Cut* cut, bint left) noexcept nogil
+    cdef void sum_slots(self, const int* slots, int n, double* row) noexcept nogil
+    cdef int plant_pruned(self, Group* group) noexcept nogil
+    cdef void finish_leaf(self, int node) noexcept nogil
+    cdef void retire_slot(self, int slot) noexcept nogil

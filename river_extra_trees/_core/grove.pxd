@@ -1,0 +1,90 @@
+"""Trees that share their branches: the memory of a cloud of dynamic trees.
+
+A particle is the id of a root. Trees are immutable in shape: a move copies the nodes between the
+root and the place of the move (those that other trees need as well), everything else is shared and
+reference-counted. The region of the feature space that a node stands for is therefore the same in
+every tree that holds the node, and so is its depth. What a sample changes inside a leaf is
+the same for every tree that holds the leaf, so leaves are edited in place, once for all trees.
+
+Two arrays of structs, each with a free list, plus rows and slot lists:
+
+rows[leaf * 2 * width]           statistics of all samples of the leaf, active and retired
+rows[leaf * 2 * width + width]   statistics of the retired ones alone
+slots[leaf.slots ...]            the slots in the pool of the leaf's active points, in a block of
+                                 4, 8, 16, ... cells; free blocks of each size are chained
+"""
+
+from libc.stdint cimport int64_t
+
+cdef enum:
+    MAX_DEPTH = 60      # no leaf this deep is split: the prior makes it improbable, memory needs a bound
+    MIN_BLOCK = 4
+    N_BLOCK_SIZES = 26
+
+cdef struct Node:
+    double cut          # numeric: x <= cut goes left; nominal: x == cut goes left
+    int feature         # column, or -1 for a leaf
+    int left            # node; of a leaf: its id in `leaves`; of a free node: the next free one
+    int right           # node
+    int refs            # trees and parents that point here; 0 when free
+    int n_leaves        # leaves below, 1 for a leaf
+    unsigned int stamp  # scratch of `Cloud.gather`: `memo` is valid while this is the current tick
+    int memo            # scratch of `Cloud.gather`
+    short depth         # of the root: 0
+    bint nominal
+    bint missing_left   # where missing values go
+
+cdef struct Leaf:
+    int64_t time        # number of samples in the stream when the weights were last brought up to date
+    double log_marginal # of the row, as of `time`
+    double decay        # forgetting factor per sample of the stream
+    int slots           # start of the block; of a free leaf: the next free one
+    int block           # size of the block is MIN_BLOCK << block
+    int n_active
+    bint is_linear      # log_marginal used the regressors
+
+cdef class Grove:
+    cdef Node* nodes
+    cdef Leaf* leaves
+    cdef double* rows
+    cdef int* slots
+    cdef int* stack             # scratch: node ids, as many as there are nodes
+    cdef int n_nodes, node_capacity, free_node
+    cdef int n_leaves, leaf_capacity, free_leaf
+    cdef int n_cells, cell_capacity
+    cdef int free_block[N_BLOCK_SIZES]
+    cdef readonly int width     # doubles of one row of statistics
+    cdef readonly int nodes_in_use, leaves_in_use
+
+    cdef bint reserve(self, int n_nodes, int n_leaves, int n_cells) noexcept nogil
+    cdef int new_node(self) noexcept nogil
+    cdef int new_leaf(self, int depth, int n_slots) noexcept nogil
+    cdef int new_block(self, int block) noexcept nogil
+    cdef void free_slots_of(self, Leaf* leaf) noexcept nogil
+    cdef void add_slot(self, Leaf* leaf, int slot) noexcept nogil
+    cdef void remove_slot(self, Leaf* leaf, int slot) noexcept nogil
+    cdef void hold(self, int node) noexcept nogil
+    cdef void release(self, int node) noexcept nogil
+    cdef int own(self, int node) noexcept nogil
+    cdef int replant(self, int root, const double* x, int depth, int node) noexcept nogil
+    cdef double* total(self, int leaf) noexcept nogil
+    cdef double* retired(self, int leaf) noexcept nogil
+
+cdef inline int side(const Node* node, const double* x) noexcept nogil:
+    """The child of an inner node that x belongs to."""
+    cdef double value = x[node.feature]
+    cdef bint left
+    if value != value:
+        left = node.missing_left
+    elif node.nominal:
+        left = value == node.cut
+    else:
+        left = value <= node.cut
+    return node.left if left else node.right
+
+cdef inline int block_for(int n) noexcept nogil:
+    """The smallest block with room for n slots."""
+    cdef int block = 0
+    while (MIN_BLOCK << block) < n:
+        block += 1
+    return block

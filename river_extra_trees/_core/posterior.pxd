@@ -1,0 +1,75 @@
+"""Conjugate leaf models on flat rows of sufficient statistics.
+
+Three models share one interface. All formulas hold for weighted samples: weights simply count.
+
+Regression (constant leaves are linear ones with no regressors). With z the q regressors, y the
+target and v = (z, y), a row is
+
+    row[0]                  weight n, the sum of the sample weights
+    row[1 : 2+q]            means of v, the target last
+    row[2+q : ]             sums of products about the means, sum w (v - mean)(v - mean)',
+                            lower triangle by rows: cell (i, j <= i) at i (i+1)/2 + j
+
+Centred sums keep the digits that raw sums lose when a feature is far from zero, and make merging
+and forgetting exact. With S the block of the regressors and s, t the other blocks,
+beta = S^-1 s and SSE = t - s' S^-1 s, both by one factorisation S = L D L'.
+
+Multinomial: row[0] is the weight, row[1 + k] the weight of class k; prior Dirichlet(a, ..., a).
+
+The prior is a row as well, merged into every posterior. Weight 0 is the flat prior of the paper,
+equation (1). `df_offset` says how many degrees of freedom a posterior has beyond its weight:
+-(q + 1) for the flat prior.
+"""
+
+cdef enum:
+    MAX_SERIES = 8          # log_gamma uses its series from here on
+
+cdef struct LeafModel:
+    bint multinomial
+    int n_regressors        # q; 0 for constant and multinomial leaves
+    int n_classes
+    int width               # doubles in a row
+    double df_offset        # posterior degrees of freedom = weight + df_offset
+    double per_leaf         # added to the log marginal likelihood of every leaf
+    double concentration    # a of the Dirichlet prior
+    double* prior           # a row
+    double* scratch         # `scratch_size` doubles: the factor, then work space
+
+cdef struct Fit:
+    bint proper             # the posterior predictive exists
+    int n_regressors        # q, or 0 where the regressors could not be used
+    double weight           # of the samples and the prior
+    double df
+    double sse
+    double log_determinant  # of the whole Gram matrix, the intercept included
+
+cdef struct Predictive:
+    double mean             # of the Student-t
+    double scale2           # squared scale
+    double df               # degrees of freedom; 0 when there is no proper predictive
+
+cdef int row_width(bint multinomial, int n_regressors, int n_classes) noexcept nogil
+cdef int scratch_size(int n_regressors) noexcept nogil
+
+cdef double log_gamma(double x) noexcept nogil
+cdef void add_sample(
+    const LeafModel* model, double* row, const double* v, double weight
+) noexcept nogil
+cdef void merge(
+    const LeafModel* model, double* row, const double* other, double share
+) noexcept nogil
+cdef void subtract(
+    const LeafModel* model, double* row, const double* other, double share
+) noexcept nogil
+cdef void scale(const LeafModel* model, double* row, double factor) noexcept nogil
+cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept nogil
+cdef double log_marginal(
+    const LeafModel* model, const double* row, bint linear, bint* is_linear
+) noexcept nogil
+cdef Predictive predictive(
+    const LeafModel* model, const double* row, const double* v
+) noexcept nogil
+cdef double log_density(Predictive student, double y) noexcept nogil
+cdef double reference_score(
+    const LeafModel* model, const double* total, const double* retired
+) noexcept nogil

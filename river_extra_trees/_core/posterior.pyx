@@ -1,0 +1,445 @@
+"""Conjugate leaf models: see the header for the layout of a row."""
+
+import numpy as np
+
+from libc.math cimport INFINITY, NAN, log
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memset
+
+cdef double LOG_2PI = 1.8378770664093453
+cdef double LOG_PI = 1.1447298858494002
+cdef double LOG_2_OVER_PI = -0.4515827052894548
+cdef double HALF_LOG_2PI = 0.9189385332046728
+# A pivot below this share of its diagonal is rounding: the column repeats earlier ones.
+cdef double PIVOT_TOLERANCE = 1e-11
+# No residual sum of squares is below this share of the total one, for the same reason.
+cdef double RESIDUAL_TOLERANCE = 1e-13
+cdef double SMALLEST = 1e-290
+
+
+cdef int row_width(bint multinomial, int n_regressors, int n_classes) noexcept nogil:
+    """Doubles in one row of statistics."""
+    if multinomial:
+        return 1 + n_classes
+    return 2 + n_regressors + (n_regressors + 1) * (n_regressors + 2) // 2
+
+
+cdef int scratch_size(int n_regressors) noexcept nogil:
+    """Doubles of work space: the factor, means, the diagonal, a column, a right-hand side."""
+    return (n_regressors + 1) * (n_regressors + 2) // 2 + 4 * (n_regressors + 1)
+
+
+cdef double log_gamma(double x) noexcept nogil:
+    """Logarithm of the gamma function for x > 0, by Stirling's series."""
+    cdef double product = 1.0, inverse, square
+    while x < MAX_SERIES:
+        product *= x
+        x += 1.0
+    inverse = 1.0 / x
+    square = inverse * inverse
+    return (
+        (x - 0.5) * log(x) - x + HALF_LOG_2PI
+        + inverse * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square * (
+            1.0 / 1680 - square * (1.0 / 1188 - square * (691.0 / 360360))))))
+        - (log(product) if product != 1.0 else 0.0)
+    )
+
+
+# --- Rows -----------------------------------------------------------------------------------
+
+cdef void add_sample(
+    const LeafModel* model, double* row, const double* v, double weight
+) noexcept nogil:
+    """One more sample: v = (regressors, target), or v[0] = code of the class."""
+    cdef int size = model.n_regressors + 1, i, j
+    cdef double* means = row + 1
+    cdef double* products = row + 1 + size
+    cdef double before = row[0], factor, share
+    cdef double* step = model.scratch
+    row[0] += weight
+    if model.multinomial:
+        row[1 + <int>v[0]] += weight
+        return
+    if row[0] <= 0.0:
+        return
+    share = weight / row[0]
+    for i in range(size):
+        step[i] = v[i] - means[i]
+        means[i] += share * step[i]
+    for i in range(size):
+        factor = share * before * step[i]
+        for j in range(i + 1):
+            products[j] += factor * step[j]
+        products += i + 1
+
+
+cdef void merge(
+    const LeafModel* model, double* row, const double* other, double share
+) noexcept nogil:
+    """row += share * other: the statistics of both sets of samples together."""
+    cdef int size = model.n_regressors + 1, i, j
+    cdef double* means = row + 1
+    cdef double* products = row + 1 + size
+    cdef const double* addend = other + 1 + size
+    cdef double before = row[0], added = share * other[0], part, factor
+    cdef double* step = model.scratch
+    if added <= 0.0:
+        return
+    row[0] += added
+    if model.multinomial:
+        for i in range(1, model.width):
+            row[i] += share * other[i]
+        return
+    part = added / row[0]
+    for i in range(size):
+        step[i] = other[1 + i] - means[i]
+        means[i] += part * step[i]
+    for i in range(size):
+        factor = part * before * step[i]
+        for j in range(i + 1):
+            products[j] += share * addend[j] + factor * step[j]
+        products += i + 1
+        addend += i + 1
+
+
+cdef void subtract(
+    const LeafModel* model, double* row, const double* other, double share
+) noexcept nogil:
+    """row -= share * other, where other is a part of row."""
+    cdef int size = model.n_regressors + 1, i, j
+    cdef double* means = row + 1
+    cdef double* products = row + 1 + size
+    cdef const double* taken = other + 1 + size
+    cdef double before = row[0], removed = share * other[0], part, factor
+    cdef double* step = model.scratch
+    if removed <= 0.0:
+        return
+    row[0] -= removed
+    if row[0] <= 1e-12 * before:
+        memset(row, 0, model.width * sizeof(double))
+        return
+    if model.multinomial:
+        for i in range(1, model.width):
+            row[i] = max(0.0, row[i] - share * other[i])
+        return
+    part = removed / row[0]
+    for i in range(size):
+        step[i] = other[1 + i] - means[i]
+        means[i] -= part * step[i]
+    for i in range(size):
+        factor = part * before * step[i]
+        for j in range(i + 1):
+            products[j] -= share * taken[j] + factor * step[j]
+        if products[i] < 0.0:
+            products[i] = 0.0
+        products += i + 1
+        taken += i + 1
+
+
+cdef void scale(const LeafModel* model, double* row, double factor) noexcept nogil:
+    """Give every sample `factor` times its weight: power priors, section 5 of the paper."""
+    cdef int i
+    row[0] *= factor
+    for i in range(1 if model.multinomial else 2 + model.n_regressors, model.width):
+        row[i] *= factor
+
+
+# --- Regression -----------------------------------------------------------------------------
+
+cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept nogil:
+    """Posterior of a regression row: factor in the scratch, means behind it.
+
+    After the call the scratch holds L (unit diagonal left out) and D of the regressors' block;
+    the last row is L^-1 s scaled by D^-1, its last cell is SSE. Behind it lie the means of v.
+    Where the regressors are not linearly independent the leaf falls back to a constant one.
+    """
+    cdef Fit result
+    cdef int size = model.n_regressors + 1, n_cells = size * (size + 1) // 2
+    cdef int i, j, k, first = 0
+    cdef double* factor = model.scratch
+    cdef double* means = factor + n_cells
+    cdef double* diagonal = means + size
+    cdef double* column = diagonal + size
+    cdef double* pivot_row
+    cdef double* target_row
+    cdef double pivot, ratio, product = 1.0
+    result.n_regressors = model.n_regressors if linear else 0
+    result.df = row[0] + model.df_offset + model.n_regressors - result.n_regressors
+    if result.n_regressors > 0 and result.df <= 0.0:
+        return fit(model, row, False)
+    merge_prior(model, row, means, factor)
+    result.weight = row[0] + model.prior[0]
+    result.log_determinant = log(result.weight) if result.weight > 0.0 else 0.0
+    if result.n_regressors == 0:
+        result.sse = factor[n_cells - 1]
+        result.proper = result.df > 0.0 and result.sse > 0.0 and result.weight > 0.0
+        return result
+    pivot_row = factor
+    for i in range(size):
+        diagonal[i] = pivot_row[i]
+        pivot_row += i + 1
+    pivot_row = factor
+    for k in range(size - 1):
+        pivot = pivot_row[k]
+        if pivot <= PIVOT_TOLERANCE * diagonal[k] or pivot <= SMALLEST:
+            return fit(model, row, False)
+        product *= pivot
+        if product < 1e-200 or product > 1e200:
+            result.log_determinant += log(product)
+            product = 1.0
+        target_row = pivot_row + k + 1
+        for i in range(k + 1, size):
+            column[i] = target_row[k]
+            target_row += i + 1
+        target_row = pivot_row + k + 1
+        for i in range(k + 1, size):
+            ratio = column[i] / pivot
+            target_row[k] = ratio
+            for j in range(k + 1, i + 1):
+                target_row[j] -= ratio * column[j]
+            target_row += i + 1
+        pivot_row += k + 1
+    result.log_determinant += log(product)
+    result.sse = max(factor[n_cells - 1], RESIDUAL_TOLERANCE * diagonal[size - 1])
+    result.proper = result.sse > 0.0
+    return result
+
+
+cdef void merge_prior(
+    const LeafModel* model, const double* row, double* means, double* factor
+) noexcept nogil:
+    """The centred products of row and prior together, into `factor`; their means into `means`."""
+    cdef int size = model.n_regressors + 1, i, j
+    cdef const double* products = row + 1 + size
+    cdef const double* addend = model.prior + 1 + size
+    cdef double weight = row[0] + model.prior[0], share, ratio
+    cdef double* step = means + 2 * size
+    if model.prior[0] <= 0.0:
+        memcpy(means, row + 1, size * sizeof(double))
+        memcpy(factor, products, (size * (size + 1) // 2) * sizeof(double))
+        return
+    share = model.prior[0] / weight
+    for i in range(size):
+        step[i] = model.prior[1 + i] - row[1 + i]
+        means[i] = row[1 + i] + share * step[i]
+    for i in range(size):
+        ratio = share * row[0] * step[i]
+        for j in range(i + 1):
+            factor[j] = products[j] + addend[j] + ratio * step[j]
+        factor += i + 1
+        products += i + 1
+        addend += i + 1
+
+
+cdef double log_marginal(
+    const LeafModel* model, const double* row, bint linear, bint* is_linear
+) noexcept nogil:
+    """Log marginal likelihood of a leaf, active and retired samples together.
+
+    Its increase by a sample is the log predictive density of that sample. `is_linear` says
+    whether the regressors were used; ask with `linear=False` to leave them out.
+    """
+    cdef Fit result
+    cdef double total
+    cdef int k
+    if model.multinomial:
+        is_linear[0] = False
+        total = model.per_leaf - log_gamma(row[0] + model.n_classes * model.concentration)
+        for k in range(model.n_classes):
+            total += log_gamma(row[1 + k] + model.concentration)
+        return total
+    result = fit(model, row, linear)
+    is_linear[0] = result.n_regressors > 0
+    if not result.proper:
+        return -INFINITY if result.df > 0.0 else NAN     # NaN: no density yet
+    return (
+        model.per_leaf
+        - 0.5 * row[0] * LOG_2PI
+        - 0.5 * result.log_determinant
+        - 0.5 * result.df * log(0.5 * result.sse)
+        + log_gamma(0.5 * result.df)
+    )
+
+
+cdef Predictive predictive(
+    const LeafModel* model, const double* row, const double* v
+) noexcept nogil:
+    """Posterior predictive of a regression leaf at the regressors in v."""
+    cdef Predictive answer
+    cdef Fit result = fit(model, row, True)
+    cdef int size = model.n_regressors + 1, n_cells = size * (size + 1) // 2, i, k
+    cdef double* means = model.scratch + n_cells
+    cdef double* solved = means + 3 * size
+    cdef const double* pivot_row = model.scratch
+    cdef const double* target_row = model.scratch + n_cells - size
+    cdef double leverage
+    answer.mean = means[size - 1]
+    answer.df = result.df if result.proper else 0.0
+    answer.scale2 = 0.0
+    if not result.proper:
+        return answer
+    leverage = 1.0 / result.weight
+    for i in range(result.n_regressors):
+        solved[i] = v[i] - means[i]
+        for k in range(i):
+            solved[i] -= pivot_row[k] * solved[k]
+        leverage += solved[i] * solved[i] / pivot_row[i]
+        answer.mean += target_row[i] * solved[i]
+        pivot_row += i + 1
+    answer.scale2 = result.sse / result.df * (1.0 + leverage)
+    return answer
+
+
+cdef double log_density(Predictive student, double y) noexcept nogil:
+    """Log density of a Student-t at y."""
+    cdef double residual = y - student.mean
+    return (
+        log_gamma(0.5 * (student.df + 1.0)) - log_gamma(0.5 * student.df)
+        - 0.5 * (log(student.df * student.scale2) + LOG_PI)
+        - 0.5 * (student.df + 1.0)
+        * log(1.0 + residual * residual / (student.df * student.scale2))
+    )
+
+
+cdef double reference_score(
+    const LeafModel* model, const double* total, const double* retired
+) noexcept nogil:
+    """Score of a leaf in the moves of dynaTree 1.2-17, needed to compare with its output.
+
+    It differs from the marginal likelihood in the constant (2/pi where 2 pi is meant) and, once
+    something is retired, in terms that are not those of the conjugate prior.
+    """
+    cdef bint is_linear
+    cdef Fit result
+    cdef double score, active = total[0] - retired[0], mass = retired[0], prior_sse, gap
+    cdef int size = model.n_regressors + 1
+    cdef double retired_mean = retired[size]
+    if model.multinomial:
+        return log_marginal(model, total, True, &is_linear)
+    result = fit(model, total, True)
+    if not result.proper:
+        return -INFINITY
+    score = (
+        -0.5 * (active - result.n_regressors - 1) * LOG_2_OVER_PI
+        - 0.5 * result.df * log(0.5 * result.sse) + log_gamma(0.5 * result.df)
+        - 0.5 * result.log_determinant
+    )
+    if mass <= 0.0:
+        return score
+    prior_sse = retired[model.width - 1]
+    if model.n_regressors > 0:
+        prior_sse += mass * retired_mean * retired_mean
+    else:
+        score += 0.5 * (result.log_determinant - log(active) + log(mass))
+        gap = (total[size] - retired_mean) * total[0] / active      # between the two means
+        prior_sse += active * mass / total[0] * gap * gap
+    return score + 0.5 * mass * log(0.5 * prior_sse) - log_gamma(0.5 * mass)
+
+
+# --- For Python -----------------------------------------------------------------------------
+
+cdef class Statistics:
+    """One row of statistics with its leaf model: what a leaf knows, to look at and to test.
+
+    Parameters
+    ----------
+    n_regressors
+        Regressors of a regression leaf; 0 makes it a constant one.
+    n_classes
+        Classes of a multinomial leaf; 0 makes it a regression leaf.
+    """
+
+    cdef LeafModel model
+    cdef double* row
+
+    def __cinit__(self, int n_regressors=0, int n_classes=0):
+        assert n_regressors >= 0 and n_classes >= 0 and not (n_regressors and n_classes)
+        self.model.multinomial = n_classes > 0
+        self.model.n_regressors = n_regressors
+        self.model.n_classes = n_classes
+        self.model.width = row_width(n_classes > 0, n_regressors, n_classes)
+        self.model.df_offset = -(n_regressors + 1)
+        self.model.concentration = 1.0 / n_classes if n_classes else 0.0
+        self.row = <double*>calloc(2 * self.model.width + scratch_size(n_regressors),
+                                   sizeof(double))
+        if self.row == NULL:
+            raise MemoryError
+        self.model.prior = self.row + self.model.width
+        self.model.scratch = self.model.prior + self.model.width
+
+    def __dealloc__(self):
+        free(self.row)
+
+    @property
+    def values(self):
+        """The row as numbers."""
+        return [self.row[i] for i in range(self.model.width)]
+
+    def set_prior(self, prior, double df_offset, double per_leaf):
+        """A prior row, its degrees of freedom and a constant per leaf."""
+        cdef int i
+        assert len(prior) == self.model.width
+        for i in range(self.model.width):
+            self.model.prior[i] = prior[i]
+        self.model.df_offset = df_offset
+        self.model.per_leaf = per_leaf
+
+    def copy(self):
+        """The same statistics, to be changed independently."""
+        cdef Statistics other = Statistics(self.model.n_regressors, self.model.n_classes)
+        memcpy(other.row, self.row, 2 * self.model.width * sizeof(double))
+        other.model.df_offset = self.model.df_offset
+        other.model.per_leaf = self.model.per_leaf
+        return other
+
+    def add(self, z, double y, double weight=1.0):
+        """One more sample."""
+        cdef double[::1] v = np.array([*z, y], dtype=float)
+        assert v.shape[0] == self.model.n_regressors + 1
+        assert not self.model.multinomial or 0 <= y < self.model.n_classes
+        add_sample(&self.model, self.row, &v[0], weight)
+
+    def merge(self, Statistics other, double share=1.0):
+        """Add a share of other statistics."""
+        assert other.model.width == self.model.width
+        merge(&self.model, self.row, other.row, share)
+
+    def subtract(self, Statistics other, double share=1.0):
+        """Take a share of other statistics away."""
+        assert other.model.width == self.model.width
+        subtract(&self.model, self.row, other.row, share)
+
+    def scale(self, double factor):
+        """Multiply the weight of every sample."""
+        scale(&self.model, self.row, factor)
+
+    def log_marginal(self):
+        """Log marginal likelihood of all samples."""
+        cdef bint is_linear
+        return log_marginal(&self.model, self.row, True, &is_linear)
+
+    def reference_score(self, Statistics retired):
+        """Score of dynaTree 1.2-17, `retired` being a part of this row."""
+        assert retired.model.width == self.model.width
+        return reference_score(&self.model, self.row, retired.row)
+
+    def predictive(self, z=()):
+        """(mean, squared scale, degrees of freedom) of the Student-t predictive at z."""
+        cdef double[::1] v = np.array([*z, 0.0], dtype=float)
+        assert v.shape[0] == self.model.n_regressors + 1
+        cdef Predictive answer = predictive(&self.model, self.row, &v[0])
+        return answer.mean, answer.scale2, answer.df
+
+    def log_predictive(self, z, double y):
+        """Log predictive density of y at z, or log probability of class y."""
+        cdef double[::1] v = np.array([*z, y], dtype=float)
+        assert v.shape[0] == self.model.n_regressors + 1
+        if self.model.multinomial:
+            return log(self.probabilities()[<int>y])
+        return log_density(predictive(&self.model, self.row, &v[0]), y)
+
+    def probabilities(self):
+        """Predictive probability of each class."""
+        cdef double a = self.model.concentration
+        cdef double mass = self.row[0] + a * self.model.n_classes
+        return [(self.row[1 + k] + a) / mass for k in range(self.model.n_classes)]

@@ -1,0 +1,292 @@
+"""Dynamic trees as the paper describes them, one immutable tree per particle, nothing cached.
+
+Trees are values: every operation returns a new tree, so the particle filter below and the exact
+enumeration in `dynamic_enumeration` share the same moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tests.naive.dynamic_leaves import GaussianLeaf, LeafModel, MultinomialLeaf, Sums
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Rows that are active in the leaf, and the sums of those that were retired from it."""
+
+    active: tuple[int, ...]
+    retired: Sums
+
+
+@dataclass(frozen=True)
+class Split:
+    """x[column] <= cut goes left."""
+
+    column: int
+    cut: float
+    left: Tree
+    right: Tree
+
+
+Tree = Leaf | Split
+
+
+@dataclass(frozen=True)
+class DynamicTree:
+    """The model a particle is a tree of: data, leaf model, prior over trees, and the moves."""
+
+    X: Array
+    y: Array
+    leaf_model: LeafModel
+    min_samples_leaf: int
+    alpha: float = 0.95
+    beta: float = 2.0
+    reference_scores: bool = False
+    leaf_bonus: float = 0.0  # per leaf; an improper prior leaves this constant open
+
+    # Reading a tree
+
+    def leaves(self, tree: Tree) -> Iterator[Leaf]:
+        if isinstance(tree, Leaf):
+            yield tree
+        else:
+            yield from self.leaves(tree.left)
+            yield from self.leaves(tree.right)
+
+    def leaf_at(self, tree: Tree, x: Array) -> Leaf:
+        while isinstance(tree, Split):
+            tree = tree.left if x[tree.column] <= tree.cut else tree.right
+        return tree
+
+    def height(self, tree: Tree) -> int:
+        if isinstance(tree, Leaf):
+            return 1
+        return 1 + max(self.height(tree.left), self.height(tree.right))
+
+    def sums(self, rows: Sequence[int]) -> Sums:
+        return self.leaf_model.sums(self.X[list(rows)], self.y[list(rows)])
+
+    def total(self, leaf: Leaf) -> Sums:
+        return self.sums(leaf.active) + leaf.retired
+
+    def log_predictive(self, tree: Tree, x: Array, y: float) -> float:
+        return self.leaf_model.log_predictive(self.total(self.leaf_at(tree, x)), x, y)
+
+    # Scores
+
+    def log_prior(self, depth: int, split: bool) -> float:
+        """Of one node (section 2.1): p_split = alpha (1 + depth)^-beta."""
+        share = self.alpha * (1.0 + depth) ** -self.beta
+        return float(np.log(share if split else 1.0 - share))
+
+    def score(self, tree: Tree, depth: int) -> float:
+        """Log prior + log marginal likelihood of the subtree whose root lies at `depth`."""
+        if isinstance(tree, Split):
+            below = self.score(tree.left, depth + 1) + self.score(tree.right, depth + 1)
+            return self.log_prior(depth, True) + below
+        if self.reference_scores:
+            likelihood = self.leaf_model.reference_score(self.sums(tree.active), tree.retired)
+        else:
+            likelihood = self.leaf_model.log_evidence(self.total(tree))
+        return self.log_prior(depth, False) + likelihood + self.leaf_bonus
+
+    # The moves (section 2.2) and how retired sums follow them (section 3.2)
+
+    def add(self, tree: Tree, row: int) -> Tree:
+        if isinstance(tree, Leaf):
+            return replace(tree, active=(*tree.active, row))
+        if self.X[row, tree.column] <= tree.cut:
+            return replace(tree, left=self.add(tree.left, row))
+        return replace(tree, right=self.add(tree.right, row))
+
+    def cut_range(self, leaf: Leaf, column: int) -> tuple[float, float]:
+        """Between these two a cut leaves enough active points on both sides."""
+        if len(leaf.active) < 2 * self.min_samples_leaf:
+            return 0.0, 0.0
+        values = np.sort(self.X[list(leaf.active), column])
+        return values[self.min_samples_leaf - 1], values[-self.min_samples_leaf]
+
+    def grown(self, leaf: Leaf, column: int, cut: float) -> Split:
+        goes_left = [bool(self.X[row, column] <= cut) for row in leaf.active]
+        left = tuple(row for row, there in zip(leaf.active, goes_left, strict=True) if there)
+        right = tuple(row for row, there in zip(leaf.active, goes_left, strict=True) if not there)
+        share = len(left) / len(leaf.active)
+        return Split(
+            column,
+            cut,
+            Leaf(left, leaf.retired * share),
+            Leaf(right, leaf.retired * (1.0 - share)),
+        )
+
+    def pruned(self, tree: Tree) -> Leaf:
+        active: tuple[int, ...] = ()
+        retired = self.leaf_model.nothing()
+        for leaf in self.leaves(tree):
+            active += leaf.active
+            retired = retired + leaf.retired
+        return Leaf(active, retired)
+
+    def moves(
+        self, tree: Tree, row: int, proposal: tuple[int, float] | None, depth: int = 0
+    ) -> list[tuple[float, Tree]]:
+        """(log score, tree) of stay, grow and prune once `row` is in the tree.
+
+        Scores cover the subtree at the parent of the leaf of `row`; higher up nothing changes.
+        """
+        if isinstance(tree, Split):
+            side = "left" if self.X[row, tree.column] <= tree.cut else "right"
+            if isinstance(getattr(tree, side), Split):
+                below = self.moves(getattr(tree, side), row, proposal, depth + 1)
+                return [(score, replace(tree, **{side: moved})) for score, moved in below]
+        else:
+            side = ""
+        leaf = getattr(tree, side) if side else tree
+        candidates: list[Tree] = [tree]
+        if proposal is not None:
+            grown = self.grown(leaf, *proposal)
+            candidates.append(replace(tree, **{side: grown}) if side else grown)
+        if side:
+            pruned = self.pruned(tree)
+            if len(pruned.active) >= 2 * self.min_samples_leaf:
+                candidates.append(pruned)
+        return [(self.score(candidate, depth), candidate) for candidate in candidates]
+
+    # Retirement (section 3) and forgetting (section 5)
+
+    def forget(self, tree: Tree, factor: float) -> Tree:
+        """Scale the retired sums of every leaf."""
+        if isinstance(tree, Leaf):
+            return replace(tree, retired=tree.retired * factor)
+        return replace(
+            tree, left=self.forget(tree.left, factor), right=self.forget(tree.right, factor)
+        )
+
+    def retire(self, tree: Tree, row: int, factor: float = 1.0) -> Tree:
+        """Move an active row into the prior of its leaf, having scaled that prior first."""
+        if isinstance(tree, Leaf):
+            active = tuple(other for other in tree.active if other != row)
+            return Leaf(active, tree.retired * factor + self.sums([row]))
+        side, other = ("left", "right")
+        if self.X[row, tree.column] > tree.cut:
+            side, other = other, side
+        changed = self.retire(getattr(tree, side), row, factor)
+        if isinstance(changed, Leaf) and factor < 1.0 and self._too_small(changed):
+            # The reference gives the leaf up: its active points go to the sibling.
+            survivor = getattr(tree, other)
+            for active_row in changed.active:
+                survivor = self.add(survivor, active_row)
+            return survivor
+        return replace(tree, **{side: changed})
+
+    def _too_small(self, leaf: Leaf) -> bool:
+        if not self.reference_scores:
+            return False
+        return len(leaf.active) + leaf.retired.weight < self.min_samples_leaf
+
+    # What a point is worth (sections 4.2 and 4.3)
+
+    def alc(self, tree: Tree, x: Array, lower: Array, upper: Array) -> float:
+        """Integrated over the part of the box that lies in the leaf of x."""
+        assert isinstance(self.leaf_model, GaussianLeaf)
+        lower, upper = lower.copy(), upper.copy()
+        while isinstance(tree, Split):
+            if x[tree.column] <= tree.cut:
+                upper[tree.column] = min(upper[tree.column], tree.cut)
+                tree = tree.left
+            else:
+                lower[tree.column] = max(lower[tree.column], tree.cut)
+                tree = tree.right
+        return self.leaf_model.alc(self.total(tree), x, lower, upper)
+
+    def entropy(self, tree: Tree, x: Array) -> float:
+        assert isinstance(self.leaf_model, MultinomialLeaf)
+        return self.leaf_model.entropy(self.total(self.leaf_at(tree, x)))
+
+
+def move_chances(scores: list[float]) -> Array:
+    """Probabilities proportional to exp(score); a score without a value means: stay."""
+    if not np.all(np.isfinite(scores)):
+        return np.eye(len(scores))[0]
+    chances = np.exp(np.array(scores) - np.max(scores))
+    return chances / chances.sum()
+
+
+def residual_resample(weights: Array, rng: np.random.Generator) -> Array:
+    """Indices of the parents: floor(N w) copies each, the rest multinomial on what is left over."""
+    n = len(weights)
+    expected = weights / weights.sum() * n
+    copies = np.floor(expected).astype(int)
+    rest = n - copies.sum()
+    if rest:
+        left_over = expected - copies
+        copies += rng.multinomial(rest, left_over / left_over.sum())
+    return np.repeat(np.arange(n), copies)
+
+
+@dataclass
+class NaiveCloud:
+    """A particle filter over dynamic trees."""
+
+    model: DynamicTree
+    n_particles: int
+    rng: np.random.Generator
+    start: tuple[int, ...]
+    trees: list[Tree] = field(init=False)
+
+    def __post_init__(self) -> None:
+        root = Leaf(self.start, self.model.leaf_model.nothing())
+        self.trees = [root] * self.n_particles
+
+    def learn(self, row: int) -> float:
+        """Weigh, resample, add, move; returns the one-step log predictive."""
+        x, y = self.model.X[row], self.model.y[row]
+        scores = np.array([self.model.log_predictive(tree, x, y) for tree in self.trees])
+        weights = np.exp(scores - scores.max())
+        log_predictive = scores.max() + np.log(weights.mean())
+        if np.ptp(weights) > 0:
+            self.trees = [self.trees[i] for i in residual_resample(weights, self.rng)]
+        self.trees = [self.move(tree, row) for tree in self.trees]
+        return float(log_predictive)
+
+    def move(self, tree: Tree, row: int) -> Tree:
+        model = self.model
+        tree = model.add(tree, row)
+        leaf = model.leaf_at(tree, model.X[row])
+        column = int(self.rng.integers(model.X.shape[1]))
+        low, high = model.cut_range(leaf, column)
+        proposal = (column, self.rng.uniform(low, high)) if low < high else None
+        choices = model.moves(tree, row, proposal)
+        chances = move_chances([score for score, _ in choices])
+        return choices[self.rng.choice(len(choices), p=chances)][1]
+
+    def retire(self, row: int, factor: float = 1.0) -> None:
+        self.trees = [self.model.retire(tree, row, factor) for tree in self.trees]
+
+    def mean_and_variance(self, x: Array) -> tuple[float, float]:
+        """Of the mixture of the particles' Student-t densities at x."""
+        assert isinstance(self.model.leaf_model, GaussianLeaf)
+        moments = [
+            self.model.leaf_model.mean_and_variance(
+                self.model.total(self.model.leaf_at(tree, x)), x
+            )
+            for tree in self.trees
+        ]
+        means, variances = np.array(moments).T
+        return float(means.mean()), float(variances.mean() + means.var())
+
+    def probabilities(self, x: Array) -> Array:
+        assert isinstance(self.model.leaf_model, MultinomialLeaf)
+        leaf_model = self.model.leaf_model
+        return np.mean(
+            [
+                leaf_model.probabilities(self.model.total(self.model.leaf_at(tree, x)))
+                for tree in self.trees
+            ],
+            axis=0,
+        )

@@ -1,0 +1,129 @@
+"""The exact law of a dynamic tree on a tiny stream, by listing every tree it can reach.
+
+A dynamic tree has a sequential prior: at each step only stay, grow and prune at the leaf of the new
+point are possible. With infinitely many particles the filter's weights and moves become
+
+    law_t(T) = sum over T' of law_{t-1}(T') p(y_t | x_t, T') K(T | T', x_t, y_t) / evidence_t,
+
+where K draws one cut, then one of the moves by its score. A cut matters only through the points it
+has between it and the next cut, so the uniform draw becomes finitely many intervals between the
+values that occur anywhere in the stream, each with its length as probability.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree, move_chances
+
+Key = tuple[object, ...]
+Law = dict[Key, tuple[float, Tree]]
+
+
+def key_of(tree: Tree) -> Key:
+    """Structure and partition; the retired sums follow from the path, so they take part too."""
+    if isinstance(tree, Split):
+        return (tree.column, tree.cut, key_of(tree.left), key_of(tree.right))
+    retired = tree.retired
+    parts = (retired.weight, retired.square, *retired.cross, *retired.counts)
+    return (tuple(sorted(tree.active)), *(round(float(part), 9) for part in parts))
+
+
+def shape_of(tree: Tree) -> Key:
+    """Structure alone: columns and cuts."""
+    if isinstance(tree, Leaf):
+        return ()
+    return (tree.column, tree.cut, shape_of(tree.left), shape_of(tree.right))
+
+
+def on_grid(model: DynamicTree, tree: Tree) -> Key:
+    """The structure of a tree whose cuts lie anywhere: each cut in the middle of its interval."""
+    if isinstance(tree, Leaf):
+        return ()
+    values = np.unique(model.X[:, tree.column])
+    place = int(np.searchsorted(values, tree.cut, side="right"))
+    cut = float((values[place - 1] + values[place]) / 2)
+    return (tree.column, cut, on_grid(model, tree.left), on_grid(model, tree.right))
+
+
+def proposals(model: DynamicTree, leaf: Leaf) -> list[tuple[float, tuple[int, float] | None]]:
+    """(probability, cut) for one column at random and a cut uniform over its allowed range."""
+    n_columns = model.X.shape[1]
+    found: list[tuple[float, tuple[int, float] | None]] = []
+    for column in range(n_columns):
+        low, high = model.cut_range(leaf, column)
+        if low >= high:
+            found.append((1 / n_columns, None))
+            continue
+        values = np.unique(model.X[:, column])
+        values = values[(values >= low) & (values <= high)]
+        for left, right in zip(values[:-1], values[1:], strict=True):
+            chance = (right - left) / (high - low) / n_columns
+            found.append((chance, (column, float((left + right) / 2))))
+    return found
+
+
+def move_probabilities(
+    model: DynamicTree, tree: Tree, row: int
+) -> list[tuple[float, Tree]]:
+    """Every tree one step away, `row` already in `tree`, with its probability."""
+    leaf = model.leaf_at(tree, model.X[row])
+    reached: list[tuple[float, Tree]] = []
+    for chance, proposal in proposals(model, leaf):
+        choices = model.moves(tree, row, proposal)
+        shares = move_chances([score for score, _ in choices])
+        reached += [(chance * s, moved) for s, (_, moved) in zip(shares, choices, strict=True)]
+    return reached
+
+
+def start(model: DynamicTree, rows: tuple[int, ...]) -> Law:
+    root = Leaf(rows, model.leaf_model.nothing())
+    return {key_of(root): (1.0, root)}
+
+
+def _gather(law: Law, share: float, tree: Tree) -> None:
+    key = key_of(tree)
+    before = law[key][0] if key in law else 0.0
+    law[key] = (before + share, tree)
+
+
+def learn(model: DynamicTree, law: Law, row: int) -> tuple[float, Law]:
+    """Predictive density of the row's target, and the law of the tree after it."""
+    x, y = model.X[row], model.y[row]
+    weights = [share * np.exp(model.log_predictive(tree, x, y)) for share, tree in law.values()]
+    evidence = float(np.sum(weights))
+    after: Law = {}
+    for weight, (_, tree) in zip(weights, law.values(), strict=True):
+        for chance, moved in move_probabilities(model, model.add(tree, row), row):
+            _gather(after, weight / evidence * chance, moved)
+    return evidence, after
+
+
+def retire(model: DynamicTree, law: Law, row: int, factor: float = 1.0) -> Law:
+    after: Law = {}
+    for share, tree in law.values():
+        _gather(after, share, model.retire(tree, row, factor))
+    return after
+
+
+def shapes(law: Law) -> dict[Key, float]:
+    """Probability of each structure."""
+    found: dict[Key, float] = {}
+    for share, tree in law.values():
+        found[shape_of(tree)] = found.get(shape_of(tree), 0.0) + share
+    return found
+
+
+def law_of(model: DynamicTree) -> tuple[float, Law]:
+    """Evidence of all rows after the first `min_samples_leaf`, and the law of the tree then."""
+    law = start(model, tuple(range(model.min_samples_leaf)))
+    evidence = 1.0
+    for row in range(model.min_samples_leaf, len(model.y)):
+        density, law = learn(model, law, row)
+        evidence *= density
+    return evidence, law
+
+
+def total_variation(one: dict[Key, float], other: dict[Key, float]) -> float:
+    keys = one.keys() | other.keys()
+    return sum(abs(one.get(key, 0.0) - other.get(key, 0.0)) for key in keys) / 2

@@ -1,0 +1,201 @@
+"""Leaf models of a dynamic tree, written as the textbook has them: one weighted sum per statistic.
+
+A leaf holds sums over its active points and sums over its retired ones. Everything that is asked
+of a leaf is a function of the two. Gaussian leaves carry the prior 1 / sigma^2 (paper, section 2.1),
+multinomial leaves a Dirichlet(1/K, ..., 1/K).
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Weighted sums over the points of a leaf."""
+
+    weight: float
+    gram: Array  # sum of z z', z the row of the design
+    cross: Array  # sum of z y
+    square: float  # sum of y^2
+    counts: Array  # points of each class
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            self.weight + other.weight,
+            self.gram + other.gram,
+            self.cross + other.cross,
+            self.square + other.square,
+            self.counts + other.counts,
+        )
+
+    def __mul__(self, factor: float) -> Sums:
+        return Sums(
+            self.weight * factor,
+            self.gram * factor,
+            self.cross * factor,
+            self.square * factor,
+            self.counts * factor,
+        )
+
+
+class GaussianLeaf:
+    """A regression leaf: on the intercept alone (constant) or on every column as well (linear)."""
+
+    def __init__(self, n_features: int, linear: bool) -> None:
+        self.linear = linear
+        self.size = 1 + n_features * linear  # columns of the design
+
+    def design(self, x: Array) -> Array:
+        return np.concatenate(([1.0], x)) if self.linear else np.ones(1)
+
+    def nothing(self) -> Sums:
+        return Sums(0.0, np.zeros((self.size, self.size)), np.zeros(self.size), 0.0, np.zeros(0))
+
+    def sums(self, X: Array, y: Array) -> Sums:
+        Z = np.column_stack([np.ones(len(y)), X]) if self.linear else np.ones((len(y), 1))
+        return Sums(float(len(y)), Z.T @ Z, Z.T @ y, float(y @ y), np.zeros(0))
+
+    def degrees_of_freedom(self, total: Sums) -> float:
+        return total.weight - self.size
+
+    def coefficients(self, total: Sums) -> Array:
+        return np.linalg.solve(total.gram, total.cross)
+
+    def residual(self, total: Sums) -> float:
+        """Sum of squares that the fit leaves over (s - R in section 3.1)."""
+        return total.square - self.coefficients(total) @ total.cross
+
+    def log_determinant(self, total: Sums) -> float:
+        return float(np.linalg.slogdet(total.gram)[1])
+
+    def predictive(self, total: Sums, x: Array) -> tuple[float, float, float]:
+        """Degrees of freedom, location and scale of the Student-t of the next target at x."""
+        z = self.design(x)
+        df = self.degrees_of_freedom(total)
+        leverage = z @ np.linalg.solve(total.gram, z)
+        scale = np.sqrt(self.residual(total) / df * (1.0 + leverage))
+        return df, float(self.coefficients(total) @ z), float(scale)
+
+    def log_predictive(self, total: Sums, x: Array, y: float) -> float:
+        df, location, scale = self.predictive(total, x)
+        residual = (y - location) / scale
+        return float(
+            gammaln((df + 1) / 2)
+            - gammaln(df / 2)
+            - np.log(df * np.pi * scale**2) / 2
+            - (df + 1) / 2 * np.log1p(residual**2 / df)
+        )
+
+    def log_evidence(self, total: Sums) -> float:
+        """Integral of likelihood x 1 / sigma^2 over coefficients and variance."""
+        df = self.degrees_of_freedom(total)
+        return float(
+            -df / 2 * np.log(2 * np.pi)
+            - self.log_determinant(total) / 2
+            - df / 2 * np.log(self.residual(total) / 2)
+            + gammaln(df / 2)
+        )
+
+    def reference_score(self, active: Sums, retired: Sums) -> float:
+        """What dynaTree 1.2-17 compares in its moves: 2/pi where 2 pi belongs, own retired terms."""
+        total = active + retired
+        n, g = active.weight, retired.weight
+        df = self.degrees_of_freedom(total)
+        score = -(n - self.size) / 2 * np.log(2 / np.pi)
+        score += -df / 2 * np.log(self.residual(total) / 2) + gammaln(df / 2)
+        if self.linear:
+            score -= self.log_determinant(total) / 2
+        else:
+            score -= np.log(n) / 2
+        if g == 0.0:
+            return float(score)
+        spread = retired.square
+        if not self.linear:
+            mean, retired_mean = active.cross[0] / n, retired.cross[0] / g
+            spread += -g * retired_mean**2 + n * g / (n + g) * (mean - retired_mean) ** 2
+            score += np.log(g) / 2
+        return float(score + g / 2 * np.log(spread / 2) - gammaln(g / 2))
+
+    def variance_reduction(self, total: Sums, x: Array, z: Array) -> float:
+        """Fall of the predictive variance at z when one more target at x is seen (section 4.2)."""
+        kernel = np.linalg.inv(total.gram)
+        at_x, at_z = self.design(x), self.design(z)
+        noise = self.residual(total) / (self.degrees_of_freedom(total) - 2)
+        return float(noise * (at_z @ kernel @ at_x) ** 2 / (1 + at_x @ kernel @ at_x))
+
+    def alc(self, total: Sums, x: Array, lower: Array, upper: Array) -> float:
+        """The same, integrated over a box: the closed form of section 4.2."""
+        kernel = np.linalg.inv(total.gram)
+        at_x = self.design(x)
+        slopes = kernel @ at_x
+        noise = self.residual(total) / (self.degrees_of_freedom(total) - 2)
+        factor = noise / (1 + at_x @ slopes)
+        volume = float(np.prod(upper - lower))
+        # (c + sum_i k_i z_i)^2 over the box: squared mean plus variance of the linear form.
+        centre, width = (lower + upper) / 2, upper - lower
+        mean = slopes[0] + slopes[1:] @ centre[: self.size - 1]
+        variance = np.sum(slopes[1:] ** 2 * width[: self.size - 1] ** 2) / 12
+        return float(factor * volume * (mean**2 + variance))
+
+    def alc_by_quadrature(self, total: Sums, x: Array, lower: Array, upper: Array) -> float:
+        """The same by a product of two-point Gauss rules, exact for squares of linear forms."""
+        offset = 0.5 / np.sqrt(3.0)
+        corners = itertools.product((0.5 - offset, 0.5 + offset), repeat=len(lower))
+        values = [
+            self.variance_reduction(total, x, lower + (upper - lower) * np.array(corner))
+            for corner in corners
+        ]
+        return float(np.mean(values) * np.prod(upper - lower))
+
+    def mean_and_variance(self, total: Sums, x: Array) -> tuple[float, float]:
+        df, location, scale = self.predictive(total, x)
+        return location, scale**2 * df / (df - 2) if df > 2 else np.inf
+
+
+class MultinomialLeaf:
+    """A classification leaf over classes 0..K-1."""
+
+    size = 0  # parameters that need data before the leaf predicts
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_classes = n_classes
+
+    def nothing(self) -> Sums:
+        return Sums(0.0, np.zeros((0, 0)), np.zeros(0), 0.0, np.zeros(self.n_classes))
+
+    def sums(self, X: Array, y: Array) -> Sums:
+        del X
+        counts = np.bincount(y.astype(int), minlength=self.n_classes).astype(float)
+        return Sums(float(len(y)), np.zeros((0, 0)), np.zeros(0), 0.0, counts)
+
+    def probabilities(self, total: Sums) -> Array:
+        return (total.counts + 1 / self.n_classes) / (total.weight + 1)
+
+    def log_predictive(self, total: Sums, x: Array, y: float) -> float:
+        del x
+        return float(np.log(self.probabilities(total)[int(y)]))
+
+    def log_evidence(self, total: Sums) -> float:
+        share = 1 / self.n_classes
+        return float(
+            -gammaln(total.weight + 1)
+            + np.sum(gammaln(total.counts + share))
+            - self.n_classes * gammaln(share)
+        )
+
+    def reference_score(self, active: Sums, retired: Sums) -> float:
+        return self.log_evidence(active + retired)
+
+    def entropy(self, total: Sums) -> float:
+        share = self.probabilities(total)
+        return float(-np.sum(share * np.log(share)))
+
+
+LeafModel = GaussianLeaf | MultinomialLeaf
