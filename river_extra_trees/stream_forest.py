@@ -51,7 +51,7 @@ def check_max_features(max_features: MaxFeatures) -> None:
     whole = isinstance(max_features, int) and not isinstance(max_features, bool)
     check_parameter(
         max_features in (None, "sqrt", "log2")
-        or (whole and max_features >= 1)
+        or (whole and typing.cast(int, max_features) >= 1)
         or (isinstance(max_features, float) and 0.0 < max_features <= 1.0),
         "max_features",
         max_features,
