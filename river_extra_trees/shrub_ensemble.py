@@ -379,7 +379,7 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
     >>> model = ret.ShrubEnsembleRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0.50244
+    MAE: 0.567776
 
     """
 
@@ -387,7 +387,7 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
         self,
         n_models: int = 32,
         window_size: int = 256,
-        step_size: float | str = 0.3,
+        step_size: float | str = 0.1,
         rho: float | None = None,
         rounds: int = 1,
         project_each_round: bool = False,
