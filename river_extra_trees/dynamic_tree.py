@@ -13,15 +13,16 @@ import typing
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, draw_seed
 from ._core.cloud import Cloud
+from ._core.discard import Survey
 from ._inspection import Sample, TreeLearner, describe_classes, describe_number
 from ._mixture import StudentMixture
 
 __all__ = ["DynamicTreeClassifier", "DynamicTreeRegressor"]
 
-# Weight of the prior in samples and its degrees of freedom; nats per leaf and coefficient.
-PRIOR_WEIGHT = 0.1
-PRIOR_DF = 1.0
-LEAF_BONUS = 1.0
+# Weight of the leaves' prior in samples. Chosen with the ten streams of examples/benchmarks.
+PRIOR_WEIGHT = 0.3
+# Forgetting factors that particles choose from when it is "auto": these memories in samples.
+MEMORIES = (30.0, 80.0, 200.0, 500.0, 2000.0)
 
 
 class _DynamicTree(TreeLearner):
@@ -30,7 +31,7 @@ class _DynamicTree(TreeLearner):
     n_particles: int
     window: int
     discard: str
-    forgetting_factor: float
+    forgetting_factor: float | str
     alpha: float
     beta: float
     min_samples_leaf: int | None
@@ -40,12 +41,17 @@ class _DynamicTree(TreeLearner):
     def _begin(self, classifier: bool, linear: bool, min_samples_leaf: int) -> None:
         check_parameter(self.n_particles >= 1, "n_particles", self.n_particles, "at least 1")
         check_parameter(self.window >= 2, "window", self.window, "at least 2")
+        automatic = self.forgetting_factor == "auto"
         check_parameter(
-            0.0 < self.forgetting_factor <= 1.0,
+            automatic or 0.0 < float(self.forgetting_factor) <= 1.0,
             "forgetting_factor",
             self.forgetting_factor,
-            "in (0, 1]",
+            "in (0, 1] or 'auto'",
         )
+        check_parameter(
+            not (automatic and self.reference), "reference", True, "False when forgetting is 'auto'"
+        )
+        automatic_factors = [1.0 - 1.0 / memory for memory in MEMORIES] + [1.0]
         check_parameter(0.0 <= self.alpha < 1.0, "alpha", self.alpha, "in [0, 1)")
         check_parameter(self.beta >= 0.0, "beta", self.beta, "at least 0")
         check_parameter(
@@ -62,10 +68,8 @@ class _DynamicTree(TreeLearner):
             self.min_samples_leaf or min_samples_leaf,
             self.alpha,
             self.beta,
-            self.forgetting_factor,
+            automatic_factors if automatic else [float(self.forgetting_factor)],
             PRIOR_WEIGHT,
-            PRIOR_DF,
-            LEAF_BONUS,
             self.reference,
             self.reference,
             draw_seed(self.seed),
@@ -102,7 +106,9 @@ class _DynamicTree(TreeLearner):
         """The slot of the active sample that is of least use."""
         if self.discard == "oldest":
             return self._cloud.oldest()
-        return self._cloud.random()
+        if self.discard == "random":
+            return self._cloud.random()
+        return Survey(self._cloud).least_useful(self.discard)
 
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._cloud.validate(x, y, w)
@@ -147,7 +153,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         leaf: str = "linear",
         window: int = 500,
         discard: str = "oldest",
-        forgetting_factor: float = 1.0,
+        forgetting_factor: float | str = 1.0,
         alpha: float = 0.95,
         beta: float = 2.0,
         min_samples_leaf: int | None = None,
@@ -165,6 +171,12 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         self.reference = reference
         self.seed = seed
         check_parameter(leaf in ("linear", "constant"), "leaf", leaf, "'linear' or 'constant'")
+        check_parameter(
+            discard in ("oldest", "random", "alc", "alm"),
+            "discard",
+            discard,
+            "'oldest', 'random', 'alc' or 'alm'",
+        )
         self._begin(False, leaf == "linear", 4)
 
     def predict_one(self, x: Sample, with_dist: bool = False) -> float | StudentMixture:
@@ -181,6 +193,28 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
             return StudentMixture(self._cloud.mixture(x), seed=self.seed)
         return self._cloud.predict(x)
 
+    def acquisition_one(self, x: Sample, criterion: str = "alc") -> float:
+        """Say how much there is to gain from the target of a sample: more is better.
+
+        Parameters
+        ----------
+        x
+            Features.
+        criterion
+            `"alc"`: fall of the predictive variance, averaged over the features' space.
+            `"alm"`: the predictive variance at x. `"ei"`: expected improvement below the lowest
+            target seen.
+        """
+        check_parameter(
+            criterion in ("alc", "alm", "ei"), "criterion", criterion, "'alc', 'alm' or 'ei'"
+        )
+        if criterion == "alc":
+            return Survey(self._cloud).alc_at(x)
+        distribution = StudentMixture(self._cloud.mixture(x))
+        if criterion == "alm":
+            return distribution.variance
+        return distribution.expected_improvement(self._cloud.lowest)
+
     def _describe(self, node: dict[str, typing.Any]) -> str:
         return describe_number(node)
 
@@ -193,7 +227,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         n_particles: int = 100,
         window: int = 500,
         discard: str = "oldest",
-        forgetting_factor: float = 1.0,
+        forgetting_factor: float | str = 1.0,
         alpha: float = 0.95,
         beta: float = 2.0,
         min_samples_leaf: int | None = None,
@@ -209,6 +243,12 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.reference = reference
         self.seed = seed
+        check_parameter(
+            discard in ("oldest", "random", "entropy"),
+            "discard",
+            discard,
+            "'oldest', 'random' or 'entropy'",
+        )
         self._begin(True, False, 1)
 
     def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:

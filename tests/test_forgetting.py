@@ -12,6 +12,11 @@ from tests.forgetful_runs import RUNS, read_run
 from tests.naive.forgetful import AdaptParameters as NaiveAdaptParameters
 
 
+def answers(n: int, wrong: int) -> tuple[float, float, float, float]:
+    """What is known of n labels, so many of them wrong."""
+    return n, wrong, wrong, 0
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_parameters_repeat_a_recorded_trace(name: str) -> None:
     """Fed with the recorded accuracies alone, every parameter is the recorded one."""
@@ -20,7 +25,7 @@ def test_parameters_repeat_a_recorded_trace(name: str) -> None:
     held = 0
     for line in run.trace:
         n = int(line["n"])
-        parameters.adapt(n, int(line["correct"]), n, 1 / run.n_classes, held)
+        parameters.adapt(answers(n, n - int(line["correct"])), 1 / run.n_classes, held)
         held = int(line["rootsize"])
         assert parameters.retained_size == int(line["retain"])
         assert parameters.rate == float(line["iRate"])
@@ -38,12 +43,12 @@ def test_parameters_agree_with_the_naive_ones(
     reference: bool, n_classes: int, batches: list[tuple[int, float]]
 ) -> None:
     """Whatever the accuracies of the batches, both set the same parameters."""
-    parameters = AdaptParameters(0.3, 64, reference)
+    parameters = AdaptParameters(0.3, 64, reference=reference)
     naive = NaiveAdaptParameters(n_classes, 0.3, 64, reference)
     held = 0
     for n, accuracy in batches:
         right = round(accuracy * n)
-        parameters.adapt(n, right, n, 1 / n_classes, held)
+        parameters.adapt(answers(n, n - right), 1 / n_classes, held)
         naive.step(n, right, held)
         assert parameters.retained_size == naive.retained
         assert parameters.rate == naive.rate
@@ -57,7 +62,7 @@ def test_clamped_parameters_stay_within_what_there_is(batches: list[tuple[int, f
     parameters = AdaptParameters(0.3, 64)
     held = 0
     for n, accuracy in batches:
-        parameters.adapt(n, round(accuracy * n), n, 0.5, held)
+        parameters.adapt(answers(n, round(accuracy * n)), 0.5, held)
         assert n <= parameters.retained_size <= held + n
         assert parameters.rate <= 1.0
         held = parameters.retained_size
@@ -67,17 +72,17 @@ def test_no_better_than_guessing_forgets_all_but_the_batch() -> None:
     """Case newAcc <= 0 of the paper."""
     parameters = AdaptParameters(0.3, 64)
     for right, held in ((0, 0), (90, 100), (90, 200)):
-        parameters.adapt(100, right, 100, 0.5, held)
-    parameters.adapt(100, 50, 100, 0.5, 300)
+        parameters.adapt(answers(100, 100 - right), 0.5, held)
+    parameters.adapt(answers(100, 50), 0.5, 300)
     assert parameters.retained_size == 100
 
 
 def test_a_bad_tree_warms_up_at_last() -> None:
     """A tree that fails every other batch begins to forget; the published one never does."""
     for reference in (False, True):
-        parameters = AdaptParameters(0.3, 64, reference)
+        parameters = AdaptParameters(0.3, 64, reference=reference)
         for i in range(200):
-            parameters.adapt(48, 40 if i % 2 else 20, 48, 0.5, 48 * i)
+            parameters.adapt(answers(48, 8 if i % 2 else 28), 0.5, 48 * i)
         assert (parameters.cold_state < 0) == reference
 
 
@@ -87,10 +92,6 @@ def test_p_value_is_that_of_welch() -> None:
     sums = [(len(v), sum(v), sum(x * x for x in v), 0.0) for v in (a, b)]
     expected = stats.ttest_ind(a, b, equal_var=False).pvalue
     assert p_value(*sums) == pytest.approx(expected)
-
-
-def answers(n: int, wrong: int) -> tuple[float, ...]:
-    return n, wrong, wrong, 0.0
 
 
 def test_insignificant_falls_are_pooled() -> None:
@@ -129,3 +130,14 @@ def test_the_published_test_discards_at_insignificant_falls() -> None:
     test = DriftTest(20, 0.05, reference=True)
     test.n_discarded(answers(100, 10), 0.5)
     assert test.n_discarded(answers(100, 12), 0.5) == 1
+
+
+def test_a_regressor_adapts_only_to_significant_changes() -> None:
+    """A fall of the skill by chance lets the retained size grow, a true one lets it shrink."""
+    parameters = AdaptParameters(0.3, 64, regression=True)
+    parameters.adapt((100, 0, 0, 0), 0.0, 0)
+    parameters.adapt((100, 200.0, 1200.0, 1000.0), 0.0, 100)
+    parameters.adapt((100, 220.0, 1300.0, 1000.0), 0.0, 200)
+    assert parameters.retained_size == 230
+    parameters.adapt((100, 600.0, 5000.0, 1000.0), 0.0, 230)
+    assert parameters.retained_size < 200
