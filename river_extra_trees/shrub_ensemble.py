@@ -218,7 +218,9 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
 
     The defaults were chosen on seven streams and are shown on seven others in
     `examples/benchmarks/shrub_ensemble.py`. Looking at some features per split (the paper's trees
-    look at all) makes the trees more different from each other and was the largest gain.
+    look at all) was the largest gain: it raised the mean accuracy on the first 5,000 items of the
+    seven from 0.745 to 0.761. Where neighbouring samples are alike, as in the electricity and
+    forest cover streams, a shorter window or `retrain="error"` with one tree answers better.
 
     References
     ----------
