@@ -26,6 +26,10 @@ from .stream_forest import MaxFeatures, check_max_features, n_features_visited
 __all__ = ["ShrubEnsembleClassifier", "ShrubEnsembleRegressor"]
 
 
+# Beyond these the core's numbers would not fit into its integers, nor its arrays into memory.
+MOST = {"n_models": 10_000, "window_size": 10**7, "rounds": 10**6, "update_interval": 10**9}
+
+
 class _ShrubEnsemble(TreeLearner):
     """Algorithm 1 of the paper. Subclasses set their parameters and call `_begin`."""
 
@@ -46,8 +50,9 @@ class _ShrubEnsemble(TreeLearner):
     seed: int | None
 
     def _begin(self, regression: bool, loss: str = "mse", retrain: str = "always") -> None:
-        for name in ("n_models", "window_size", "rounds", "update_interval"):
-            check_parameter(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
+        for name, most in MOST.items():
+            value = getattr(self, name)
+            check_parameter(1 <= value <= most, name, value, f"between 1 and {most}")
         for name in ("l0", "l1", "l2", "node_penalty"):
             check_parameter(
                 0.0 <= getattr(self, name) < float("inf"),
