@@ -52,7 +52,7 @@ cdef class Cloud:
     cdef double* fill_weight
     cdef int* regressors            # column of each regressor
     cdef uint8_t* nominal           # per column
-    cdef double lowest, highest     # targets seen
+    cdef readonly double lowest, highest    # targets seen
 
     cdef readonly int n_particles
     cdef int n_alive                # n_particles, or twice that after a rejuvenation

@@ -1305,6 +1305,22 @@ cdef class Cloud:
             factors.append(self.grove.leaves[self.grove.nodes[node].left].decay)
         return factors
 
+    def split_shares(self):
+        """Per particle and column: share of the column in the splits of the tree."""
+        cdef int node
+        answers = []
+        for particle in range(self.n_alive):
+            shares = [0.0] * self.pool.n_columns
+            stack = [self.roots[<int>particle]]
+            n_splits = max(1, self.grove.nodes[self.roots[<int>particle]].n_leaves - 1)
+            while stack:
+                node = stack.pop()
+                if self.grove.nodes[node].feature >= 0:
+                    shares[self.grove.nodes[node].feature] += 1.0 / n_splits
+                    stack += [self.grove.nodes[node].left, self.grove.nodes[node].right]
+            answers.append(shares)
+        return answers
+
     def tree_statistics(self):
         """Per particle: number of leaves and height, the number of splits on the longest path."""
         cdef int particle, node, deepest
