@@ -13,8 +13,9 @@ import math
 import typing
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, draw_seed
-from ._core import acquisition
 from ._core.cloud import Cloud
+from ._core.discard import Survey
+from ._core.relevance import relevance
 from ._inspection import Sample, TreeLearner, describe_classes, describe_number
 from ._mixture import StudentMixture
 
@@ -123,7 +124,7 @@ class _DynamicTree(TreeLearner):
             return self._cloud.oldest()
         if self.discard == "random":
             return self._cloud.random()
-        return acquisition.least(self._cloud, self.discard)
+        return Survey(self._cloud).least_useful(self.discard)
 
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._cloud.validate(x, y, w)
@@ -149,7 +150,7 @@ class _DynamicTree(TreeLearner):
         A split removes what the region would vary as one leaf less what its two sides vary as one
         leaf each, weighed by their samples. Features of relevance 0 or less explain nothing.
         """
-        return self._by_feature(acquisition.relevance(self._cloud))
+        return self._by_feature(relevance(self._cloud))
 
     def split_shares(self) -> dict[typing.Any, float]:
         """Mean over the particles of the share of each feature in a tree's splits."""
@@ -320,29 +321,27 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
             return StudentMixture(self._cloud.mixture(x), seed=self.seed)
         return self._cloud.predict(x)
 
-    def acquisition(self, x: Sample, method: str = "alm", minimize: bool = True) -> float:
-        """Score how much the target at x is worth knowing.
+    def acquisition_one(self, x: Sample, criterion: str = "alc") -> float:
+        """Say how much there is to gain from the target of a sample: more is better.
 
         Parameters
         ----------
         x
-            Features of a candidate.
-        method
-            `"alm"`: predictive variance. `"alc"`: reduction of the predictive variance in the leaf
-            of x, averaged over it, times its samples. `"ei"`: expected improvement on the best
+            Features.
+        criterion
+            `"alc"`: fall of the predictive variance, averaged over the features' space.
+            `"alm"`: the predictive variance at x. `"ei"`: expected improvement below the lowest
             target seen.
-        minimize
-            Whether the best target is the smallest (of `"ei"`).
         """
-        if method == "alc":
-            return acquisition.alc_at(self._cloud, x)
-        mixture = StudentMixture(self._cloud.mixture(x))
-        if method == "alm":
-            return mixture.variance
-        check_parameter(method == "ei", "method", method, "'alm', 'alc' or 'ei'")
-        cloud = self._cloud
-        best = cloud.lowest if minimize else cloud.highest
-        return mixture.expected_improvement(best, minimize)
+        check_parameter(
+            criterion in ("alc", "alm", "ei"), "criterion", criterion, "'alc', 'alm' or 'ei'"
+        )
+        if criterion == "alc":
+            return Survey(self._cloud).alc_at(x)
+        distribution = StudentMixture(self._cloud.mixture(x))
+        if criterion == "alm":
+            return distribution.variance
+        return distribution.expected_improvement(self._cloud.lowest)
 
     def _describe(self, node: dict[str, typing.Any]) -> str:
         return describe_number(node)

@@ -150,7 +150,7 @@ def run_friedman(options: argparse.Namespace) -> None:
                 mean_and_spread(errors),
                 reference[1],
                 mean_and_spread(densities),
-                f"{np.mean(leaves):.1f}",
+                f"{np.mean(leaves) / options.particles:.1f}",
                 f"{np.mean(seconds):.1f}",
             ]
         )

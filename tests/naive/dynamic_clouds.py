@@ -9,7 +9,7 @@ import numpy as np
 from river_extra_trees._core.cloud import Cloud
 from tests.naive import dynamic_enumeration as enumeration
 from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
-from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
+from tests.naive.dynamic_leaves import GaussianLeaf, LeafModel, MultinomialLeaf, Sums
 
 
 def row_of(x: np.ndarray) -> dict[str, float]:
@@ -29,14 +29,27 @@ def cloud_of(
         min_samples_leaf=model.min_samples_leaf,
         alpha=model.alpha,
         beta=model.beta,
-        decay=decay,
+        decays=[decay],
         prior_weight=0.0,
-        prior_df=0.0,
-        leaf_bonus=0.0,
         reference=model.reference_scores,
         cuts_by_range=True,
         seed=seed,
     )
+
+
+def sums_of(leaf_model: LeafModel, row: list[float]) -> Sums:
+    """A row of the core: weight, means and centred products, or counts, as plain sums."""
+    if isinstance(leaf_model, MultinomialLeaf):
+        return Sums(row[0], np.zeros((0, 0)), np.zeros(0), 0.0, np.array(row[1:]))
+    size = leaf_model.size  # regressors and target
+    means = np.concatenate(([1.0], row[1 : 1 + size]))
+    products = np.zeros((size + 1, size + 1))
+    cells = iter(row[1 + size :])
+    for i in range(size):
+        for j in range(i + 1):
+            products[i + 1, j + 1] = products[j + 1, i + 1] = next(cells)
+    raw = products + row[0] * np.outer(means, means)
+    return Sums(row[0], raw[:size, :size], raw[:size, size], raw[size, size], np.zeros(0))
 
 
 def tree_at(model: DynamicTree, cloud: Cloud, root: int) -> Tree:
@@ -48,7 +61,7 @@ def tree_at(model: DynamicTree, cloud: Cloud, root: int) -> Tree:
         node = next(nodes)
         if node["feature"] < 0:
             rows = tuple(sorted(arrival[slot] for slot in node["slots"]))
-            return Leaf(rows, model.leaf_model.nothing())
+            return Leaf(rows, sums_of(model.leaf_model, node["retired"]))
         left = build()
         return Split(node["feature"], node["threshold"], left, build())
 
