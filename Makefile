@@ -21,7 +21,7 @@ $(VENV)/installed/package: pyproject.toml setup.py
 	@$(PIP) --upgrade pip
 	@$(PIP) --group build
 	@echo "Compiling the core and installing what it needs ..."
-	@$(PIP) --no-build-isolation --editable '.[cli,plot]'
+	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[cli,plot]'
 	@mkdir -p $(@D) && touch $@
 
 $(VENV)/installed/test $(VENV)/installed/lint $(VENV)/installed/coverage: $(VENV)/installed/package

@@ -1,6 +1,7 @@
 """Streaming tree learners for river.
 
-**Stream decision trees and forests** (`StreamDecisionTreeClassifier`, `StreamDecisionTreeRegressor`,
+**Stream decision trees and forests** (`StreamDecisionTreeClassifier`,
+`StreamDecisionTreeRegressor`,
 `StreamDecisionForestClassifier`, `StreamDecisionForestRegressor`) are CART trees that keep growing
 with each batch of samples (Xu, Dey, Panda and Vogelstein 2022).
 

@@ -40,7 +40,7 @@ def rows_of(frame: typing.Any) -> Iterator[dict[Hashable, typing.Any]]:
     if not names:
         return ({} for _ in range(len(frame)))
     columns = [frame[:, i].to_list() for i in range(len(names))]
-    return (dict(zip(names, row)) for row in zip(*columns))
+    return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
 
 
 def values_of(values: typing.Any) -> list[typing.Any]:
@@ -84,7 +84,7 @@ class LearnsMany(TreeLearner):
             raise ValueError(
                 f"X has {len(rows)} rows, y has {len(targets)} and w has {len(weights)}"
             )
-        samples = list(zip(rows, targets, weights))
+        samples = list(zip(rows, targets, weights, strict=True))
         for i, (x, target, weight) in enumerate(samples):
             try:
                 self._check_one(x, target, weight)

@@ -1,9 +1,9 @@
 """What forgetful learners decide between two batches: how much to retain, which trees to discard.
 
 Both are the appendices of Yuan, Sun and Shasha (2023) in plain Python; where the text is silent,
-what their program does. An accuracy is kept as a fraction, `gain / total`: for labels the number of
-right answers over all answers, for numbers the squared error that a learner saves, compared to the
-running mean of the targets, over that of the running mean (its skill).
+what their program does. What is known of the answers to some samples are four sums: their number,
+their losses (1 for a wrong label, the squared error of a number), the squares of these, and the
+losses of the running mean of the targets (0 for labels).
 """
 
 from __future__ import annotations
@@ -14,8 +14,38 @@ from scipy import special
 
 __all__ = ["AdaptParameters", "DriftTest"]
 
+Sums = tuple[float, float, float, float]
+
 COLD = -10  # cold_state of the published program at the start: two thresholds are to be passed ...
 PASSED = 5  # ... each of which adds this, until 0: warm
+UNCHANGED = 0.05  # p-value from which on the skill of a regressor counts as what it was
+
+
+def accuracy_of(sums: Sums) -> float:
+    """Accuracy for labels; for numbers the skill: the share of the losses of the mean saved."""
+    n, losses, _, prior = sums
+    scale = prior if prior > 0 else n
+    return (scale - losses) / scale
+
+
+def add(a: Sums, b: Sums) -> Sums:
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]
+
+
+def p_value(a: Sums, b: Sums) -> float:
+    """Two-sided p-value of Welch's test (1947) that two samples of losses have one mean."""
+    means, errors, degrees = [], [], []
+    for n, total, squares, _ in (a, b):
+        if n < 2:
+            return 1.0
+        means.append(total / n)
+        errors.append(max(0.0, squares - total * total / n) / (n - 1) / n)
+        degrees.append(n - 1)
+    difference, error = abs(means[0] - means[1]), errors[0] + errors[1]
+    if error <= 0:
+        return float(difference == 0)
+    freedom = error**2 / sum(e**2 / d for e, d in zip(errors, degrees, strict=True))
+    return float(2 * special.stdtr(freedom, -difference / math.sqrt(error)))
 
 
 class AdaptParameters:
@@ -27,6 +57,9 @@ class AdaptParameters:
         Share of a batch that the retained size grows by while the accuracy stays as it is.
     warm_size
         Retained size at which a tree may begin to forget.
+    regression
+        Whether the accuracy is the skill of a regressor. It changes much by chance from batch to
+        batch, so that a change counts only if a t-test of the losses finds it significant.
     reference
         Decide as the published program does, where it departs from the text: the retained size may
         exceed what there is, the rate may exceed 1, and to begin to forget a tree has to beat
@@ -34,83 +67,87 @@ class AdaptParameters:
         now and then may so never begin to forget.)
     """
 
-    def __init__(self, initial_rate: float, warm_size: int, reference: bool = False) -> None:
+    def __init__(
+        self,
+        initial_rate: float,
+        warm_size: int,
+        regression: bool = False,
+        reference: bool = False,
+    ) -> None:
         self.retained_size = 0
         self.rate = initial_rate
         self.warm_size = warm_size
+        self.regression = regression
         self.reference = reference
         self.cold_state = COLD
-        self.last_gain = 0.0
-        self.last_total = 0.0
+        self.last: Sums = (0, 0, 0, 0)
 
     @property
     def max_height(self) -> int:
         """About one sample per leaf, were the tree balanced: floor(log2(retained size))."""
         return max(1, self.retained_size.bit_length() - 1)
 
-    def adapt(self, n: int, gain: float, total: float, guess: float, held: int) -> None:
+    def adapt(self, batch: Sums, guess: float, held: int) -> None:
         """Set the parameters before a tree learns a batch.
 
         Parameters
         ----------
-        n
-            Number of samples in the batch.
-        gain, total
-            Accuracy of the tree on the batch, as a fraction.
+        batch
+            What is known of the answers of the tree to the batch.
         guess
             Accuracy of guessing.
         held
             Number of samples the tree holds before the batch.
         """
-        accuracy = gain / total if total > 0 else guess
+        n = int(batch[0])
         if held == 0:  # the first batch: nothing was predicted yet
             self.retained_size = n
         elif self.cold_state < 0:
             self.retained_size = held + n
             if self.reference:
-                self.warm_up_reference(gain, total, accuracy > guess)
+                self.warm_up_reference(batch, guess)
             else:
-                self.warm_up(gain, total, guess)
+                self.warm_up(batch, guess)
         else:
-            self.follow(n, gain, total, accuracy, guess)
+            self.follow(batch, guess)
         if not self.reference:
             self.retained_size = min(self.retained_size, held + n)
         self.retained_size = max(self.retained_size, n)
 
-    def warm_up(self, gain: float, total: float, guess: float) -> None:
+    def warm_up(self, batch: Sums, guess: float) -> None:
         """Forget nothing until a threshold is reached and the tree beat guessing since the last.
 
         The thresholds double, so that this is "since the last 50% of data".
         """
-        self.last_gain += gain
-        self.last_total += total
+        self.last = add(self.last, batch)
         if self.retained_size < self.warm_size:
             return
-        if self.last_gain > guess * self.last_total:
+        if accuracy_of(self.last) > guess:
             self.cold_state = 0
             return
-        self.last_gain = self.last_total = 0.0
+        self.last = (0, 0, 0, 0)
         while self.warm_size <= self.retained_size:
             self.warm_size *= 2
 
-    def warm_up_reference(self, gain: float, total: float, beats_guessing: bool) -> None:
+    def warm_up_reference(self, batch: Sums, guess: float) -> None:
         """The same as published: twice in a row a doubled threshold, and never a bad batch."""
-        self.last_gain, self.last_total = gain, total
+        beats_guessing = accuracy_of(batch) > guess
+        self.last = batch
         while self.retained_size >= self.warm_size:
             self.cold_state += PASSED * beats_guessing
             self.warm_size *= 2
         self.cold_state = min(self.cold_state, 0) if beats_guessing else COLD
 
-    def follow(self, n: int, gain: float, total: float, accuracy: float, guess: float) -> None:
+    def follow(self, batch: Sums, guess: float) -> None:
         """Retain more or less as the accuracy above guessing has changed."""
-        last = self.last_gain / self.last_total if self.last_total > 0 else guess
+        n, accuracy, last = int(batch[0]), accuracy_of(batch), accuracy_of(self.last)
         if accuracy <= guess:  # the old samples are of no help
             self.retained_size = n
         elif last <= guess:  # all of them may be
             self.retained_size += n
-        elif accuracy == last:
+        elif accuracy == last or (self.regression and p_value(self.last, batch) >= UNCHANGED):
             self.retained_size += math.floor(self.rate * n + 0.5)
-            gain, total = self.last_gain + gain, self.last_total + total
+            batch = add(self.last, batch)
         else:
             change = (accuracy - guess) / (last - guess)
             self.rate /= change
@@ -119,11 +156,11 @@ class AdaptParameters:
             change **= 2 if change >= 1 else 3 - change
             size = math.floor(self.retained_size * change + self.rate * n + 0.5)
             self.retained_size = min(size, self.retained_size + n)
-        self.last_gain, self.last_total = gain, total
+        self.last = batch
 
 
 class DriftTest:
-    """How many trees of a forest a batch gives cause to discard (appendix C, function UpdateForest).
+    """How many trees of a forest a batch gives cause to discard (appendix C, UpdateForest).
 
     The losses of the forest on the batch (1 for a wrong label, the squared error of a number) are
     compared to those on the batches before it, back to the last significant change, by a two-sample
@@ -144,16 +181,15 @@ class DriftTest:
         self.n_models = n_models
         self.significance = significance
         self.reference = reference
-        self.last: tuple[float, ...] | None = None  # n, losses, squared losses, losses of the prior
+        self.last: Sums | None = None
 
-    def n_discarded(self, batch: tuple[float, ...], guess: float) -> int:
+    def n_discarded(self, batch: Sums, guess: float) -> int:
         """Number of trees to discard.
 
         Parameters
         ----------
         batch
-            Number of samples of the batch, and sums over it of the losses of the forest, of their
-            squares and of the losses of the running mean.
+            What is known of the answers of the forest to the batch.
         guess
             Accuracy of guessing.
         """
@@ -164,16 +200,16 @@ class DriftTest:
         if self.reference:
             return self.n_discarded_reference(last, batch)
         if not p_value(last, batch) < self.significance:  # detects slow decay: Acc_i is the mean
-            self.last = tuple(a + b for a, b in zip(last, batch))
+            self.last = add(last, batch)
             return 0
         self.last = batch
         before, now = accuracy_of(last) - guess, accuracy_of(batch) - guess
         if now >= before:
             return 0
         drop = min(1.0, (before - now) / before) if before > 0 else 0.0
-        return math.ceil(drop * self.n_models)
+        return math.ceil(drop * self.n_models - 1e-9)  # rounding discards no tree
 
-    def n_discarded_reference(self, last: tuple[float, ...], batch: tuple[float, ...]) -> int:
+    def n_discarded_reference(self, last: Sums, batch: Sums) -> int:
         """As the published program has it."""
         (m, wrong_last, *_), (n, wrong, *_) = last, batch
         before, now = 1 - wrong_last / m, 1 - wrong / n
@@ -188,7 +224,7 @@ class DriftTest:
             difference /= pooled * math.sqrt(1 / m + 1 / n)
             p = special.stdtr(m + n - 2, -abs(difference))
         if p <= self.significance:
-            self.last = tuple(a + b for a, b in zip(last, batch))
+            self.last = add(last, batch)
             return 0
         self.last = batch
         return (
@@ -197,24 +233,3 @@ class DriftTest:
             else 0
         )
 
-
-def accuracy_of(sums: tuple[float, ...]) -> float:
-    """Accuracy for labels; for numbers, where the prior has losses, the skill."""
-    n, losses, _, prior = sums
-    return 1 - losses / (prior if prior > 0 else n)
-
-
-def p_value(a: tuple[float, ...], b: tuple[float, ...]) -> float:
-    """Two-sided p-value of Welch's test that two samples, told by their sums, have one mean."""
-    means, errors, degrees = [], [], []
-    for n, total, squares, _ in (a, b):
-        if n < 2:
-            return 1.0
-        means.append(total / n)
-        errors.append(max(0.0, squares - total * total / n) / (n - 1) / n)
-        degrees.append(n - 1)
-    difference, error = abs(means[0] - means[1]), errors[0] + errors[1]
-    if error <= 0:
-        return float(difference == 0)
-    freedom = error**2 / sum(e**2 / d for e, d in zip(errors, degrees))
-    return float(2 * special.stdtr(freedom, -difference / math.sqrt(error)))

@@ -277,7 +277,7 @@ def goes_left(node: dict[str, typing.Any], x: Sample) -> bool:
         return bool(node["missing_left"])
     if node["nominal"]:
         return bool(value == node["threshold"])
-    return bool(float(value) <= node["threshold"])
+    return bool(float(typing.cast(float, value)) <= node["threshold"])
 
 
 def import_extra(module: str, extra: str) -> typing.Any:

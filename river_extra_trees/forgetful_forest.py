@@ -90,7 +90,9 @@ class _Forgetful(TreeLearner):
         self._drift_test = DriftTest(n_models, significance, self.reference) if is_forest else None
 
     def _new_parameters(self) -> AdaptParameters:
-        return AdaptParameters(self.initial_rate, self.warm_size, self.reference)
+        return AdaptParameters(
+            self.initial_rate, self.warm_size, self._forest.regression, self.reference
+        )
 
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
         """Learn a sample.
@@ -125,10 +127,9 @@ class _Forgetful(TreeLearner):
             for tree in discarded:
                 self._parameters[tree] = self._new_parameters()
         for tree, parameters in enumerate(self._parameters):
-            n, losses, _, prior = forest.losses(tree)
-            total = prior if forest.regression else n
-            if n > 0:
-                parameters.adapt(n, total - losses, total, guess, forest.held(tree))
+            batch = forest.losses(tree)
+            if batch[0] > 0:
+                parameters.adapt(batch, guess, forest.held(tree))
         for tree in discarded:
             forest.replace(tree)
             self._parameters[tree].rate = self.initial_rate
@@ -291,7 +292,7 @@ class ForgetfulDecisionTreeClassifier(_ForgetfulClassifier):
     >>> model = ret.ForgetfulDecisionTreeClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 0%
+    Accuracy: 86.07%
     """
 
     def __init__(
@@ -324,8 +325,9 @@ class ForgetfulDecisionTreeRegressor(_ForgetfulRegressor):
 
     After each batch the tree is what CART grows on the samples retained. Their number follows the
     skill of the tree, the share of the squared error of the running mean that it saves: it grows
-    while that holds, shrinks as it falls, and a tree no better than the running mean forgets all but
-    the last batch. (The paper[^1] has classifiers only.) Leaves predict the mean of their targets.
+    while that holds, shrinks as it falls, and a tree no better than the running mean forgets all
+    but the last batch. (The paper[^1] has classifiers only.) Leaves predict the mean of their
+    targets.
 
     Parameters
     ----------
@@ -376,7 +378,7 @@ class ForgetfulDecisionTreeRegressor(_ForgetfulRegressor):
     >>> model = ret.ForgetfulDecisionTreeRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0
+    MAE: 0.612394
     """
 
     def __init__(
@@ -468,7 +470,7 @@ class ForgetfulRandomForestClassifier(_ForgetfulClassifier):
     >>> model = ret.ForgetfulRandomForestClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 0%
+    Accuracy: 87.59%
     """
 
     def __init__(
@@ -509,8 +511,8 @@ class ForgetfulRandomForestRegressor(_ForgetfulRegressor):
 
     Every tree looks at its own random subset of the features and forgets at random, as much as its
     own skill, compared to the running mean, demands. When the squared error of the forest rises
-    significantly, its worst trees get new features[^1]. The answer is the mean of the leaf means, so
-    that it never leaves the range of the retained targets.
+    significantly, its worst trees get new features[^1]. The answer is the mean of the leaf means,
+    so that it never leaves the range of the retained targets.
 
     Parameters
     ----------
@@ -571,7 +573,7 @@ class ForgetfulRandomForestRegressor(_ForgetfulRegressor):
     >>> model = ret.ForgetfulRandomForestRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0
+    MAE: 0.593751
     """
 
     def __init__(

@@ -24,9 +24,18 @@ _TREE = [
     {"batch_size": 30, "max_nodes": 21, "min_samples_leaf": 3, "seed": 3},
 ]
 _FOREST = [
-    {"n_models": 3, "batch_size": 20, "seed": 1},
+    {"n_models": 3, "batch_size": 20, "leaf_memory": None, "seed": 1},
+    {"n_models": 4, "batch_size": 20, "n_swaps": 2, "swap_rule": "published", "seed": 4},
     {"n_models": 2, "batch_size": 50, "max_features": None, "n_swaps": 0, "seed": 2},
-    {"n_models": 3, "batch_size": 30, "max_nodes": 21, "n_swaps": 2, "n_jobs": 2, "seed": 3},
+    {
+        "n_models": 3,
+        "batch_size": 30,
+        "max_nodes": 21,
+        "n_swaps": 2,
+        "window_size": 60,
+        "n_jobs": 2,
+        "seed": 3,
+    },
 ]
 _SHRUBS = [
     {"n_models": 8, "window_size": 40, "seed": 1},

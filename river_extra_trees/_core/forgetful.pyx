@@ -13,7 +13,7 @@ from .forest cimport Forest, read_weight
 from .retained cimport Retained
 from .rng cimport BOOTSTRAP, FORGET, SUBSET, Rng, below, next_word, poisson, rng_for, uniform
 from .splitter cimport Splitter
-from .trees cimport HEADER, WEIGHT, Trees
+from .trees cimport HEADER, Trees
 
 cdef enum:
     BAGGING_MEAN = 6        # leveraging bagging: expected number of copies of a batch ...
@@ -23,8 +23,9 @@ cdef enum:
 cdef class ForgetfulForest(Forest):
     """Trees that are grown anew, after each batch, on the samples they retain.
 
-    Between two batches the statistics of the leaves learn every sample at once. Before it does, each
-    tree answers for the sample: what a tree retains depends on how good the answers of a batch were.
+    Between two batches the statistics of the leaves learn every sample at once. Before it does,
+    each tree answers for the sample: what a tree retains depends on how good the answers of a batch
+    were.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ cdef class ForgetfulForest(Forest):
 
     def begin_batch(self):
         """Sort the batch in and draw the bags; to be called before all of the following."""
-        cdef int tree, i, bag
+        cdef int tree, bag, _
         cdef Rng rng
         self.window.sort()
         if not self.bagging:
@@ -132,7 +133,7 @@ cdef class ForgetfulForest(Forest):
         for tree in range(len(self.trees)):
             rng = rng_for(self.seed, tree, self.n_batches, BOOTSTRAP)
             bag = min(poisson(&rng, BAGGING_MEAN), BAGGING_MAX)
-            for i in range(bag * self.batch_size):
+            for _ in range(bag * self.batch_size):
                 self.copies[tree, <int>below(&rng, self.batch_size)] += 1
 
     cdef int slot_at(self, int position) noexcept nogil:
@@ -142,9 +143,9 @@ cdef class ForgetfulForest(Forest):
     def losses(self, int tree, bint bagged=True):
         """What the answers of a tree (or, after the last one, of the forest) to this batch cost.
 
-        Returns the number of answers, with `bagged` that of copies, and three sums over them: of the losses (1 for
-        a wrong label, the squared error of a number), of their squares, and of the losses of the
-        running mean of the targets (0 for labels).
+        Returns the number of answers, with `bagged` that of copies, and three sums over them: of
+        the losses (1 for a wrong label, the squared error of a number), of their squares, and of
+        the losses of the running mean of the targets (0 for labels).
         """
         cdef int position, copies = 1
         cdef int64_t n = 0
@@ -188,7 +189,7 @@ cdef class ForgetfulForest(Forest):
         Columns that arrive later may enter, and then the number of columns is drawn from the wider
         range; nothing else changes.
         """
-        cdef int column, f = self.window.n_columns, least, m, lowest
+        cdef int column, f = self.window.n_columns, least, m
         cdef Rng rng
         if not self.subsets:
             memset(chosen, 1, f)

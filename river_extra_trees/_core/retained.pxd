@@ -1,4 +1,4 @@
-"""The samples that one tree retains, as numbers of slots of a window, and how many copies of each."""
+"""The samples that one tree retains: slots of a window, and how many copies of each."""
 
 from libc.stdint cimport int64_t, uint8_t
 from .rng cimport Rng

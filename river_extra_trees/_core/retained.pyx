@@ -62,12 +62,12 @@ cdef class Retained:
         Selection sampling (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S): a copy
         goes with probability (still to go) / (copies left to look at).
         """
-        cdef int i, j, left, kept = 0
+        cdef int i, left, kept = 0, _
         cdef int64_t ahead = self.total
         self.total -= k
         for i in range(self.n):
             left = self.copies[i]
-            for j in range(self.copies[i]):
+            for _ in range(self.copies[i]):
                 if uniform(&rng) * ahead < k:
                     k -= 1
                     left -= 1

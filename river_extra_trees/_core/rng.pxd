@@ -23,6 +23,7 @@ cdef enum Purpose:
     MOVE = 7
     DISCARD = 8
     REJUVENATE = 9
+    RENEW = 10
     MUTATE = 20
 
 cdef struct Rng:

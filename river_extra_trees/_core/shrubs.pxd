@@ -50,7 +50,7 @@ cdef class Shrubs:
     cdef int* answering         # scratch: leaves of a row to be predicted
     cdef int* leaves            # leaves[k * window_size + slot] = leaf of tree k
     cdef double* outputs        # scratch: outputs[c * places + k] = h_k(x)[c]; a block of its own
-    cdef double* slopes         # scratch: derivative of the loss by f(x)[c]; its second part
+    cdef double* slopes         # scratch: f(x)[c], or the derivative of the loss by it
     cdef int width              # outputs of a tree: classes, or 1
     cdef double total_weight    # of the samples in the window
     cdef double reach           # the most that one step of 1 can give a newcomer
@@ -76,8 +76,9 @@ cdef class Shrubs:
     cdef void standardise(self) noexcept nogil
     cdef void find_gradient(self, double l2) noexcept nogil
     cdef void gradient_from_sums(self) noexcept nogil
-    cdef void gradient_from_window(self) noexcept nogil
-    cdef void find_slopes(self, double target) noexcept nogil
+    cdef void gradient_of_numbers(self) noexcept nogil
+    cdef void gradient_of_entropy(self) noexcept nogil
+    cdef void softmax(self) noexcept nogil
     cdef void project(self, double step_size) noexcept nogil
     cdef void threshold(self, double step_size) noexcept nogil
     cdef int prune(self) except -1

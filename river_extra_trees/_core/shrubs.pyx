@@ -53,8 +53,8 @@ cdef class Shrubs:
 
     def __cinit__(self, *, bint regression, int n_models, int window_size,
                   loss="mse", max_depth=None, bint shuffled=False, int rounds=1,
-                  bint project_each_round=False, bint standardised=True, double l0=0.0, double l1=0.0,
-                  double node_penalty=0.0, bint lazy=True):
+                  bint project_each_round=False, bint standardised=True, double l0=0.0,
+                  double l1=0.0, double node_penalty=0.0, bint lazy=True):
         cdef size_t places = n_models + 1
         self.schema = Schema()
         self.labels = Labels()
@@ -115,13 +115,16 @@ cdef class Shrubs:
         """h_k(x)[c] of every tree into `outputs`, from the leaves of x."""
         cdef Py_ssize_t k, c, places = self.n_models + 1
         cdef const double* row
+        cdef double weight, count
         for k in range(self.trees.n_roots):
             row = self.trees.row(leaves[k * spacing])
             if self.trees.regression:
                 self.outputs[k] = row[HEADER]
                 continue
-            for c in range(self.width):
-                self.outputs[c * places + k] = row[HEADER + c] / row[WEIGHT]
+            weight = row[WEIGHT]
+            for c in range(self.width):     # most leaves are pure: most divisions are not needed
+                count = row[HEADER + c]
+                self.outputs[c * places + k] = count / weight if count != 0.0 else 0.0
 
     cdef double answer(self, int c) noexcept nogil:
         """f(x)[c] of the gathered x, eq. (2)."""
@@ -405,8 +408,10 @@ cdef class Shrubs:
         cdef double share = 1.0 / (self.total_weight * self.width)
         if self.sums_run():
             self.gradient_from_sums()
+        elif self.trees.regression:
+            self.gradient_of_numbers()
         else:
-            self.gradient_from_window()
+            self.gradient_of_entropy()
         self.reach *= share
         for k in range(self.trees.n_roots):
             self.gradient[k] = (self.gradient[k] * share + 2.0 * l2 * self.weights[k]
@@ -426,46 +431,60 @@ cdef class Shrubs:
             hit += self.weights[k] * self.hits[k]
         self.reach = 2.0 * (self.total_weight - hit)
 
-    cdef void gradient_from_window(self) noexcept nogil:
-        """The gradient, not yet divided by W C, summed over the samples in the window."""
-        cdef Py_ssize_t places = self.n_models + 1, k, n = self.trees.n_roots
-        cdef int i, c, slot
-        cdef double weight
-        cdef const double* h
+    cdef void gradient_of_numbers(self) noexcept nogil:
+        """The gradient of the squared error of standardised targets, not yet divided by W."""
+        cdef int i, k, slot, n = self.trees.n_roots
+        cdef double slope, target
+        memset(self.gradient, 0, n * sizeof(double))
+        for i in range(self.window.n_sorted):
+            slot = self.window.by_arrival[i]
+            self.gather(self.leaves + slot, self.window_size)
+            for k in range(n):
+                self.outputs[k] = (self.outputs[k] - self.centre) / self.scale
+            target = (self.window.target[slot] - self.centre) / self.scale
+            slope = 2.0 * self.window.weight[slot] * (self.answer(0) - target)
+            for k in range(n):
+                self.gradient[k] += slope * self.outputs[k]
+
+    cdef void gradient_of_entropy(self) noexcept nogil:
+        """The gradient of the cross-entropy, not yet divided by W C, summed over the window."""
+        cdef Py_ssize_t spacing = self.window_size
+        cdef int i, k, c, slot, n = self.trees.n_roots
+        cdef double share, total
+        cdef const double* row
         memset(self.gradient, 0, n * sizeof(double))
         self.reach = 0.0
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
-            self.gather(self.leaves + slot, self.window_size)
-            if self.trees.regression:
-                for k in range(n):
-                    self.outputs[k] = (self.outputs[k] - self.centre) / self.scale
-            self.find_slopes(self.window.target[slot])
-            for c in range(self.width):
-                h = self.outputs + c * places
-                weight = self.window.weight[slot] * self.slopes[c]
-                for k in range(n):
-                    self.gradient[k] += weight * h[k]
-            if not self.trees.regression:
-                self.reach -= self.window.weight[slot] * self.slopes[<int>self.window.target[slot]]
+            memset(self.slopes, 0, self.width * sizeof(double))
+            for k in range(n):
+                self.answering[k] = self.leaves[k * spacing + slot]
+                row = self.trees.row(self.answering[k])
+                self.outputs[k] = 1.0 / row[WEIGHT]
+                share = self.weights[k] * self.outputs[k]
+                for c in range(self.width):
+                    self.slopes[c] += share * row[HEADER + c]
+            self.softmax()
+            self.slopes[<int>self.window.target[slot]] -= 1.0
+            self.reach -= self.window.weight[slot] * self.slopes[<int>self.window.target[slot]]
+            for k in range(n):
+                row = self.trees.row(self.answering[k])
+                total = 0.0
+                for c in range(self.width):
+                    total += self.slopes[c] * row[HEADER + c]
+                self.gradient[k] += self.window.weight[slot] * (total * self.outputs[k])
 
-    cdef void find_slopes(self, double target) noexcept nogil:
-        """The derivative of the loss by each f_c for the gathered sample."""
+    cdef void softmax(self) noexcept nogil:
+        """Replace `slopes` by its softmax."""
         cdef int c
-        cdef double largest, total = 0.0
-        for c in range(self.width):
-            self.slopes[c] = self.answer(c)
-        if self.loss == SQUARED_ERROR:      # regression: classification has its sums
-            self.slopes[0] = 2.0 * (self.slopes[0] - (target - self.centre) / self.scale)
-            return
-        largest = self.slopes[0]
+        cdef double largest = self.slopes[0], total = 0.0
         for c in range(1, self.width):
             largest = max(largest, self.slopes[c])
         for c in range(self.width):
             self.slopes[c] = exp(self.slopes[c] - largest)
             total += self.slopes[c]
         for c in range(self.width):
-            self.slopes[c] = self.slopes[c] / total - (c == <int>target)
+            self.slopes[c] /= total
 
     cdef void project(self, double step_size) noexcept nogil:
         """Eq. (8): the largest weights go to the simplex, the others become zero."""
@@ -555,7 +574,7 @@ cdef class Shrubs:
                     self.window.n_columns)
         before = [self.gram[j * places + k] for j in range(n) for k in range(n)]
         before += [self.hits[k] for k in range(n)] + [self.total_weight]
-        since, total = self.since_rebuild, self.total_weight
+        total = self.total_weight
         self.rebuild()
         after = [self.gram[j * places + k] for j in range(n) for k in range(n)]
         after += [self.hits[k] for k in range(n)] + [self.total_weight]
@@ -588,7 +607,8 @@ cdef class Shrubs:
                    for k in range(n)]
         sums = (self.total_weight, self.since_rebuild, self.n_trained)
         return _shrubs_from_state, (
-            self.settings(), self.schema, self.labels, self.window, self.trees, numbers, gram, leaves, sums
+            self.settings(), self.schema, self.labels, self.window, self.trees, numbers, gram,
+            leaves, sums,
         )
 
 

@@ -102,7 +102,7 @@ cdef class Splitter:
     # Two-valued columns need no order: their high values are counted per class.
     cdef int n_bits, n_bytes
     cdef double* cuts                   # per bit: threshold between the two values
-    cdef int* high                      # high[class * 8 * n_bytes + bit]: in the node, copies counted
+    cdef int* high                      # high[class * 8 * n_bytes + bit]: in the node, with copies
     cdef uint64_t* lanes                # lanes[class * n_bytes + byte]: 8 counters of 8 bits
     # Others.
     cdef Group* groups

@@ -521,7 +521,6 @@ cdef class Splitter:
         return task.end - i
 
     cdef void try_numeric(self, const Task* task, int column, Split* best) noexcept nogil:
-        cdef const double* data = self.values + <Py_ssize_t>column * self.n
         cdef const int* ranked = self.ranked + <Py_ssize_t>column * self.n
         cdef int n_missing = self.n_missing(task, column)
         cdef int present = task.end - n_missing, i, missing_left

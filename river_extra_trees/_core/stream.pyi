@@ -3,11 +3,14 @@ from typing import Any
 
 from .forest import Forest
 from .splitter import Splitter
+from .window import Window
 
 class StreamForest(Forest):
     batch_size: int
     bootstrap: bool
     reference: bool
+    n_latest: int
+    latest: Window
     seed: int
     n_batches: int
     def __init__(
@@ -18,6 +21,7 @@ class StreamForest(Forest):
         bootstrap: bool,
         reference: bool,
         fading: float,
+        n_latest: int,
         seed: int,
     ) -> None: ...
     def learn(self, x: Mapping[Hashable, Any], y: Any, w: Any) -> bool: ...
@@ -25,7 +29,8 @@ class StreamForest(Forest):
     def grow_tree(
         self, index: int, splitter: Splitter, max_features: int, max_nodes: int
     ) -> None: ...
-    def worst(self, n_swaps: int) -> list[int]: ...
-    def drifted(self, n_swaps: int) -> list[int]: ...
-    def replace(self, index: int) -> None: ...
+    def worst(self, n_swaps: int, always: bool) -> list[int]: ...
+    def replace(
+        self, index: int, splitter: Splitter, max_features: int, max_nodes: int
+    ) -> None: ...
     def end_batch(self) -> None: ...

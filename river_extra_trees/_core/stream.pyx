@@ -2,17 +2,13 @@
 
 import numpy as np
 
-from libc.math cimport sqrt
 from libc.stdint cimport uint64_t
 
 from .forest cimport Forest, read_weight
-from .rng cimport BOOTSTRAP, FEATURES, SWAP, Rng, below, rng_for, uniform
+from .rng cimport BOOTSTRAP, FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
 from .splitter cimport Splitter
 from .trees cimport HEADER, VISITED, Trees
-
-cdef enum:
-    CONTROL_BATCHES = 10    # before which no tree can be said to have drifted
-
+from .window cimport Window
 
 cdef class StreamForest(Forest):
     """Trees that keep growing, a batch of samples at a time.
@@ -30,6 +26,8 @@ cdef class StreamForest(Forest):
         Draw the batch of each tree with replacement (Algorithm 2); else every sample counts once.
     reference
         Let the leaves hold only the last batch that reached them, learned when it is complete.
+    n_latest
+        Number of samples to keep for the growth of new trees; 0 grows them on the batch.
     seed
         Names the streams of random numbers.
     """
@@ -37,23 +35,25 @@ cdef class StreamForest(Forest):
     cdef readonly int batch_size
     cdef readonly bint bootstrap
     cdef readonly bint reference
+    cdef readonly int n_latest
+    cdef readonly Window latest         # between batches, the n_latest latest samples
     cdef readonly uint64_t seed
     cdef readonly uint64_t n_batches    # completed
     cdef int[:, ::1] copies             # per tree and position in the batch
     cdef double[::1] losses             # per tree: prequential loss in this batch
-    cdef double[:, ::1] records         # per tree: batches predicted, mean loss, squared deviations
     cdef double batch_weight            # of the samples in this batch
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint bootstrap,
-                 bint reference, double fading, seed):
+                 bint reference, double fading, int n_latest, seed):
         super().__init__(n_trees, regression, fading)
         self.batch_size = batch_size
         self.bootstrap = bootstrap
         self.reference = reference
+        self.n_latest = n_latest
+        self.latest = Window()
         self.seed = seed
         self.window.reserve(batch_size, 0)
         self.losses = np.zeros(n_trees)
-        self.records = np.zeros((n_trees, 3))
         self.draw_copies()
 
     cdef int draw_copies(self) except -1:
@@ -78,6 +78,8 @@ cdef class StreamForest(Forest):
             self.schema.encode(x)
             return False
         slot = self.push(x, y, target, weight)
+        if self.n_latest:
+            self.latest.push(self.schema, self.window.target[slot], weight)
         self.count(self.window.target[slot], weight, position)
         return position + 1 >= self.batch_size
 
@@ -132,78 +134,83 @@ cdef class StreamForest(Forest):
         return 0
 
     def begin_growth(self):
-        """Sort the batch; to be called once before `grow_tree`."""
+        """Sort the samples; to be called once before `grow_tree` and `replace`."""
         self.window.sort()
+        self.latest.sort()
 
-    def worst(self, int n_swaps):
-        """The trees to be swapped for new ones before this batch (Algorithm 2), worst first.
+    def worst(self, int n_swaps, bint always):
+        """The trees to be swapped for new ones in this batch, worst first.
 
-        From the second batch on, with probability 1 / b in batch b.
+        From the second batch on: with probability 1 / b in batch b (Algorithm 2), or always those
+        that have made an error.
         """
         cdef uint64_t b = self.n_batches + 1
         cdef Rng rng = rng_for(self.seed, 0, self.n_batches, SWAP)
-        if n_swaps == 0 or b < 2 or uniform(&rng) >= 1.0 / b:
+        if n_swaps == 0 or b < 2 or (not always and uniform(&rng) >= 1.0 / b):
             return []
-        return np.argsort(-np.asarray(self.losses), kind="stable")[:n_swaps].tolist()
+        order = np.argsort(-np.asarray(self.losses), kind="stable")[:n_swaps].tolist()
+        return [tree for tree in order if self.losses[<int>tree] > 0.0 or not always]
 
-    def drifted(self, int n_swaps):
-        """As `worst`, but of the trees whose loss on this batch is out of their own control limits.
-
-        The limit is three standard deviations above the mean loss of the batches that a tree has
-        predicted so far, of which there must be `CONTROL_BATCHES`.
-        """
-        cdef double[:, ::1] record = self.records
-        cdef double mean, excess
-        cdef int i
-        found = []
-        for i in range(len(self.trees)):
-            mean = self.losses[i] / self.batch_weight
-            excess = mean - record[i, 1]
-            if record[i, 0] >= CONTROL_BATCHES and excess > 3.0 * sqrt(
-                record[i, 2] / (record[i, 0] - 1.0)
-            ):
-                found.append((-mean, i))
-            record[i, 0] += 1.0
-            record[i, 1] += excess / record[i, 0]
-            record[i, 2] += excess * (mean - record[i, 1])
-        return [i for _, i in sorted(found)[:n_swaps]]
-
-    def replace(self, int index):
-        """Put a new tree in the place of one; its root holds the batch."""
+    def replace(self, int index, Splitter splitter, int max_features, int max_nodes):
+        """Put a new tree in the place of one, grown on a bootstrap of the latest samples."""
         cdef Trees trees = self.sapling()
-        cdef int i, slot, copies = 1
-        for i in range(self.window.n_sorted):
-            slot = self.window.by_arrival[i]
-            if self.bootstrap:
-                copies = self.copies[index, slot]
-            if copies and not self.reference:
-                trees.learn(trees.roots[0], self.window.target[slot],
-                            self.window.weight[slot] * copies, self.n_batches + 1)
+        cdef Window window = self.latest if self.n_latest else self.window
+        cdef int[::1] copies = np.zeros(window.capacity, dtype=np.intc)
+        cdef Rng rng = rng_for(self.seed, index, self.n_batches, RENEW)
+        cdef int i, slot
+        for _ in range(window.n_sorted):
+            copies[window.by_arrival[<int>below(&rng, window.n_sorted)]] += 1
+        for i in range(window.n_sorted):
+            slot = window.by_arrival[i]
+            if copies[slot]:
+                trees.learn(trees.roots[0], window.target[slot],
+                            window.weight[slot] * copies[slot], self.n_batches + 1)
+        splitter.grow(trees, trees.roots[0], window, self.schema, &copies[0], max_features,
+                      self.n_batches + 1,
+                      rng_for(self.seed, index, self.n_batches, FEATURES))
+        trees.shrink(max_nodes)
         self.trees[index] = trees
-        self.records[index, :] = 0.0
+
+    cdef int forget_oldest(self) except -1:
+        """Keep of the latest samples no more than asked for."""
+        cdef unsigned char[::1] gone
+        cdef int i, n_gone = self.latest.size - self.n_latest
+        if n_gone > 0:
+            gone = np.zeros(self.latest.capacity, dtype=np.uint8)
+            for i in range(n_gone):
+                gone[self.latest.by_arrival[i]] = 1
+            self.latest.release(&gone[0])
+        return 0
 
     def end_batch(self):
         """Forget the batch and draw the bootstraps of the next."""
         self.window.clear()
+        self.forget_oldest()
         self.n_batches += 1
         self.losses[:] = 0.0
         self.batch_weight = 0.0
         self.draw_copies()
 
+    def check(self):
+        """Raise AssertionError if an invariant is broken."""
+        super().check()
+        self.latest.check()
+        assert self.latest.size <= self.n_latest + self.window.size
+        assert self.window.slots() == list(range(self.window.size))     # as `copies` is indexed
+
     def _state(self):
         return (super()._state(), self.batch_size, self.bootstrap, self.reference, self.seed,
                 self.n_batches, np.asarray(self.losses).tobytes(),
-                np.asarray(self.records).tobytes(), self.batch_weight)
+                self.batch_weight, self.n_latest, self.latest)
 
     def _restore(self, state):
         (forest, self.batch_size, self.bootstrap, self.reference, self.seed, self.n_batches,
-         losses, records, self.batch_weight) = state
+         losses, self.batch_weight, self.n_latest, self.latest) = state
         super()._restore(forest)
         self.losses = np.frombuffer(losses).copy()
-        self.records = np.frombuffer(records).reshape(-1, 3).copy()
         self.draw_copies()
 
     def __sizeof__(self):
         return super().__sizeof__() + (
-            self.losses.nbytes + self.records.nbytes + (self.copies.nbytes if self.bootstrap else 0)
+            self.losses.nbytes + (self.copies.nbytes if self.bootstrap else 0)
         )

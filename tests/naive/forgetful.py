@@ -1,20 +1,24 @@
 """Forgetful decision trees, slowly and obviously: the oracle of the fast ones.
 
 A forgetful tree equals a plain CART, built from nothing on the samples it still retains. So here a
-tree keeps a list of samples, newest batch first, cuts the list to the retained size after every
+tree keeps a list of samples, cuts the list to the retained size after every
 batch and builds again. No incremental structure, no shared orders, no tables.
 
-Scores are floating point in `literal_scores` (the arithmetic of the authors' program, where exact
-ties are decided by rounding) and compared with a relative tolerance otherwise, so that ties go to
-the first feature and the smallest threshold whatever the rounding.
+With `reference`, scores are compared exactly in the arithmetic of the authors' program, where
+rounding decides between equal ones; otherwise with a tolerance, so that ties go to the first
+feature and the smallest threshold.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
-from functools import cache, lru_cache
+import warnings
+from functools import cache
+
+from scipy import stats
+
+from tests.naive.rng import NaiveRng
 
 
 class AdaptParameters:
@@ -142,68 +146,191 @@ def best_split(samples, features, n_classes, impurity, tolerance):
             if value == following:
                 continue
             candidate = score(tuple(left), tuple(right), impurity)
-            if candidate < best - tolerance * abs(best) if found else True:
+            if candidate < best - tolerance:
                 best, found = candidate, (feature, value, following)
     return found
 
 
 class NaiveTree:
-    """A forgetful decision tree that is built again from nothing after every batch."""
+    """A forgetful decision tree that is built again from nothing after every batch.
+
+    Samples are (features, class, copies). A leaf is the list of its class counts, which learns
+    every sample at once, except with `reference`; an inner node is a tuple.
+    """
 
     def __init__(
-        self,
-        n_classes,
-        criterion="entropy",
-        initial_rate=0.3,
-        reference=False,
-        features=None,
-        tolerance=None,
+        self, n_classes, criterion="entropy", initial_rate=0.3, warm_size=64, reference=False
     ):
         self.n_classes = n_classes
         self.impurity = {"entropy": entropy, "gini": gini}[criterion]
-        self.parameters = AdaptParameters(n_classes, initial_rate, reference=reference)
-        self.features = features
-        self.midpoint = not reference
-        self.tolerance = (0.0 if reference else 1e-12) if tolerance is None else tolerance
-        self.samples = []  # newest batch first, each batch in its own order
-        self.root = 0
+        self.parameters = AdaptParameters(n_classes, initial_rate, warm_size, reference)
+        self.reference = reference
+        self.tolerance = 0.0 if reference else 1e-12
+        self.features = None
+        self.samples = []  # the first is forgotten first
+        self.root = [0] * n_classes
 
-    def predict(self, x):
+    def leaf(self, x):
         node = self.root
         while isinstance(node, tuple):
             feature, threshold, left, right = node
             node = left if x[feature] <= threshold else right
         return node
 
+    def predict(self, x):
+        counts = self.leaf(x)
+        return counts.index(max(counts))
+
+    def see(self, x, y):
+        """Answer for a sample, then learn it in its leaf."""
+        answer = self.predict(x)
+        if not self.reference:
+            self.leaf(x)[y] += 1
+        return answer
+
     def learn(self, X, Y):
-        right = sum(self.predict(x) == y for x, y in zip(X, Y))
+        """Learn a batch; return the answers that were given before."""
+        answers = [self.see(x, y) for x, y in zip(X, Y, strict=True)]
+        right = sum(answer == y for answer, y in zip(answers, Y, strict=True))
         self.parameters.step(len(X), right, len(self.samples))
-        new = [(tuple(x), y, 1) for x, y in zip(X, Y)]
-        self.samples = (new + self.samples)[: self.parameters.retained]
+        batch = [(tuple(x), y, 1) for x, y in zip(X, Y, strict=True)]
+        self.samples += batch[::-1] if self.reference else batch
+        self.samples = self.samples[max(0, len(self.samples) - self.parameters.retained) :]
         self.root = self.build(self.samples, 0)
+        return answers
 
     def build(self, samples, height):
-        counts = Counter()
-        for _, y, w in samples:
-            counts[y] += w
-        features = range(len(samples[0][0])) if self.features is None else self.features
+        counts = [0] * self.n_classes
+        for _, y, copies in samples:
+            counts[y] += copies
         split = None
-        if len(counts) > 1 and height < self.parameters.height:
+        if max(counts) < sum(counts) and height < self.parameters.height:
+            features = range(len(samples[0][0])) if self.features is None else self.features
             split = best_split(samples, features, self.n_classes, self.impurity, self.tolerance)
         if split is None:
-            return max(sorted(counts), key=counts.__getitem__)
+            return counts
         feature, value, following = split
-        threshold = value + (following - value) / 2 if self.midpoint else value
+        threshold = value if self.reference else value / 2 + following / 2
         left = [s for s in samples if s[0][feature] <= value]
         right = [s for s in samples if s[0][feature] > value]
         return feature, threshold, self.build(left, height + 1), self.build(right, height + 1)
 
-    @property
-    def n_nodes(self):
-        pending, n = [self.root], 0
-        while pending:
-            node = pending.pop()
-            n += 1
-            if isinstance(node, tuple):
-                pending += node[2:]
-        return n
+
+class NaiveForest:
+    """A forgetful random forest: no shared samples, a list of copies in each tree."""
+
+    BOOTSTRAP, FORGET, SUBSET = 1, 4, 5
+
+    def __init__(self, n_trees, n_classes, n_features, seed, bagging=False, significance=0.05):
+        self.trees = [NaiveTree(n_classes) for _ in range(n_trees)]
+        self.n_classes = n_classes
+        self.n_features = n_features
+        self.seed = seed
+        self.bagging = bagging
+        self.significance = significance
+        self.n_batches = 0
+        self.n_discarded = 0
+        self.past = []  # whether the answers since the last drift were wrong
+        for number in range(n_trees):
+            self.choose_features(number)
+
+    def choose_features(self, number):
+        rng = NaiveRng(self.seed, number, self.n_batches, self.SUBSET)
+        f = self.n_features
+        least = min(f, math.isqrt(f) + 2)
+        m = least + int(rng.uniform() * (f - least + 1))
+        keys = sorted((rng.next_word(), feature) for feature in range(f))
+        self.trees[number].features = sorted(feature for _, feature in keys[:m])
+
+    def predict(self, x):
+        votes = [0.0] * self.n_classes
+        for tree in self.trees:
+            counts = tree.leaf(x)
+            for y in range(self.n_classes):
+                votes[y] += counts[y] / sum(counts) if sum(counts) else 0.0
+        return votes.index(max(votes))
+
+    def learn(self, X, Y):
+        """Learn a batch; return the answers of the forest that were given before."""
+        answers, right = [], [[] for _ in self.trees]
+        for x, y in zip(X, Y, strict=True):
+            answers.append(self.predict(x))
+            for tree, hits in zip(self.trees, right, strict=True):
+                hits.append(tree.see(x, y) == y)
+        wrong = [float(answer != y) for answer, y in zip(answers, Y, strict=True)]
+        discarded = self.discarded(wrong, right)
+        for number, tree in enumerate(self.trees):
+            copies = self.copies(number, len(X))
+            self.adapt(tree, copies, right[number])
+            if number in discarded:
+                self.choose_features(number)
+                tree.parameters.rate = 0.3
+            if sum(copies) == 0:
+                continue
+            held = sum(s[2] for s in tree.samples)
+            self.forget(number, tree, max(0, held + sum(copies) - tree.parameters.retained))
+            tree.samples += [(tuple(x), y, c) for x, y, c in zip(X, Y, copies, strict=True) if c]
+            tree.root = tree.build(tree.samples, 0)
+        self.n_batches += 1
+        return answers
+
+    def copies(self, number, n):
+        if not self.bagging:
+            return [1] * n
+        rng = NaiveRng(self.seed, number, self.n_batches, self.BOOTSTRAP)
+        product, bag = rng.uniform(), 0
+        while product > math.exp(-6):
+            product *= rng.uniform()
+            bag += 1
+        copies = [0] * n
+        for _ in range(min(bag, 10) * n):
+            copies[rng.below(n)] += 1
+        return copies
+
+    def adapt(self, tree, copies, hits):
+        held = sum(s[2] for s in tree.samples)
+        right = sum(c for c, hit in zip(copies, hits, strict=True) if hit)
+        if sum(copies):
+            tree.parameters.step(sum(copies), right, held)
+
+    def forget(self, number, tree, k):
+        """Draw k of the copies without replacement, one after the other."""
+        rng = NaiveRng(self.seed, number, self.n_batches, self.FORGET)
+        ahead = sum(s[2] for s in tree.samples)
+        kept = []
+        if k == 0:
+            return
+        for x, y, copies in tree.samples:
+            left = copies
+            for _ in range(copies):
+                if rng.uniform() * ahead < k:
+                    k -= 1
+                    left -= 1
+                ahead -= 1
+            if left:
+                kept.append((x, y, left))
+        tree.samples = kept
+
+    def discarded(self, wrong, right):
+        """The trees that get new features, by a t-test on the answers of the forest."""
+        if self.n_batches == 0:
+            return []
+        if not self.past:
+            self.past = wrong
+            return []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # both may be constant: p is nan, or 0
+            p = stats.ttest_ind(self.past, wrong, equal_var=False).pvalue
+        if not p < self.significance:
+            self.past = self.past + wrong
+            return []
+        guess = 1 / self.n_classes
+        before = 1 - guess - sum(self.past) / len(self.past)
+        now = 1 - guess - sum(wrong) / len(wrong)
+        self.past = wrong
+        if now >= before or before <= 0:
+            return []
+        n = min(len(self.trees), math.ceil((before - now) / before * len(self.trees) - 1e-9))
+        self.n_discarded += n
+        worst = sorted(range(len(self.trees)), key=lambda number: sum(right[number]))
+        return worst[:n]

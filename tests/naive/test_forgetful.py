@@ -1,0 +1,29 @@
+"""The naive forgetful tree reproduces the published program."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.forgetful_runs import RUNS, read_run
+from tests.naive.forgetful import NaiveTree
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_naive_tree_repeats_a_recorded_run(name: str) -> None:
+    """Every answer, and after every batch every parameter, is the recorded one."""
+    run = read_run(name)
+    tree = NaiveTree(run.n_classes, run.criterion, run.initial_rate, reference=True)
+    start = 0
+    for line in run.trace:
+        end = start + int(line["n"])
+        answers = tree.learn(run.X[start:end], run.Y[start:end])
+        assert answers == run.answers[start:end]
+        parameters = tree.parameters
+        assert parameters.retained == int(line["retain"])
+        assert parameters.rate == float(line["iRate"])
+        assert parameters.height == int(line["maxHeight"])
+        assert parameters.cold == int(line["coldState"])
+        assert parameters.warm_size == int(line["warmSize"])
+        assert len(tree.samples) == int(line["rootsize"])
+        start = end
+    assert start == len(run.X)

@@ -1,0 +1,307 @@
+"""Forgetful decision trees and forests."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from river_extra_trees import (
+    ForgetfulDecisionTreeClassifier,
+    ForgetfulDecisionTreeRegressor,
+    ForgetfulRandomForestClassifier,
+    ForgetfulRandomForestRegressor,
+)
+from tests.forgetful_runs import RUNS, batches, declare_classes, read_run, read_stream, to_dict
+from tests.growing import assert_same_tree, growths, learn, prime
+from tests.naive.cart import NaiveTree as NaiveCart
+from tests.naive.cart import Rules, Sample
+from tests.naive.forgetful import NaiveForest, NaiveTree
+
+Tree = tuple[Any, ...]
+
+
+def answer_and_learn(model: Any, X: list[Any], Y: list[Any]) -> list[Any]:
+    answers = []
+    for x, y in zip(X, Y, strict=True):
+        answers.append(model.predict_one(to_dict(x)))
+        model.learn_one(to_dict(x), y)
+    return answers
+
+
+def told(model: Any, number: int = 0) -> Any:
+    """A tree as nested tuples of (feature, threshold, left, right), leaves as class weights."""
+    trees = model._forest.trees[number]
+
+    def tell(node: int) -> Any:
+        this = trees.node(node)
+        if this["feature"] < 0:
+            return this["values"]
+        return this["feature"], this["threshold"], tell(this["left"]), tell(this["right"])
+
+    return tell(trees.root())
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_reference_repeats_a_recorded_run(name: str) -> None:
+    """Every answer after the first batch, and every parameter, is the recorded one.
+
+    Before its first batch is complete the published program answers 0.
+    """
+    run = read_run(name)
+    n = int(run.trace[0]["n"])
+    model = ForgetfulDecisionTreeClassifier(
+        batch_size=n, criterion=run.criterion, initial_rate=run.initial_rate, reference=True
+    )
+    declare_classes(model, run.n_classes)
+    assert not any(run.answers[:n])
+    for i, (X, Y) in enumerate(batches(run.X, run.Y, n)):
+        answers = answer_and_learn(model, X, Y)
+        assert i == 0 or answers == run.answers[i * n : (i + 1) * n]
+        parameters, line = model._parameters[0], run.trace[i]
+        assert parameters.retained_size == int(line["retain"])
+        assert parameters.rate == float(line["iRate"])
+        assert parameters.max_height == int(line["maxHeight"])
+        assert parameters.cold_state == int(line["coldState"])
+        assert model.retained_sizes == [int(line["rootsize"])]
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "gini"])
+@pytest.mark.parametrize(
+    ("name", "n"),
+    [("elec", 6000), ("gradual", 5000), ("phishing", 2000), ("power", 3000),
+     ("tune_gauss_50_3", 3000)],
+)
+def test_tree_equals_the_naive_tree(name: str, n: int, criterion: str) -> None:
+    """Built again after every batch on what is retained, the naive tree is the same tree."""
+    X, Y = (values[:n] for values in read_stream(name))
+    model = ForgetfulDecisionTreeClassifier(batch_size=50, criterion=criterion)
+    declare_classes(model, max(Y) + 1)
+    naive = NaiveTree(max(Y) + 1, criterion)
+    for xs, ys in batches(X, Y, 50):
+        guesses = answer_and_learn(model, xs, ys)
+        assert guesses == naive.learn(xs, ys)
+        assert model.retained_sizes == [len(naive.samples)]
+        assert told(model) == naive.root
+
+
+@pytest.mark.parametrize("bagging", [False, True])
+@pytest.mark.parametrize(("name", "n"), [("elec", 1500), ("gradual", 800), ("phishing", 500)])
+def test_forest_equals_the_naive_forest(name: str, n: int, bagging: bool) -> None:
+    """The same features, bags, forgotten copies, discarded trees, splits and answers."""
+    X, Y = (values[:n] for values in read_stream(name))
+    model = ForgetfulRandomForestClassifier(
+        n_models=5, batch_size=50, bagging=bagging, significance=0.5, seed=3
+    )
+    declare_classes(model, 2)
+    naive = NaiveForest(5, 2, len(X[0]), 3, bagging, 0.5)
+    for xs, ys in batches(X, Y, 50):
+        assert answer_and_learn(model, xs, ys) == naive.learn(xs, ys)
+        for number, tree in enumerate(naive.trees):
+            assert told(model, number) == tree.root
+    assert naive.n_discarded > 0
+
+
+def retained(model: Any, samples: list[Sample]) -> list[Sample]:
+    """The samples that the tree holds, by their numbers in the stream."""
+    forest = model._forest
+    numbers = [
+        forest.window.sample(slot)[3] for slot, _ in forest.retained[0].samples()
+    ]
+    return [samples[number] for number in numbers]
+
+
+@settings(max_examples=60)
+@given(growths(max_size=60), st.integers(2, 9))
+def test_tree_equals_cart_on_the_retained_samples(
+    growth: tuple[list[Sample], Rules], batch_size: int
+) -> None:
+    """Also with missing values, nominal features and weights, and for numbers."""
+    samples, rules = growth
+    n_features = len(samples[0].x)
+    if rules.criterion == "variance":
+        model: Any = ForgetfulDecisionTreeRegressor(batch_size, warm_size=10)
+    else:
+        model = ForgetfulDecisionTreeClassifier(batch_size, rules.criterion, warm_size=10)
+    prime(model._forest.schema, n_features, rules.nominal)
+    for end in range(batch_size, len(samples) + 1, batch_size):
+        learn(model, samples[end - batch_size : end], rules)
+        model._forest.check()
+        held = retained(model, samples[:end])
+        height = max(1, int(math.log2(model._parameters[0].retained_size)))
+        tree = NaiveCart(held, Rules(rules.criterion, rules.nominal, max_depth=height))
+        labels = None if rules.criterion == "variance" else model._forest.labels.labels
+        assert_same_tree(model._forest.trees[0], tree.root, labels)
+
+
+@pytest.mark.parametrize("batch_size", [10, 25, 50])
+@pytest.mark.parametrize("name", ["elec", "gradual"])
+def test_retained_size_stays_within_the_clamp(name: str, batch_size: int) -> None:
+    """Small batches, on which the published rule ran away."""
+    X, Y = (values[:4000] for values in read_stream(name))
+    model = ForgetfulDecisionTreeClassifier(batch_size)
+    held = 0
+    for xs, ys in batches(X, Y, batch_size):
+        answer_and_learn(model, xs, ys)
+        assert batch_size <= model.retained_sizes[0] <= held + batch_size
+        assert model._parameters[0].rate <= 1.0
+        held = model.retained_sizes[0]
+
+
+def steps(n: int, drift: int, seed: int = 0) -> list[tuple[dict[str, float], int]]:
+    """A threshold that turns round in the middle of the stream."""
+    rng = random.Random(seed)
+    stream = []
+    for i in range(n):
+        x = {"a": rng.random(), "b": rng.random(), "c": rng.random()}
+        stream.append((x, int((x["a"] > 0.5) == (i < drift))))
+    return stream
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ForgetfulDecisionTreeClassifier(seed=1),
+        ForgetfulRandomForestClassifier(5, seed=1),
+        ForgetfulRandomForestClassifier(5, bagging=True, seed=1),
+    ],
+    ids=["tree", "forest", "bagging"],
+)
+def test_an_abrupt_drift_is_forgotten_in_two_batches(model: Any) -> None:
+    """The accuracy is back, since the samples of the old concept are gone."""
+    model = model.clone()
+    right = []
+    for x, y in steps(2400, 1500):
+        right.append(model.predict_one(x) == y)
+        model.learn_one(x, y)
+    assert sum(right[1400:1500]) >= 95
+    assert sum(right[1700:1800]) >= 90
+    assert all(size <= 9 * 100 * 6 for size in model.retained_sizes)
+
+
+@pytest.mark.parametrize(
+    "model", [ForgetfulDecisionTreeRegressor(seed=1), ForgetfulRandomForestRegressor(5, seed=1)],
+    ids=["tree", "forest"],
+)
+def test_a_regressor_forgets_as_its_skill_falls(model: Any) -> None:
+    """After the drift the tree holds little, and its error comes down again."""
+    model = model.clone()
+    errors, sizes = [], []
+    for x, y in steps(2400, 1500):
+        errors.append(abs(model.predict_one(x) - 10.0 * y))
+        model.learn_one(x, 10.0 * y)
+        sizes.append(max(model.retained_sizes))
+    assert sizes[1499] > 500
+    assert sizes[1699] < 500
+    assert sum(errors[1400:1500]) < 50
+    assert sum(errors[1800:1900]) < 100
+
+
+def test_answers_of_a_regressor_stay_in_the_range_of_the_targets() -> None:
+    """Leaves are means."""
+    model = ForgetfulRandomForestRegressor(5, 20, warm_size=30, seed=2)
+    for x, y in steps(300, 150):
+        assert 0.0 <= model.predict_one(x) <= 7.0
+        model.learn_one(x, 7.0 * y)
+
+
+def test_max_retained_bounds_every_tree() -> None:
+    """Though a stationary stream would let them retain more and more."""
+    model = ForgetfulRandomForestClassifier(3, max_retained=300, seed=1)
+    for x, y in steps(3000, 3000):
+        model.learn_one(x, y)
+    assert max(model.retained_sizes) == 300
+    assert model._forest.window.size <= 3 * 300
+
+
+def test_max_depth_bounds_the_height() -> None:
+    """Beside the logarithm of the retained size."""
+    model = ForgetfulDecisionTreeClassifier(max_depth=2)
+    X, Y = read_stream("gradual")
+    answer_and_learn(model, X[:1000], Y[:1000])
+    assert model.height == 2
+
+
+def test_jobs_do_not_change_the_model() -> None:
+    """The same bytes with one thread and with two."""
+    X, Y = (values[:1500] for values in read_stream("gradual"))
+    dumps = []
+    for n_jobs in (1, 2):
+        model = ForgetfulRandomForestClassifier(4, bagging=True, n_jobs=n_jobs, seed=5)
+        answer_and_learn(model, X, Y)
+        dumps.append(pickle.dumps((model._forest, [vars(p) for p in model._parameters])))
+    assert dumps[0] == dumps[1]
+
+
+def test_bags_hold_six_copies_of_a_batch_on_average() -> None:
+    """Leveraging bagging: Poisson(6) copies, at most ten, of each batch."""
+    model = ForgetfulRandomForestClassifier(200, bagging=True, seed=1)
+    for x, y in steps(100, 100):
+        model.learn_one(x, y)
+    bags = [size / 100 for size in model.retained_sizes]
+    assert all(bag in range(11) for bag in bags)
+    assert 5.5 < sum(bags) / 200 < 6.5
+
+
+def test_trees_look_at_different_numbers_of_features() -> None:
+    """Between floor(sqrt(f)) + 2 and f, drawn once for each tree."""
+    model = ForgetfulRandomForestClassifier(40, batch_size=200, seed=1)
+    rng = random.Random(3)
+    for _ in range(600):
+        x = {f"f{i:02}": rng.random() for i in range(16)}
+        model.learn_one(x, rng.randrange(2))
+    used = [
+        {node["feature"] for node in model._nodes(number) if node["feature"] is not None}
+        for number in range(40)
+    ]
+    assert min(map(len, used)) >= 5
+    assert 6 <= min(map(len, used)) + 1 < max(map(len, used)) <= 16
+
+
+def test_leaves_learn_between_two_batches() -> None:
+    """A new label has a share of the votes before its batch is complete."""
+    model = ForgetfulDecisionTreeClassifier(batch_size=50)
+    for x, y in steps(50, 50):
+        model.learn_one(x, y)
+    model.learn_one({"a": 0.9, "b": 0.5, "c": 0.5}, 2)
+    assert model.predict_proba_one({"a": 0.9, "b": 0.5, "c": 0.5})[2] > 0
+
+
+def test_new_features_may_enter_the_trees() -> None:
+    """The only useful feature appears in mid-stream."""
+    model = ForgetfulRandomForestClassifier(5, batch_size=50, seed=1)
+    rng = random.Random(1)
+    right = 0
+    for i in range(1500):
+        x = {"a": rng.random()}
+        if i >= 300:
+            x["b"] = rng.random()
+        y = int(x.get("b", rng.random()) > 0.5)
+        right += i >= 1200 and model.predict_one(x) == y
+        model.learn_one(x, y)
+    assert right > 280
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"batch_size": 0}, "batch_size"),
+        ({"warm_size": 0}, "warm_size"),
+        ({"initial_rate": -1.0}, "initial_rate"),
+        ({"max_depth": 0}, "max_depth"),
+        ({"max_retained": 10}, "max_retained"),
+        ({"n_models": 0}, "n_models"),
+        ({"significance": 1.5}, "significance"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"criterion": "variance"}, "criterion"),
+    ],
+)
+def test_bad_parameters_are_named(parameters: dict[str, Any], message: str) -> None:
+    """The error says which parameter, and what it must be."""
+    with pytest.raises(ValueError, match=f"^{message} must be"):
+        ForgetfulRandomForestClassifier(**parameters)

@@ -1,0 +1,143 @@
+"""What forgetful learners decide between two batches."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from river_extra_trees._forgetting import AdaptParameters, DriftTest, p_value
+from tests.forgetful_runs import RUNS, read_run
+from tests.naive.forgetful import AdaptParameters as NaiveAdaptParameters
+
+
+def answers(n: int, wrong: int) -> tuple[float, float, float, float]:
+    """What is known of n labels, so many of them wrong."""
+    return n, wrong, wrong, 0
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_parameters_repeat_a_recorded_trace(name: str) -> None:
+    """Fed with the recorded accuracies alone, every parameter is the recorded one."""
+    run = read_run(name)
+    parameters = AdaptParameters(run.initial_rate, 64, reference=True)
+    held = 0
+    for line in run.trace:
+        n = int(line["n"])
+        parameters.adapt(answers(n, n - int(line["correct"])), 1 / run.n_classes, held)
+        held = int(line["rootsize"])
+        assert parameters.retained_size == int(line["retain"])
+        assert parameters.rate == float(line["iRate"])
+        assert parameters.max_height == int(line["maxHeight"])
+        assert parameters.cold_state == int(line["coldState"])
+        assert parameters.warm_size == int(line["warmSize"])
+
+
+@given(
+    st.booleans(),
+    st.integers(2, 5),
+    st.lists(st.tuples(st.integers(1, 60), st.floats(0, 1)), min_size=1, max_size=60),
+)
+def test_parameters_agree_with_the_naive_ones(
+    reference: bool, n_classes: int, batches: list[tuple[int, float]]
+) -> None:
+    """Whatever the accuracies of the batches, both set the same parameters."""
+    parameters = AdaptParameters(0.3, 64, reference=reference)
+    naive = NaiveAdaptParameters(n_classes, 0.3, 64, reference)
+    held = 0
+    for n, accuracy in batches:
+        right = round(accuracy * n)
+        parameters.adapt(answers(n, n - right), 1 / n_classes, held)
+        naive.step(n, right, held)
+        assert parameters.retained_size == naive.retained
+        assert parameters.rate == naive.rate
+        assert parameters.max_height == naive.height
+        held = min(held + n, parameters.retained_size)
+
+
+@given(st.lists(st.tuples(st.integers(1, 60), st.floats(0, 1)), min_size=1, max_size=100))
+def test_clamped_parameters_stay_within_what_there_is(batches: list[tuple[int, float]]) -> None:
+    """The retained size is at most what is held and new, at least the batch; the rate at most 1."""
+    parameters = AdaptParameters(0.3, 64)
+    held = 0
+    for n, accuracy in batches:
+        parameters.adapt(answers(n, round(accuracy * n)), 0.5, held)
+        assert n <= parameters.retained_size <= held + n
+        assert parameters.rate <= 1.0
+        held = parameters.retained_size
+
+
+def test_no_better_than_guessing_forgets_all_but_the_batch() -> None:
+    """Case newAcc <= 0 of the paper."""
+    parameters = AdaptParameters(0.3, 64)
+    for right, held in ((0, 0), (90, 100), (90, 200)):
+        parameters.adapt(answers(100, 100 - right), 0.5, held)
+    parameters.adapt(answers(100, 50), 0.5, 300)
+    assert parameters.retained_size == 100
+
+
+def test_a_bad_tree_warms_up_at_last() -> None:
+    """A tree that fails every other batch begins to forget; the published one never does."""
+    for reference in (False, True):
+        parameters = AdaptParameters(0.3, 64, reference=reference)
+        for i in range(200):
+            parameters.adapt(answers(48, 8 if i % 2 else 28), 0.5, 48 * i)
+        assert (parameters.cold_state < 0) == reference
+
+
+def test_p_value_is_that_of_welch() -> None:
+    """The p-value from sums is scipy's from samples."""
+    a, b = [0.0, 1.0, 1.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]
+    sums = [(len(v), sum(v), sum(x * x for x in v), 0.0) for v in (a, b)]
+    expected = stats.ttest_ind(a, b, equal_var=False).pvalue
+    assert p_value(*sums) == pytest.approx(expected)
+
+
+def test_insignificant_falls_are_pooled() -> None:
+    """A fall that chance explains discards nothing, and is remembered."""
+    test = DriftTest(20, 0.05)
+    assert test.n_discarded(answers(100, 10), 0.5) == 0
+    assert test.n_discarded(answers(100, 14), 0.5) == 0
+    assert test.last == answers(200, 24)
+
+
+def test_a_significant_fall_discards_its_share_of_trees() -> None:
+    """From 40 to 20 points above guessing: half of the trees go."""
+    test = DriftTest(20, 0.05)
+    test.n_discarded(answers(100, 10), 0.5)
+    assert test.n_discarded(answers(100, 30), 0.5) == 10
+    assert test.last == answers(100, 30)
+
+
+def test_a_fall_below_guessing_discards_all_trees() -> None:
+    """There are no more trees to discard than there are."""
+    test = DriftTest(20, 0.05)
+    test.n_discarded(answers(100, 10), 0.5)
+    assert test.n_discarded(answers(100, 90), 0.5) == 20
+
+
+def test_a_significant_rise_starts_anew() -> None:
+    """After a rise the next batches are compared to the higher accuracy."""
+    test = DriftTest(20, 0.05)
+    test.n_discarded(answers(100, 50), 0.5)
+    assert test.n_discarded(answers(100, 10), 0.5) == 0
+    assert test.last == answers(100, 10)
+
+
+def test_the_published_test_discards_at_insignificant_falls() -> None:
+    """It has the branch the other way round."""
+    test = DriftTest(20, 0.05, reference=True)
+    test.n_discarded(answers(100, 10), 0.5)
+    assert test.n_discarded(answers(100, 12), 0.5) == 1
+
+
+def test_a_regressor_adapts_only_to_significant_changes() -> None:
+    """A fall of the skill by chance lets the retained size grow, a true one lets it shrink."""
+    parameters = AdaptParameters(0.3, 64, regression=True)
+    parameters.adapt((100, 0, 0, 0), 0.0, 0)
+    parameters.adapt((100, 200.0, 1200.0, 1000.0), 0.0, 100)
+    parameters.adapt((100, 220.0, 1300.0, 1000.0), 0.0, 200)
+    assert parameters.retained_size == 230
+    parameters.adapt((100, 600.0, 5000.0, 1000.0), 0.0, 230)
+    assert parameters.retained_size < 200
