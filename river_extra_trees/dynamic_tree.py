@@ -454,7 +454,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         probabilities = self._cloud.probabilities(x)
         return max(probabilities, key=probabilities.__getitem__) if probabilities else None
 
-    def acquisition(self, x: Sample) -> float:
+    def acquisition_one(self, x: Sample) -> float:
         """Score how much the label at x is worth knowing: the entropy of the predicted one.
 
         Parameters
