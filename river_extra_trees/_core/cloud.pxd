@@ -113,6 +113,7 @@ cdef class Cloud:
     cdef void refresh(self) noexcept nogil
     cdef void set_prior(self) noexcept nogil
     cdef void fill_v(self, const double* x, double target) noexcept nogil
+    cdef void next_tick(self) noexcept nogil
     cdef void gather(self, const double* x, int first, int stop) noexcept nogil
     cdef bint step(self, int slot, int first, int stop) noexcept nogil
     cdef void add_to_leaves(self, int slot) noexcept nogil
@@ -123,6 +124,9 @@ cdef class Cloud:
     cdef bint move_visit(self, const double* x, Visit* visit) noexcept nogil
     cdef bint apply_prune(self, const double* x, int particle, Group* group) noexcept nogil
     cdef bint apply_grow(self, const double* x, int particle, int node, const Cut* cut) noexcept nogil
+    cdef int plant_roots(self, int first) except -1
+    cdef int inherit(self, int root, int old) except -1
+    cdef int reserve_slots(self) except -1
     cdef int mutate(self) except -1
     cdef int regrown(self, int node, double decay) noexcept nogil
     cdef int regrown_node(self, int old, double decay) noexcept nogil

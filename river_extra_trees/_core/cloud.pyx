@@ -14,7 +14,7 @@ from .posterior cimport (
     Predictive, add_sample, add_samples, log_gamma, log_marginal, merge, predictive, reference_score,
     row_width, scale, scratch_size, subtract,
 )
-from .rng cimport DISCARD, MOVE, MUTATE, RESAMPLE, Rng, below, rng_for, uniform
+from .rng cimport DISCARD, MOVE, MUTATE, REJUVENATE, RESAMPLE, Rng, below, rng_for, uniform
 from .schema cimport Labels, Schema
 
 cdef extern from *:
@@ -105,7 +105,7 @@ cdef class Cloud:
         ):
             raise MemoryError
         self.widen(0, 0, 1 if classifier else 0)
-        self.plant_roots()
+        self.plant_roots(0)
 
     def __dealloc__(self):
         free(self.roots)
@@ -135,20 +135,23 @@ cdef class Cloud:
         free(self.model.prior)
         free(self.model.scratch)
 
-    def plant_roots(self):
-        """Begin with an empty leaf per forgetting factor, each shared by as many particles."""
-        cdef int node, particle, i = -1
+    cdef int plant_roots(self, int first) except -1:
+        """An empty leaf per forgetting factor, each for as many particles from `first` on."""
+        cdef int node = -1, particle, factor, last = -1
         if not self.grove.reserve(self.n_decays, self.n_decays, self.n_decays * MIN_BLOCK):
             raise MemoryError
         for particle in range(self.n_particles):
-            if particle * self.n_decays // self.n_particles == i:
+            factor = particle * self.n_decays // self.n_particles
+            if factor == last:
                 self.grove.hold(node)
             else:
-                i = particle * self.n_decays // self.n_particles
+                last = factor
                 node = self.grove.new_leaf(0, MIN_BLOCK)
-                self.grove.leaves[self.grove.nodes[node].left].decay = self.decays[i]
+                self.grove.leaves[self.grove.nodes[node].left].decay = self.decays[factor]
+                self.grove.leaves[self.grove.nodes[node].left].time = self.n_seen
                 self.finish_leaf(node)
-            self.roots[particle] = node
+            self.roots[first + particle] = node
+        return 0
 
     # --- Columns, regressors and classes ----------------------------------------------------
 
@@ -336,6 +339,15 @@ cdef class Cloud:
 
     # --- Finding the leaves -----------------------------------------------------------------
 
+    cdef void next_tick(self) noexcept nogil:
+        """Make all memos of nodes out of date."""
+        cdef int node
+        self.tick += 1
+        if self.tick == 0:      # the counter went round: no stamp of the past may look current
+            for node in range(self.grove.n_nodes):
+                self.grove.nodes[node].stamp = 0
+            self.tick = 1
+
     cdef void gather(self, const double* x, int first, int stop) noexcept nogil:
         """Find the distinct leaves (visits) and leaf-parent pairs (groups) of x.
 
@@ -345,11 +357,7 @@ cdef class Cloud:
         cdef Node* nodes = self.grove.nodes
         cdef int path[MAX_DEPTH + 2]
         cdef int particle, node, n_path, i, group
-        self.tick += 1
-        if self.tick == 0:      # the counter went round: no stamp of the past may look current
-            for i in range(self.grove.n_nodes):
-                nodes[i].stamp = 0
-            self.tick = 1
+        self.next_tick()
         self.n_visits = self.n_groups = 0
         for particle in range(first, stop):
             node = self.roots[particle]
@@ -981,6 +989,113 @@ cdef class Cloud:
         self.finish_leaf(copy)
         return copy
 
+    # --- Rejuvenation -----------------------------------------------------------------------
+
+    def rejuvenate(self):
+        """Add as many new particles, grown from the active points in random order.
+
+        They inherit what the old ones have retired, as near to its place as the active points tell:
+        a leaf's retired statistics go to the new leaves of its active points in equal parts, or of
+        those of the smallest subtree around it that has any. The next sample decides between the
+        2 n particles.
+        """
+        cdef int n = self.n_particles, particle, i, j, slot
+        cdef double log_predictive = self.log_predictive
+        cdef Rng rng = rng_for(self.seed, 0, self.n_steps, REJUVENATE)
+        if self.n_alive > n or self.pool.size == 0:
+            return
+        slots = self.pool.slots()
+        for i in range(len(slots) - 1, 0, -1):      # Fisher and Yates
+            j = <int>below(&rng, i + 1)
+            slots[i], slots[j] = slots[j], slots[i]
+        self.plant_roots(n)
+        for slot in slots:
+            self.gather(self.pool.x + slot * self.pool.n_columns, n, 2 * n)
+            self.reserve_slots()
+            if not self.step(slot, n, 2 * n):
+                raise MemoryError("some trees could not move")
+        self.log_predictive = log_predictive
+        inherited = {}
+        for particle in range(n, 2 * n):
+            slot = self.roots[particle]
+            if slot not in inherited:
+                inherited[slot] = self.inherit(slot, self.roots[particle - n])
+            else:
+                self.grove.hold(inherited[slot])
+            self.roots[particle] = inherited[slot]
+        for slot in inherited:
+            while slot >= 0 and self.grove.nodes[slot].refs:
+                self.grove.release(slot)
+        self.n_alive = 2 * n
+
+    cdef int inherit(self, int root, int old) except -1:
+        """A copy of a tree that has what another tree has retired."""
+        cdef int node, leaf, part, slot, n_leaves = self.grove.nodes[root].n_leaves
+        cdef const double* retired
+        if not self.grove.reserve(
+            2 * n_leaves, n_leaves, 2 * self.pool.size + MIN_BLOCK * n_leaves
+        ):
+            raise MemoryError
+        node = root
+        while self.grove.nodes[node].feature >= 0:
+            node = self.grove.nodes[node].left
+        root = self.regrown(root, self.grove.leaves[self.grove.nodes[node].left].decay)
+        stack = [(old, ())]
+        while stack:
+            node, around = stack.pop()
+            near = self.slots_below(node) or around
+            if self.grove.nodes[node].feature >= 0:
+                stack += [(self.grove.nodes[node].left, near),
+                          (self.grove.nodes[node].right, near)]
+                continue
+            leaf = self.grove.nodes[node].left
+            self.update_time(leaf)
+            for slot in near:
+                part = root
+                while self.grove.nodes[part].feature >= 0:
+                    part = side(&self.grove.nodes[part],
+                                self.pool.x + slot * self.pool.n_columns)
+                part = self.grove.nodes[part].left
+                retired = self.grove.retired(leaf)
+                merge(&self.model, self.grove.total(part), retired, 1.0 / len(near))
+                merge(&self.model, self.grove.retired(part), retired, 1.0 / len(near))
+        for node in self.leaves_below(root):
+            self.finish_leaf(node)
+        return root
+
+    def leaves_below(self, int node):
+        """Nodes of the leaves of a subtree."""
+        found, stack = [], [node]
+        while stack:
+            node = stack.pop()
+            if self.grove.nodes[node].feature >= 0:
+                stack += [self.grove.nodes[node].right, self.grove.nodes[node].left]
+            else:
+                found.append(node)
+        return found
+
+    def slots_below(self, int node):
+        """Slots of the active points of a subtree."""
+        cdef int i
+        cdef const Leaf* leaf
+        found = []
+        for node in self.leaves_below(node):
+            leaf = &self.grove.leaves[self.grove.nodes[node].left]
+            found += [self.grove.slots[leaf.slots + i] for i in range(leaf.n_active)]
+        return found
+
+    cdef int reserve_slots(self) except -1:
+        """Make room for one more point in each of the leaves gathered."""
+        cdef int visit, cells = 0
+        cdef const Leaf* leaf
+        for visit in range(self.n_visits):
+            leaf = &self.grove.leaves[self.grove.nodes[self.visits[visit].node].left]
+            if leaf.n_active == MIN_BLOCK << leaf.block:
+                cells += MIN_BLOCK << (leaf.block + 1)
+        if not self.grove.reserve(0, 0, cells):
+            raise MemoryError
+        return 0
+
     # --- Retirement -------------------------------------------------------------------------
 
     cdef void retire_slot(self, int slot) noexcept nogil:
@@ -1033,17 +1148,11 @@ cdef class Cloud:
 
     cdef int learn_row(self, double target, double weight) except -1:
         """Learn the row that the schema encoded last."""
-        cdef int slot, visit, cells = 0, i
+        cdef int slot, i
         cdef const double* x = self.schema.row
         cdef bint ok
-        cdef Leaf* leaf
         self.gather(x, 0, self.n_alive)
-        for visit in range(self.n_visits):
-            leaf = &self.grove.leaves[self.grove.nodes[self.visits[visit].node].left]
-            if leaf.n_active == MIN_BLOCK << leaf.block:
-                cells += MIN_BLOCK << (leaf.block + 1)
-        if not self.grove.reserve(0, 0, cells):
-            raise MemoryError
+        self.reserve_slots()
         self.n_seen += 1
         for i in range(self.model.n_regressors):
             if not isnan(x[self.regressors[i]]):
@@ -1195,6 +1304,22 @@ cdef class Cloud:
                 node = self.grove.nodes[node].left
             factors.append(self.grove.leaves[self.grove.nodes[node].left].decay)
         return factors
+
+    def split_shares(self):
+        """Per particle and column: share of the column in the splits of the tree."""
+        cdef int node
+        answers = []
+        for particle in range(self.n_alive):
+            shares = [0.0] * self.pool.n_columns
+            stack = [self.roots[<int>particle]]
+            n_splits = max(1, self.grove.nodes[self.roots[<int>particle]].n_leaves - 1)
+            while stack:
+                node = stack.pop()
+                if self.grove.nodes[node].feature >= 0:
+                    shares[self.grove.nodes[node].feature] += 1.0 / n_splits
+                    stack += [self.grove.nodes[node].left, self.grove.nodes[node].right]
+            answers.append(shares)
+        return answers
 
     def tree_statistics(self):
         """Per particle: number of leaves and height, the number of splits on the longest path."""
