@@ -177,9 +177,7 @@ def test_forgetting_follows_a_turning_line() -> None:
     """A window alone holds half a turn; forgetting sees the end of it."""
     errors = {}
     for factor in (1.0, 0.97):
-        model = DynamicTreeRegressor(
-            n_particles=50, window=300, forgetting_factor=factor, seed=0
-        )
+        model = DynamicTreeRegressor(n_particles=50, window=300, forgetting_factor=factor, seed=0)
         errors[factor] = mean_squared_error(model, turning_line(2000, 600, 0))
     assert errors[0.97] < 0.25 * errors[1.0]
 

@@ -45,12 +45,18 @@ STREAMS = ["elec", "phishing", "power", "gradual", "abrupt"]
 # The authors' program, every feature declared continuous, compiled with -O2: accuracy and least CPU
 # seconds of learning, on another day and a loaded machine of two cores. Ranges over its runs.
 AUTHORS_TREE = {
-    "elec": (0.7975, 0.051), "phishing": (0.9162, 0.165), "power": (0.1701, 0.087),
-    "gradual": (0.9247, 0.127), "abrupt": (0.9570, 0.146),
+    "elec": (0.7975, 0.051),
+    "phishing": (0.9162, 0.165),
+    "power": (0.1701, 0.087),
+    "gradual": (0.9247, 0.127),
+    "abrupt": (0.9570, 0.146),
 }
 AUTHORS_FOREST = {
-    "elec": ("0.802-0.810", 8.0), "phishing": ("0.929-0.945", 1.9), "power": ("0.176-0.181", 10.3),
-    "gradual": ("0.935-0.937", 7.5), "abrupt": ("0.968", 4.9),
+    "elec": ("0.802-0.810", 8.0),
+    "phishing": ("0.929-0.945", 1.9),
+    "power": ("0.176-0.181", 10.3),
+    "gradual": ("0.935-0.937", 7.5),
+    "abrupt": ("0.968", 4.9),
 }
 
 
@@ -78,9 +84,7 @@ def read(name: str, rows: int | None = None) -> list[Row]:
     with gzip.open(folder() / f"{file_name}.csv.gz", "rt") as file:
         lines = csv.reader(file)
         names = next(lines)[:-1]
-        stream = [
-            (dict(zip(names, map(value_of, x), strict=True)), float(y)) for *x, y in lines
-        ]
+        stream = [(dict(zip(names, map(value_of, x), strict=True)), float(y)) for *x, y in lines]
     return stream[:rows] if name.startswith("bike") else [(x, int(y)) for x, y in stream[:rows]]
 
 
@@ -141,7 +145,9 @@ def trees(rows: int | None, repeats: int) -> None:
         batch = BATCH.get(name, 100)
         ours = measure(
             lambda seed, batch=batch: ForgetfulDecisionTreeClassifier(batch, seed=seed),
-            stream, batch, max(3, repeats),
+            stream,
+            batch,
+            max(3, repeats),
         )
         peers = [measure(make, stream, batch) for make in (ht, hat)]
         line = [name, f"{len(stream):,}", f"{ours[0]:.4f}, {ours[1]:.3f}"]
@@ -151,8 +157,14 @@ def trees(rows: int | None, repeats: int) -> None:
         line.append(f"{authors[0]:.4f}, {authors[1]:.3f}" if authors else "")
         lines.append(line)
     table(
-        ["stream", "rows", "ours: accuracy, s", "HoeffdingTree (slower by)",
-         "HoeffdingAdaptiveTree (slower by)", "authors' program"],
+        [
+            "stream",
+            "rows",
+            "ours: accuracy, s",
+            "HoeffdingTree (slower by)",
+            "HoeffdingAdaptiveTree (slower by)",
+            "authors' program",
+        ],
         lines,
     )
 
@@ -177,7 +189,8 @@ def forests(rows: int | None, repeats: int) -> None:
         for n_models in (100, 20):
             accuracy, seconds = measure(
                 lambda seed, n_models=n_models: forest.ARFClassifier(n_models, seed=seed),
-                stream, batch,
+                stream,
+                batch,
             )
             line.append(
                 f"{accuracy:.4f}, {seconds:.2f} "
@@ -185,8 +198,14 @@ def forests(rows: int | None, repeats: int) -> None:
             )
         lines.append(line)
     table(
-        ["stream", "rows", "forest of 20: accuracy, s", "with bagging", "ARF of 100 (slower by)",
-         "ARF of 20 (slower by)"],
+        [
+            "stream",
+            "rows",
+            "forest of 20: accuracy, s",
+            "with bagging",
+            "ARF of 100 (slower by)",
+            "ARF of 20 (slower by)",
+        ],
         lines,
     )
 
@@ -199,12 +218,19 @@ def whole(rows: int | None, repeats: int) -> None:
         accuracy, seconds = measure(ours_forest(batch), stream, batch, repeats)
         bagged = measure(ours_forest(batch, True), stream, batch, 1)
         authors = AUTHORS_FOREST[name]
-        lines.append([
-            name, f"{accuracy:.4f}, {seconds:.2f}", f"{bagged[0]:.4f}, {bagged[1]:.2f}",
-            f"{authors[0]}, {authors[1]}", f"{authors[1] / seconds:.1f}x",
-        ])
-    table(["stream", "forest of 20: accuracy, s", "with bagging", "authors' forest", "faster by"],
-          lines)
+        lines.append(
+            [
+                name,
+                f"{accuracy:.4f}, {seconds:.2f}",
+                f"{bagged[0]:.4f}, {bagged[1]:.2f}",
+                f"{authors[0]}, {authors[1]}",
+                f"{authors[1] / seconds:.1f}x",
+            ]
+        )
+    table(
+        ["stream", "forest of 20: accuracy, s", "with bagging", "authors' forest", "faster by"],
+        lines,
+    )
 
 
 def phishing(rows: int | None, repeats: int) -> None:
@@ -248,8 +274,10 @@ def regression(rows: int | None, repeats: int) -> None:
         "forgetful forest": (lambda: ForgetfulRandomForestRegressor(seed=1), None),
         "... with bagging": (lambda: ForgetfulRandomForestRegressor(bagging=True, seed=1), None),
         "HoeffdingTreeRegressor": (tree.HoeffdingTreeRegressor, None),
-        "HoeffdingAdaptiveTreeRegressor":
-            (lambda: tree.HoeffdingAdaptiveTreeRegressor(seed=1), None),
+        "HoeffdingAdaptiveTreeRegressor": (
+            lambda: tree.HoeffdingAdaptiveTreeRegressor(seed=1),
+            None,
+        ),
         "ARFRegressor, first 5,000": (lambda: forest.ARFRegressor(seed=1), 5000),
         "forgetful forest, first 5,000": (lambda: ForgetfulRandomForestRegressor(seed=1), 5000),
     }
