@@ -41,9 +41,7 @@ def test_missing_values_of_pandas_are_missing(missing: Any) -> None:
 
 
 @pytest.mark.parametrize("made", [StreamDecisionForestClassifier, ForgetfulRandomForestClassifier])
-def test_learning_goes_on_after_an_interruption(
-    made: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_learning_goes_on_after_an_interruption(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C between a full batch and its growth costs that growth, and nothing else."""
     model = made(n_models=2, batch_size=5, seed=1)
 
