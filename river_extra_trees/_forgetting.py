@@ -232,3 +232,4 @@ class DriftTest:
             if (difference > 0)
             else 0
         )
+

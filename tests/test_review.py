@@ -50,9 +50,10 @@ def test_learning_goes_on_after_an_interruption(made: Any, monkeypatch: pytest.M
 
     with monkeypatch.context() as patch:
         patch.setattr(model, "_learn_batch", interrupt)
+        for i in range(4):
+            model.learn_one({"a": float(i)}, i % 2)
         with pytest.raises(KeyboardInterrupt):
-            for i in range(5):
-                model.learn_one({"a": float(i)}, i % 2)
+            model.learn_one({"a": 4.0}, 0)
     for i in range(23):
         model.learn_one({"a": float(i)}, i % 2)
     model._forest.check()
