@@ -16,7 +16,8 @@ from ._base import TreeClassifier, TreeRegressor, check_parameter, draw_seed
 from ._core.cloud import Cloud
 from ._core.discard import Survey
 from ._core.relevance import relevance
-from ._inspection import Sample, TreeLearner, describe_classes, describe_number
+from ._core.schema import Schema
+from ._inspection import Sample, TreeLearner, describe_classes, describe_number, name_node
 from ._mixture import StudentMixture
 
 __all__ = ["DynamicTreeClassifier", "DynamicTreeRegressor"]
@@ -170,14 +171,11 @@ class _DynamicTree(TreeLearner):
         return self.n_particles
 
     def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
-        schema = self._cloud.schema
-        nodes = self._cloud.describe(tree)
-        for node in nodes:
-            column = node["feature"]
-            node["feature"] = None if column < 0 else schema.names[column]
-            if node["nominal"]:
-                node["threshold"] = schema.value_of(column, node["threshold"])
-        return nodes
+        return [name_node(node, self._schema) for node in self._cloud.describe(tree)]
+
+    @property
+    def _schema(self) -> Schema:
+        return self._cloud.schema
 
     @property
     def n_nodes(self) -> int:

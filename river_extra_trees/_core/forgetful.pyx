@@ -80,11 +80,15 @@ cdef class ForgetfulForest(Forest):
         """Learn a sample; return whether the batch is now full."""
         cdef double weight = read_weight(w)
         cdef double target = self.read_target(y)
-        cdef int position = self.window.n_fresh, slot
+        cdef int position, slot
         cdef double prior
         if weight == 0.0:
             self.schema.encode(x)
             return False
+        if self.window.n_fresh >= self.batch_size:  # Ctrl-C came between this batch and its growth
+            self.begin_batch()
+            self.end_batch()
+        position = self.window.n_fresh
         prior = self.prior.row(self.prior.roots[0])[HEADER] if self.regression else 0.0
         slot = self.push(x, y, target, weight)
         self.reserve_votes()
