@@ -51,7 +51,7 @@ def friedman(rng: np.random.Generator, amplitude: float = 1.0) -> tuple[Row, flo
 
 
 def moving_xor(n: int, turns: float, seed: int) -> Iterator[tuple[Row, int]]:
-    """An XOR whose axes turn by `turns` half circles over n rows; a tenth of the labels flipped."""
+    """Turn the axes of an XOR by `turns` half circles over n rows; a tenth of the labels flipped."""
     rng = np.random.default_rng(seed)
     for t in range(n):
         x1, x2 = rng.uniform(-1, 1, 2)
@@ -221,7 +221,7 @@ DRIFT_REFERENCE = {
 
 
 def drifting_friedman(n: int, speed: float, seed: int) -> Iterator[tuple[Row, float]]:
-    """The interaction term is multiplied by a_t = 2 sin(2 pi speed t / 1000) + 1."""
+    """Multiply the interaction term by a_t = 2 sin(2 pi speed t / 1000) + 1."""
     rng = np.random.default_rng(seed)
     for t in range(n):
         x, y, _ = friedman(rng, 2 * math.sin(2 * math.pi * speed * t / 1000) + 1)
