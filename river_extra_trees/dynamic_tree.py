@@ -262,7 +262,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     >>> model = ret.DynamicTreeRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0
+    MAE: 0.337858
 
     The answer can be a whole distribution:
 
@@ -405,7 +405,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
     >>> model = ret.DynamicTreeClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 0%
+    Accuracy: 89.27%
     """
 
     def __init__(
