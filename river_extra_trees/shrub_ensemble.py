@@ -26,6 +26,10 @@ from .stream_forest import MaxFeatures, check_max_features, n_features_visited
 __all__ = ["ShrubEnsembleClassifier", "ShrubEnsembleRegressor"]
 
 
+# Beyond these the core's numbers would not fit into its integers, nor its arrays into memory.
+MOST = {"n_models": 10_000, "window_size": 10**7, "rounds": 10**6, "update_interval": 10**9}
+
+
 class _ShrubEnsemble(TreeLearner):
     """Algorithm 1 of the paper. Subclasses set their parameters and call `_begin`."""
 
@@ -46,8 +50,9 @@ class _ShrubEnsemble(TreeLearner):
     seed: int | None
 
     def _begin(self, regression: bool, loss: str = "mse", retrain: str = "always") -> None:
-        for name in ("n_models", "window_size", "rounds", "update_interval"):
-            check_parameter(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
+        for name, most in MOST.items():
+            value = getattr(self, name)
+            check_parameter(1 <= value <= most, name, value, f"between 1 and {most}")
         for name in ("l0", "l1", "l2", "node_penalty"):
             check_parameter(
                 0.0 <= getattr(self, name) < float("inf"),
@@ -218,7 +223,9 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
 
     The defaults were chosen on seven streams and are shown on seven others in
     `examples/benchmarks/shrub_ensemble.py`. Looking at some features per split (the paper's trees
-    look at all) makes the trees more different from each other and was the largest gain.
+    look at all) was the largest gain: it raised the mean accuracy on the first 5,000 items of the
+    seven from 0.745 to 0.761. Where neighbouring samples are alike, as in the electricity and
+    forest cover streams, a shorter window or `retrain="error"` with one tree answers better.
 
     References
     ----------
@@ -379,7 +386,7 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
     >>> model = ret.ShrubEnsembleRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0.50244
+    MAE: 0.567776
 
     """
 
@@ -387,7 +394,7 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
         self,
         n_models: int = 32,
         window_size: int = 256,
-        step_size: float | str = 0.3,
+        step_size: float | str = 0.1,
         rho: float | None = None,
         rounds: int = 1,
         project_each_round: bool = False,

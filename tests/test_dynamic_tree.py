@@ -77,7 +77,7 @@ def test_mean_of_the_distribution_is_the_prediction() -> None:
 
 def test_log_evidence_adds_up_predictive_densities() -> None:
     """The distribution that was announced is the one that the sample is scored by."""
-    model = DynamicTreeRegressor(n_particles=30, leaf="constant", seed=1)
+    model = DynamicTreeRegressor(n_particles=30, leaf="constant", forgetting_factor=1.0, seed=1)
     for i, (x, y) in enumerate(friedman(300, 0)):
         before = model.log_evidence
         announced = model.predict_one(x, with_dist=True).log_density(y)
@@ -89,7 +89,7 @@ def test_log_evidence_adds_up_predictive_densities() -> None:
 def test_log_evidence_adds_up_log_probabilities() -> None:
     """The same for classes, once all of them are known."""
     rng = random.Random(0)
-    model = DynamicTreeClassifier(n_particles=30, seed=1)
+    model = DynamicTreeClassifier(n_particles=30, forgetting_factor=1.0, seed=1)
     for i in range(300):
         x = {"a": rng.random(), "b": rng.random()}
         y = rng.choice("uvw") if rng.random() < 0.2 else "uvw"[int(3 * x["a"])]
@@ -104,7 +104,8 @@ def test_log_evidence_adds_up_log_probabilities() -> None:
 def test_evidence_prefers_the_model_of_the_data() -> None:
     """A Bayes factor for linear leaves where the data have slopes."""
     models = [
-        DynamicTreeRegressor(n_particles=50, leaf=leaf, seed=0) for leaf in ("linear", "constant")
+        DynamicTreeRegressor(n_particles=50, leaf=leaf, forgetting_factor=1.0, seed=0)
+        for leaf in ("linear", "constant")
     ]
     for x, y in friedman(500, 0):
         for model in models:
@@ -177,9 +178,7 @@ def test_forgetting_follows_a_turning_line() -> None:
     """A window alone holds half a turn; forgetting sees the end of it."""
     errors = {}
     for factor in (1.0, 0.97):
-        model = DynamicTreeRegressor(
-            n_particles=50, window=300, forgetting_factor=factor, seed=0
-        )
+        model = DynamicTreeRegressor(n_particles=50, window=300, forgetting_factor=factor, seed=0)
         errors[factor] = mean_squared_error(model, turning_line(2000, 600, 0))
     assert errors[0.97] < 0.25 * errors[1.0]
 
