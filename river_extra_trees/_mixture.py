@@ -97,9 +97,7 @@ class StudentMixture(proba.base.ContinuousDistribution):
 
     def cdf(self, x: float) -> float:
         """Probability of values up to x."""
-        return float(
-            self._weights @ special.stdtr(self._df, (x - self._means) / self._scales)
-        )
+        return float(self._weights @ special.stdtr(self._df, (x - self._means) / self._scales))
 
     def quantile(self, p: float) -> float:
         """The value below which a share p of the probability lies.
@@ -148,9 +146,7 @@ class StudentMixture(proba.base.ContinuousDistribution):
             - 0.5 * (df + 1.0) * np.log1p(z * z / df)
         )
         below = (best - self._means) * special.stdtr(df, z)
-        return float(
-            self._weights @ (below + self._scales * (df + z * z) / (df - 1.0) * density)
-        )
+        return float(self._weights @ (below + self._scales * (df + z * z) / (df - 1.0) * density))
 
     def sample(self) -> float:
         """Draw a value."""

@@ -42,8 +42,9 @@ class _DynamicTree(TreeLearner):
     seed: int | None
 
     def _begin(self, classifier: bool, linear: bool, min_samples_leaf: int) -> None:
-        policies = ("oldest", "random", "entropy") if classifier else (
-            "oldest", "random", "alc", "alm")
+        policies = (
+            ("oldest", "random", "entropy") if classifier else ("oldest", "random", "alc", "alm")
+        )
         check_parameter(
             self.discard in policies, "discard", self.discard, f"one of {', '.join(policies)}"
         )
