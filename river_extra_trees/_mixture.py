@@ -159,7 +159,7 @@ class StudentMixture(proba.base.ContinuousDistribution):
 
     def __repr__(self) -> str:
         low, high = self.interval(0.9)
-        return f"𝒯(mean={self.mean:.3f}, 90% in [{low:.3f}, {high:.3f}])"
+        return f"StudentMixture(mean={self.mean:.3f}, 90% in [{low:.3f}, {high:.3f}])"
 
     def _get_params(self) -> dict[str, typing.Any]:
         return {"components": self.components, "seed": self.seed}
