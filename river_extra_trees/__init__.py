@@ -5,6 +5,10 @@
 `StreamDecisionForestClassifier`, `StreamDecisionForestRegressor`) are CART trees that keep growing
 with each batch of samples (Xu, Dey, Panda and Vogelstein 2022).
 
+**Dynamic trees** (`DynamicTreeClassifier`, `DynamicTreeRegressor`) are a cloud of Bayesian trees
+that every sample grows and prunes; they answer with whole distributions and remember retired
+samples in the priors of their leaves (Anagnostopoulos and Gramacy 2013).
+
 **Forgetful decision trees and forests** (`ForgetfulDecisionTreeClassifier`,
 `ForgetfulDecisionTreeRegressor`, `ForgetfulRandomForestClassifier`,
 `ForgetfulRandomForestRegressor`) are CART trees on as many of the newest samples as their accuracy
@@ -13,10 +17,6 @@ says still help (Yuan, Sun and Shasha 2023).
 **Shrub ensembles** (`ShrubEnsembleClassifier`, `ShrubEnsembleRegressor`) train a small tree on a
 sliding window with every sample and learn the weights of the best few by proximal gradient descent
 (Buschjaeger, Hess and Morik 2022).
-
-**Dynamic trees** (`DynamicTreeClassifier`, `DynamicTreeRegressor`) are a cloud of Bayesian trees
-that every sample grows and prunes; they answer with whole distributions and remember retired
-samples in the priors of their leaves (Anagnostopoulos and Gramacy 2013).
 
 Every learner is a river classifier or regressor: `learn_one`, `predict_one`, pipelines, metrics,
 drift detectors and `evaluate.progressive_val_score` work with it as with river's own.

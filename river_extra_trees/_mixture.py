@@ -131,6 +131,27 @@ class StudentMixture(proba.base.ContinuousDistribution):
             raise ValueError(f"level must lie between 0 and 1, not {level!r}")
         return self.quantile(0.5 * (1.0 - level)), self.quantile(0.5 * (1.0 + level))
 
+    def expected_improvement(self, best: float) -> float:
+        """Mean of the amount by which a value lies below `best`, zero where it does not.
+
+        Parameters
+        ----------
+        best
+            The lowest value so far.
+        """
+        df = np.maximum(self._df, 1.0 + 1e-6)
+        z = (best - self._means) / self._scales
+        density = np.exp(
+            special.gammaln((df + 1.0) / 2.0)
+            - special.gammaln(df / 2.0)
+            - 0.5 * np.log(np.pi * df)
+            - 0.5 * (df + 1.0) * np.log1p(z * z / df)
+        )
+        below = (best - self._means) * special.stdtr(df, z)
+        return float(
+            self._weights @ (below + self._scales * (df + z * z) / (df - 1.0) * density)
+        )
+
     def sample(self) -> float:
         """Draw a value."""
         rng: random.Random = self._rng

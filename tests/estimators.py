@@ -25,9 +25,17 @@ _TREE = [
 ]
 _FOREST = [
     {"n_models": 3, "batch_size": 20, "leaf_memory": None, "seed": 1},
-    {"n_models": 4, "batch_size": 20, "n_swaps": 2, "swap_rule": "drift", "seed": 4},
+    {"n_models": 4, "batch_size": 20, "n_swaps": 2, "swap_rule": "published", "seed": 4},
     {"n_models": 2, "batch_size": 50, "max_features": None, "n_swaps": 0, "seed": 2},
-    {"n_models": 3, "batch_size": 30, "max_nodes": 21, "n_swaps": 2, "n_jobs": 2, "seed": 3},
+    {
+        "n_models": 3,
+        "batch_size": 30,
+        "max_nodes": 21,
+        "n_swaps": 2,
+        "window_size": 60,
+        "n_jobs": 2,
+        "seed": 3,
+    },
 ]
 _SHRUBS = [
     {"n_models": 8, "window_size": 40, "seed": 1},
@@ -62,10 +70,13 @@ _FORGETFUL_FOREST = [
 _DYNAMIC = [
     {"n_particles": 20, "window": 50, "seed": 1},
     {"n_particles": 10, "window": 40, "forgetting_factor": 0.98, "discard": "random", "seed": 2},
-    {"n_particles": 10, "window": 30, "reference": True, "seed": 3},
+    {"n_particles": 20, "window": 60, "forgetting_factor": 0.9, "reference": True, "seed": 3},
+    {"n_particles": 10, "window": 30, "rejuvenate_every": 40, "seed": 4},
 ]
 
 PARAMETERS: dict[str, list[dict[str, Any]]] = {
+    "DynamicTreeClassifier": _DYNAMIC,
+    "DynamicTreeRegressor": [{"leaf": "constant", **_DYNAMIC[0]}, *_DYNAMIC[1:], _DYNAMIC[0]],
     "ForgetfulDecisionTreeClassifier": _FORGETFUL_TREE,
     "ForgetfulDecisionTreeRegressor": _FORGETFUL_TREE,
     "ForgetfulRandomForestClassifier": [{"criterion": "gini", "seed": 4}, *_FORGETFUL_FOREST],
@@ -76,8 +87,6 @@ PARAMETERS: dict[str, list[dict[str, Any]]] = {
         *_SHRUBS,
     ],
     "ShrubEnsembleRegressor": _SHRUBS,
-    "DynamicTreeClassifier": _DYNAMIC,
-    "DynamicTreeRegressor": [{"leaf": "constant", **_DYNAMIC[0]}, *_DYNAMIC[1:], _DYNAMIC[0]],
     "StreamDecisionForestClassifier": _FOREST,
     "StreamDecisionForestRegressor": _FOREST,
     "StreamDecisionTreeClassifier": [*_TREE, {"criterion": "entropy", "max_nodes": 15, "seed": 4}],

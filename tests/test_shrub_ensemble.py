@@ -351,6 +351,8 @@ def test_penalties_make_the_ensemble_smaller(penalty: str, strength: float) -> N
     "wrong",
     [
         {"n_models": 0},
+        {"n_models": 2**31},
+        {"window_size": 2**40},
         {"window_size": 0},
         {"rounds": 0},
         {"update_interval": 0},

@@ -140,26 +140,59 @@ def test_weight_two_counts_twice(model_class: Any) -> None:
 
 
 @pytest.mark.parametrize("model_class", FORESTS)
-def test_worst_trees_are_swapped(model_class: Any) -> None:
-    """With probability 1 / b from the second batch on, the trees that predicted worst are new."""
-    model = model_class(n_models=5, batch_size=10, n_swaps=2, leaf_memory=None, seed=11)
+@pytest.mark.parametrize("swap_rule", ["published", "always"])
+def test_worst_trees_are_swapped(model_class: Any, swap_rule: str) -> None:
+    """From the second batch on, always or with probability 1 / b, the worst trees are new."""
+    model = model_class(
+        n_models=5, batch_size=10, n_swaps=2, swap_rule=swap_rule, leaf_memory=None, seed=11
+    )
     stream = rows(400)
-    swaps = 0
+    n_swapped = 0
     for b in range(1, 41):
-        trees = model._forest.trees
-        before = [id(tree) for tree in trees]
-        kept_alive = list(trees)
+        trees = list(model._forest.trees)
         losses = np.zeros(5)
         for x, y in stream[10 * (b - 1) : 10 * b]:
-            for i, tree in enumerate(kept_alive):
+            for i, tree in enumerate(trees):
                 losses[i] += loss(tree.node(model._forest.path(x, i)[-1]), y, model)
             model.learn_one(x, y)
-        swapped = [i for i in range(5) if id(model._forest.trees[i]) != before[i]]
-        drawn = NaiveRng(11, 0, b - 1, SWAP).uniform() < 1 / b
-        worst = sorted(np.argsort(-losses, kind="stable")[:2]) if b > 1 and drawn else []
-        assert swapped == worst
-        swaps += len(swapped) > 0
-    assert swaps >= 2
+        swapped = [i for i in range(5) if model._forest.trees[i] is not trees[i]]
+        worst = sorted(np.argsort(-losses, kind="stable")[:2].tolist())
+        if swap_rule == "always":
+            expected = [i for i in worst if b > 1 and losses[i] > 0]
+        else:
+            drawn = NaiveRng(11, 0, b - 1, SWAP).uniform() < 1 / b
+            expected = worst if b > 1 and drawn else []
+        assert swapped == expected
+        n_swapped += len(swapped)
+    assert n_swapped >= 4
+
+
+@pytest.mark.parametrize("model_class", FORESTS)
+@pytest.mark.parametrize("window_size", [0, 15, 1000])
+def test_new_trees_grow_on_the_latest_samples(model_class: Any, window_size: int) -> None:
+    """A new tree's root holds a bootstrap of the window and of the batch that has just come."""
+    model = model_class(
+        n_models=2, batch_size=10, window_size=window_size, leaf_memory=None, seed=4
+    )
+    for i, (x, y) in enumerate(rows(200), start=1):
+        trees = list(model._forest.trees)
+        model.learn_one(x, y)
+        for old, new in zip(trees, model._forest.trees, strict=True):
+            if new is not old:
+                expected = min(i, (window_size or 0) + 10)
+                assert new.node(new.root())["weight"] == expected
+        assert model._forest.latest.size <= window_size + 10 * (window_size > 0)
+
+
+@pytest.mark.parametrize("model_class", FORESTS)
+def test_no_swaps_keep_no_samples(model_class: Any) -> None:
+    """Without swaps, all trees stay and no window is kept."""
+    model = model_class(n_models=3, batch_size=10, n_swaps=0, seed=4)
+    trees = list(model._forest.trees)
+    for x, y in rows(100):
+        model.learn_one(x, y)
+    assert all(a is b for a, b in zip(trees, model._forest.trees, strict=True))
+    assert model._forest.latest.size == 0
 
 
 def loss(leaf: dict[str, Any], y: int, model: Any) -> float:
@@ -341,7 +374,10 @@ def test_bad_parameters_are_named(model_class: Any, name: str, value: object) ->
         model_class(**{name: value})
 
 
-@pytest.mark.parametrize(("name", "value"), [("n_models", 0), ("n_swaps", -1), ("n_jobs", 0)])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("n_models", 0), ("n_swaps", -1), ("swap_rule", "never"), ("window_size", -1), ("n_jobs", 0)],
+)
 @pytest.mark.parametrize("model_class", FORESTS)
 def test_bad_parameters_of_forests_are_named(model_class: Any, name: str, value: object) -> None:
     """The same for the parameters that only forests have."""

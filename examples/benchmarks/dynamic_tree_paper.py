@@ -143,15 +143,17 @@ def run_friedman(options: argparse.Namespace) -> None:
             densities.append(float(np.mean(logs)))
             leaves.append(float(model.n_leaves))
         reference = FRIEDMAN_REFERENCE[name] if size == 2000 else ("", "")
-        rows.append([
-            name,
-            reference[0],
-            mean_and_spread(errors),
-            reference[1],
-            mean_and_spread(densities),
-            f"{np.mean(leaves):.1f}",
-            f"{np.mean(seconds):.1f}",
-        ])
+        rows.append(
+            [
+                name,
+                reference[0],
+                mean_and_spread(errors),
+                reference[1],
+                mean_and_spread(densities),
+                f"{np.mean(leaves) / options.particles:.1f}",
+                f"{np.mean(seconds):.1f}",
+            ]
+        )
     columns = ["method", "RMSE dynaTree", "RMSE ours", "log density dynaTree"]
     print_table([*columns, "log density ours", "leaves", "seconds"], rows)
 
@@ -194,14 +196,16 @@ def run_spambase(options: argparse.Namespace) -> None:
             chances = [p[y] for p, (_, y) in zip(answers, test, strict=True)]
             logs.append(float(np.exp(np.mean(np.log(chances)))))
         paper, reference = SPAM_REFERENCE[name]
-        rows.append([
-            name,
-            paper,
-            reference,
-            mean_and_spread(errors),
-            mean_and_spread(logs),
-            f"{np.mean(seconds):.1f}",
-        ])
+        rows.append(
+            [
+                name,
+                paper,
+                reference,
+                mean_and_spread(errors),
+                mean_and_spread(logs),
+                f"{np.mean(seconds):.1f}",
+            ]
+        )
     columns = ["method", "error paper", "error dynaTree", "error ours"]
     print_table([*columns, "geometric mean probability", "seconds"], rows)
 
@@ -345,13 +349,15 @@ def run_elec2(options: argparse.Namespace) -> None:
                 logs += math.log(max(answer.get(y, 0.0), 1e-12))
             model.learn_one(x, y)
         seconds = time.process_time() - started
-        rows.append([
-            name,
-            ELEC2_REFERENCE.get(name, ""),
-            f"{hits / len(data):.4f}",
-            f"{logs / len(data):.3f}",
-            f"{seconds:.1f}",
-        ])
+        rows.append(
+            [
+                name,
+                ELEC2_REFERENCE.get(name, ""),
+                f"{hits / len(data):.4f}",
+                f"{logs / len(data):.3f}",
+                f"{seconds:.1f}",
+            ]
+        )
     columns = ["variant", "accuracy dynaTree", "accuracy ours", "log probability", "seconds"]
     print_table(columns, rows)
 

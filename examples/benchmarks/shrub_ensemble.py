@@ -54,8 +54,13 @@ def rbf(n: int) -> streams.Rows:
     """Five classes around fifty moving centres."""
     return list(
         synth.RandomRBFDrift(
-            seed_model=42, seed_sample=42, n_classes=5, n_features=10, n_centroids=50,
-            change_speed=0.001, n_drift_centroids=50,
+            seed_model=42,
+            seed_sample=42,
+            n_classes=5,
+            n_features=10,
+            n_centroids=50,
+            change_speed=0.001,
+            n_drift_centroids=50,
         ).take(n)
     )
 
@@ -87,7 +92,10 @@ def friedman(n: int) -> streams.Rows:
 
 
 MADE: dict[str, Callable[[int], streams.Rows]] = {
-    "rbf": rbf, "agrawal": agrawal, "led": led, "friedman": friedman,
+    "rbf": rbf,
+    "agrawal": agrawal,
+    "led": led,
+    "friedman": friedman,
 }
 
 
@@ -114,7 +122,11 @@ def accuracy(model: Any, rows: streams.Rows) -> tuple[float, float]:
 def single_tree(window_size: int) -> ShrubEnsembleClassifier:
     """One tree on the window, renewed after every wrong answer."""
     return ShrubEnsembleClassifier(
-        n_models=1, window_size=window_size, retrain="error", step_size=1e9, max_features=None,
+        n_models=1,
+        window_size=window_size,
+        retrain="error",
+        step_size=1e9,
+        max_features=None,
         seed=1,
     )
 
@@ -142,9 +154,7 @@ def quality(n: int) -> None:
 
 def numbers_only(rows: streams.Rows) -> streams.Rows:
     """River's regression trees take numbers only."""
-    return [
-        ({k: v for k, v in x.items() if isinstance(v, (int, float))}, y) for x, y in rows
-    ]
+    return [({k: v for k, v in x.items() if isinstance(v, (int, float))}, y) for x, y in rows]
 
 
 class RunningMean:
@@ -154,9 +164,11 @@ class RunningMean:
         self.total, self.n = 0.0, 0
 
     def predict_one(self, x: dict[Any, Any]) -> float:
+        """The mean, whatever the features."""
         return self.total / max(self.n, 1)
 
     def learn_one(self, x: dict[Any, Any], y: float) -> None:
+        """Count a target."""
         self.total, self.n = self.total + y, self.n + 1
 
 
@@ -175,8 +187,10 @@ def regression(n: int) -> None:
             rmse = statistics.fmean(e * e for e in errors) ** 0.5
             cells.append(f"{statistics.fmean(errors):10.4g} {rmse:10.4g}")
         spent = 1e3 * (time.process_time() - start) / len(rows)
-        print(f"{name:20}{len(rows):8}" + "".join(f"{c:>22}" for c in cells) + f"  {spent:.3f}",
-              flush=True)
+        print(
+            f"{name:20}{len(rows):8}" + "".join(f"{c:>22}" for c in cells) + f"  {spent:.3f}",
+            flush=True,
+        )
 
 
 # -------------------------------------------------------------------- accuracy against memory
@@ -251,13 +265,18 @@ def ms_per_item(rows: streams.Rows, repeats: int, **parameters: Any) -> tuple[fl
 
 
 def speed(n: int, repeats: int) -> None:
-    print(f"{'stream':10}{'items':>7}{'features':>9}{'ms per item':>13}{'target':>9}"
-          f"{'authors':>9}{'ratio':>8}{'accuracy':>10}")
+    print(
+        f"{'stream':10}{'items':>7}{'features':>9}{'ms per item':>13}{'target':>9}"
+        f"{'authors':>9}{'ratio':>8}{'accuracy':>10}"
+    )
     for (name, window_size), theirs in AUTHORS.items():
         rows = load(name, n)
         ours, score = ms_per_item(rows, repeats, window_size=window_size)
-        print(f"{name:10}{len(rows):7}{len(rows[0][0]):9}{ours:13.4f}{TARGETS[name]:9.3f}"
-              f"{theirs:9.3f}{theirs / ours:7.0f}x{score:10.4f}", flush=True)
+        print(
+            f"{name:10}{len(rows):7}{len(rows[0][0]):9}{ours:13.4f}{TARGETS[name]:9.3f}"
+            f"{theirs:9.3f}{theirs / ours:7.0f}x{score:10.4f}",
+            flush=True,
+        )
 
 
 def cost(n: int, repeats: int, picture: Path) -> None:
@@ -266,11 +285,15 @@ def cost(n: int, repeats: int, picture: Path) -> None:
 
     wide = load("gas", n)
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.5), sharey=True, constrained_layout=True)
-    for axis, (name, label, values) in zip(axes, (
-        ("window_size", "window size B", [32, 64, 128, 256, 512, 1024]),
-        ("n_features", "features d", [4, 8, 16, 32, 64, 128]),
-        ("n_models", "trees M", [4, 8, 16, 32, 64, 128]),
-    ), strict=True):
+    for axis, (name, label, values) in zip(
+        axes,
+        (
+            ("window_size", "window size B", [32, 64, 128, 256, 512, 1024]),
+            ("n_features", "features d", [4, 8, 16, 32, 64, 128]),
+            ("n_models", "trees M", [4, 8, 16, 32, 64, 128]),
+        ),
+        strict=True,
+    ):
         for style, max_features in (("o-", None), ("s--", "sqrt")):
             spent = []
             for value in values:
@@ -278,8 +301,12 @@ def cost(n: int, repeats: int, picture: Path) -> None:
                 rows = [(dict(itertools.islice(x.items(), d)), y) for x, y in wide]
                 changed = {} if name == "n_features" else {name: value}
                 spent.append(ms_per_item(rows, repeats, max_features=max_features, **changed)[0])
-            print(label, max_features, dict(zip(values, [f"{s:.4f}" for s in spent], strict=True)),
-                  flush=True)
+            print(
+                label,
+                max_features,
+                dict(zip(values, [f"{s:.4f}" for s in spent], strict=True)),
+                flush=True,
+            )
             axis.loglog(values, spent, style, label=f"max_features={max_features}")
         axis.set_xlabel(label)
     axes[0].set_ylabel("ms per item (predict and learn)")
@@ -295,23 +322,33 @@ def capymoa(n: int, python: str) -> None:
     for name in ("elec", "covtype"):
         rows = load(name, n)
         labels = sorted({str(y) for _, y in rows})
-        lines = "\n".join(
-            ",".join(map(str, [*x.values(), labels.index(str(y))])) for x, y in rows
-        )
+        lines = "\n".join(",".join(map(str, [*x.values(), labels.index(str(y))])) for x, y in rows)
         answer = subprocess.run(
             [python, str(Path(__file__).with_name("capymoa_shrubs.py")), str(len(labels))],
-            input=lines, capture_output=True, text=True, check=True,
+            input=lines,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         theirs, their_score = map(float, answer.stdout.split()[-2:])
         # CapyMOA's defaults, and our way of saying them.
         model = ShrubEnsembleClassifier(
-            n_models=32, window_size=32, step_size="adaptive", loss="cross_entropy", rounds=6,
-            max_features=None, max_depth=None, seed=1,
+            n_models=32,
+            window_size=32,
+            step_size="adaptive",
+            loss="cross_entropy",
+            rounds=6,
+            max_features=None,
+            max_depth=None,
+            seed=1,
         )
         score, seconds = accuracy(model, rows)
         ours = 1e3 * seconds / len(rows)
-        print(f"{name:10}{theirs:12.3f}{ours:10.4f}{theirs / ours:7.0f}x"
-              f"{their_score:10.4f}{score:10.4f}", flush=True)
+        print(
+            f"{name:10}{theirs:12.3f}{ours:10.4f}{theirs / ours:7.0f}x"
+            f"{their_score:10.4f}{score:10.4f}",
+            flush=True,
+        )
 
 
 # -------------------------------------------------------------------- lazy training, memory
@@ -322,7 +359,9 @@ def lazy(n: int) -> None:
     for name in ("elec", "covtype", "rbf"):
         rows = load(name, n)
         models = [ShrubEnsembleClassifier(seed=1) for _ in range(2)]
-        models[1]._shrubs = type(models[1]._shrubs)(**models[1]._shrubs.settings() | {"lazy": False})
+        models[1]._shrubs = type(models[1]._shrubs)(
+            **models[1]._shrubs.settings() | {"lazy": False}
+        )
         for i, (x, y) in enumerate(rows):
             for model in models:
                 model.learn_one(x, y)
@@ -348,25 +387,39 @@ def memory(n: int) -> None:
         for model in models:
             model.learn_one(x, y)
     told = sum(model._raw_memory_usage for model in models) - told_before
-    print(f"20 ensembles grew by {told / 1e6:.2f} MB as told, {(resident() - before) / 1e6:.2f} MB "
-          "as the process did")
+    print(
+        f"20 ensembles grew by {told / 1e6:.2f} MB as told, {(resident() - before) / 1e6:.2f} MB "
+        "as the process did"
+    )
     model = models[0]
     del models[1:]
     for i in range(n):
         x, y = part[i % len(part)]
         model.learn_one(x, y)
         if i % (n // 10) == n // 10 - 1:
-            print(f"{i + 1:9} items: {model._raw_memory_usage / 1024:7.1f} KB, {model.n_nodes} nodes",
-                  flush=True)
+            print(
+                f"{i + 1:9} items: {model._raw_memory_usage / 1024:7.1f} KB, {model.n_nodes} nodes",
+                flush=True,
+            )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=[
-        "quality", "regression", "pareto", "speed", "cost", "lazy", "memory", "capymoa",
-    ])
+    parser.add_argument(
+        "what",
+        choices=[
+            "quality",
+            "regression",
+            "pareto",
+            "speed",
+            "cost",
+            "lazy",
+            "memory",
+            "capymoa",
+        ],
+    )
     parser.add_argument("--items", type=int)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--picture", type=Path, default=Path("shrub_cost.png"))

@@ -3,7 +3,7 @@
 Three places are tried in turn:
 
 1. the folder named by the environment variable ``RIVER_EXTRA_TREES_DATA``, with one file
-   ``NAME.csv.gz`` per stream, target in the last column, which is called ``target``
+   ``NAME.csv.gz`` per stream, target in the last column
    (``covtype.npz`` holds arrays ``X``, ``y`` and ``feature_names`` instead);
 2. river's bundled data sets;
 3. OpenML, by way of scikit-learn, which keeps what it has downloaded in ``~/scikit_learn_data``.
@@ -13,6 +13,8 @@ Files in which the classes follow one another are shuffled, with the same seed e
 
 from __future__ import annotations
 
+import csv
+import gzip
 import os
 import random
 from pathlib import Path
@@ -83,7 +85,9 @@ def load(name: str, task: streams.Task, limit: int) -> Rows:
 def _from_folder(name: str, task: streams.Task, limit: int | None) -> Rows | None:
     folder = Path(os.environ.get("RIVER_EXTRA_TREES_DATA", ""))
     if (path := folder / f"{name}.csv.gz").is_file():
-        return list(streams.open_stream(str(path), target="target", task=task, limit=limit).rows)
+        with gzip.open(path, "rt") as file:
+            target = next(csv.reader(file))[-1]
+        return list(streams.open_stream(str(path), target=target, task=task, limit=limit).rows)
     if (path := folder / f"{name}.npz").is_file():
         with np.load(path) as arrays:
             X, y, names = (arrays[key] for key in ("X", "y", "feature_names"))

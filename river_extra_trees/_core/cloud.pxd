@@ -23,11 +23,12 @@ cdef struct Group:
     int visit
     int parent              # node, or -1 where the leaf is the root
     int pruned              # node of the leaf that takes the parent's place, or -1
-    double log_prune        # log odds of prune against stay; a NaN: not computed yet
+    double prune_odds       # of prune against stay; -1: not computed yet
 
 cdef struct Cut:
     double threshold
-    double log_odds         # of this cut against stay; -inf where there is none
+    double* odds            # of this cut against stay, a cell of `Cloud.memo`; NULL: no cut
+    double u                # of the particle: which move is taken
     int column
     int start               # the present values in sorted order: `n_left` from `start` go left
     int n_left
@@ -35,6 +36,8 @@ cdef struct Cut:
     bint missing_left
 
 cdef enum:
+    MAX_PROPOSALS = 100     # independent proposals per leaf and step; further particles repeat one
+    MAX_DECAYS = 8
     MAX_REGRESSORS = 64     # numeric features after these are split on, but not regressed on
 
 cdef class Cloud:
@@ -49,7 +52,7 @@ cdef class Cloud:
     cdef double* fill_weight
     cdef int* regressors            # column of each regressor
     cdef uint8_t* nominal           # per column
-    cdef double lowest, highest     # targets seen
+    cdef readonly double lowest, highest    # targets seen
 
     cdef readonly int n_particles
     cdef int n_alive                # n_particles, or twice that after a rejuvenation
@@ -66,11 +69,14 @@ cdef class Cloud:
 
     cdef readonly int window
     cdef public int min_samples_leaf        # a test raises it to keep the trees at their roots
-    cdef readonly double alpha, beta, decay
+    cdef readonly double alpha, beta
+    cdef double decay               # of a new root
+    cdef double decays[MAX_DECAYS]  # that particles may have, ascending
+    cdef int n_decays
     cdef readonly bint reference
     cdef readonly bint linear
     cdef readonly bint cuts_by_range    # proposals uniform over the range, not over the gaps
-    cdef double prior_weight, prior_df, leaf_bonus
+    cdef double prior_weight
     cdef double log_split[MAX_DEPTH + 2]
     cdef double log_stop[MAX_DEPTH + 2]
     cdef uint64_t seed
@@ -81,13 +87,16 @@ cdef class Cloud:
 
     cdef int* order                 # order[column * capacity ...]: slots of the current leaf, sorted
     cdef int* n_present             # per column: of these not missing; -1 where not sorted yet
-    cdef double* memo               # memo[(2 column + missing_left) * capacity + i]: score of the two
-                                    #   children, NaN where not computed yet; i is n_left, of a
-                                    #   nominal column start
+    cdef double* memo               # memo[(2 column + missing_left) * (capacity + 1) + i]: odds of a
+                                    #   cut, -1 where one is proposed; i is n_left, of a nominal
+                                    #   column start
+    cdef int* n_needed              # per column and missing_left: number of i proposed
+    cdef uint64_t* bits             # scratch for sorting: a bit per rank in the pool
+    cdef Cut* cuts                  # scratch: the proposal of each particle
     cdef double* sample_weight      # scratch, per slot: weight in the current leaf
-    cdef double* keys               # scratch for sorting
     cdef double* row_small          # scratch rows, two each
     cdef double* row_other
+    cdef double* row_child
     cdef int scratch_capacity
 
     cdef int adapt(self) except -1
@@ -104,6 +113,7 @@ cdef class Cloud:
     cdef void refresh(self) noexcept nogil
     cdef void set_prior(self) noexcept nogil
     cdef void fill_v(self, const double* x, double target) noexcept nogil
+    cdef void next_tick(self) noexcept nogil
     cdef void gather(self, const double* x, int first, int stop) noexcept nogil
     cdef bint step(self, int slot, int first, int stop) noexcept nogil
     cdef void add_to_leaves(self, int slot) noexcept nogil
@@ -114,16 +124,27 @@ cdef class Cloud:
     cdef bint move_visit(self, const double* x, Visit* visit) noexcept nogil
     cdef bint apply_prune(self, const double* x, int particle, Group* group) noexcept nogil
     cdef bint apply_grow(self, const double* x, int particle, int node, const Cut* cut) noexcept nogil
+    cdef int plant_roots(self, int first) except -1
+    cdef int inherit(self, int root, int old) except -1
+    cdef int reserve_slots(self) except -1
+    cdef int mutate(self) except -1
+    cdef int regrown(self, int node, double decay) noexcept nogil
+    cdef int regrown_node(self, int old, double decay) noexcept nogil
     cdef double weight_at(self, int slot, const Leaf* leaf) noexcept nogil
     cdef double leaf_score(self, int leaf) noexcept nogil
     cdef double row_score(self, const double* total, const double* retired) noexcept nogil
     cdef void sum_subtree(self, int node, double* row, double* score, int* n_active) noexcept nogil
-    cdef double log_prune(self, Group* group) noexcept nogil
-    cdef Cut propose(self, Rng* rng, int node) noexcept nogil
+    cdef double prune_odds(self, Group* group) noexcept nogil
+    cdef void propose_all(self, Visit* visit) noexcept nogil
+    cdef void weigh_cuts(self, int node) noexcept nogil
+    cdef void sweep(
+        self, int leaf, int column, bint missing_left, bint from_left, double base) noexcept nogil
+    cdef void weigh_nominal(
+        self, int leaf, int column, bint missing_left, double base) noexcept nogil
+    cdef void move_cut(self, Rng* rng, Cut* cut) noexcept nogil
     cdef void sort_leaf(self, int leaf, int column) noexcept nogil
-    cdef double children_score(self, int leaf, const Cut* cut) noexcept nogil
+    cdef double children_score(self, int leaf, double share) noexcept nogil
     cdef void place_cut(self, Rng* rng, int leaf, Cut* cut) noexcept nogil
-    cdef void sum_side(self, int leaf, const Cut* cut, bint left, double* row) noexcept nogil
     cdef int plant_leaf(self, int node, const Cut* cut, bint left) noexcept nogil
     cdef void sum_slots(self, const int* slots, int n, double* row) noexcept nogil
     cdef int plant_pruned(self, Group* group) noexcept nogil

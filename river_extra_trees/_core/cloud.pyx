@@ -11,13 +11,29 @@ from .forest cimport read_number, read_weight
 from .grove cimport MAX_DEPTH, MIN_BLOCK, Grove, Leaf, Node, side
 from .pool cimport Pool
 from .posterior cimport (
-    Predictive, add_sample, log_gamma, log_marginal, merge, predictive, reference_score,
+    Predictive, add_sample, add_samples, log_gamma, log_marginal, merge, predictive, reference_score,
     row_width, scale, scratch_size, subtract,
 )
-from .rng cimport DISCARD, MOVE, RESAMPLE, Rng, below, rng_for, uniform
+from .rng cimport DISCARD, MOVE, MUTATE, REJUVENATE, RESAMPLE, Rng, below, rng_for, uniform
 from .schema cimport Labels, Schema
 
+cdef extern from *:
+    """
+    #ifdef _MSC_VER
+    #include <intrin.h>
+    static int lowest_bit(unsigned long long word) {
+        unsigned long place;
+        _BitScanForward64(&place, word);
+        return (int)place;
+    }
+    #else
+    #define lowest_bit __builtin_ctzll
+    #endif
+    """
+    int lowest_bit(unsigned long long word) noexcept nogil
+
 cdef double LARGEST_REGRESSOR = 1e50
+cdef double LARGEST_LOG_ODDS = 600.0
 
 
 cdef class Cloud:
@@ -37,9 +53,10 @@ cdef class Cloud:
         Active points that a split leaves on both sides.
     alpha, beta
         A node at depth D is split with prior probability alpha (1 + D)^-beta.
-    decay
-        Forgetting factor per sample of the stream; per retirement in a leaf with `reference`.
-    prior_weight, prior_df, leaf_bonus
+    decays
+        Forgetting factors per sample of the stream, ascending; with `reference` one factor per
+        retirement in a leaf. Of several, each particle has its own and may change it.
+    prior_weight
         See `set_prior`.
     reference
         Flat priors, move scores and forgetting of dynaTree 1.2-17.
@@ -51,15 +68,19 @@ cdef class Cloud:
 
     def __cinit__(
         self, int n_particles, int window, bint classifier, bint linear, int min_samples_leaf,
-        double alpha, double beta, double decay, double prior_weight, double prior_df,
-        double leaf_bonus, bint reference, bint cuts_by_range, uint64_t seed,
+        double alpha, double beta, decays, double prior_weight, bint reference,
+        bint cuts_by_range, uint64_t seed,
     ):
         cdef int depth
         cdef double share
         self.n_particles = self.n_alive = n_particles
         self.window, self.min_samples_leaf = window, min_samples_leaf
-        self.alpha, self.beta, self.decay, self.seed = alpha, beta, decay, seed
-        self.prior_weight, self.prior_df, self.leaf_bonus = prior_weight, prior_df, leaf_bonus
+        self.alpha, self.beta, self.prior_weight, self.seed = alpha, beta, prior_weight, seed
+        assert 1 <= len(decays) <= MAX_DECAYS and n_particles >= 1
+        self.n_decays = len(decays)
+        for depth in range(self.n_decays):
+            self.decays[depth] = decays[depth]
+        self.decay = self.decays[self.n_decays - 1]
         self.linear, self.reference, self.cuts_by_range = linear, reference, cuts_by_range
         self.model.multinomial = classifier
         for depth in range(MAX_DEPTH + 2):
@@ -76,14 +97,15 @@ cdef class Cloud:
         self.weights = <double*>calloc(2 * n_particles, sizeof(double))
         self.visits = <Visit*>calloc(2 * n_particles, sizeof(Visit))
         self.groups = <Group*>calloc(2 * n_particles, sizeof(Group))
+        self.cuts = <Cut*>calloc(2 * n_particles, sizeof(Cut))
         if (
             self.roots == NULL or self.resampled == NULL or self.group_of == NULL
             or self.regrouped == NULL or self.next == NULL or self.weights == NULL
-            or self.visits == NULL or self.groups == NULL
+            or self.visits == NULL or self.groups == NULL or self.cuts == NULL
         ):
             raise MemoryError
         self.widen(0, 0, 1 if classifier else 0)
-        self.plant_root()
+        self.plant_roots(0)
 
     def __dealloc__(self):
         free(self.roots)
@@ -104,23 +126,32 @@ cdef class Cloud:
         free(self.n_present)
         free(self.memo)
         free(self.sample_weight)
-        free(self.keys)
         free(self.row_small)
         free(self.row_other)
+        free(self.row_child)
+        free(self.n_needed)
+        free(self.bits)
+        free(self.cuts)
         free(self.model.prior)
         free(self.model.scratch)
 
-    def plant_root(self):
-        """Begin with one empty leaf that all particles share."""
-        cdef int node, particle
-        if not self.grove.reserve(2, 2, 64):
+    cdef int plant_roots(self, int first) except -1:
+        """An empty leaf per forgetting factor, each for as many particles from `first` on."""
+        cdef int node = -1, particle, factor, last = -1
+        if not self.grove.reserve(self.n_decays, self.n_decays, self.n_decays * MIN_BLOCK):
             raise MemoryError
-        node = self.grove.new_leaf(0, MIN_BLOCK)
-        self.grove.nodes[node].refs = self.n_particles
         for particle in range(self.n_particles):
-            self.roots[particle] = node
-        self.grove.leaves[self.grove.nodes[node].left].decay = self.decay
-        self.finish_leaf(node)
+            factor = particle * self.n_decays // self.n_particles
+            if factor == last:
+                self.grove.hold(node)
+            else:
+                last = factor
+                node = self.grove.new_leaf(0, MIN_BLOCK)
+                self.grove.leaves[self.grove.nodes[node].left].decay = self.decays[factor]
+                self.grove.leaves[self.grove.nodes[node].left].time = self.n_seen
+                self.finish_leaf(node)
+            self.roots[first + particle] = node
+        return 0
 
     # --- Columns, regressors and classes ----------------------------------------------------
 
@@ -160,6 +191,7 @@ cdef class Cloud:
         self.model.prior = self.wider(self.model.prior, 1, width, n_regressors)
         self.row_small = self.wider(self.row_small, 2, width, n_regressors)
         self.row_other = self.wider(self.row_other, 2, width, n_regressors)
+        self.row_child = self.wider(self.row_child, 2, width, n_regressors)
         if self.grove is None:
             self.grove = grove
         elif width != self.grove.width:
@@ -225,9 +257,10 @@ cdef class Cloud:
         self.n_present = <int*>self.resized(self.n_present, columns * sizeof(int))
         self.memo = <double*>self.resized(
             self.memo, 2 * columns * (capacity + 1) * sizeof(double))
+        self.n_needed = <int*>self.resized(self.n_needed, 2 * columns * sizeof(int))
+        self.bits = <uint64_t*>self.resized(self.bits, (capacity // 64 + 1) * sizeof(uint64_t))
         self.sample_weight = <double*>self.resized(
             self.sample_weight, capacity * sizeof(double))
-        self.keys = <double*>self.resized(self.keys, capacity * sizeof(double))
         self.scratch_capacity = self.pool.capacity
         return 0
 
@@ -258,7 +291,7 @@ cdef class Cloud:
 
         It is worth `prior_weight` samples that look like all others: a leaf that knows little
         answers like the overall (linear) fit. A ridge keeps it proper when features repeat each
-        other or do not vary. `leaf_bonus` nats are added per leaf and coefficient.
+        other or do not vary, and one degree of freedom for the variance does when weights fade.
         """
         cdef int size = self.model.n_regressors + 1, i
         cdef double* prior = self.model.prior
@@ -283,10 +316,10 @@ cdef class Cloud:
             cells[i] += self.prior_weight * 1e-9 * (prior[1 + i] * prior[1 + i] + 1e-9)
             cells += i + 1
         # The log marginal likelihood of no samples at all is 0 by the choice of `per_leaf`.
-        self.model.df_offset = self.prior_df
+        self.model.df_offset = 1.0
         self.model.per_leaf = 0.0
         memset(self.row_small, 0, self.model.width * sizeof(double))
-        self.model.per_leaf = self.leaf_bonus * size - log_marginal(
+        self.model.per_leaf = -log_marginal(
             &self.model, self.row_small, True, &is_linear)
 
     cdef void refresh(self) noexcept nogil:
@@ -306,6 +339,15 @@ cdef class Cloud:
 
     # --- Finding the leaves -----------------------------------------------------------------
 
+    cdef void next_tick(self) noexcept nogil:
+        """Make all memos of nodes out of date."""
+        cdef int node
+        self.tick += 1
+        if self.tick == 0:      # the counter went round: no stamp of the past may look current
+            for node in range(self.grove.n_nodes):
+                self.grove.nodes[node].stamp = 0
+            self.tick = 1
+
     cdef void gather(self, const double* x, int first, int stop) noexcept nogil:
         """Find the distinct leaves (visits) and leaf-parent pairs (groups) of x.
 
@@ -315,11 +357,7 @@ cdef class Cloud:
         cdef Node* nodes = self.grove.nodes
         cdef int path[MAX_DEPTH + 2]
         cdef int particle, node, n_path, i, group
-        self.tick += 1
-        if self.tick == 0:      # the counter went round: no stamp of the past may look current
-            for i in range(self.grove.n_nodes):
-                nodes[i].stamp = 0
-            self.tick = 1
+        self.next_tick()
         self.n_visits = self.n_groups = 0
         for particle in range(first, stop):
             node = self.roots[particle]
@@ -438,39 +476,33 @@ cdef class Cloud:
         """
         cdef Rng rng = rng_for(self.seed, 0, self.n_steps, RESAMPLE)
         cdef double u = uniform(&rng), total = 0.0, cumulative = 0.0
-        cdef int particle, n = 0, last = first
+        cdef int particle, n = 0, copies
         cdef bint equal = stop - first == n_out
         for particle in range(first, stop):
             total += self.weights[particle]
             equal = equal and self.weights[particle] == self.weights[first]
-        if not equal:
-            for particle in range(first, stop):
-                cumulative += self.weights[particle] * n_out / total
-                while n < n_out and n + u < cumulative:
-                    self.resampled[n] = self.roots[particle]
-                    self.regrouped[n] = self.group_of[particle]
-                    self.grove.hold(self.roots[particle])
-                    n += 1
-                    last = particle
-            while n < n_out:        # rounding of the last sum
-                self.resampled[n] = self.roots[last]
-                self.regrouped[n] = self.group_of[last]
-                self.grove.hold(self.roots[last])
+        if equal:
+            return
+        for particle in range(first, stop):
+            cumulative += self.weights[particle] * n_out / total
+            copies = n
+            while n < n_out and (n + u < cumulative or particle == stop - 1):
+                self.resampled[n] = self.roots[particle]
+                self.regrouped[n] = self.group_of[particle]
                 n += 1
-            for particle in range(first, stop):
-                self.grove.release(self.roots[particle])
-            memcpy(self.roots + first, self.resampled, n_out * sizeof(int))
-            memcpy(self.group_of + first, self.regrouped, n_out * sizeof(int))
+            self.grove.count(self.roots[particle], n - copies - 1)
+        memcpy(self.roots + first, self.resampled, n_out * sizeof(int))
+        memcpy(self.group_of + first, self.regrouped, n_out * sizeof(int))
 
     cdef bint move_all(self, const double* x, int first, int stop) noexcept nogil:
-        """Stay, grow or prune, particle by particle, visit by visit."""
+        """Stay, grow or prune, visit by visit."""
         cdef int visit, group, particle
         cdef bint ok = True
         for visit in range(self.n_visits):
             self.visits[visit].first = -1
         for group in range(self.n_groups):
             self.groups[group].pruned = -1
-            self.groups[group].log_prune = NAN if self.groups[group].parent >= 0 else -INFINITY
+            self.groups[group].prune_odds = -1.0 if self.groups[group].parent >= 0 else 0.0
         for particle in range(stop - 1, first - 1, -1):
             visit = self.groups[self.group_of[particle]].visit
             self.next[particle] = self.visits[visit].first
@@ -482,44 +514,21 @@ cdef class Cloud:
 
     cdef bint move_visit(self, const double* x, Visit* visit) noexcept nogil:
         """The moves of all particles that hold one leaf (there is at least one)."""
-        cdef int leaf = self.grove.nodes[visit.node].left, particle = visit.first, column, i
-        cdef int n_active = self.grove.leaves[leaf].n_active
-        cdef int depth = self.grove.nodes[visit.node].depth
-        cdef bint can_grow = (
-            n_active >= 2 * self.min_samples_leaf and depth < MAX_DEPTH and self.alpha > 0.0
-            and self.pool.n_columns > 0
-        )
+        cdef int particle = visit.first
         cdef bint ok = True
-        cdef double u, stay, prune, grow, largest
+        cdef double u, grow
         cdef Group* group
-        cdef Rng rng
-        cdef Cut cut
-        if can_grow:
-            for column in range(self.pool.n_columns):
-                self.n_present[column] = -1
-            for i in range(n_active):
-                column = self.grove.slots[self.grove.leaves[leaf].slots + i]
-                self.sample_weight[column] = self.weight_at(column, &self.grove.leaves[leaf])
+        self.propose_all(visit)
         while particle >= 0:
             group = &self.groups[self.group_of[particle]]
-            if isnan(group.log_prune):
-                group.log_prune = self.log_prune(group)
-            prune = group.log_prune
-            grow = -INFINITY
-            rng = rng_for(self.seed, particle, self.n_steps, MOVE)
-            u = uniform(&rng)
-            if can_grow:
-                cut = self.propose(&rng, visit.node)
-                grow = cut.log_odds
-            largest = max(0.0, max(prune, grow))
-            stay = exp(-largest)
-            prune = exp(prune - largest)
-            grow = exp(grow - largest)
-            u *= stay + prune + grow
-            if u < prune:
+            if group.prune_odds < 0.0:
+                group.prune_odds = self.prune_odds(group)
+            grow = self.cuts[particle].odds[0] if self.cuts[particle].odds != NULL else 0.0
+            u = self.cuts[particle].u * (1.0 + group.prune_odds + grow)
+            if u < group.prune_odds:
                 ok = self.apply_prune(x, particle, group) and ok
-            elif u < prune + grow:
-                ok = self.apply_grow(x, particle, visit.node, &cut) and ok
+            elif u < group.prune_odds + grow:
+                ok = self.apply_grow(x, particle, visit.node, &self.cuts[particle]) and ok
             particle = self.next[particle]
         return ok
 
@@ -565,169 +574,249 @@ cdef class Cloud:
             merge(&self.model, row, self.grove.total(leaf), 1.0)
             merge(&self.model, row + self.model.width, self.grove.retired(leaf), 1.0)
 
-    cdef double log_prune(self, Group* group) noexcept nogil:
-        """Log odds of pruning the leaf's parent against staying."""
+    cdef double prune_odds(self, Group* group) noexcept nogil:
+        """Odds of pruning the leaf's parent against staying."""
         cdef double stay
         cdef int n_active
         cdef double* row = self.row_other
         self.sum_subtree(group.parent, row, &stay, &n_active)
         if self.reference and n_active < 2 * self.min_samples_leaf:
-            return -INFINITY
-        stay = (
+            return 0.0
+        return odds(
             self.log_stop[self.grove.nodes[group.parent].depth]
             + self.row_score(row, row + self.model.width) - stay
         )
-        return -INFINITY if isnan(stay) else stay
 
     # --- Proposals --------------------------------------------------------------------------
 
-    cdef Cut propose(self, Rng* rng, int node) noexcept nogil:
-        """A feature at random, then a cut at random that leaves enough points on both sides."""
-        cdef Cut cut
-        cdef int leaf = self.grove.nodes[node].left, depth = self.grove.nodes[node].depth
-        cdef double* cell
-        cut.column = <int>below(rng, self.pool.n_columns)
-        cut.nominal = self.nominal[cut.column]
-        cut.log_odds = -INFINITY
-        cut.n_left = 0
-        if self.n_present[cut.column] < 0:
-            self.sort_leaf(leaf, cut.column)
-        self.place_cut(rng, leaf, &cut)
-        if cut.n_left == 0:
-            return cut
-        cell = self.memo + (2 * cut.column + cut.missing_left) * (self.scratch_capacity + 1) + (
-            cut.start if cut.nominal else cut.n_left)
-        if isnan(cell[0]):
-            cell[0] = self.children_score(leaf, &cut)
-        cut.log_odds = (
-            self.log_split[depth] + 2.0 * self.log_stop[depth + 1] - self.log_stop[depth]
-            + cell[0] - self.leaf_score(leaf)
+    cdef void propose_all(self, Visit* visit) noexcept nogil:
+        """A proposal for each particle at one leaf: a feature at random, then a cut at random.
+
+        All cuts are drawn first. Their odds are then found by one sweep over each feature.
+        """
+        cdef int leaf = self.grove.nodes[visit.node].left, particle = visit.first, i, slot
+        cdef int n_columns = self.pool.n_columns, n_drawn = 0, n_cells, other
+        cdef double u
+        cdef const Leaf* here = &self.grove.leaves[leaf]
+        cdef bint can_grow = (
+            here.n_active >= 2 * self.min_samples_leaf and self.alpha > 0.0 and n_columns > 0
+            and self.grove.nodes[visit.node].depth < MAX_DEPTH
         )
-        if isnan(cut.log_odds):
-            cut.log_odds = -INFINITY
-        return cut
+        cdef Cut* cut
+        cdef Rng rng
+        if can_grow:
+            for i in range(n_columns):
+                self.n_present[i] = -1
+            for i in range(here.n_active):
+                slot = self.grove.slots[here.slots + i]
+                self.sample_weight[slot] = self.weight_at(slot, here)
+        n_cells = n_columns * (here.n_active - 2 * self.min_samples_leaf + 1)
+        while particle >= 0:
+            cut = &self.cuts[particle]
+            rng = rng_for(self.seed, particle, self.n_steps, MOVE)
+            cut.u = uniform(&rng)
+            cut.odds = NULL
+            if can_grow and n_drawn >= MAX_PROPOSALS and n_cells > n_drawn and not self.reference:
+                i = <int>(uniform(&rng) * n_drawn)
+                other = visit.first
+                while i > 0:
+                    other = self.next[other]
+                    i -= 1
+                u, cut[0] = cut.u, self.cuts[other]
+                cut.u = u
+                self.move_cut(&rng, cut)
+            elif can_grow:
+                n_drawn += 1
+                cut.column = <int>(uniform(&rng) * n_columns)
+                if self.n_present[cut.column] < 0:
+                    self.sort_leaf(leaf, cut.column)
+                self.place_cut(&rng, leaf, cut)
+            particle = self.next[particle]
+        if can_grow:
+            self.weigh_cuts(visit.node)
+
+    cdef void move_cut(self, Rng* rng, Cut* cut) noexcept nogil:
+        """Another threshold that parts the points of the leaf in the same way."""
+        cdef const int* order
+        cdef double u = uniform(rng)
+        if cut.odds == NULL or cut.nominal:
+            return
+        order = self.order + <Py_ssize_t>cut.column * self.scratch_capacity + cut.n_left
+        cut.threshold = between(
+            self.pool.x[order[-1] * self.pool.n_columns + cut.column],
+            self.pool.x[order[0] * self.pool.n_columns + cut.column], u)
+
+    cdef void weigh_cuts(self, int node) noexcept nogil:
+        """Odds of all cuts that were proposed at one leaf."""
+        cdef int depth = self.grove.nodes[node].depth, leaf = self.grove.nodes[node].left
+        cdef int column, missing_left
+        cdef double base = (
+            self.log_split[depth] + 2.0 * self.log_stop[depth + 1] - self.log_stop[depth]
+            - self.leaf_score(leaf)
+        )
+        for column in range(self.pool.n_columns):
+            for missing_left in range(2):
+                if self.n_present[column] < 0 or self.n_needed[2 * column + missing_left] == 0:
+                    continue
+                if self.nominal[column]:
+                    self.weigh_nominal(leaf, column, missing_left, base)
+                else:
+                    self.sweep(leaf, column, missing_left, True, base)
+                    self.sweep(leaf, column, missing_left, False, base)
+
+    cdef void sweep(
+        self, int leaf, int column, bint missing_left, bint from_left, double base
+    ) noexcept nogil:
+        """Pass over half of the sorted points and weigh the cuts proposed between them.
+
+        The statistics of the side that the pass comes from grow on the way.
+        """
+        cdef int n = self.grove.leaves[leaf].n_active, n_present = self.n_present[column]
+        cdef int middle = n_present // 2, done = 0, here, i
+        cdef int end = middle if from_left else n_present - middle - 1
+        cdef int n_missing = n - n_present if missing_left == from_left else 0
+        cdef const int* order = self.order + <Py_ssize_t>column * self.scratch_capacity
+        cdef double* row = self.row_small
+        cdef double* memo = self.memo + (2 * <Py_ssize_t>column + missing_left) * (
+            self.scratch_capacity + 1)
+        memset(row, 0, self.model.width * sizeof(double))
+        self.sum_slots(order + n_present, n_missing, row)
+        for here in range(1, end + 1):
+            i = here if from_left else n_present - here
+            if memo[i] < 0.0:
+                self.sum_slots(order + (done if from_left else i), here - done, row)
+                done = here
+                memo[i] = odds(base + self.children_score(
+                    leaf, <double>(here + n_missing) / n))
+
+    cdef void weigh_nominal(
+        self, int leaf, int column, bint missing_left, double base
+    ) noexcept nogil:
+        """Weigh the cuts proposed of one nominal value against the rest."""
+        cdef int n = self.grove.leaves[leaf].n_active, n_present = self.n_present[column]
+        cdef int n_missing = n - n_present if missing_left else 0
+        cdef const int* order = self.order + <Py_ssize_t>column * self.scratch_capacity
+        cdef const double* x = self.pool.x + column
+        cdef int width = self.pool.n_columns, start = 0, end
+        cdef double* row = self.row_small
+        cdef double* memo = self.memo + (2 * <Py_ssize_t>column + missing_left) * (
+            self.scratch_capacity + 1)
+        while start < n_present:
+            end = start + 1
+            while end < n_present and x[order[end] * width] == x[order[start] * width]:
+                end += 1
+            if memo[start] < 0.0:
+                memset(row, 0, self.model.width * sizeof(double))
+                self.sum_slots(order + start, end - start, row)
+                self.sum_slots(order + n_present, n_missing, row)
+                memo[start] = odds(base + self.children_score(
+                    leaf, <double>(end - start + n_missing) / n))
+            start = end
 
     cdef void sort_leaf(self, int leaf, int column) noexcept nogil:
-        """Sort the leaf's active points by a column, missing ones behind; forget the memo."""
-        cdef int n = self.grove.leaves[leaf].n_active, n_present = 0, n_missing = 0
-        cdef int i, j, gap, slot
+        """Sort the leaf's active points by a column, missing ones behind; forget its cuts.
+
+        The points set bits at their ranks in the pool; reading the bits is the sort.
+        """
+        cdef int n = self.grove.leaves[leaf].n_active, n_present = 0, n_missing = 0, i, place
+        cdef int n_words = self.pool.n_present[column] // 64 + 1
         cdef const int* slots = self.grove.slots + self.grove.leaves[leaf].slots
+        cdef const int* rank = self.pool.rank + <size_t>column * self.pool.capacity
+        cdef const int* ranked = self.pool.order + <size_t>column * self.pool.capacity
         cdef int* order = self.order + <Py_ssize_t>column * self.scratch_capacity
-        cdef double* keys = self.keys
         cdef double* memo = self.memo + 2 * <Py_ssize_t>column * (self.scratch_capacity + 1)
-        cdef double value
+        cdef uint64_t word
+        memset(self.bits, 0, n_words * sizeof(uint64_t))
         for i in range(n):
-            slot = slots[i]
-            value = self.pool.x[slot * self.pool.n_columns + column]
-            if isnan(value):
+            place = rank[slots[i]]
+            if place < 0:
                 n_missing += 1
-                order[n - n_missing] = slot
+                order[n - n_missing] = slots[i]
             else:
-                keys[n_present] = value
-                order[n_present] = slot
+                self.bits[place >> 6] = self.bits[place >> 6] | <uint64_t>1 << (place & 63)
+        for i in range(n_words):
+            word = self.bits[i]
+            while word:
+                order[n_present] = ranked[64 * i + lowest_bit(word)]
                 n_present += 1
-        gap = 1
-        while gap < n_present // 3:
-            gap = 3 * gap + 1
-        while gap:                      # Shell's sort
-            for i in range(gap, n_present):
-                value, slot = keys[i], order[i]
-                j = i
-                while j >= gap and keys[j - gap] > value:
-                    keys[j] = keys[j - gap]
-                    order[j] = order[j - gap]
-                    j -= gap
-                keys[j] = value
-                order[j] = slot
-            gap //= 3
-        for i in range(n + 1):
-            memo[i] = memo[self.scratch_capacity + 1 + i] = NAN
+                word &= word - 1
+        memset(memo, 0, (n + 1) * sizeof(double))
+        memset(memo + self.scratch_capacity + 1, 0, (n + 1) * sizeof(double))
+        self.n_needed[2 * column] = self.n_needed[2 * column + 1] = 0
         self.n_present[column] = n_present
 
     cdef void place_cut(self, Rng* rng, int leaf, Cut* cut) noexcept nogil:
-        """Draw the place of a cut; n_left stays 0 where the column allows none."""
+        """Draw the place of a cut and ask for its odds, unless the column allows none."""
         cdef int n = self.grove.leaves[leaf].n_active, n_present = self.n_present[cut.column]
-        cdef int least = self.min_samples_leaf, low, high, middle
+        cdef int least = self.min_samples_leaf, low, high, middle, cell
         cdef const int* order = self.order + <Py_ssize_t>cut.column * self.scratch_capacity
         cdef const double* x = self.pool.x + cut.column
         cdef int width = self.pool.n_columns
-        cdef double lower, upper, u
-        cut.missing_left = n_present < n and next_bit(rng)
+        cdef double lower, upper
+        cut.missing_left = n_present < n and uniform(rng) < 0.5
+        cut.nominal = self.nominal[cut.column]
         cut.start = 0
         if cut.nominal:
             if n_present == 0:
                 return
-            low = high = <int>below(rng, n_present)
+            low = high = <int>(uniform(rng) * n_present)
             cut.threshold = x[order[low] * width]
             while low > 0 and x[order[low - 1] * width] == cut.threshold:
                 low -= 1
             while high < n_present and x[order[high] * width] == cut.threshold:
                 high += 1
-            if high - low >= least and n_present - (high - low) >= least:
-                cut.start, cut.n_left = low, high - low
-            return
-        if n_present < 2 * least:
-            return
-        low, high = least - 1, n_present - least
-        if not self.cuts_by_range:      # a gap between neighbours, then anywhere in it
-            low += <int>below(rng, high - low)
-            high = low + 1
-        lower, upper = x[order[low] * width], x[order[high] * width]
-        if not lower < upper:
-            return
-        u = uniform(rng)
-        cut.threshold = (1.0 - u) * lower + u * upper
-        if not lower <= cut.threshold < upper:
-            cut.threshold = lower       # rounding: `upper` itself has to go right
-        while high - low > 1:           # x[low] <= threshold < x[high]
-            middle = (low + high) // 2
-            if x[order[middle] * width] <= cut.threshold:
-                low = middle
-            else:
-                high = middle
-        cut.n_left = high
+            if high - low < least or n_present - (high - low) < least:
+                return
+            cut.start = cell = low
+            cut.n_left = high - low
+        else:
+            low, high = least - 1, n_present - least
+            if low >= high:
+                return
+            if not self.cuts_by_range:      # a gap between neighbours, then anywhere in it
+                low += <int>(uniform(rng) * (high - low))
+                high = low + 1
+            lower, upper = x[order[low] * width], x[order[high] * width]
+            if not lower < upper:
+                return
+            cut.threshold = between(lower, upper, uniform(rng))
+            while high - low > 1:           # x[low] <= threshold < x[high]
+                middle = (low + high) // 2
+                if x[order[middle] * width] <= cut.threshold:
+                    low = middle
+                else:
+                    high = middle
+            cut.n_left = cell = high
+        middle = 2 * cut.column + cut.missing_left
+        cut.odds = self.memo + <Py_ssize_t>middle * (self.scratch_capacity + 1) + cell
+        cut.odds[0] = -1.0
+        self.n_needed[middle] = self.n_needed[middle] + 1
 
-    cdef double children_score(self, int leaf, const Cut* cut) noexcept nogil:
-        """Score of the two children: sum the smaller side, subtract it for the other."""
-        cdef int n = self.grove.leaves[leaf].n_active
-        cdef int n_left = cut.n_left + (n - self.n_present[cut.column]) * cut.missing_left
-        cdef bint left = 2 * n_left <= n
-        cdef double share = <double>(n_left if left else n - n_left) / n
+    cdef double children_score(self, int leaf, double share) noexcept nogil:
+        """Score of the two children, the active points of one being in `row_small`.
+
+        A child inherits its share of what the leaf has retired (section 3.2).
+        """
         cdef int width = self.model.width
         cdef const double* retired = self.grove.retired(leaf)
-        self.sum_side(leaf, cut, left, self.row_small)
-        memcpy(self.row_other, self.grove.total(leaf), width * sizeof(double))
-        memset(self.row_small + width, 0, width * sizeof(double))
-        merge(&self.model, self.row_small + width, retired, share)      # section 3.2
-        merge(&self.model, self.row_small, retired, share)
-        subtract(&self.model, self.row_other, self.row_small, 1.0)
+        cdef double* rest = self.row_other
+        cdef double* child = self.row_small
+        memcpy(rest, self.grove.total(leaf), width * sizeof(double))
+        if retired[0] > 0.0:
+            child = self.row_child
+            memcpy(child, self.row_small, width * sizeof(double))
+            memset(child + width, 0, width * sizeof(double))
+            merge(&self.model, child, retired, share)
+        subtract(&self.model, rest, child, 1.0)
         if self.reference:
-            memset(self.row_other + width, 0, width * sizeof(double))
-            merge(&self.model, self.row_other + width, retired, 1.0 - share)
-        return (
-            self.row_score(self.row_small, self.row_small + width)
-            + self.row_score(self.row_other, self.row_other + width)
-        )
-
-    cdef void sum_side(self, int leaf, const Cut* cut, bint left, double* row) noexcept nogil:
-        """Statistics of the active points that go to one side of a cut."""
-        cdef int n = self.grove.leaves[leaf].n_active, n_present = self.n_present[cut.column]
-        cdef int end = cut.start + cut.n_left
-        cdef const int* order = self.order + <Py_ssize_t>cut.column * self.scratch_capacity
-        memset(row, 0, self.model.width * sizeof(double))
-        if left:
-            self.sum_slots(order + cut.start, cut.n_left, row)
-        else:
-            self.sum_slots(order, cut.start, row)
-            self.sum_slots(order + end, n_present - end, row)
-        if left == cut.missing_left:
-            self.sum_slots(order + n_present, n - n_present, row)
+            memset(child + width, 0, width * sizeof(double))
+            merge(&self.model, child + width, retired, share)
+            memset(rest + width, 0, width * sizeof(double))
+            merge(&self.model, rest + width, retired, 1.0 - share)
+        return self.row_score(child, child + width) + self.row_score(rest, rest + width)
 
     cdef void sum_slots(self, const int* slots, int n, double* row) noexcept nogil:
-        cdef int i
-        for i in range(n):
-            add_sample(&self.model, row, self.pool.v + slots[i] * self.pool.size_v,
-                       self.sample_weight[slots[i]])
+        add_samples(&self.model, row, self.pool.v, slots, n, self.sample_weight)
 
     # --- Moves ------------------------------------------------------------------------------
 
@@ -826,6 +915,187 @@ cdef class Cloud:
         self.finish_leaf(child)
         return child
 
+    # --- Forgetting factors -----------------------------------------------------------------
+
+    cdef int mutate(self) except -1:
+        """Give one particle a neighbouring forgetting factor, so that none dies out for good."""
+        cdef Rng rng = rng_for(self.seed, 0, self.n_steps, MUTATE)
+        cdef int particle = <int>below(&rng, self.n_particles), node = self.roots[particle], i = 0
+        cdef int root = node, n_leaves = self.grove.nodes[node].n_leaves
+        while self.grove.nodes[node].feature >= 0:
+            node = self.grove.nodes[node].left
+        while self.decays[i] != self.grove.leaves[self.grove.nodes[node].left].decay:
+            i += 1
+        i += 1 if uniform(&rng) < 0.5 else -1
+        if not 0 <= i < self.n_decays:
+            return 0
+        if not self.grove.reserve(
+            2 * n_leaves, n_leaves, 2 * self.pool.size + MIN_BLOCK * n_leaves
+        ):
+            raise MemoryError
+        self.roots[particle] = self.regrown(root, self.decays[i])
+        self.grove.release(root)
+        return 0
+
+    cdef int regrown(self, int node, double decay) noexcept nogil:
+        """A copy of a whole tree whose active points have always faded with another factor."""
+        cdef int* stack = self.grove.stack
+        cdef int root = self.regrown_node(node, decay), at, child, n_stack = 0
+        if self.grove.nodes[root].feature >= 0:
+            stack[0] = root
+            n_stack = 1
+        while n_stack:              # copies whose children are not copied yet
+            n_stack -= 1
+            at = stack[n_stack]
+            child = self.regrown_node(self.grove.nodes[at].left, decay)
+            self.grove.nodes[at].left = child
+            if self.grove.nodes[child].feature >= 0:
+                stack[n_stack] = child
+                n_stack += 1
+            child = self.regrown_node(self.grove.nodes[at].right, decay)
+            self.grove.nodes[at].right = child
+            if self.grove.nodes[child].feature >= 0:
+                stack[n_stack] = child
+                n_stack += 1
+        return root
+
+    cdef int regrown_node(self, int old, double decay) noexcept nogil:
+        """A copy of one node; an inner one still has the old children."""
+        cdef int copy, leaf, i
+        cdef const int* slots
+        cdef Leaf* here
+        if self.grove.nodes[old].feature >= 0:
+            copy = self.grove.new_node()
+            self.grove.nodes[copy] = self.grove.nodes[old]
+            self.grove.nodes[copy].refs = 1
+            self.grove.nodes[copy].stamp = 0
+            return copy
+        leaf = self.grove.nodes[old].left
+        self.update_time(leaf)
+        copy = self.grove.new_leaf(
+            self.grove.nodes[old].depth, self.grove.leaves[leaf].n_active)
+        here = &self.grove.leaves[self.grove.nodes[copy].left]
+        here.time, here.decay = self.n_seen, decay
+        old, leaf = leaf, self.grove.nodes[copy].left
+        memcpy(self.grove.retired(leaf), self.grove.retired(old),
+               self.model.width * sizeof(double))
+        memcpy(self.grove.total(leaf), self.grove.retired(old),
+               self.model.width * sizeof(double))
+        slots = self.grove.slots + self.grove.leaves[old].slots
+        for i in range(self.grove.leaves[old].n_active):
+            self.grove.add_slot(here, slots[i])
+            self.sample_weight[slots[i]] = self.weight_at(slots[i], here)
+        self.sum_slots(slots, here.n_active, self.grove.total(leaf))
+        self.finish_leaf(copy)
+        return copy
+
+    # --- Rejuvenation -----------------------------------------------------------------------
+
+    def rejuvenate(self):
+        """Add as many new particles, grown from the active points in random order.
+
+        They inherit what the old ones have retired, as near to its place as the active points tell:
+        a leaf's retired statistics go to the new leaves of its active points in equal parts, or of
+        those of the smallest subtree around it that has any. The next sample decides between the
+        2 n particles.
+        """
+        cdef int n = self.n_particles, particle, i, j, slot
+        cdef double log_predictive = self.log_predictive
+        cdef Rng rng = rng_for(self.seed, 0, self.n_steps, REJUVENATE)
+        if self.n_alive > n or self.pool.size == 0:
+            return
+        slots = self.pool.slots()
+        for i in range(len(slots) - 1, 0, -1):      # Fisher and Yates
+            j = <int>below(&rng, i + 1)
+            slots[i], slots[j] = slots[j], slots[i]
+        self.plant_roots(n)
+        for slot in slots:
+            self.gather(self.pool.x + slot * self.pool.n_columns, n, 2 * n)
+            self.reserve_slots()
+            if not self.step(slot, n, 2 * n):
+                raise MemoryError("some trees could not move")
+        self.log_predictive = log_predictive
+        inherited = {}
+        for particle in range(n, 2 * n):
+            slot = self.roots[particle]
+            if slot not in inherited:
+                inherited[slot] = self.inherit(slot, self.roots[particle - n])
+            else:
+                self.grove.hold(inherited[slot])
+            self.roots[particle] = inherited[slot]
+        for slot in inherited:
+            while slot >= 0 and self.grove.nodes[slot].refs:
+                self.grove.release(slot)
+        self.n_alive = 2 * n
+
+    cdef int inherit(self, int root, int old) except -1:
+        """A copy of a tree that has what another tree has retired."""
+        cdef int node, leaf, part, slot, n_leaves = self.grove.nodes[root].n_leaves
+        cdef const double* retired
+        if not self.grove.reserve(
+            2 * n_leaves, n_leaves, 2 * self.pool.size + MIN_BLOCK * n_leaves
+        ):
+            raise MemoryError
+        node = root
+        while self.grove.nodes[node].feature >= 0:
+            node = self.grove.nodes[node].left
+        root = self.regrown(root, self.grove.leaves[self.grove.nodes[node].left].decay)
+        stack = [(old, ())]
+        while stack:
+            node, around = stack.pop()
+            near = self.slots_below(node) or around
+            if self.grove.nodes[node].feature >= 0:
+                stack += [(self.grove.nodes[node].left, near),
+                          (self.grove.nodes[node].right, near)]
+                continue
+            leaf = self.grove.nodes[node].left
+            self.update_time(leaf)
+            for slot in near:
+                part = root
+                while self.grove.nodes[part].feature >= 0:
+                    part = side(&self.grove.nodes[part],
+                                self.pool.x + slot * self.pool.n_columns)
+                part = self.grove.nodes[part].left
+                retired = self.grove.retired(leaf)
+                merge(&self.model, self.grove.total(part), retired, 1.0 / len(near))
+                merge(&self.model, self.grove.retired(part), retired, 1.0 / len(near))
+        for node in self.leaves_below(root):
+            self.finish_leaf(node)
+        return root
+
+    def leaves_below(self, int node):
+        """Nodes of the leaves of a subtree."""
+        found, stack = [], [node]
+        while stack:
+            node = stack.pop()
+            if self.grove.nodes[node].feature >= 0:
+                stack += [self.grove.nodes[node].right, self.grove.nodes[node].left]
+            else:
+                found.append(node)
+        return found
+
+    def slots_below(self, int node):
+        """Slots of the active points of a subtree."""
+        cdef int i
+        cdef const Leaf* leaf
+        found = []
+        for node in self.leaves_below(node):
+            leaf = &self.grove.leaves[self.grove.nodes[node].left]
+            found += [self.grove.slots[leaf.slots + i] for i in range(leaf.n_active)]
+        return found
+
+    cdef int reserve_slots(self) except -1:
+        """Make room for one more point in each of the leaves gathered."""
+        cdef int visit, cells = 0
+        cdef const Leaf* leaf
+        for visit in range(self.n_visits):
+            leaf = &self.grove.leaves[self.grove.nodes[self.visits[visit].node].left]
+            if leaf.n_active == MIN_BLOCK << leaf.block:
+                cells += MIN_BLOCK << (leaf.block + 1)
+        if not self.grove.reserve(0, 0, cells):
+            raise MemoryError
+        return 0
+
     # --- Retirement -------------------------------------------------------------------------
 
     cdef void retire_slot(self, int slot) noexcept nogil:
@@ -878,17 +1148,11 @@ cdef class Cloud:
 
     cdef int learn_row(self, double target, double weight) except -1:
         """Learn the row that the schema encoded last."""
-        cdef int slot, visit, cells = 0, i
+        cdef int slot, i
         cdef const double* x = self.schema.row
         cdef bint ok
-        cdef Leaf* leaf
         self.gather(x, 0, self.n_alive)
-        for visit in range(self.n_visits):
-            leaf = &self.grove.leaves[self.grove.nodes[self.visits[visit].node].left]
-            if leaf.n_active == MIN_BLOCK << leaf.block:
-                cells += MIN_BLOCK << (leaf.block + 1)
-        if not self.grove.reserve(0, 0, cells):
-            raise MemoryError
+        self.reserve_slots()
         self.n_seen += 1
         for i in range(self.model.n_regressors):
             if not isnan(x[self.regressors[i]]):
@@ -909,6 +1173,8 @@ cdef class Cloud:
             self.n_alive = self.n_particles
             if self.n_seen % self.window == 0 or self.n_seen & (self.n_seen - 1) == 0:
                 self.refresh()
+        if self.n_decays > 1:
+            self.mutate()
         if not ok:
             raise MemoryError("some trees could not move; the sample is learned")
         return 0
@@ -1028,6 +1294,33 @@ cdef class Cloud:
                 stack += [(here.right, number, False), (here.left, number, True)]
         return found
 
+    def forgetting_factors(self):
+        """Per particle: its forgetting factor."""
+        cdef int particle, node
+        factors = []
+        for particle in range(self.n_alive):
+            node = self.roots[particle]
+            while self.grove.nodes[node].feature >= 0:
+                node = self.grove.nodes[node].left
+            factors.append(self.grove.leaves[self.grove.nodes[node].left].decay)
+        return factors
+
+    def split_shares(self):
+        """Per particle and column: share of the column in the splits of the tree."""
+        cdef int node
+        answers = []
+        for particle in range(self.n_alive):
+            shares = [0.0] * self.pool.n_columns
+            stack = [self.roots[<int>particle]]
+            n_splits = max(1, self.grove.nodes[self.roots[<int>particle]].n_leaves - 1)
+            while stack:
+                node = stack.pop()
+                if self.grove.nodes[node].feature >= 0:
+                    shares[self.grove.nodes[node].feature] += 1.0 / n_splits
+                    stack += [self.grove.nodes[node].left, self.grove.nodes[node].right]
+            answers.append(shares)
+        return answers
+
     def tree_statistics(self):
         """Per particle: number of leaves and height, the number of splits on the longest path."""
         cdef int particle, node, deepest
@@ -1050,8 +1343,9 @@ cdef class Cloud:
     def _settings(self):
         return (
             self.n_particles, self.window, self.model.multinomial, self.linear,
-            self.min_samples_leaf, self.alpha, self.beta, self.decay, self.prior_weight,
-            self.prior_df, self.leaf_bonus, self.reference, self.cuts_by_range, self.seed,
+            self.min_samples_leaf, self.alpha, self.beta,
+            [self.decays[i] for i in range(self.n_decays)], self.prior_weight,
+            self.reference, self.cuts_by_range, self.seed,
         )
 
     def _distinct(self):
@@ -1274,8 +1568,8 @@ cdef class Cloud:
         return (
             object.__sizeof__(self)
             + 2 * self.n_particles * (
-                5 * sizeof(int) + sizeof(double) + sizeof(Visit) + sizeof(Group))
-            + (6 * self.model.width + scratch_size(self.model.n_regressors)) * sizeof(double)
+                5 * sizeof(int) + sizeof(double) + sizeof(Visit) + sizeof(Group) + sizeof(Cut))
+            + (8 * self.model.width + scratch_size(self.model.n_regressors)) * sizeof(double)
             + self.scratch_capacity * (columns * (sizeof(int) + 2 * sizeof(double))
                                        + 2 * sizeof(double))
             + (self.model.n_regressors + 1) * (3 * sizeof(double) + sizeof(int)) + columns
@@ -1288,10 +1582,17 @@ def _cloud_from_state(settings, state):
     return cloud
 
 
+cdef inline double between(double lower, double upper, double u) noexcept nogil:
+    """A threshold that keeps `lower` left and `upper` right."""
+    cdef double threshold = (1.0 - u) * lower + u * upper
+    return threshold if lower <= threshold < upper else lower
+
+
+cdef inline double odds(double log_odds) noexcept nogil:
+    """Odds from their logarithm; 0 where there are none."""
+    return exp(min(log_odds, LARGEST_LOG_ODDS)) if log_odds == log_odds else 0.0
+
+
 cdef inline double limited(double value) noexcept nogil:
     """A regressor whose products with others stay finite."""
     return min(max(value, -LARGEST_REGRESSOR), LARGEST_REGRESSOR)
-
-
-cdef inline bint next_bit(Rng* rng) noexcept nogil:
-    return uniform(rng) < 0.5

@@ -114,8 +114,8 @@ cdef class Forest:
     # ---------------------------------------------------------------- answers
 
     cdef int reserve_votes(self) except -1:
-        """Make room for a vote per label."""
-        cdef int n_labels = len(self.labels.labels)
+        """Make room for a vote per label, and for one before there is any."""
+        cdef int n_labels = max(1, len(self.labels.labels))
         cdef void* votes
         if n_labels > self.votes_capacity:
             votes = realloc(self.votes, n_labels * sizeof(double))

@@ -64,6 +64,7 @@ cdef class Grove:
     cdef void add_slot(self, Leaf* leaf, int slot) noexcept nogil
     cdef void remove_slot(self, Leaf* leaf, int slot) noexcept nogil
     cdef void hold(self, int node) noexcept nogil
+    cdef void count(self, int node, int change) noexcept nogil
     cdef void release(self, int node) noexcept nogil
     cdef int own(self, int node) noexcept nogil
     cdef int replant(self, int root, const double* x, int depth, int node) noexcept nogil

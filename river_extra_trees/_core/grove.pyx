@@ -146,6 +146,13 @@ cdef class Grove:
         """One more reference."""
         self.nodes[node].refs = self.nodes[node].refs + 1
 
+    cdef void count(self, int node, int change) noexcept nogil:
+        """So many references more, or one less."""
+        if change < 0:
+            self.release(node)
+        else:
+            self.nodes[node].refs = self.nodes[node].refs + change
+
     cdef void release(self, int node) noexcept nogil:
         """Drop a reference; free what nobody holds any more."""
         cdef int n_stack = 1

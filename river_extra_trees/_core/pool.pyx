@@ -1,8 +1,8 @@
 """The active points of a cloud of dynamic trees. See the header for the layout."""
 
-from libc.math cimport NAN
+from libc.math cimport NAN, isnan
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memmove
 
 
 cdef class Pool:
@@ -20,6 +20,9 @@ cdef class Pool:
         free(self.weight)
         free(self.arrival)
         free(self.free_slots)
+        free(self.order)
+        free(self.rank)
+        free(self.n_present)
 
     cdef int reserve(self, int capacity, int n_columns, int size_v) except -1:
         """Make room, or raise MemoryError and leave everything as it is.
@@ -31,9 +34,19 @@ cdef class Pool:
         cdef double* weight = <double*>calloc(capacity, sizeof(double))
         cdef int64_t* arrival = <int64_t*>malloc(capacity * sizeof(int64_t))
         cdef int* free_slots = <int*>malloc(capacity * sizeof(int))
-        cdef int slot, n_free = 0
+        cdef size_t cells = max(1, <size_t>capacity * n_columns)
+        cdef int* order = <int*>malloc(cells * sizeof(int))
+        cdef int* rank = <int*>malloc(cells * sizeof(int))
+        cdef int* n_present = <int*>calloc(max(1, n_columns), sizeof(int))
+        cdef int slot, n_free = 0, column
         cdef Py_ssize_t i
-        if x == NULL or v == NULL or weight == NULL or arrival == NULL or free_slots == NULL:
+        if (
+            x == NULL or v == NULL or weight == NULL or arrival == NULL or free_slots == NULL
+            or order == NULL or rank == NULL or n_present == NULL
+        ):
+            free(order)
+            free(rank)
+            free(n_present)
             free(x)
             free(v)
             free(weight)
@@ -42,6 +55,13 @@ cdef class Pool:
             raise MemoryError
         for i in range(capacity * n_columns):
             x[i] = NAN
+            rank[i] = -1
+        for column in range(min(n_columns, self.n_columns)):
+            n_present[column] = self.n_present[column]
+            memcpy(order + <size_t>column * capacity, self.order + <size_t>column * self.capacity,
+                   n_present[column] * sizeof(int))
+            memcpy(rank + <size_t>column * capacity, self.rank + <size_t>column * self.capacity,
+                   self.capacity * sizeof(int))
         for slot in range(self.capacity):
             memcpy(x + slot * n_columns, self.x + slot * self.n_columns,
                    self.n_columns * sizeof(double))
@@ -58,7 +78,8 @@ cdef class Pool:
             free_slots[n_free + i] = self.free_slots[i]
         self.clear()
         self.x, self.v, self.weight, self.arrival = x, v, weight, arrival
-        self.free_slots = free_slots
+        self.free_slots, self.order, self.rank = free_slots, order, rank
+        self.n_present = n_present
         self.capacity, self.n_columns, self.size_v = capacity, n_columns, size_v
         return 0
 
@@ -66,7 +87,7 @@ cdef class Pool:
         self, const double* x, const double* v, double weight, int64_t arrival
     ) except -1:
         """Store a point; return its slot."""
-        cdef int slot
+        cdef int slot, column
         if self.size == self.capacity:
             self.reserve(2 * self.capacity, self.n_columns, self.size_v)
         slot = self.free_slots[self.capacity - self.size - 1]
@@ -75,10 +96,48 @@ cdef class Pool:
         self.weight[slot] = weight
         self.arrival[slot] = arrival
         self.size += 1
+        for column in range(self.n_columns):
+            self.insert(slot, column)
         return slot
+
+    cdef void insert(self, int slot, int column) noexcept nogil:
+        """Put a slot into the order of a column."""
+        cdef int* order = self.order + <size_t>column * self.capacity
+        cdef int* rank = self.rank + <size_t>column * self.capacity
+        cdef double value = self.x[slot * self.n_columns + column]
+        cdef int low = 0, high = self.n_present[column], middle
+        if isnan(value):
+            rank[slot] = -1
+            return
+        while low < high:
+            middle = (low + high) // 2
+            if self.x[order[middle] * self.n_columns + column] <= value:
+                low = middle + 1
+            else:
+                high = middle
+        memmove(order + low + 1, order + low, (self.n_present[column] - low) * sizeof(int))
+        order[low] = slot
+        self.n_present[column] = self.n_present[column] + 1
+        for middle in range(low, self.n_present[column]):
+            rank[order[middle]] = middle
+
+    cdef void remove(self, int slot, int column) noexcept nogil:
+        """Take a slot out of the order of a column."""
+        cdef int* order = self.order + <size_t>column * self.capacity
+        cdef int* rank = self.rank + <size_t>column * self.capacity
+        cdef int place = rank[slot], i
+        if place < 0:
+            return
+        self.n_present[column] = self.n_present[column] - 1
+        memmove(order + place, order + place + 1, (self.n_present[column] - place) * sizeof(int))
+        for i in range(place, self.n_present[column]):
+            rank[order[i]] = i
 
     cdef void release(self, int slot) noexcept nogil:
         """Give a slot back."""
+        cdef int column
+        for column in range(self.n_columns):
+            self.remove(slot, column)
         self.arrival[slot] = -1
         self.free_slots[self.capacity - self.size] = slot
         self.size -= 1
@@ -103,10 +162,22 @@ cdef class Pool:
         free_slots = [self.free_slots[i] for i in range(self.capacity - self.size)]
         assert sorted(free_slots + self.slots()) == list(range(self.capacity))
         assert all(self.arrival[<int>slot] == -1 for slot in free_slots)
+        for column in range(self.n_columns):
+            ranked = [self.order[<size_t>column * self.capacity + <int>i]
+                      for i in range(self.n_present[<int>column])]
+            values = [self.x[<int>slot * self.n_columns + <int>column] for slot in ranked]
+            arrivals = [self.arrival[<int>slot] for slot in ranked]
+            assert sorted(zip(values, arrivals)) == list(zip(values, arrivals))
+            assert [self.rank[<size_t>column * self.capacity + <int>slot]
+                    for slot in ranked] == list(range(len(ranked)))
+            present = [slot for slot in self.slots()
+                       if not isnan(self.x[<int>slot * self.n_columns + <int>column])]
+            assert sorted(present) == sorted(ranked)
 
     def __sizeof__(self):
         cdef Py_ssize_t per_slot = (
-            (self.n_columns + self.size_v + 1) * sizeof(double) + sizeof(int64_t) + sizeof(int)
+            (self.n_columns + self.size_v + 1) * sizeof(double) + sizeof(int64_t)
+            + (2 * self.n_columns + 1) * sizeof(int)
         )
         return object.__sizeof__(self) + self.capacity * per_slot
 
@@ -121,12 +192,11 @@ def _pool_from_state(int n_columns, int size_v, int capacity, points, free_slots
     cdef int slot, i
     assert capacity >= pool.capacity and len(points) + len(free_slots) == capacity
     pool.reserve(capacity, n_columns, size_v)
-    for i in range(capacity):
-        pool.arrival[i] = -1
-    for slot, x, v, weight, arrival in points:
+    for slot, x, v, weight, arrival in points:      # in order of arrival, as `insert` wants them
         assert 0 <= slot < capacity and len(x) == n_columns and len(v) == size_v
         for i in range(n_columns):
             pool.x[slot * n_columns + i] = x[i]
+            pool.insert(slot, i)
         for i in range(size_v):
             pool.v[slot * size_v + i] = v[i]
         pool.weight[slot] = weight
@@ -134,5 +204,4 @@ def _pool_from_state(int n_columns, int size_v, int capacity, points, free_slots
     for i in range(len(free_slots)):
         pool.free_slots[i] = free_slots[i]
     pool.size = len(points)
-    pool.check()
     return pool

@@ -55,6 +55,10 @@ cdef double log_gamma(double x) noexcept nogil
 cdef void add_sample(
     const LeafModel* model, double* row, const double* v, double weight
 ) noexcept nogil
+cdef void add_samples(
+    const LeafModel* model, double* row, const double* v, const int* slots, int n,
+    const double* weights
+) noexcept nogil
 cdef void merge(
     const LeafModel* model, double* row, const double* other, double share
 ) noexcept nogil

@@ -29,11 +29,15 @@ cdef int scratch_size(int n_regressors) noexcept nogil:
     return (n_regressors + 1) * (n_regressors + 2) // 2 + 4 * (n_regressors + 1)
 
 
-cdef double log_gamma(double x) noexcept nogil:
-    """Logarithm of the gamma function for x > 0, by Stirling's series."""
-    cdef double product = 1.0, inverse, square
+cdef inline double stirling(double x, double* product) noexcept nogil:
+    """Log of the gamma function for x > 0, by Stirling's series, but for log(product[0]).
+
+    The arguments below the reach of the series multiply into `product`, so that the caller
+    takes one logarithm for a whole sum of these.
+    """
+    cdef double inverse, square
     while x < MAX_SERIES:
-        product *= x
+        product[0] *= x
         x += 1.0
     inverse = 1.0 / x
     square = inverse * inverse
@@ -41,8 +45,14 @@ cdef double log_gamma(double x) noexcept nogil:
         (x - 0.5) * log(x) - x + HALF_LOG_2PI
         + inverse * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square * (
             1.0 / 1680 - square * (1.0 / 1188 - square * (691.0 / 360360))))))
-        - (log(product) if product != 1.0 else 0.0)
     )
+
+
+cdef double log_gamma(double x) noexcept nogil:
+    """Logarithm of the gamma function for x > 0."""
+    cdef double product = 1.0
+    cdef double main = stirling(x, &product)
+    return main - log(product) if product != 1.0 else main
 
 
 # --- Rows -----------------------------------------------------------------------------------
@@ -71,6 +81,21 @@ cdef void add_sample(
         for j in range(i + 1):
             products[j] += factor * step[j]
         products += i + 1
+
+
+cdef void add_samples(
+    const LeafModel* model, double* row, const double* v, const int* slots, int n,
+    const double* weights
+) noexcept nogil:
+    """More samples: sample slots[i] has its v at v + slot * (q + 1) and weight weights[slot]."""
+    cdef int i
+    if model.multinomial:
+        for i in range(n):
+            row[0] += weights[slots[i]]
+            row[1 + <int>v[slots[i]]] += weights[slots[i]]
+    else:
+        for i in range(n):
+            add_sample(model, row, v + slots[i] * (model.n_regressors + 1), weights[slots[i]])
 
 
 cdef void merge(
@@ -240,14 +265,9 @@ cdef double log_marginal(
     whether the regressors were used; ask with `linear=False` to leave them out.
     """
     cdef Fit result
-    cdef double total
-    cdef int k
-    if model.multinomial:
+    if model.multinomial or model.n_regressors == 0:
         is_linear[0] = False
-        total = model.per_leaf - log_gamma(row[0] + model.n_classes * model.concentration)
-        for k in range(model.n_classes):
-            total += log_gamma(row[1 + k] + model.concentration)
-        return total
+        return log_multinomial(model, row) if model.multinomial else log_constant(model, row)
     result = fit(model, row, linear)
     is_linear[0] = result.n_regressors > 0
     if not result.proper:
@@ -259,6 +279,35 @@ cdef double log_marginal(
         - 0.5 * result.df * log(0.5 * result.sse)
         + log_gamma(0.5 * result.df)
     )
+
+
+cdef double log_constant(const LeafModel* model, const double* row) noexcept nogil:
+    """The same for constant leaves, which are many: three logarithms at most."""
+    cdef double prior = model.prior[0], weight = row[0] + prior, df = row[0] + model.df_offset
+    cdef double gap, sse = row[2], product = 1.0, gamma
+    if prior > 0.0:
+        gap = row[1] - model.prior[1]
+        sse += model.prior[2] + row[0] * prior / weight * gap * gap
+    if df <= 0.0 or sse <= 0.0:
+        return -INFINITY if df > 0.0 else NAN
+    gamma = stirling(0.5 * df, &product)
+    return (
+        model.per_leaf - 0.5 * row[0] * LOG_2PI + gamma
+        - 0.5 * (df * log(0.5 * sse) + log(weight * product * product))
+    )
+
+
+cdef double log_multinomial(const LeafModel* model, const double* row) noexcept nogil:
+    """The same for multinomial leaves: gamma functions of the counts over that of their sum."""
+    cdef double total = model.per_leaf, product = 1.0, below = 1.0
+    cdef int k
+    for k in range(model.n_classes):
+        total += stirling(row[1 + k] + model.concentration, &product)
+        if not 1e-200 < product < 1e200:
+            total -= log(product)
+            product = 1.0
+    total -= stirling(row[0] + model.n_classes * model.concentration, &below)
+    return total + log(below / product)
 
 
 cdef Predictive predictive(

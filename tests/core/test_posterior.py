@@ -16,8 +16,10 @@ KINDS = ("constant", "linear", "multinomial")
 
 
 def naive(kind: str, n_features: int = 5) -> LeafModel:
-    return MultinomialLeaf(N_CLASSES) if kind == "multinomial" else GaussianLeaf(
-        n_features, linear=kind == "linear"
+    return (
+        MultinomialLeaf(N_CLASSES)
+        if kind == "multinomial"
+        else GaussianLeaf(n_features, linear=kind == "linear")
     )
 
 

@@ -63,9 +63,7 @@ def proposals(model: DynamicTree, leaf: Leaf) -> list[tuple[float, tuple[int, fl
     return found
 
 
-def move_probabilities(
-    model: DynamicTree, tree: Tree, row: int
-) -> list[tuple[float, Tree]]:
+def move_probabilities(model: DynamicTree, tree: Tree, row: int) -> list[tuple[float, Tree]]:
     """Every tree one step away, `row` already in `tree`, with its probability."""
     leaf = model.leaf_at(tree, model.X[row])
     reached: list[tuple[float, Tree]] = []

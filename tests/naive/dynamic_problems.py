@@ -27,8 +27,8 @@ def linear_problem() -> DynamicTree:
 
 def multinomial_problem() -> DynamicTree:
     """Eight points of two classes on the places of a three by two grid."""
-    X = np.array([[1, 1, 2, 0, 1, 2, 0, 0], [0, 1, 1, 0, 0, 1, 0, 1]], dtype=float).T
-    y = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0])
+    X = np.array([[1, 0, 0, 2, 2, 1, 1, 0], [0, 0, 1, 1, 1, 0, 0, 1]], dtype=float).T
+    y = np.array([0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0])
     return DynamicTree(X, y, MultinomialLeaf(2), min_samples_leaf=1)
 
 
@@ -84,9 +84,7 @@ class OtherDepthExponent(DynamicTree):
 
 def with_leaf_model(model: DynamicTree, leaf_model: type[GaussianLeaf]) -> DynamicTree:
     assert isinstance(model.leaf_model, GaussianLeaf)
-    return replace(
-        model, leaf_model=leaf_model(model.X.shape[1], linear=model.leaf_model.linear)
-    )
+    return replace(model, leaf_model=leaf_model(model.X.shape[1], linear=model.leaf_model.linear))
 
 
 def mutants(name: str) -> dict[str, DynamicTree]:

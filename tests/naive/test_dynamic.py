@@ -118,11 +118,15 @@ def test_alc_in_closed_form_is_the_integral(leaf: str) -> None:
         assert closed == pytest.approx(integral, rel=1e-9)
 
 
-@pytest.mark.parametrize("expected", [
-    row
-    for row in table("one_step_grow_fraction")
-    if row["rprop"] == "luvar" and row["model"] in LEAF_MODELS
-], ids=lambda row: f"{row['model']}-{row['n']}")
+@pytest.mark.parametrize(
+    "expected",
+    [
+        row
+        for row in table("one_step_grow_fraction")
+        if row["rprop"] == "luvar" and row["model"] in LEAF_MODELS
+    ],
+    ids=lambda row: f"{row['model']}-{row['n']}",
+)
 def test_first_grow_is_as_frequent_as_in_the_reference(expected: dict[str, str]) -> None:
     """The exact probability against 20,000 particles of the reference."""
     model = reference(expected["model"])
@@ -214,7 +218,7 @@ def test_the_filter_approaches_the_enumerated_law(problem: str) -> None:
     evidence, law = enumeration.law_of(model)
     found: dict[enumeration.Key, float] = {}
     estimates = []
-    n_runs, n_particles = 6, 300
+    n_runs, n_particles = 5, 200
     for run in range(n_runs):
         start = tuple(range(model.min_samples_leaf))
         cloud = NaiveCloud(model, n_particles, np.random.default_rng(run), start)
@@ -223,7 +227,7 @@ def test_the_filter_approaches_the_enumerated_law(problem: str) -> None:
         for tree in cloud.trees:
             low = enumeration.on_grid(model, tree)
             found[low] = found.get(low, 0.0) + 1 / (n_runs * n_particles)
-    assert enumeration.total_variation(found, enumeration.shapes(law)) < 0.05
+    assert enumeration.total_variation(found, enumeration.shapes(law)) < 0.08
     error = np.std(estimates, ddof=1) / np.sqrt(n_runs)
     assert abs(np.mean(estimates) - evidence) < 4 * error
 

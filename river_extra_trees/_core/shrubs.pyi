@@ -1,0 +1,49 @@
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from .schema import Labels, Schema
+from .splitter import Splitter
+from .trees import Trees
+from .window import Window
+
+class Shrubs:
+    schema: Schema
+    labels: Labels
+    window: Window
+    trees: Trees
+    splitter: Splitter
+    n_trained: int
+    def __init__(
+        self,
+        *,
+        regression: bool,
+        n_models: int,
+        window_size: int,
+        loss: str = "mse",
+        max_depth: int | None = None,
+        shuffled: bool = False,
+        rounds: int = 1,
+        project_each_round: bool = False,
+        standardised: bool = True,
+        l0: float = 0.0,
+        l1: float = 0.0,
+        node_penalty: float = 0.0,
+        lazy: bool = True,
+    ) -> None: ...
+    @property
+    def n_seen(self) -> int: ...
+    @property
+    def n_columns(self) -> int: ...
+    @property
+    def n_outputs(self) -> int: ...
+    def validate(self, x: Mapping[Hashable, Any], y: Any, w: Any) -> None: ...
+    def slide(self, x: Mapping[Hashable, Any], y: Any, w: Any) -> bool | None: ...
+    def update(
+        self, train: bool, step_size: float, l2: float, seed: int, max_features: int
+    ) -> None: ...
+    def predict_label(self, x: Mapping[Hashable, Any]) -> Hashable: ...
+    def predict_proba(self, x: Mapping[Hashable, Any]) -> dict[Any, float]: ...
+    def predict_number(self, x: Mapping[Hashable, Any]) -> float: ...
+    def tree_weights(self) -> list[tuple[int, float]]: ...
+    def settings(self) -> dict[str, Any]: ...
+    def check(self) -> None: ...

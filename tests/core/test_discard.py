@@ -1,0 +1,121 @@
+"""What active points are worth: the compiled survey against naive trees."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from river_extra_trees._core.cloud import Cloud
+from river_extra_trees._core.discard import Survey
+from tests.golden.dynatree import data
+from tests.naive.dynamic import DynamicTree, Split, Tree
+from tests.naive.dynamic_clouds import cloud_of, row_of, tree_at
+from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
+
+N_LEARNED, N_ACTIVE = 150, 80
+
+
+def model_of(leaf: str) -> DynamicTree:
+    X, y = data("class_train" if leaf == "class" else "fried_train")
+    leaf_model = MultinomialLeaf(3) if leaf == "class" else GaussianLeaf(5, leaf == "linear")
+    return DynamicTree(X, y, leaf_model, 14 if leaf == "linear" else 6)
+
+
+def learned(model: DynamicTree) -> tuple[Cloud, list[tuple[Tree, float]]]:
+    """A cloud that has retired some rows, and its distinct trees with their shares."""
+    cloud = cloud_of(model, 12, 0)
+    for row in range(N_LEARNED):
+        if cloud.pool.size == N_ACTIVE:
+            cloud.retire(cloud.oldest())
+        cloud.learn(row_of(model.X[row]), float(model.y[row]))
+    trees = [(tree_at(model, cloud, root), n / 12) for root, n in cloud.distinct_roots()]
+    assert any(isinstance(tree, Split) for tree, _ in trees)
+    return cloud, trees
+
+
+def leaf_box(
+    tree: Tree, x: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    lower, upper = lower.copy(), upper.copy()
+    while isinstance(tree, Split):
+        j = tree.column
+        if x[j] <= tree.cut:
+            upper[j], tree = min(upper[j], tree.cut), tree.left
+        else:
+            lower[j], tree = max(lower[j], tree.cut), tree.right
+    return lower, upper
+
+
+def naive_alc(model: DynamicTree, trees: list[tuple[Tree, float]], x: np.ndarray) -> float:
+    """Average over the leaf's box, times the leaf's share of all samples."""
+    assert isinstance(model.leaf_model, GaussianLeaf)
+    active = model.X[N_LEARNED - N_ACTIVE : N_LEARNED]
+    total = 0.0
+    for tree, share in trees:
+        lower, upper = leaf_box(tree, x, active.min(axis=0), active.max(axis=0))
+        sums = model.total(model.leaf_at(tree, x))
+        integral = model.leaf_model.alc(sums, x, lower, upper)
+        total += share * sums.weight / N_LEARNED * integral / np.prod(upper - lower)
+    return total
+
+
+def naive_alm(model: DynamicTree, trees: list[tuple[Tree, float]], x: np.ndarray) -> float:
+    assert isinstance(model.leaf_model, GaussianLeaf)
+    shares = np.array([share for _, share in trees])
+    moments = [
+        model.leaf_model.mean_and_variance(model.total(model.leaf_at(tree, x)), x)
+        for tree, _ in trees
+    ]
+    means, variances = np.array(moments).T
+    return float(shares @ (variances + means**2) - (shares @ means) ** 2)
+
+
+def naive_entropy(model: DynamicTree, trees: list[tuple[Tree, float]], x: np.ndarray) -> float:
+    return sum(share * model.entropy(tree, x) for tree, share in trees)
+
+
+NAIVE = {"alc": naive_alc, "alm": naive_alm, "entropy": naive_entropy}
+CASES = [
+    ("constant", "alc"),
+    ("linear", "alc"),
+    ("constant", "alm"),
+    ("linear", "alm"),
+    ("class", "entropy"),
+]
+
+
+@pytest.mark.parametrize(("leaf", "criterion"), CASES)
+def test_scores_of_active_points_are_the_naive_ones(leaf: str, criterion: str) -> None:
+    """Averaged over the trees of the cloud, retired sums included."""
+    model = model_of(leaf)
+    cloud, trees = learned(model)
+    scores = Survey(cloud).scores(criterion)
+    assert len(scores) == N_ACTIVE
+    for row, slot in zip(range(N_LEARNED - N_ACTIVE, N_LEARNED), cloud.pool.slots(), strict=True):
+        expected = NAIVE[criterion](model, trees, model.X[row])
+        assert scores[slot] == pytest.approx(expected, rel=1e-6), row
+
+
+@pytest.mark.parametrize(("leaf", "criterion"), CASES)
+def test_the_least_useful_point_has_the_smallest_score(leaf: str, criterion: str) -> None:
+    """And is the oldest of those with that score."""
+    cloud, _ = learned(model_of(leaf))
+    scores = Survey(cloud).scores(criterion)
+    smallest = [slot for slot in cloud.pool.slots() if scores[slot] == min(scores.values())]
+    assert Survey(cloud).least_useful(criterion) == smallest[0]
+
+
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_alc_of_a_candidate_is_the_naive_one(leaf: str) -> None:
+    """At points the cloud has not seen."""
+    model = model_of(leaf)
+    cloud, trees = learned(model)
+    for x in model.X[200:210]:
+        found = Survey(cloud).alc_at(row_of(x))
+        assert found == pytest.approx(naive_alc(model, trees, x), rel=1e-6)
+
+
+def test_an_empty_cloud_can_be_surveyed() -> None:
+    """There is no point to score, and nothing to divide by."""
+    cloud = cloud_of(model_of("constant"), 5, 0)
+    assert Survey(cloud).scores("alc") == {}

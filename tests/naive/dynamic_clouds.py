@@ -1,0 +1,77 @@
+"""The compiled cloud set up as a naive model, and its trees read back as naive ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from river_extra_trees._core.cloud import Cloud
+from tests.naive import dynamic_enumeration as enumeration
+from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
+from tests.naive.dynamic_leaves import GaussianLeaf, LeafModel, MultinomialLeaf, Sums
+
+
+def row_of(x: np.ndarray) -> dict[str, float]:
+    return {f"x{j}": float(value) for j, value in enumerate(x)}
+
+
+def cloud_of(
+    model: DynamicTree, n_particles: int, seed: int, window: int = 10_000, decay: float = 1.0
+) -> Cloud:
+    """Flat priors and cuts uniform over the range, as the naive model has them."""
+    leaf_model = model.leaf_model
+    return Cloud(
+        n_particles=n_particles,
+        window=window,
+        classifier=isinstance(leaf_model, MultinomialLeaf),
+        linear=isinstance(leaf_model, GaussianLeaf) and leaf_model.linear,
+        min_samples_leaf=model.min_samples_leaf,
+        alpha=model.alpha,
+        beta=model.beta,
+        decays=[decay],
+        prior_weight=0.0,
+        reference=model.reference_scores,
+        cuts_by_range=True,
+        seed=seed,
+    )
+
+
+def sums_of(leaf_model: LeafModel, row: list[float]) -> Sums:
+    """A row of the core: weight, means and centred products, or counts, as plain sums."""
+    if isinstance(leaf_model, MultinomialLeaf):
+        return Sums(row[0], np.zeros((0, 0)), np.zeros(0), 0.0, np.array(row[1:]))
+    size = leaf_model.size  # regressors and target
+    means = np.concatenate(([1.0], row[1 : 1 + size]))
+    products = np.zeros((size + 1, size + 1))
+    cells = iter(row[1 + size :])
+    for i in range(size):
+        for j in range(i + 1):
+            products[i + 1, j + 1] = products[j + 1, i + 1] = next(cells)
+    raw = products + row[0] * np.outer(means, means)
+    return Sums(row[0], raw[:size, :size], raw[:size, size], raw[size, size], np.zeros(0))
+
+
+def tree_at(model: DynamicTree, cloud: Cloud, root: int) -> Tree:
+    """The tree at a root; active rows are numbered by their order of arrival."""
+    arrival = {slot: cloud.pool.point(slot)[3] - 1 for slot in cloud.pool.slots()}
+    nodes: Iterator[dict] = iter(cloud.nodes(root))
+
+    def build() -> Tree:
+        node = next(nodes)
+        if node["feature"] < 0:
+            rows = tuple(sorted(arrival[slot] for slot in node["slots"]))
+            return Leaf(rows, sums_of(model.leaf_model, node["retired"]))
+        left = build()
+        return Split(node["feature"], node["threshold"], left, build())
+
+    return build()
+
+
+def structures(model: DynamicTree, cloud: Cloud) -> dict[enumeration.Key, float]:
+    """Share of the particles with each structure."""
+    found: dict[enumeration.Key, float] = {}
+    for root, n_particles in cloud.distinct_roots():
+        key = enumeration.on_grid(model, tree_at(model, cloud, root))
+        found[key] = found.get(key, 0.0) + n_particles / cloud.n_particles
+    return found

@@ -1,0 +1,279 @@
+"""Dynamic trees as river estimators."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
+from tests.estimators import frozen
+
+Row = dict[str, float]
+
+
+def friedman(n: int, seed: int, amplitude: float = 1.0) -> Iterator[tuple[Row, float]]:
+    """Friedman's function of five features with unit noise."""
+    rng = np.random.default_rng(seed)
+    for x in rng.random((n, 5)):
+        truth = 10 * amplitude * math.sin(math.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2
+        y = truth + 10 * x[3] + 5 * x[4] + rng.normal()
+        yield {f"x{j + 1}": float(value) for j, value in enumerate(x)}, float(y)
+
+
+def turning_line(n: int, period: int, seed: int) -> Iterator[tuple[Row, float]]:
+    """A slope that swings between -5 and 5."""
+    rng = np.random.default_rng(seed)
+    for t in range(n):
+        x = rng.uniform(-1, 1)
+        y = 5 * math.sin(2 * math.pi * t / period) * x + 0.2 * rng.normal()
+        yield {"x": float(x)}, float(y)
+
+
+def mean_squared_error(model: DynamicTreeRegressor, rows: Iterator[tuple[Row, float]]) -> float:
+    errors = []
+    for x, y in rows:
+        errors.append((model.predict_one(x) - y) ** 2)
+        model.learn_one(x, y)
+    return float(np.mean(errors[len(errors) // 10 :]))
+
+
+def tree_height(model: DynamicTreeRegressor) -> float:
+    return float(np.mean(model._cloud.tree_statistics()[1]))
+
+
+# Predictive distributions
+
+
+@pytest.mark.parametrize("leaf", ["linear", "constant"])
+@pytest.mark.parametrize("window", [100, 500])
+def test_intervals_cover_what_they_promise(leaf: str, window: int) -> None:
+    """Ninety per cent intervals, one step ahead on a stream without drift: 88 to 92 %."""
+    inside = []
+    for seed in range(3):
+        model = DynamicTreeRegressor(n_particles=100, leaf=leaf, window=window, seed=seed)
+        for i, (x, y) in enumerate(friedman(1200, seed)):
+            if i >= 200:
+                share = model.predict_one(x, with_dist=True).cdf(y)
+                inside.append(0.05 <= share <= 0.95)
+            model.learn_one(x, y)
+    assert 0.88 <= np.mean(inside) <= 0.92
+
+
+def test_mean_of_the_distribution_is_the_prediction() -> None:
+    """Whichever way it is asked for."""
+    model = DynamicTreeRegressor(n_particles=30, seed=1)
+    for x, y in friedman(300, 0):
+        model.learn_one(x, y)
+    for x, _ in friedman(20, 1):
+        assert model.predict_one(x, with_dist=True).mean == pytest.approx(model.predict_one(x))
+
+
+def test_log_evidence_adds_up_predictive_densities() -> None:
+    """The distribution that was announced is the one that the sample is scored by."""
+    model = DynamicTreeRegressor(n_particles=30, leaf="constant", seed=1)
+    for i, (x, y) in enumerate(friedman(300, 0)):
+        before = model.log_evidence
+        announced = model.predict_one(x, with_dist=True).log_density(y)
+        model.learn_one(x, y)
+        if i >= 10:
+            assert model.log_evidence - before == pytest.approx(announced, abs=1e-9)
+
+
+def test_log_evidence_adds_up_log_probabilities() -> None:
+    """The same for classes, once all of them are known."""
+    rng = random.Random(0)
+    model = DynamicTreeClassifier(n_particles=30, seed=1)
+    for i in range(300):
+        x = {"a": rng.random(), "b": rng.random()}
+        y = rng.choice("uvw") if rng.random() < 0.2 else "uvw"[int(3 * x["a"])]
+        before = model.log_evidence
+        announced = model.predict_proba_one(x).get(y, 1.0)
+        model.learn_one(x, y)
+        if i >= 50:
+            found = model.log_evidence - before
+            assert found == pytest.approx(math.log(announced), abs=1e-9)
+
+
+def test_evidence_prefers_the_model_of_the_data() -> None:
+    """A Bayes factor for linear leaves where the data have slopes."""
+    models = [
+        DynamicTreeRegressor(n_particles=50, leaf=leaf, seed=0) for leaf in ("linear", "constant")
+    ]
+    for x, y in friedman(500, 0):
+        for model in models:
+            model.learn_one(x, y)
+    assert models[0].log_evidence > models[1].log_evidence + 100
+
+
+# Learning
+
+
+@pytest.mark.parametrize("leaf", ["linear", "constant"])
+def test_regression_learns_friedman(leaf: str) -> None:
+    """Well below the spread of the target, about 25 squared."""
+    model = DynamicTreeRegressor(n_particles=100, leaf=leaf, window=500, seed=0)
+    error = mean_squared_error(model, friedman(1000, 0))
+    assert error < {"linear": 4.0, "constant": 12.0}[leaf]
+
+
+def test_classification_learns_a_corner() -> None:
+    """Labels that need both features."""
+    rng = random.Random(0)
+    model = DynamicTreeClassifier(n_particles=100, seed=0)
+    hits = []
+    for _ in range(1000):
+        x = {"a": rng.random(), "b": rng.random()}
+        y = x["a"] > 0.5 and x["b"] > 0.5
+        hits.append(model.predict_one(x) == y)
+        model.learn_one(x, y)
+    assert np.mean(hits[200:]) > 0.95
+
+
+def test_a_nominal_feature_is_split_on() -> None:
+    """One value against the others, without an order among them."""
+    rng = random.Random(0)
+    model = DynamicTreeRegressor(n_particles=50, leaf="constant", seed=0)
+    for _ in range(400):
+        colour = rng.choice(["red", "green", "blue"])
+        model.learn_one({"colour": colour}, float(colour == "green") + 0.1 * rng.random())
+    assert model.predict_one({"colour": "green"}) == pytest.approx(1.05, abs=0.1)
+    assert model.predict_one({"colour": "red"}) == pytest.approx(0.05, abs=0.1)
+
+
+def test_missing_values_can_tell() -> None:
+    """A feature that is missing whenever the target is high."""
+    rng = random.Random(0)
+    model = DynamicTreeClassifier(n_particles=100, seed=0)
+    for _ in range(600):
+        high = rng.random() < 0.5
+        model.learn_one({"a": None if high else rng.random(), "b": rng.random()}, high)
+    assert model.predict_proba_one({"b": 0.5})[True] > 0.9
+    assert model.predict_proba_one({"a": 0.5, "b": 0.5})[True] < 0.1
+
+
+def test_answers_stay_in_the_range_of_the_targets() -> None:
+    """However steep a leaf and however far the sample."""
+    model = DynamicTreeRegressor(n_particles=30, seed=0)
+    targets = []
+    for x, y in friedman(300, 0):
+        model.learn_one(x, y)
+        targets.append(y)
+    for value in (-1e12, -10.0, 10.0, 1e12):
+        answer = model.predict_one(dict.fromkeys(["x1", "x2", "x3", "x4", "x5"], value))
+        assert min(targets) <= answer <= max(targets)
+
+
+# Drift
+
+
+def test_forgetting_follows_a_turning_line() -> None:
+    """A window alone holds half a turn; forgetting sees the end of it."""
+    errors = {}
+    for factor in (1.0, 0.97):
+        model = DynamicTreeRegressor(
+            n_particles=50, window=300, forgetting_factor=factor, seed=0
+        )
+        errors[factor] = mean_squared_error(model, turning_line(2000, 600, 0))
+    assert errors[0.97] < 0.25 * errors[1.0]
+
+
+def test_height_falls_after_a_complex_spell() -> None:
+    """With forgetting, figure 5 of the paper: simple, complex, simple again."""
+    model = DynamicTreeRegressor(
+        n_particles=50, leaf="constant", window=100, forgetting_factor=0.99, seed=0
+    )
+    heights = []
+    for spell, amplitude in enumerate((0.0, 10.0, 0.0)):
+        for i, (x, y) in enumerate(friedman(1500, spell, amplitude)):
+            model.learn_one(x, y)
+            if i >= 1000 and i % 10 == 0:
+                heights.append((spell, tree_height(model)))
+    before, during, after = (
+        np.mean([height for at, height in heights if at == spell]) for spell in range(3)
+    )
+    assert during > before + 0.3
+    assert after < during - 0.3
+
+
+# Memory and soundness
+
+
+def test_the_window_bounds_the_trees() -> None:
+    """Retired samples leave nothing behind but sums."""
+    model = DynamicTreeRegressor(n_particles=20, window=50, seed=0)
+    sizes = []
+    for i, (x, y) in enumerate(friedman(3000, 0)):
+        model.learn_one(x, y)
+        if i % 500 == 499:
+            sizes.append(model._raw_memory_usage)
+    assert max(sizes[2:]) <= 1.3 * min(sizes[2:])
+
+
+class RandomUse(RuleBasedStateMachine):
+    """Any order of learning, asking and copying keeps the cloud sound."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rng = random.Random(0)
+        self.model = self.fresh()
+
+    def fresh(self) -> DynamicTreeRegressor | DynamicTreeClassifier:
+        raise NotImplementedError
+
+    def sample(self) -> dict[str, object]:
+        x: dict[str, object] = {"a": self.rng.random(), "b": self.rng.randrange(4)}
+        if self.rng.random() < 0.5:
+            x["c"] = self.rng.choice(["u", "v", None])
+        if self.rng.random() < 0.1:
+            x[f"rare{self.rng.randrange(3)}"] = self.rng.gauss(0, 1e6)
+        return x
+
+    @rule(n=st.integers(1, 30), weight=st.sampled_from([1.0, 1.0, 0.0, 2.5]))
+    def learn(self, n: int, weight: float) -> None:
+        for _ in range(n):
+            self.model.learn_one(self.sample(), self.rng.randrange(4), weight)
+        self.model._cloud.check()
+
+    @rule()
+    def ask(self) -> None:
+        before = frozen(self.model)
+        self.model.predict_one(self.sample())
+        assert frozen(self.model) == before
+
+    @rule(bad=st.sampled_from([math.inf, [], 10**400]))
+    def refuse(self, bad: object) -> None:
+        before = frozen(self.model)
+        with pytest.raises((ValueError, TypeError)):
+            self.model.learn_one({"a": bad}, 1)
+        assert frozen(self.model) == before
+
+    @rule()
+    def copy(self) -> None:
+        other = self.model.clone(include_attributes=True)
+        assert frozen(other) == frozen(self.model)
+        self.model = other
+
+
+class RandomUseOfRegressor(RandomUse):
+    def fresh(self) -> DynamicTreeRegressor:
+        return DynamicTreeRegressor(
+            n_particles=8, window=12, forgetting_factor=0.9, min_samples_leaf=2, seed=1
+        )
+
+
+class RandomUseOfClassifier(RandomUse):
+    def fresh(self) -> DynamicTreeClassifier:
+        return DynamicTreeClassifier(n_particles=8, window=12, discard="random", seed=1)
+
+
+TestRegressorStaysSound = RandomUseOfRegressor.TestCase
+TestClassifierStaysSound = RandomUseOfClassifier.TestCase
+for case in (TestRegressorStaysSound, TestClassifierStaysSound):
+    case.settings = settings(max_examples=15, stateful_step_count=20, deadline=None)
