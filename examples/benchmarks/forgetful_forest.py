@@ -1,11 +1,11 @@
 """The claims of Yuan, Sun and Shasha (2023) for forgetful trees and forests, side by side.
 
 Test-then-train in batches, as in the paper: all answers of a batch are given before it is learned.
-Times are the user CPU seconds of `learn_one`, the answers apart. All learners of a table see the same
+Times are the CPU seconds of `learn_one`, the answers apart. All learners of a table see the same
 rows; river's have the settings of the paper's section 5.
 
     RIVER_EXTRA_TREES_DATA=<folder> python examples/benchmarks/forgetful_forest.py trees
-    ... forests --rows 2000     forests on the first rows, the adaptive random forest of river beside
+    ... forests --rows 2000     forests on the first rows, river's adaptive random forest beside
     ... whole                   our forests on whole streams, against the authors' program
     ... regression, recovery, clamp, phishing
 
@@ -66,11 +66,10 @@ def folder() -> Path:
     return Path(os.environ["RIVER_EXTRA_TREES_DATA"])
 
 
-def value_of(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
+def value_of(text: str) -> float:
+    """A number; seasons, the only words, by their order: river's regressors take numbers only."""
+    seasons = ["winter", "spring", "summer", "fall"]
+    return float(seasons.index(text)) if text in seasons else float(text)
 
 
 def read(name: str, rows: int | None = None) -> list[Row]:
@@ -79,7 +78,8 @@ def read(name: str, rows: int | None = None) -> list[Row]:
         stored = np.load(folder() / "covtype.npz")
         names = [str(feature) for feature in stored["feature_names"]]
         X, Y = stored["X"][:rows].astype(float), stored["y"][:rows]
-        return [(dict(zip(names, x, strict=True)), y) for x, y in zip(X.tolist(), Y.tolist())]
+        rows_and_labels = zip(X.tolist(), Y.tolist(), strict=True)
+        return [(dict(zip(names, x, strict=True)), y) for x, y in rows_and_labels]
     file_name = name if name.startswith("bike") else f"forgetful_{name}"
     with gzip.open(folder() / f"{file_name}.csv.gz", "rt") as file:
         lines = csv.reader(file)

@@ -240,7 +240,7 @@ cdef class ForgetfulForest(Forest):
             splitter.max_depth = max_depth
             splitter.grow(trees, root, self.window, self.schema, copies, 0,
                           self.n_batches + 1, rng_for(self.seed, tree, self.n_batches, FORGET),
-                          chosen)
+                          chosen, retained.slots, retained.n)
         finally:
             free(copies)
             free(chosen)
