@@ -127,22 +127,24 @@ def show(results: list[Result], names: list[str]) -> None:
     """Print scores per stream, then the standing of every learner."""
     by_key = {(r["stream"], r["learner"]): r for r in results}
     columns = sorted({r["learner"] for r in results})
-    # A rank means something only where everybody has run.
-    full = [s for s in names if all((s, learner) in by_key for learner in columns)]
+    # A rank means something only among learners that ran on the same streams: those that most ran
+    # on. Who is missing from one of them gets no rank.
+    full = [s for s in names if 2 * sum((s, c) in by_key for c in columns) > len(columns)]
+    ranked = [c for c in columns if all((s, c) in by_key for s in full)]
     placed: dict[str, list[float]] = {learner: [] for learner in columns}
     print(f"{'':20}" + "".join(f"{f'({i})':>9}" for i in range(1, len(columns) + 1)))
     for stream in names:
         found = [by_key.get((stream, learner)) for learner in columns]
         print(f"{stream:20}" + "".join(f"{cell(result):>9}" for result in found))
         if stream in full:
-            scores = {learner: value(by_key[stream, learner]) for learner in columns}
+            scores = {learner: value(by_key[stream, learner]) for learner in ranked}
             for learner, rank in ranks(scores).items():
                 placed[learner].append(rank)
     print(f"\nmean rank on {len(full)} streams; CPU time and median memory on all streams run")
-    order = sorted(columns, key=lambda learner: statistics.fmean(placed[learner] or [0]))
+    order = sorted(columns, key=lambda learner: statistics.fmean(placed[learner] or [math.inf]))
     for learner in order:
         own = [r for r in results if r["learner"] == learner]
-        rank = f"{statistics.fmean(placed[learner]):5.2f}" if full else "    -"
+        rank = f"{statistics.fmean(placed[learner]):5.2f}" if placed[learner] else "    -"
         seconds = sum(float(r["seconds"]) for r in own)
         memory = statistics.median(int(r["memory"]) for r in own) / 1e6
         number = f"({columns.index(learner) + 1})"
