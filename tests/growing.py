@@ -39,7 +39,6 @@ def row_of(sample: Sample, nominal: frozenset[int]) -> dict[int, Any]:
 def tree_learner(rules: Rules, n_features: int, **parameters: Any) -> Any:
     """An empty learner with these rules, whose leaves forget nothing unless told to."""
     parameters = {
-        "leaf_memory": None,
         "max_depth": rules.max_depth,
         "min_samples_split": rules.min_samples_split,
         "min_samples_leaf": rules.min_samples_leaf,

@@ -46,7 +46,7 @@ cdef class Cloud:
     cdef readonly Pool pool
     cdef readonly Grove grove
     cdef LeafModel model
-    cdef double* overall            # statistics of all samples, slowly forgotten: scale of the prior
+    cdef double* overall            # statistics of all samples, slowly fading: scale of the prior
     cdef double* v                  # scratch: the new point, see posterior
     cdef double* fill               # per regressor: running mean, stands in for a missing value
     cdef double* fill_weight
@@ -86,10 +86,10 @@ cdef class Cloud:
     cdef readonly double log_evidence
     cdef readonly double log_predictive     # of the last sample learned
 
-    cdef int* order                 # order[column * capacity ...]: slots of the current leaf, sorted
+    cdef int* order                 # order[column * capacity ...]: sorted slots of the current leaf
     cdef int* n_present             # per column: of these not missing; -1 where not sorted yet
-    cdef double* memo               # memo[(2 column + missing_left) * (capacity + 1) + i]: odds of a
-                                    #   cut, -1 where one is proposed; i is n_left, of a nominal
+    cdef double* memo               # memo[(2 column + missing_left) * (capacity + 1) + i]: odds of
+                                    #   a cut, -1 where one is proposed; i is n_left, of a nominal
                                     #   column start
     cdef int* n_needed              # per column and missing_left: number of i proposed
     cdef uint64_t* bits             # scratch for sorting: a bit per rank in the pool
@@ -125,7 +125,8 @@ cdef class Cloud:
     cdef bint move_all(self, const double* x, int first, int stop) noexcept nogil
     cdef bint move_visit(self, const double* x, Visit* visit) noexcept nogil
     cdef bint apply_prune(self, const double* x, int particle, Group* group) noexcept nogil
-    cdef bint apply_grow(self, const double* x, int particle, int node, const Cut* cut) noexcept nogil
+    cdef bint apply_grow(self, const double* x, int particle, int node,
+                         const Cut* cut) noexcept nogil
     cdef int plant_roots(self, int first) except -1
     cdef int inherit(self, int root, int old) except -1
     cdef int reserve_slots(self) except -1

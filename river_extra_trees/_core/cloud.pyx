@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from libc.math cimport INFINITY, NAN, exp, fabs, isfinite, isnan, log, log1p, pow
+from libc.math cimport INFINITY, exp, fabs, isfinite, isnan, log, log1p, pow
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
 from .forest cimport read_number, read_weight
 from .grove cimport MAX_DEPTH, MIN_BLOCK, Grove, Leaf, Node, side
 from .pool cimport Pool
 from .posterior cimport (
-    Predictive, add_sample, add_samples, log_gamma, log_marginal, merge, predictive, reference_score,
-    row_width, scale, scratch_size, subtract,
+    Predictive, add_sample, add_samples, log_gamma, log_marginal, merge, predictive,
+    reference_score, row_width, scale, scratch_size, subtract,
 )
 from .rng cimport DISCARD, MOVE, MUTATE, REJUVENATE, RESAMPLE, Rng, below, rng_for, uniform
 from .schema cimport Labels, Schema
@@ -182,7 +182,6 @@ cdef class Cloud:
         cdef int width = row_width(self.model.multinomial, n_regressors, n_classes)
         cdef Grove grove = Grove(width)
         cdef Py_ssize_t i
-        cdef double* rows
         if self.pool is None:
             self.pool = Pool(n_columns, n_regressors + 1)
         elif n_columns != self.pool.n_columns or n_regressors + 1 != self.pool.size_v:
@@ -226,7 +225,7 @@ cdef class Cloud:
         """Rows of the current shape, copied into rows of a new one; the old ones are freed."""
         cdef double* new = <double*>calloc(max(<Py_ssize_t>1, n_rows * width), sizeof(double))
         cdef Py_ssize_t i, old_width = self.model.width
-        cdef int old = self.model.n_regressors, j
+        cdef int old = self.model.n_regressors
         cdef double* to_row
         cdef const double* row
         if new == NULL:
@@ -296,7 +295,6 @@ cdef class Cloud:
         cdef int size = self.model.n_regressors + 1, i
         cdef double* prior = self.model.prior
         cdef double* cells = prior + 1 + size
-        cdef double log_determinant, sse
         cdef bint is_linear
         if self.model.multinomial:
             self.model.concentration = 1.0 / self.model.n_classes
@@ -1414,7 +1412,7 @@ cdef class Cloud:
         cdef int i, j, node, leaf, start, n_leaves = 0, q
         cdef Py_ssize_t width
         (self.schema, self.labels, pool, n_classes, overall, prior, df_offset, per_leaf, fill,
-         fill_weight,         self.lowest, self.highest, self.n_seen, self.n_steps, self.log_evidence,
+         fill_weight, self.lowest, self.highest, self.n_seen, self.n_steps, self.log_evidence,
          self.log_predictive, roots, shape, cuts, times, cached, rows, slots) = state
         self.adapt()
         self.widen(self.pool.n_columns, self.model.n_regressors, n_classes)

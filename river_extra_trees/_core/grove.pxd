@@ -17,7 +17,7 @@ slots[leaf.slots ...]            the slots in the pool of the leaf's active poin
 from libc.stdint cimport int64_t
 
 cdef enum:
-    MAX_DEPTH = 60      # no leaf this deep is split: the prior makes it improbable, memory needs a bound
+    MAX_DEPTH = 60      # no leaf this deep is split: improbable by the prior, and memory is bounded
     MIN_BLOCK = 4
     N_BLOCK_SIZES = 26
 
@@ -35,8 +35,8 @@ cdef struct Node:
     bint missing_left   # where missing values go
 
 cdef struct Leaf:
-    int64_t time        # number of samples in the stream when the weights were last brought up to date
-    double log_marginal # of the row, as of `time`
+    int64_t time        # number of samples in the stream when the weights were last up to date
+    double log_marginal     # of the row, as of `time`
     double decay        # forgetting factor per sample of the stream
     int slots           # start of the block; of a free leaf: the next free one
     int block           # size of the block is MIN_BLOCK << block

@@ -200,13 +200,13 @@ cdef class Grove:
         Takes over the caller's references to `root` and `node`. Needs a reserve of `depth` nodes.
         """
         cdef Node* nodes = self.nodes
-        cdef int at, child, old, change, i
+        cdef int at, child, old, change
         if depth == 0:
             self.release(root)
             return node
         root = self.own(root)
         at = root
-        for i in range(1, depth):
+        for _ in range(1, depth):
             child = side(&nodes[at], x)
             old = child
             child = self.own(child)
@@ -222,7 +222,7 @@ cdef class Grove:
         else:
             nodes[at].right = node
         at = root
-        for i in range(depth):
+        for _ in range(depth):
             nodes[at].n_leaves += change
             at = side(&nodes[at], x)
         self.release(old)

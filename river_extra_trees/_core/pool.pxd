@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 
 cdef class Pool:
     cdef double* x              # x[slot * n_columns + column]: number or code, NaN where missing
-    cdef double* v              # v[slot * size_v ...]: what leaf statistics are made of, see posterior
+    cdef double* v              # v[slot * size_v ...]: what leaf statistics are made of
     cdef double* weight         # per slot
     cdef int64_t* arrival       # per slot: number of the sample in the stream, or -1 when free
     cdef int* free_slots        # stack of capacity - size free slots

@@ -180,7 +180,7 @@ cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept no
     """
     cdef Fit result
     cdef int size = model.n_regressors + 1, n_cells = size * (size + 1) // 2
-    cdef int i, j, k, first = 0
+    cdef int i, j, k
     cdef double* factor = model.scratch
     cdef double* means = factor + n_cells
     cdef double* diagonal = means + size
