@@ -232,4 +232,3 @@ class DriftTest:
             if (difference > 0)
             else 0
         )
-

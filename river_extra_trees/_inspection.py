@@ -1,7 +1,7 @@
 """Looking at a learner that is made of trees: sizes, importances, tables, texts and pictures.
 
-A family tells this module about its trees through three hooks, `_n_trees`, `_nodes(tree)` and
-`_describe(node)`; everything here is made from those.
+A family tells this module about its trees through four hooks, `_n_trees`, `_nodes(tree)`, `_schema`
+and `_describe(node)`; everything here is made from those.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import abc
 import html
 import importlib
+import math
 import typing
 from collections.abc import Hashable, Iterator, Mapping
 
@@ -27,6 +28,7 @@ __all__ = [
     "describe_classes",
     "describe_number",
     "import_extra",
+    "name_node",
     "named_nodes",
 ]
 
@@ -38,12 +40,18 @@ def named_nodes(trees: Trees, schema: Schema, tree: int = 0) -> list[dict[str, t
     nodes = []
     for number in trees.preorder(tree):
         node = trees.node(number)
-        column = node["feature"]
-        node["feature"] = None if column < 0 else schema.names[column]
-        if node["nominal"]:
-            node["threshold"] = schema.value_of(column, node["threshold"])
-        nodes.append(node)
+        nodes.append(name_node(node, schema))
     return nodes
+
+
+def name_node(node: dict[str, typing.Any], schema: Schema) -> dict[str, typing.Any]:
+    """Replace the column and the code of a node by a name and a value; keep them beside."""
+    column, cut = node["feature"], node["threshold"]
+    node["column"], node["cut"] = column, cut
+    node["feature"] = None if column < 0 else schema.names[column]
+    if node["nominal"]:
+        node["threshold"] = schema.value_of(column, cut)
+    return node
 
 
 def describe_classes(node: dict[str, typing.Any], labels: list[typing.Any]) -> str:
@@ -75,9 +83,15 @@ class TreeLearner(base.Estimator):
         """Nodes of a tree in preorder, left before right, as plain values.
 
         Each has `node`, `parent` (-1 for the root), `depth`, `left`, `right`, `feature` (a name, or
-        None in a leaf), `threshold` (a number, or the nominal value that goes left), `nominal`,
-        `missing_left`, `weight`, `gain` and `values`.
+        None in a leaf), `threshold` (a number, or the nominal value that goes left), `column` and
+        `cut` (the same two as the schema numbers them), `nominal`, `missing_left`, `weight`, `gain`
+        and `values`.
         """
+
+    @property
+    @abc.abstractmethod
+    def _schema(self) -> Schema:
+        """The columns that the features have."""
 
     @abc.abstractmethod
     def _describe(self, node: dict[str, typing.Any]) -> str:
@@ -134,6 +148,9 @@ class TreeLearner(base.Estimator):
 
     def _rule(self, node: dict[str, typing.Any], left: bool) -> str:
         """The condition under which a sample goes to one side of an inner node."""
+        if parts_missing(node):
+            missing = node["missing_left"] == left
+            return f"{node['feature']} is {'missing' if missing else 'present'}"
         signs = ("=", "≠") if node["nominal"] else ("≤", ">")
         value = node["threshold"]
         text = f"{node['feature']} {signs[0 if left else 1]} " + (
@@ -143,10 +160,11 @@ class TreeLearner(base.Estimator):
 
     def _path(self, x: Sample, tree: int) -> Iterator[tuple[dict[str, typing.Any], bool | None]]:
         """The nodes that x passes and whether it goes left there; None at the leaf."""
+        row = self._schema.row_of(x)
         nodes = {node["node"]: node for node in self._nodes(tree)}
         node = next((node for node in nodes.values() if node["parent"] == -1), None)
         while node is not None:
-            left = goes_left(node, x) if node["feature"] is not None else None
+            left = goes_left(node, row) if node["feature"] is not None else None
             yield node, left
             node = None if left is None else nodes[node["left" if left else "right"]]
 
@@ -268,16 +286,19 @@ class TreeLearner(base.Estimator):
         )
 
 
-def goes_left(node: dict[str, typing.Any], x: Sample) -> bool:
-    """Whether a sample goes left at an inner node."""
-    value = x.get(node["feature"])
-    number = not isinstance(value, (str, bytes)) and hasattr(value, "__float__")
-    missing = value is None or (number and value != value)
-    if missing or number == node["nominal"]:  # the other kind of value: missing for this split
+def goes_left(node: dict[str, typing.Any], row: list[float]) -> bool:
+    """Whether an encoded sample goes left at an inner node."""
+    value = row[node["column"]]
+    if math.isnan(value):
         return bool(node["missing_left"])
+    return value == node["cut"] if node["nominal"] else value <= node["cut"]
+
+
+def parts_missing(node: dict[str, typing.Any]) -> bool:
+    """Whether a split has the missing values on one side and all others on the other."""
     if node["nominal"]:
-        return bool(value == node["threshold"])
-    return bool(float(typing.cast(float, value)) <= node["threshold"])
+        return node["threshold"] is None
+    return bool(node["cut"] == math.inf)
 
 
 def import_extra(module: str, extra: str) -> typing.Any:

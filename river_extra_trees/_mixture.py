@@ -97,9 +97,7 @@ class StudentMixture(proba.base.ContinuousDistribution):
 
     def cdf(self, x: float) -> float:
         """Probability of values up to x."""
-        return float(
-            self._weights @ special.stdtr(self._df, (x - self._means) / self._scales)
-        )
+        return float(self._weights @ special.stdtr(self._df, (x - self._means) / self._scales))
 
     def quantile(self, p: float) -> float:
         """The value below which a share p of the probability lies.
@@ -148,9 +146,7 @@ class StudentMixture(proba.base.ContinuousDistribution):
             - 0.5 * (df + 1.0) * np.log1p(z * z / df)
         )
         below = (best - self._means) * special.stdtr(df, z)
-        return float(
-            self._weights @ (below + self._scales * (df + z * z) / (df - 1.0) * density)
-        )
+        return float(self._weights @ (below + self._scales * (df + z * z) / (df - 1.0) * density))
 
     def sample(self) -> float:
         """Draw a value."""
@@ -163,7 +159,7 @@ class StudentMixture(proba.base.ContinuousDistribution):
 
     def __repr__(self) -> str:
         low, high = self.interval(0.9)
-        return f"𝒯(mean={self.mean:.3f}, 90% in [{low:.3f}, {high:.3f}])"
+        return f"StudentMixture(mean={self.mean:.3f}, 90% in [{low:.3f}, {high:.3f}])"
 
     def _get_params(self) -> dict[str, typing.Any]:
         return {"components": self.components, "seed": self.seed}

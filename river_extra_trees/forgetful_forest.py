@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, draw_seed
 from ._core.forgetful import ForgetfulForest
+from ._core.schema import Schema
 from ._core.splitter import Splitter
 from ._forgetting import AdaptParameters, DriftTest
 from ._inspection import (
@@ -181,6 +182,10 @@ class _Forgetful(TreeLearner):
 
     def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
         return named_nodes(self._forest.trees[tree], self._forest.schema)
+
+    @property
+    def _schema(self) -> Schema:
+        return self._forest.schema
 
     @property
     def n_nodes(self) -> int:

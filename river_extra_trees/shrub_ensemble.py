@@ -13,6 +13,7 @@ import typing
 from collections.abc import Hashable
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, draw_seed
+from ._core.schema import Schema
 from ._core.shrubs import Shrubs
 from ._inspection import (
     Sample,
@@ -147,6 +148,10 @@ class _ShrubEnsemble(TreeLearner):
         if self._n_trees == 0:
             return []
         return named_nodes(self._shrubs.trees, self._shrubs.schema, tree)
+
+    @property
+    def _schema(self) -> Schema:
+        return self._shrubs.schema
 
     @property
     def n_nodes(self) -> int:

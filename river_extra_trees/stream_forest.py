@@ -14,6 +14,7 @@ import typing
 from concurrent.futures import ThreadPoolExecutor
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, draw_seed
+from ._core.schema import Schema
 from ._core.splitter import Splitter
 from ._core.stream import StreamForest
 from ._inspection import (
@@ -185,6 +186,10 @@ class _StreamForest(TreeLearner):
 
     def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
         return named_nodes(self._forest.trees[tree], self._forest.schema)
+
+    @property
+    def _schema(self) -> Schema:
+        return self._forest.schema
 
     @property
     def n_nodes(self) -> int:

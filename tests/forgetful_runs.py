@@ -39,8 +39,13 @@ def read_run(name: str) -> Run:
     with gzip.open(FOLDER / f"{name}_trace.csv.gz", "rt") as file:
         trace = list(csv.DictReader(file))
     return Run(
-        X, Y, max(Y) + 1, "gini" if "gini" in name else "entropy",
-        0.8 if "ir08" in name else 0.3, answers, trace,
+        X,
+        Y,
+        max(Y) + 1,
+        "gini" if "gini" in name else "entropy",
+        0.8 if "ir08" in name else 0.3,
+        answers,
+        trace,
     )
 
 

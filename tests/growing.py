@@ -44,6 +44,7 @@ def tree_learner(rules: Rules, n_features: int, **parameters: Any) -> Any:
         "min_samples_split": rules.min_samples_split,
         "min_samples_leaf": rules.min_samples_leaf,
         "seed": 1,
+        "leaf_memory": None,
         **parameters,
     }
     if rules.criterion == "variance":

@@ -77,7 +77,7 @@ def test_mean_of_the_distribution_is_the_prediction() -> None:
 
 def test_log_evidence_adds_up_predictive_densities() -> None:
     """The distribution that was announced is the one that the sample is scored by."""
-    model = DynamicTreeRegressor(n_particles=30, leaf="constant", seed=1)
+    model = DynamicTreeRegressor(n_particles=30, leaf="constant", forgetting_factor=1.0, seed=1)
     for i, (x, y) in enumerate(friedman(300, 0)):
         before = model.log_evidence
         announced = model.predict_one(x, with_dist=True).log_density(y)
@@ -89,7 +89,7 @@ def test_log_evidence_adds_up_predictive_densities() -> None:
 def test_log_evidence_adds_up_log_probabilities() -> None:
     """The same for classes, once all of them are known."""
     rng = random.Random(0)
-    model = DynamicTreeClassifier(n_particles=30, seed=1)
+    model = DynamicTreeClassifier(n_particles=30, forgetting_factor=1.0, seed=1)
     for i in range(300):
         x = {"a": rng.random(), "b": rng.random()}
         y = rng.choice("uvw") if rng.random() < 0.2 else "uvw"[int(3 * x["a"])]
@@ -104,7 +104,8 @@ def test_log_evidence_adds_up_log_probabilities() -> None:
 def test_evidence_prefers_the_model_of_the_data() -> None:
     """A Bayes factor for linear leaves where the data have slopes."""
     models = [
-        DynamicTreeRegressor(n_particles=50, leaf=leaf, seed=0) for leaf in ("linear", "constant")
+        DynamicTreeRegressor(n_particles=50, leaf=leaf, forgetting_factor=1.0, seed=0)
+        for leaf in ("linear", "constant")
     ]
     for x, y in friedman(500, 0):
         for model in models:
@@ -177,9 +178,7 @@ def test_forgetting_follows_a_turning_line() -> None:
     """A window alone holds half a turn; forgetting sees the end of it."""
     errors = {}
     for factor in (1.0, 0.97):
-        model = DynamicTreeRegressor(
-            n_particles=50, window=300, forgetting_factor=factor, seed=0
-        )
+        model = DynamicTreeRegressor(n_particles=50, window=300, forgetting_factor=factor, seed=0)
         errors[factor] = mean_squared_error(model, turning_line(2000, 600, 0))
     assert errors[0.97] < 0.25 * errors[1.0]
 
@@ -200,6 +199,57 @@ def test_height_falls_after_a_complex_spell() -> None:
     )
     assert during > before + 0.3
     assert after < during - 0.3
+
+
+# Discarding and acquisition
+
+
+@pytest.mark.parametrize("discard", ["oldest", "random", "alc", "alm"])
+def test_each_policy_keeps_the_window_full(discard: str) -> None:
+    """One active sample retires for each that comes."""
+    model = DynamicTreeRegressor(n_particles=10, window=60, discard=discard, seed=0)
+    for x, y in friedman(150, 0):
+        model.learn_one(x, y)
+    assert model._cloud.pool.size == 60
+    model._cloud.check()
+
+
+def test_entropy_keeps_the_samples_at_the_boundary() -> None:
+    """Samples deep inside a class are the first to go."""
+    rng = random.Random(0)
+    models = [
+        DynamicTreeClassifier(
+            n_particles=50, window=60, discard=discard, forgetting_factor=1.0, seed=0
+        )
+        for discard in ("entropy", "random")
+    ]
+    for _ in range(600):
+        x = {"a": rng.random()}
+        for model in models:
+            model.learn_one(x, x["a"] > 0.8)
+    distances = []
+    for model in models:
+        pool = model._cloud.pool
+        distances.append(np.mean([abs(pool.point(slot)[0][0] - 0.8) for slot in pool.slots()]))
+    assert distances[0] < distances[1]
+
+
+def test_an_unknown_policy_is_refused() -> None:
+    """Entropy is for classes, ALC for numbers."""
+    with pytest.raises(ValueError, match="discard"):
+        DynamicTreeRegressor(discard="entropy")
+    with pytest.raises(ValueError, match="discard"):
+        DynamicTreeClassifier(discard="alc")
+
+
+@pytest.mark.parametrize("criterion", ["alc", "alm", "ei"])
+def test_there_is_something_to_gain_everywhere(criterion: str) -> None:
+    """Scores are finite and not negative."""
+    model = DynamicTreeRegressor(n_particles=20, seed=0)
+    for x, y in friedman(200, 0):
+        model.learn_one(x, y)
+    scores = [model.acquisition_one(x, criterion) for x, _ in friedman(20, 1)]
+    assert all(math.isfinite(score) and score >= 0 for score in scores)
 
 
 # Memory and soundness

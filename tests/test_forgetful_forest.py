@@ -74,8 +74,13 @@ def test_reference_repeats_a_recorded_run(name: str) -> None:
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
 @pytest.mark.parametrize(
     ("name", "n"),
-    [("elec", 6000), ("gradual", 5000), ("phishing", 2000), ("power", 3000),
-     ("tune_gauss_50_3", 3000)],
+    [
+        ("elec", 6000),
+        ("gradual", 5000),
+        ("phishing", 2000),
+        ("power", 3000),
+        ("tune_gauss_50_3", 3000),
+    ],
 )
 def test_tree_equals_the_naive_tree(name: str, n: int, criterion: str) -> None:
     """Built again after every batch on what is retained, the naive tree is the same tree."""
@@ -110,9 +115,7 @@ def test_forest_equals_the_naive_forest(name: str, n: int, bagging: bool) -> Non
 def retained(model: Any, samples: list[Sample]) -> list[Sample]:
     """The samples that the tree holds, by their numbers in the stream."""
     forest = model._forest
-    numbers = [
-        forest.window.sample(slot)[3] for slot, _ in forest.retained[0].samples()
-    ]
+    numbers = [forest.window.sample(slot)[3] for slot, _ in forest.retained[0].samples()]
     return [samples[number] for number in numbers]
 
 
@@ -185,7 +188,8 @@ def test_an_abrupt_drift_is_forgotten_in_two_batches(model: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "model", [ForgetfulDecisionTreeRegressor(seed=1), ForgetfulRandomForestRegressor(5, seed=1)],
+    "model",
+    [ForgetfulDecisionTreeRegressor(seed=1), ForgetfulRandomForestRegressor(5, seed=1)],
     ids=["tree", "forest"],
 )
 def test_a_regressor_forgets_as_its_skill_falls(model: Any) -> None:

@@ -74,3 +74,11 @@ def test_samples_follow_the_distribution() -> None:
     draws = [mixture.sample() for _ in range(2000)]
     cdf = np.vectorize(mixture.cdf)
     assert stats.kstest(draws, cdf).pvalue > 1e-3
+
+
+def test_expected_improvement_is_an_integral() -> None:
+    """Of the gain below the best value, over the density."""
+    mixture = StudentMixture(COMPONENTS)
+    for best in (-4.0, 0.0, 3.0):
+        gain, _ = integrate.quad(lambda y, b=best: (b - y) * mixture(y), -np.inf, best)
+        assert mixture.expected_improvement(best) == pytest.approx(gain, rel=1e-6)

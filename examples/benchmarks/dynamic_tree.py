@@ -91,7 +91,7 @@ def three_classes(n: int, p: int = 5, seed: int = 0) -> Iterator[tuple[dict[str,
 def run_regression(options: argparse.Namespace) -> None:
     """Test-then-train with one set of defaults on raw features."""
     bundled = {"TrumpApproval": datasets.TrumpApproval, "ChickWeights": datasets.ChickWeights}
-    print(f"{'stream':20} {'rows':>6} {'R2':>7} {'AMF R2':>7} {'MAE':>11} {'mean MAE':>11} {'CPU s':>6}")
+    print(f"{'stream':20} {'rows':>6} {'R2':>7} {'AMF':>7} {'MAE':>11} {'mean':>11} {'CPU s':>6}")
     for name in options.names or [*STREAMS, *bundled]:
         rows = bundled[name]() if name in bundled else read(name)
         model = ret.DynamicTreeRegressor(seed=options.seed)
@@ -139,16 +139,23 @@ def timed(leaf: str, p: int, window: int, particles: int, steps: int) -> tuple[f
 
 def run_speed(options: argparse.Namespace) -> None:
     """One step, retire and learn, beside the figures of the reference; then growth."""
-    print(f"{'leaf':12} {'p':>3} {'w':>4} {'us best':>8} {'median':>7} {'ratio':>6} {'ratio':>6} "
-          f"{'MB':>6} {'ratio':>6}")
+    print(
+        f"{'leaf':12} {'p':>3} {'w':>4} {'us best':>8} {'median':>7} {'ratio':>6} {'ratio':>6} "
+        f"{'MB':>6} {'ratio':>6}"
+    )
     for (leaf, p, window), (best, median, memory) in REFERENCE.items():
         ours, middle, model = timed(leaf, p, window, options.particles, options.steps)
         size = model._raw_memory_usage / 1e6
-        print(f"{leaf:12} {p:3} {window:4} {ours:8.0f} {middle:7.0f} {best / ours:6.1f} "
-              f"{median / middle:6.1f} {size:6.2f} {memory / size:6.1f}", flush=True)
+        print(
+            f"{leaf:12} {p:3} {window:4} {ours:8.0f} {middle:7.0f} {best / ours:6.1f} "
+            f"{median / middle:6.1f} {size:6.2f} {memory / size:6.1f}",
+            flush=True,
+        )
     for particles in (50, 200, 1000, 4000):
         ours, middle, _ = timed("linear", 5, 500, particles, options.steps)
-        print(f"linear p=5 w=500 N={particles}: best {ours:.0f}, median {middle:.0f} us", flush=True)
+        print(
+            f"linear p=5 w=500 N={particles}: best {ours:.0f}, median {middle:.0f} us", flush=True
+        )
 
 
 def run_coverage(options: argparse.Namespace) -> None:
@@ -176,8 +183,11 @@ def run_soak(options: argparse.Namespace) -> None:
         model.learn_one(x, y)
         if i % (options.n // 10) == 0:
             now = time.process_time()
-            print(f"{i} items, {(now - before) / (options.n // 10) * 1e6:.0f} us per item, "
-                  f"{model._raw_memory_usage / 1e3:.0f} kB", flush=True)
+            print(
+                f"{i} items, {(now - before) / (options.n // 10) * 1e6:.0f} us per item, "
+                f"{model._raw_memory_usage / 1e3:.0f} kB",
+                flush=True,
+            )
             before = now
 
 

@@ -51,7 +51,7 @@ def friedman(rng: np.random.Generator, amplitude: float = 1.0) -> tuple[Row, flo
 
 
 def moving_xor(n: int, turns: float, seed: int) -> Iterator[tuple[Row, int]]:
-    """An XOR whose axes turn by `turns` half circles over n rows; a tenth of the labels flipped."""
+    """Turn an XOR by `turns` half circles over n rows; a tenth of the labels are flipped."""
     rng = np.random.default_rng(seed)
     for t in range(n):
         x1, x2 = rng.uniform(-1, 1, 2)
@@ -127,6 +127,8 @@ def run_friedman(options: argparse.Namespace) -> None:
                 window=window,
                 discard=discard,
                 forgetting_factor=1.0,
+                min_samples_leaf=14 if options.reference else None,
+                reference=options.reference,
                 seed=seed,
             )
             rng = np.random.default_rng(seed)
@@ -221,7 +223,7 @@ DRIFT_REFERENCE = {
 
 
 def drifting_friedman(n: int, speed: float, seed: int) -> Iterator[tuple[Row, float]]:
-    """The interaction term is multiplied by a_t = 2 sin(2 pi speed t / 1000) + 1."""
+    """Multiply the interaction term by a_t = 2 sin(2 pi speed t / 1000) + 1."""
     rng = np.random.default_rng(seed)
     for t in range(n):
         x, y, _ = friedman(rng, 2 * math.sin(2 * math.pi * speed * t / 1000) + 1)
@@ -374,7 +376,10 @@ def main() -> None:
             sub.add_argument(f"--{option}", type=type(default), default=default)
         return sub
 
-    command("friedman", run_friedman, 1000, size=2000, repeats=5)
+    friedman_command = command("friedman", run_friedman, 1000, size=2000, repeats=5)
+    friedman_command.add_argument(
+        "--reference", action="store_true", help="with the priors and scores of dynaTree"
+    )
     command("spambase", run_spambase, 200, seed=0)
     drift = command("drift", run_drift, 50, speed=0.1, steps=10_000, repeats=1, leaf="linear")
     lambdas = ["1.0", "0.98", "0.95", "0.9", "0.7", "0.4", "auto", "default"]

@@ -80,6 +80,7 @@ cdef class Cloud:
     cdef double log_split[MAX_DEPTH + 2]
     cdef double log_stop[MAX_DEPTH + 2]
     cdef uint64_t seed
+    cdef bint looking               # leaves shall not fade: an onlooker changes no bit
     cdef readonly int64_t n_seen    # samples learned: the clock of forgetting
     cdef readonly int64_t n_steps   # steps taken, those of a rejuvenation included
     cdef readonly double log_evidence
@@ -109,6 +110,7 @@ cdef class Cloud:
     cdef double read_target(self, object y) except? -1.0
     cdef int find(self, object x) except -1
     cdef int learn_row(self, double target, double weight) except -1
+    cdef const double* faded(self, int visit) noexcept nogil
     cdef double clamped(self, double mean) noexcept nogil
     cdef void refresh(self) noexcept nogil
     cdef void set_prior(self) noexcept nogil

@@ -408,7 +408,7 @@ cdef class Cloud:
         """Let the samples of a leaf fade up to now."""
         cdef Leaf* here = &self.grove.leaves[leaf]
         cdef double factor
-        if here.decay == 1.0 or self.reference or here.time == self.n_seen:
+        if here.decay == 1.0 or self.reference or here.time == self.n_seen or self.looking:
             return
         factor = pow(here.decay, <double>(self.n_seen - here.time))
         scale(&self.model, self.grove.total(leaf), factor)
@@ -1212,6 +1212,17 @@ cdef class Cloud:
         self.gather(self.schema.row, 0, self.n_alive)
         return 0
 
+    cdef const double* faded(self, int visit) noexcept nogil:
+        """Statistics of a leaf that was found, as the next sample will meet them."""
+        cdef int leaf = self.grove.nodes[self.visits[visit].node].left
+        cdef double decay = self.grove.leaves[leaf].decay
+        if decay == 1.0 or self.reference:
+            return self.grove.total(leaf)
+        memcpy(self.row_child, self.grove.total(leaf), self.model.width * sizeof(double))
+        scale(&self.model, self.row_child, pow(
+            decay, <double>(self.n_seen + 1 - self.grove.leaves[leaf].time)))
+        return self.row_child
+
     cdef double clamped(self, double mean) noexcept nogil:
         """No leaf answers outside the range of the targets seen, however far off x lies."""
         return min(max(mean, self.lowest), self.highest)
@@ -1225,9 +1236,7 @@ cdef class Cloud:
         if self.n_seen == 0:
             return 0.0
         for visit in range(self.n_visits):
-            student = predictive(
-                &self.model,
-                self.grove.total(self.grove.nodes[self.visits[visit].node].left), self.v)
+            student = predictive(&self.model, self.faded(visit), self.v)
             total += self.visits[visit].n_particles * self.clamped(student.mean)
         return self.clamped(total / self.n_alive)
 
@@ -1238,9 +1247,7 @@ cdef class Cloud:
         self.find(x)
         parts = []
         for visit in range(self.n_visits):
-            student = predictive(
-                &self.model,
-                self.grove.total(self.grove.nodes[self.visits[visit].node].left), self.v)
+            student = predictive(&self.model, self.faded(visit), self.v)
             parts.append((self.clamped(student.mean), student.scale2, student.df,
                           <double>self.visits[visit].n_particles / self.n_alive))
         return parts
@@ -1254,7 +1261,7 @@ cdef class Cloud:
         self.find(x)
         memset(answer, 0, self.model.width * sizeof(double))
         for visit in range(self.n_visits):
-            row = self.grove.total(self.grove.nodes[self.visits[visit].node].left)
+            row = self.faded(visit)
             share = self.visits[visit].n_particles / (
                 self.n_alive * (row[0] + a * self.model.n_classes))
             for k in range(self.model.n_classes):
@@ -1270,6 +1277,7 @@ cdef class Cloud:
         cdef int n_active, node, parent, is_left, number
         cdef double* row = self.row_other
         cdef bint is_linear
+        self.looking = True
         found = []
         stack = [(self.roots[particle], -1, False)]
         while stack:
@@ -1292,6 +1300,7 @@ cdef class Cloud:
             })
             if here.feature >= 0:
                 stack += [(here.right, number, False), (here.left, number, True)]
+        self.looking = False
         return found
 
     def forgetting_factors(self):

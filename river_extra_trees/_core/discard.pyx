@@ -76,7 +76,6 @@ cdef class Survey:
                 self.descend(node, nodes[node].right, False)
                 continue
             leaf = nodes[node].left
-            self.cloud.update_time(leaf)
             whole += self.n_trees[node] * self.cloud.grove.total(leaf)[0]
         self.mass = whole / self.cloud.n_alive
 

@@ -80,11 +80,15 @@ cdef class ForgetfulForest(Forest):
         """Learn a sample; return whether the batch is now full."""
         cdef double weight = read_weight(w)
         cdef double target = self.read_target(y)
-        cdef int position = self.window.n_fresh, slot
+        cdef int position, slot
         cdef double prior
         if weight == 0.0:
             self.schema.encode(x)
             return False
+        if self.window.n_fresh >= self.batch_size:  # Ctrl-C came between this batch and its growth
+            self.begin_batch()
+            self.end_batch()
+        position = self.window.n_fresh
         prior = self.prior.row(self.prior.roots[0])[HEADER] if self.regression else 0.0
         slot = self.push(x, y, target, weight)
         self.reserve_votes()
@@ -236,7 +240,7 @@ cdef class ForgetfulForest(Forest):
             splitter.max_depth = max_depth
             splitter.grow(trees, root, self.window, self.schema, copies, 0,
                           self.n_batches + 1, rng_for(self.seed, tree, self.n_batches, FORGET),
-                          chosen)
+                          chosen, retained.slots, retained.n)
         finally:
             free(copies)
             free(chosen)

@@ -18,6 +18,7 @@ def relevance(Cloud cloud):
     cdef double* row = cloud.row_other
     answers = []
     known = {}
+    cloud.looking = True
     for particle in range(cloud.n_alive):
         if cloud.roots[particle] in known:
             answers.append(known[cloud.roots[particle]])
@@ -40,6 +41,7 @@ def relevance(Cloud cloud):
                 stack.append((cloud.grove.nodes[node].right, column))
         known[cloud.roots[particle]] = [gain / max(whole, 1e-300) for gain in gains]
         answers.append(known[cloud.roots[particle]])
+    cloud.looking = False
     return answers
 
 

@@ -37,7 +37,7 @@ cdef Kind classify(object name, object value, double* number) except *:
         raise TypeError(f"feature {name!r}: a complex number cannot be ordered: {value!r}")
     elif isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
         check_hashable(name, value)
-        return CATEGORY
+        return MISSING if is_missing(value) else CATEGORY
     else:
         check_hashable(name, value)
         try:
@@ -49,6 +49,14 @@ cdef Kind classify(object name, object value, double* number) except *:
     if number[0] == INFINITY or number[0] == -INFINITY:
         raise ValueError(f"feature {name!r}: the value must be finite, not {value!r}")
     return NUMBER if number[0] == number[0] else MISSING
+
+
+cdef bint is_missing(object value) except -1:
+    """Whether a value stands for none: it differs from itself, as NaN and pandas' NaT and NA do."""
+    differs = value != value
+    if differs is False:
+        return False
+    return differs is value or bool(differs)    # NA answers every comparison with itself
 
 
 cdef int check_hashable(object name, object value) except -1:
@@ -270,13 +278,16 @@ cdef class Schema:
             self.row[column] = NAN
 
     def value_of(self, int column, double number):
-        """The value a number stands for in a column: itself, or the nominal value of that code."""
+        """The value a number stands for in a column: itself, or the nominal value of that code.
+
+        None for the code of no value, by which splits tell missing values from all others.
+        """
         if self.codes[column] is None:
             return number
         for value, code in self.codes[column].items():
             if code == number:
                 return value
-        return "any other value"
+        return "any other value" if number == OTHER else None
 
     def is_nominal(self, int column):
         return self.codes[column] is not None
@@ -353,7 +364,7 @@ cdef class Labels:
         if code is None:
             if label is None:
                 raise ValueError("a label must not be None")
-            if label != label:
+            if is_missing(label):
                 raise ValueError(f"a label must not be {label!r}")
             return -1
         return code

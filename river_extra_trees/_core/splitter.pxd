@@ -74,6 +74,7 @@ cdef class Splitter:
     cdef int n_columns
     cdef int n_chosen                   # columns that may be split
     cdef bint countable                 # classes, all of weight 1, at most 255 copies
+    cdef bint integral                  # ... and so few that the table has all logarithms
     cdef int n                          # samples in the ranges
     cdef int n_groups
     # Per sample: the samples of this call are numbered 0 .. n-1, those of one leaf together.
@@ -88,6 +89,8 @@ cdef class Splitter:
     cdef uint8_t* bits                  # n_bytes each: bit set where a two-valued column is high
     cdef int* ranked                    # ranked[column * n : (column + 1) * n]: sorted
     cdef int* samples                   # n: in order of arrival
+    cdef const int* members                  # slots of the samples to be looked at
+    cdef int n_members
     # Per slot of the window.
     cdef int* group                     # number of its group, or -1
     cdef int* sample_of                 # number of the sample, or -1
@@ -111,7 +114,8 @@ cdef class Splitter:
     cdef int* spare                     # the larger of n and n_columns
 
     cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
-                  int max_features, double step, Rng rng, const uint8_t* chosen=*) except -1
+                  int max_features, double step, Rng rng, const uint8_t* chosen=*,
+                  const int* members=*, int n_members=*) except -1
     cdef int prepare(self, Trees trees, Window window, Schema schema, const int* copies,
                      const uint8_t* chosen) except -1
     cdef void enter(self, int root, const int* copies_of_slot) noexcept nogil
@@ -140,6 +144,7 @@ cdef class Splitter:
     cdef void begin(self) noexcept nogil
     cdef void shift(self, int slot) noexcept nogil
     cdef void move(self, int code, double mass) noexcept nogil
+    cdef double count_log_count(self, double count) noexcept nogil
     cdef void move_waiting(self, int first, bint mixed, int copies) noexcept nogil
     cdef void offer(self, int column, double threshold, bint nominal, bint missing_left,
                     Split* best) noexcept nogil
@@ -152,6 +157,11 @@ cdef class Splitter:
     cdef void apply(self, const Task* task, const Split* split, Task* left,
                     Task* right) noexcept nogil
     cdef void deal(self, const Task* task, Task* left, Task* right) noexcept nogil
+    cdef int mark_sides(self, const Task* task) noexcept nogil
+    cdef void fill_classes(self, const Task* task, Task* left, Task* right,
+                           bint* varies) noexcept nogil
+    cdef void fill_numbers(self, const Task* task, Task* left, Task* right,
+                           bint* varies) noexcept nogil
     cdef void partition_all(self, const Task* task, const Split* split) noexcept nogil
     cdef void partition(self, int* slots, const Task* task) noexcept nogil
     cdef bint is_open(self, int node, int copies, bint varies) noexcept nogil

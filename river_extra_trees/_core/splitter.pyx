@@ -108,19 +108,23 @@ cdef class Splitter:
     # ---------------------------------------------------------------- one call of grow
 
     cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
-                  int max_features, double step, Rng rng, const uint8_t* chosen=NULL) except -1:
+                  int max_features, double step, Rng rng, const uint8_t* chosen=NULL,
+                  const int* members=NULL, int n_members=0) except -1:
         """Grow the leaves below `root` that the sorted samples of the window reach.
 
         The statistics of the nodes that exist already must hold the samples (`Trees.learn`). The
         new nodes get those of the samples in the window. `copies` gives per slot how often a
         sample is in the tree (NULL: once each), `chosen` per column whether it may be split (NULL:
-        all may).
+        all may). `members` are the slots of the samples in the tree, in order of arrival, for
+        callers that have them at hand (NULL: all samples with copies).
 
         Returns the number of leaves that were split.
         """
         cdef int n_tasks
         cdef int before = trees.n_used - trees.n_free
         self.prepare(trees, window, schema, copies, chosen)
+        self.members = members if members != NULL else window.by_arrival
+        self.n_members = n_members if members != NULL else window.n_sorted
         self.step, self.rng = step, rng
         self.max_features = max_features if max_features > 0 else self.n_chosen
         with nogil:
@@ -195,11 +199,12 @@ cdef class Splitter:
         cdef Group* group
         cdef double* first = self.centred   # per group, for now: target of its first sample
         memset(self.group_of_leaf, 0xFF, self.trees.n_used * sizeof(int))    # -1 everywhere
+        memset(self.sample_of, 0xFF, self.window.capacity * sizeof(int))
         self.n_groups = 0
         self.batch_weight = 0.0
         self.countable = self.criterion != VARIANCE and not self.random
-        for i in range(self.window.n_sorted):
-            slot = self.window.by_arrival[i]
+        for i in range(self.n_members):
+            slot = self.members[i]
             if copies_of_slot != NULL:
                 copies = copies_of_slot[slot]
             self.group[slot] = -1
@@ -247,6 +252,7 @@ cdef class Splitter:
         if n_tasks == 0:
             return 0
         self.number()
+        self.integral = self.countable and self.batch_weight < TABLE
         self.n_bits = 0
         for i in range(self.n_chosen):
             column = self.columns[i]
@@ -265,8 +271,8 @@ cdef class Splitter:
         cdef int i, g, k, slot, copies
         for g in range(self.n_groups):
             self.spare[g] = self.groups[g].start
-        for i in range(self.window.n_sorted):
-            slot = self.window.by_arrival[i]
+        for i in range(self.n_members):
+            slot = self.members[i]
             g, copies = self.group[slot], self.sample_of[slot]
             self.sample_of[slot] = -1
             if g < 0 or self.groups[g].start < 0:
@@ -581,6 +587,9 @@ cdef class Splitter:
                 first, mixed, copies = self.code[slots[i + 1]], False, 0
         self.move_waiting(first, mixed, copies)
 
+    cdef inline double count_log_count(self, double count) noexcept nogil:
+        return X_LOG_X[<int>count] if self.integral else x_log_x(count)
+
     cdef void move_waiting(self, int first, bint mixed, int copies) noexcept nogil:
         """Move what waits to the left: samples of one class, or of several."""
         cdef int code
@@ -692,8 +701,8 @@ cdef class Splitter:
             self.here.score += mass * (2.0 * here + mass)
             self.there.score += mass * (mass - 2.0 * there)
         else:
-            self.here.score += x_log_x(here + mass) - x_log_x(here)
-            self.there.score += x_log_x(there - mass) - x_log_x(there)
+            self.here.score += self.count_log_count(here + mass) - self.count_log_count(here)
+            self.there.score += self.count_log_count(there - mass) - self.count_log_count(there)
 
     cdef void offer(self, int column, double threshold, bint nominal, bint missing_left,
                     Split* best) noexcept nogil:
@@ -713,7 +722,8 @@ cdef class Splitter:
             score = ((here.score * there.weight + there.score * here.weight)
                      / (here.weight * there.weight))
         elif self.criterion == ENTROPY:
-            score = (here.score - x_log_x(here.weight)) + (there.score - x_log_x(there.weight))
+            score = (here.score - self.count_log_count(here.weight)) + (
+                there.score - self.count_log_count(there.weight))
         else:
             score = (here.score * here.score / here.weight
                      + there.score * there.score / there.weight)
@@ -836,47 +846,81 @@ cdef class Splitter:
             self.partition_all(task, split)
 
     cdef void deal(self, const Task* task, Task* left, Task* right) noexcept nogil:
-        """Say for every sample on which side it is, and fill the statistics of both sides.
-
-        Leaves in n_active whether the rules allow to grow that side.
-        """
-        cdef int column = self.trees.nodes[task.node].feature
-        cdef const double* data = self.values + <Py_ssize_t>column * self.n
-        cdef int bit = self.bit[column], byte = 0, mask = 0
-        cdef const double* target = self.target
-        cdef int i, k, side, n_left = 0
-        cdef int[2] child, copies
+        """Fill the statistics of both sides, and say in n_active whether they may be grown."""
+        cdef int n_left = self.mark_sides(task)
         cdef bint[2] varies
-        cdef double[2] first
-        cdef (double*)[2] rows
-        child[0], child[1] = right.node, left.node
-        rows[0], rows[1] = self.trees.row(right.node), self.trees.row(left.node)
-        copies[0] = copies[1] = 0
-        varies[0] = varies[1] = False
+        if self.trees.regression:
+            self.fill_numbers(task, left, right, varies)
+        else:
+            self.fill_classes(task, left, right, varies)
+        self.trees.row(left.node)[VISITED] = self.trees.row(right.node)[VISITED] = self.step
+        left.end = right.start = task.start + n_left
+        right.copies = task.copies - left.copies
+        left.n_active = self.is_open(left.node, left.copies, varies[1])
+        right.n_active = self.is_open(right.node, right.copies, varies[0])
+
+    cdef int mark_sides(self, const Task* task) noexcept nogil:
+        """Write to `left` on which side of the split each sample is; return how many are left."""
+        cdef const Node* node = &self.trees.nodes[task.node]
+        cdef const double* data = self.values + <Py_ssize_t>node.feature * self.n
+        cdef double threshold = node.threshold
+        cdef int bit = self.bit[node.feature], byte, mask, i, k, n_left = 0
         if bit >= 0:
             byte, mask = bit // 8, 1 << (bit % 8)
+            for i in range(task.start, task.end):
+                k = self.samples[i]
+                self.left[k] = not self.bits[<Py_ssize_t>k * self.n_bytes + byte] & mask
+                n_left += self.left[k]
+        elif node.nominal or node.missing_left:
+            for i in range(task.start, task.end):
+                k = self.samples[i]
+                self.left[k] = self.trees.goes_left(task.node, data[k])
+                n_left += self.left[k]
+        else:
+            for i in range(task.start, task.end):
+                k = self.samples[i]
+                self.left[k] = data[k] <= threshold     # a missing value: no
+                n_left += self.left[k]
+        return n_left
+
+    cdef void fill_classes(self, const Task* task, Task* left, Task* right,
+                           bint* varies) noexcept nogil:
+        cdef (double*)[2] rows
+        cdef int i, k, side, code, n_classes, copies = 0
+        cdef double mass
+        rows[0], rows[1] = self.trees.row(right.node), self.trees.row(left.node)
         for i in range(task.start, task.end):
             k = self.samples[i]
-            if bit >= 0:
-                side = not self.bits[<Py_ssize_t>k * self.n_bytes + byte] & mask
-            else:
-                side = self.trees.goes_left(task.node, data[k])
-            self.left[k] = side
-            n_left += side
-            if copies[side] == 0:
-                first[side] = target[k]
-            varies[side] |= target[k] != first[side]
-            copies[side] += self.copies[k]
-            if self.trees.regression:
-                self.trees.add_number(child[side], target[k], self.mass[k], self.step)
-            else:
-                rows[side][WEIGHT] += self.mass[k]
-                rows[side][HEADER + self.code[k]] += self.mass[k]
-        rows[0][VISITED] = rows[1][VISITED] = self.step
-        left.end = right.start = task.start + n_left
-        left.copies, right.copies = copies[1], copies[0]
-        left.n_active = self.is_open(left.node, copies[1], varies[1])
-        right.n_active = self.is_open(right.node, copies[0], varies[0])
+            side = self.left[k]
+            mass = self.mass[k]
+            rows[side][HEADER + self.code[k]] += mass
+            rows[side][WEIGHT] += mass
+            copies += side * self.copies[k]
+        left.copies = copies
+        for side in range(2):
+            n_classes = 0
+            for code in range(self.trees.n_values):
+                n_classes += rows[side][HEADER + code] > 0.0
+            varies[side] = n_classes > 1
+
+    cdef void fill_numbers(self, const Task* task, Task* left, Task* right,
+                           bint* varies) noexcept nogil:
+        cdef int i, k, side
+        cdef int[2] child, n
+        cdef double[2] first
+        child[0], child[1] = right.node, left.node
+        n[0] = n[1] = 0
+        varies[0] = varies[1] = False
+        left.copies = 0
+        for i in range(task.start, task.end):
+            k = self.samples[i]
+            side = self.left[k]
+            if n[side] == 0:
+                first[side] = self.target[k]
+            n[side] += 1
+            varies[side] |= self.target[k] != first[side]
+            left.copies += side * self.copies[k]
+            self.trees.add_number(child[side], self.target[k], self.mass[k], self.step)
 
     cdef void partition_all(self, const Task* task, const Split* split) noexcept nogil:
         """Bring every order in line with the split. That of its own column mostly is already."""

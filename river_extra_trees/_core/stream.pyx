@@ -73,10 +73,14 @@ cdef class StreamForest(Forest):
         """Learn a sample; return whether the batch is now full."""
         cdef double weight = read_weight(w)
         cdef double target = self.read_target(y)
-        cdef int position = self.window.size, slot
+        cdef int position, slot
         if weight == 0.0:
             self.schema.encode(x)
             return False
+        if self.window.size >= self.batch_size:     # Ctrl-C came between this batch and its growth
+            self.begin_growth()
+            self.end_batch()
+        position = self.window.size
         slot = self.push(x, y, target, weight)
         if self.n_latest:
             self.latest.push(self.schema, self.window.target[slot], weight)

@@ -12,6 +12,8 @@ values that occur anywhere in the stream, each with its length as probability.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree, move_chances
@@ -57,7 +59,7 @@ def proposals(model: DynamicTree, leaf: Leaf) -> list[tuple[float, tuple[int, fl
             continue
         values = np.unique(model.X[:, column])
         values = values[(values >= low) & (values <= high)]
-        for left, right in zip(values[:-1], values[1:], strict=True):
+        for left, right in itertools.pairwise(values):
             chance = (right - left) / (high - low) / n_columns
             found.append((chance, (column, float((left + right) / 2))))
     return found

@@ -1,8 +1,8 @@
 """Leaf models of a dynamic tree, written as the textbook has them: one weighted sum per statistic.
 
 A leaf holds sums over its active points and sums over its retired ones. Everything that is asked
-of a leaf is a function of the two. Gaussian leaves carry the prior 1 / sigma^2 (paper, section 2.1),
-multinomial leaves a Dirichlet(1/K, ..., 1/K).
+of a leaf is a function of the two. Gaussian leaves carry the prior 1 / sigma^2 (paper, section
+2.1), multinomial leaves a Dirichlet(1/K, ..., 1/K).
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class GaussianLeaf:
         )
 
     def reference_score(self, active: Sums, retired: Sums) -> float:
-        """What dynaTree 1.2-17 compares in its moves: 2/pi where 2 pi belongs, own retired terms."""
+        """What dynaTree 1.2-17 compares in its moves: 2/pi for 2 pi, own retired terms."""
         total = active + retired
         n, g = active.weight, retired.weight
         df = self.degrees_of_freedom(total)
