@@ -98,11 +98,13 @@ def test_something_is_learned(case: Case) -> None:
 
 @pytest.mark.parametrize("case", TIGHTEST, ids=str)
 def test_memory_is_bounded(case: Case) -> None:
-    """Once a model has filled its bounds it stays as large as it is."""
+    """Once a model has filled its bounds it stays about as large as it is."""
     model = learn(make(case), stream(case, 2000))
     size = model._raw_memory_usage
     learn(model, stream(case, 4000, seed=1))
-    assert model._raw_memory_usage <= 1.1 * size
+    # Three times as many samples: unbounded growth would be threefold, a last doubling of one of
+    # several arrays is not.
+    assert model._raw_memory_usage <= 1.5 * size
 
 
 @pytest.mark.parametrize("case", TIGHTEST, ids=str)
