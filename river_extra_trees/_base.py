@@ -8,6 +8,7 @@ regressors of all families inherit `TreeClassifier` or `TreeRegressor`, and brin
 from __future__ import annotations
 
 import abc
+import numbers
 import random
 import typing
 from collections.abc import Hashable, Iterator
@@ -18,20 +19,39 @@ from river.utils import dataframe
 
 from ._inspection import Sample, TreeLearner
 
-__all__ = ["TreeClassifier", "TreeRegressor", "check_parameter", "draw_seed"]
+__all__ = ["TreeClassifier", "TreeRegressor", "check_parameter", "check_whole", "draw_seed"]
+
+LARGEST = 2**31 - 1  # the core counts in 32 bits
 
 
 def draw_seed(seed: int | None) -> int:
     """The seed as 64 bits without a sign; one drawn from the operating system for None."""
     if seed is None:
         return random.SystemRandom().getrandbits(64)
+    check_parameter(is_whole(seed), "seed", seed, "None or a whole number")
     return int(seed) % 2**64
+
+
+def is_whole(value: object) -> bool:
+    """Whether a parameter is a whole number, of any type but bool."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def check_parameter(condition: bool, name: str, value: object, wanted: str) -> None:
     """Raise a ValueError that names the parameter unless the condition holds."""
     if not condition:
         raise ValueError(f"{name} must be {wanted}, not {value!r}")
+
+
+def check_whole(name: str, value: typing.Any, least: int, optional: bool = False) -> None:
+    """Raise a ValueError that names the parameter unless it is a whole number of at least that."""
+    wanted = f"a whole number from {least} to {LARGEST}"
+    check_parameter(
+        (optional and value is None) or (is_whole(value) and least <= value <= LARGEST),
+        name,
+        value,
+        f"None or {wanted}" if optional else wanted,
+    )
 
 
 def rows_of(frame: typing.Any) -> Iterator[dict[Hashable, typing.Any]]:

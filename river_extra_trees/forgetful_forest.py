@@ -13,7 +13,7 @@ from __future__ import annotations
 import typing
 from concurrent.futures import ThreadPoolExecutor
 
-from ._base import TreeClassifier, TreeRegressor, check_parameter, draw_seed
+from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
 from ._core.forgetful import ForgetfulForest
 from ._core.schema import Schema
 from ._core.splitter import Splitter
@@ -55,25 +55,21 @@ class _Forgetful(TreeLearner):
         n_jobs: int = 1,
     ) -> None:
         for name in ("batch_size", "warm_size"):
-            check_parameter(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
+            check_whole(name, getattr(self, name), 1)
         check_parameter(
             0 <= self.initial_rate < float("inf"), "initial_rate", self.initial_rate, "at least 0"
         )
-        check_parameter(
-            self.max_depth is None or self.max_depth >= 1,
-            "max_depth",
-            self.max_depth,
-            "None or at least 1",
-        )
+        check_whole("max_depth", self.max_depth, 1, optional=True)
+        check_whole("max_retained", self.max_retained, 1)
         check_parameter(
             self.max_retained >= self.batch_size,
             "max_retained",
             self.max_retained,
             "at least batch_size",
         )
-        check_parameter(n_models >= 1, "n_models", n_models, "at least 1")
+        check_whole("n_models", n_models, 1)
         check_parameter(0 <= significance <= 1, "significance", significance, "between 0 and 1")
-        check_parameter(n_jobs >= 1, "n_jobs", n_jobs, "at least 1")
+        check_whole("n_jobs", n_jobs, 1)
         self._forest = ForgetfulForest(
             n_models,
             criterion == "variance",

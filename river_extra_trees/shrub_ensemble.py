@@ -12,7 +12,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Hashable
 
-from ._base import TreeClassifier, TreeRegressor, check_parameter, draw_seed
+from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
 from ._core.schema import Schema
 from ._core.shrubs import Shrubs
 from ._inspection import (
@@ -53,7 +53,8 @@ class _ShrubEnsemble(TreeLearner):
     def _begin(self, regression: bool, loss: str = "mse", retrain: str = "always") -> None:
         for name, most in MOST.items():
             value = getattr(self, name)
-            check_parameter(1 <= value <= most, name, value, f"between 1 and {most}")
+            check_whole(name, value, 1)
+            check_parameter(value <= most, name, value, f"at most {most}")
         for name in ("l0", "l1", "l2", "node_penalty"):
             check_parameter(
                 0.0 <= getattr(self, name) < float("inf"),
@@ -71,12 +72,7 @@ class _ShrubEnsemble(TreeLearner):
         check_parameter(
             self.rho is None or 0.0 < self.rho < 2.0, "rho", self.rho, "None or between 0 and 2"
         )
-        check_parameter(
-            self.max_depth is None or self.max_depth >= 0,
-            "max_depth",
-            self.max_depth,
-            "None or at least 0",
-        )
+        check_whole("max_depth", self.max_depth, 0, optional=True)
         check_max_features(self.max_features)
         self._only_errors = retrain == "error"
         self._seed = draw_seed(self.seed)

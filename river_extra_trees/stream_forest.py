@@ -13,7 +13,7 @@ import math
 import typing
 from concurrent.futures import ThreadPoolExecutor
 
-from ._base import TreeClassifier, TreeRegressor, check_parameter, draw_seed
+from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
 from ._core.schema import Schema
 from ._core.splitter import Splitter
 from ._core.stream import StreamForest
@@ -84,15 +84,9 @@ class _StreamForest(TreeLearner):
         n_jobs: int = 1,
         bootstrap: bool = False,
     ) -> None:
-        check_parameter(self.batch_size >= 1, "batch_size", self.batch_size, "at least 1")
-        check_parameter(
-            self.max_depth is None or self.max_depth >= 0,
-            "max_depth",
-            self.max_depth,
-            "None or at least 0",
-        )
-        for name in ("min_samples_split", "min_samples_leaf", "max_nodes"):
-            check_parameter(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
+        check_whole("max_depth", self.max_depth, 0, optional=True)
+        for name in ("batch_size", "min_samples_split", "min_samples_leaf", "max_nodes"):
+            check_whole(name, getattr(self, name), 1)
         check_parameter(
             self.splitter in ("best", "random"), "splitter", self.splitter, "'best' or 'random'"
         )
@@ -102,13 +96,13 @@ class _StreamForest(TreeLearner):
             self.leaf_memory,
             "None or at least 1",
         )
-        check_parameter(n_models >= 1, "n_models", n_models, "at least 1")
-        check_parameter(n_swaps >= 0, "n_swaps", n_swaps, "at least 0")
+        check_whole("n_models", n_models, 1)
+        check_whole("n_swaps", n_swaps, 0)
         check_parameter(
             swap_rule in ("published", "always"), "swap_rule", swap_rule, "'published' or 'always'"
         )
-        check_parameter(window_size >= 0, "window_size", window_size, "at least 0")
-        check_parameter(n_jobs >= 1, "n_jobs", n_jobs, "at least 1")
+        check_whole("window_size", window_size, 0)
+        check_whole("n_jobs", n_jobs, 1)
         check_max_features(self.max_features)
         self._forest = StreamForest(
             n_models,

@@ -54,8 +54,8 @@ cdef Kind classify(object name, object value, double* number) except *:
 cdef bint is_missing(object value) except -1:
     """Whether a value stands for none: it differs from itself, as NaN and pandas' NaT and NA do."""
     differs = value != value
-    if differs is False:
-        return False
+    if isinstance(differs, (bool, np.bool_)):
+        return bool(differs)
     return differs is value or bool(differs)    # NA answers every comparison with itself
 
 

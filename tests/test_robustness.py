@@ -1,4 +1,4 @@
-"""Explanations, missing values of other libraries, and learning on after an interruption."""
+"""Explanations, missing values of other libraries, interruptions, and parameters of any type."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import river_extra_trees
 from river_extra_trees import (
     ForgetfulRandomForestClassifier,
     StreamDecisionForestClassifier,
@@ -58,3 +59,30 @@ def test_learning_goes_on_after_an_interruption(made: Any, monkeypatch: pytest.M
         model.learn_one({"a": float(i)}, i % 2)
     model._forest.check()
     assert model._forest.n_batches == 5
+
+
+@pytest.mark.parametrize("value", [10.5, "a", -1, 2**31, True], ids=str)
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [
+        ("StreamDecisionForestClassifier", "batch_size"),
+        ("StreamDecisionForestClassifier", "n_models"),
+        ("StreamDecisionForestRegressor", "n_swaps"),
+        ("StreamDecisionTreeRegressor", "max_depth"),
+        ("ForgetfulRandomForestClassifier", "warm_size"),
+        ("ShrubEnsembleRegressor", "window_size"),
+        ("DynamicTreeRegressor", "n_particles"),
+    ],
+)
+def test_a_parameter_of_no_use_is_named(name: str, parameter: str, value: Any) -> None:
+    """Numbers that are not whole, too small or too large, and other types, are refused by name."""
+    with pytest.raises(ValueError, match=parameter):
+        getattr(river_extra_trees, name)(**{parameter: value})
+
+
+def test_a_seed_is_a_whole_number_of_any_size() -> None:
+    """Negative and huge seeds are seeds; fractions and words are refused by name."""
+    StreamDecisionTreeClassifier(seed=-(2**80))
+    for seed in (1.5, "x"):
+        with pytest.raises(ValueError, match="seed"):
+            StreamDecisionTreeClassifier(seed=seed)  # type: ignore[arg-type]
