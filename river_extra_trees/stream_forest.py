@@ -367,7 +367,7 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
     Missing values go where the split learned that they fit better, or with the heavier child.
     New features may appear at any time.
 
-    `min_samples_leaf=3` gave a mean R2 of 0.60 over ten streams, 1 gave 0.53 and 5 gave 0.56
+    `min_samples_leaf=3` gave a mean R2 of 0.60 over ten streams, 1 gave 0.53
     (`examples/benchmarks/quality.py`).
 
     References
