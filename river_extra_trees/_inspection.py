@@ -311,6 +311,7 @@ def import_extra(module: str, extra: str) -> typing.Any:
     try:
         return importlib.import_module(module)
     except ImportError:
+        package = module.partition(".")[0]
         raise ImportError(
-            f"{module} is needed for this: pip install 'river-extra-trees[{extra}]'"
+            f"{package} is needed for this: pip install 'river-extra-trees[{extra}]'"
         ) from None
