@@ -125,3 +125,27 @@ def test_examples_of_the_helpers() -> None:
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.stdout == ""
     assert done.returncode == 0
+
+
+def test_download(tmp_path: Path) -> None:
+    """What was downloaded is kept, and is not downloaded again."""
+    (tmp_path / "ucimlrepo.py").write_text(
+        "import pandas as pd\n"
+        "class Found:\n"
+        "    class data:\n"
+        "        features = pd.DataFrame({'tau1': [1.5, 2.5], 'p1': [3.0, None]})\n"
+        "        targets = pd.DataFrame({'stabf': ['a', 'b'], 'stab': [0.1, 0.2]})\n"
+        "def fetch_ucirepo(id):\n"
+        "    print(id)\n"
+        "    return Found\n"
+    )
+    code = "import streams\nfor _ in '12':\n print(streams.load('grid_stability', 'regression', 9))"
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(map(str, (ROOT, BENCHMARKS, tmp_path))),
+        "RIVER_EXTRA_TREES_DATA": str(tmp_path / "kept"),
+    }
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = str([({"tau1": 1.5, "p1": 3.0}, 0.1), ({"tau1": 2.5}, 0.2)])
+    assert done.stdout.splitlines() == ["471", rows, rows]

@@ -161,10 +161,10 @@ def pareto(n: int) -> None:
     tables.show(["stream: method", "area", "best accuracy", "its memory, kB"], lines)
 
 
-def paper(n: int) -> None:
+def paper(n: int, names: list[str]) -> None:
     """Best accuracy over the settings, with any memory and with a megabyte, beside no change."""
     lines = []
-    for name in PAPER:
+    for name in names:
         rows = load(name, n)
         same, _ = accuracy(dummy.NoChangeClassifier(), rows)
         points = [score_and_size(make(), rows) for make in SETTINGS["shrubs"]]
@@ -317,7 +317,7 @@ def main() -> None:
     """Run what the user asks for."""
     runs: dict[str, tuple[int, Callable[[int], None]]] = {
         "quality": (10_000, quality),
-        "paper": (20_000, paper),
+        "paper": (20_000, lambda n: paper(n, options.streams)),
         "pareto": (5_000, pareto),
         "speed": (5_000, lambda n: speed(n, options.repeats)),
         "cost": (1_500, lambda n: cost(n, options.repeats, options.picture)),
@@ -331,6 +331,7 @@ def main() -> None:
     parser.add_argument("what", choices=runs)
     parser.add_argument("--items", type=int)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--streams", nargs="+", default=PAPER, help="those of `paper`")
     parser.add_argument("--picture", type=Path, default=Path("shrub_cost.png"))
     parser.add_argument("--python", default="python", help="an interpreter that has capymoa")
     options = parser.parse_args()
