@@ -1,7 +1,7 @@
 """Table 1 of Anagnostopoulos and Gramacy (2013): which points to discard, beside other learners.
 
 Spam and the shuffled electricity prices, one split of four fifths to learn and one to answer; the
-pool is a tenth of what is learned. The paper's other learners are not at hand; river's stand beside.
+pool is a tenth of what is learned. River's learners stand for those of the paper, not at hand here.
 
     python examples/benchmarks/dynamic_tree_table.py
 """

@@ -25,7 +25,7 @@ import contenders
 import results
 import streams
 import tables
-from standings import Standings, draw_ranks, draw_speed
+from standings import Standings
 
 from river_extra_trees.cli import UserError
 
@@ -95,6 +95,8 @@ def show(options: argparse.Namespace) -> None:
 
 def report(options: argparse.Namespace) -> None:
     """Write a page with all tables, and the pictures on it."""
+    from pictures import draw_ranks, draw_speed  # matplotlib takes a while
+
     folder = options.folder
     lines = [INTRODUCTION]
     for kind, title in (("unseen", "Streams that no default was chosen on"), ("seen", SEEN)):

@@ -1,12 +1,10 @@
-"""Where the learners of peers.py stand: tables of scores, ranks, speed and memory; pictures."""
+"""Where the learners of peers.py stand: scores, ranks, speed and memory."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from pathlib import Path
 
-import contenders
 import ranking
 from results import Result
 
@@ -119,74 +117,3 @@ def cell(result: Result | None, field: str) -> str:
     if score < -10:
         shown = f"{score:.0e}"
     return shown + ("*" if int(result["items"]) < int(result["of"]) else "")
-
-
-def draw_ranks(standings: Standings, path: Path) -> None:
-    """Draw a critical-difference diagram: a bar joins those that cannot be told apart."""
-    from matplotlib import pyplot as plt
-
-    means = standings.ranks
-    difference = ranking.critical_difference(len(means), len(standings.streams))
-    bars = ranking.cliques(means, difference)
-    half = (len(means) + 1) // 2
-    top = 1.2 + 0.22 * len(bars)
-    figure, axis = plt.subplots(figsize=(9, 1.2 + 0.26 * half + 0.1 * len(bars)))
-    lowest, highest = 1, len(means)
-    axis.plot([lowest, highest], [0, 0], color="black", linewidth=1)
-    for tick in range(lowest, highest + 1):
-        axis.plot([tick, tick], [0, 0.12], color="black", linewidth=1)
-        axis.text(tick, 0.25, str(tick), ha="center", va="bottom", fontsize=8)
-    for i, (learner, mean) in enumerate(means.items()):
-        left = i < half
-        depth = -top - 0.75 * (i if left else len(means) - 1 - i)
-        edge = lowest - 0.3 if left else highest + 0.3
-        own = contenders.library(learner, standings.task) == "river-extra-trees"
-        color = "tab:blue" if own else "black"
-        axis.plot([mean, mean, edge], [0, depth, depth], color=color, linewidth=0.8)
-        label = f"{learner}  {mean:.2f}" if left else f"{mean:.2f}  {learner}"
-        axis.text(
-            edge + (-0.1 if left else 0.1),
-            depth,
-            label,
-            ha="right" if left else "left",
-            va="center",
-            fontsize=8,
-            color=color,
-        )
-    for i, (first, last) in enumerate(bars):
-        height = -0.45 - 0.22 * i
-        axis.plot([first - 0.05, last + 0.05], [height] * 2, color="tab:red", linewidth=2.5)
-    axis.plot([lowest, lowest + difference], [1.25, 1.25], color="tab:red", linewidth=2.5)
-    axis.text(
-        lowest + difference + 0.15,
-        1.25,
-        f"critical difference {difference:.2f}",
-        va="center",
-        fontsize=8,
-    )
-    axis.set_axis_off()
-    figure.savefig(path, dpi=130, bbox_inches="tight")
-    plt.close(figure)
-
-
-def draw_speed(standings: Standings, path: Path) -> None:
-    """Draw the mean rank against the items per second."""
-    from matplotlib import pyplot as plt
-
-    figure, axis = plt.subplots(figsize=(9, 5), constrained_layout=True)
-    for learner, mean in standings.ranks.items():
-        own = [standings.by_key[stream, learner] for stream in standings.streams]
-        items = float(speed(own).replace(",", ""))
-        ours = contenders.library(learner, standings.task) == "river-extra-trees"
-        color = "tab:blue" if ours else "black"
-        axis.scatter(items, mean, color=color, s=25)
-        axis.annotate(
-            learner, (items, mean), (5, 4), textcoords="offset points", fontsize=7, color=color
-        )
-    axis.set_xscale("log")
-    axis.invert_yaxis()
-    axis.set_xlabel("items per second of user CPU, prediction and learning")
-    axis.set_ylabel(f"mean rank by {NAMES[standings.task][0]}, 1 is best")
-    axis.margins(x=0.15)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
