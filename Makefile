@@ -73,5 +73,6 @@ format: $(VENV)/installed/lint ## bring the Python files into the common style
 
 clean: ## remove everything that was made
 	@rm -rf $(VENV) build demo dist *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache .coverage
-	@rm -f river_extra_trees/_core/*.c river_extra_trees/_core/*.so examples/notebooks/*.ipynb
+	@find river_extra_trees/_core \( -name "*.c" -o -name "*.so" \) -delete
+	@rm -f examples/notebooks/*.ipynb
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -97,6 +97,11 @@ class TreeLearner(base.Estimator):
     def _describe(self, node: dict[str, typing.Any]) -> str:
         """What a node predicts, in a few words."""
 
+    @property
+    @abc.abstractmethod
+    def n_samples_seen(self) -> int:
+        """Number of samples learned, those of weight zero not counted."""
+
     # ------------------------------------------------------------------ size
 
     @property

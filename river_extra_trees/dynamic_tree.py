@@ -181,6 +181,11 @@ class _DynamicTree(TreeLearner):
         return sums
 
     @property
+    def n_samples_seen(self) -> int:
+        """Number of samples learned, those of weight zero not counted."""
+        return self._cloud.n_seen
+
+    @property
     def _n_trees(self) -> int:
         return self.n_particles
 
