@@ -34,7 +34,7 @@ build: $(VENV)/installed/package ## compile what has changed (RIVER_EXTRA_TREES_
 
 demo: build ## race the learners on a data set bundled with river
 	@mkdir -p demo
-	@$(RUN) -m river_extra_trees race $(DEMO_STREAM) --plot demo/race.png --csv demo/race.csv
+	@$(RUN) -m river_extra_trees race $(DEMO_STREAM) --metric Accuracy --plot demo/race.png --csv demo/race.csv
 
 test: build $(VENV)/installed/test ## run the whole test suite (ARGS= goes to pytest)
 	@$(RUN) -m pytest -n auto $(ARGS)

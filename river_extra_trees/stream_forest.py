@@ -11,7 +11,11 @@ from __future__ import annotations
 
 import math
 import typing
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
 from ._core.schema import Schema
@@ -25,6 +29,7 @@ from ._inspection import (
     describe_number,
     named_nodes,
 )
+from .parts import SplitsIntoParts
 
 __all__ = [
     "StreamDecisionForestClassifier",
@@ -34,6 +39,7 @@ __all__ = [
 ]
 
 MaxFeatures = int | float | str | None
+Losses = npt.NDArray[np.float64]
 
 
 def n_features_visited(max_features: MaxFeatures, n_columns: int) -> int:
@@ -154,15 +160,20 @@ class _StreamForest(TreeLearner):
 
     def _learn_batch(self) -> None:
         """Algorithm 2 of the paper for one batch (Algorithm 1 where there is one tree)."""
+        self._grow(self._forest.tree_losses())
+
+    def _grow(self, losses: Losses) -> None:
+        """Swap the trees that lost most, and let the others grow. The losses are of all trees."""
         forest = self._forest
         forest.begin_growth()
-        swapped = forest.worst(self._n_swaps, self._always_swaps)
+        swapped = forest.worst(losses, self._n_swaps, self._always_swaps)
         max_features = n_features_visited(self.max_features, len(forest.schema.names))
         jobs = len(self._splitters)
 
         def grow(job: int) -> None:
             for tree in range(job, self._n_trees, jobs):
-                change = forest.replace if tree in swapped else forest.grow_tree
+                is_swapped = forest.first_tree + tree in swapped
+                change = forest.replace if is_swapped else forest.grow_tree
                 change(tree, self._splitters[job], max_features, self.max_nodes)
 
         if jobs == 1:
@@ -184,6 +195,11 @@ class _StreamForest(TreeLearner):
         self._forest.validate(x, y, w)
 
     @property
+    def n_samples_seen(self) -> int:
+        """Number of samples learned, those of weight zero not counted."""
+        return self._forest.window.n_seen
+
+    @property
     def _n_trees(self) -> int:
         return len(self._forest.trees)
 
@@ -203,6 +219,19 @@ class _StreamForest(TreeLearner):
     def height(self) -> int:
         """Number of splits on the longest way from a root to a leaf."""
         return max(trees.height for trees in self._forest.trees)
+
+
+class _SplitsIntoParts(SplitsIntoParts, _StreamForest):
+    """The parts of a forest: all they have to tell each other are the losses of their trees."""
+
+    def _report(self) -> Losses:
+        return self._forest.tree_losses()
+
+    def _combine(self, reports: Sequence[Losses]) -> Losses:
+        return np.concatenate(reports)
+
+    def _grow_part(self, combined: Losses) -> None:
+        self._grow(combined)
 
 
 class _StreamForestClassifier(_StreamForest, TreeClassifier):
@@ -422,7 +451,7 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
         self._begin("variance")
 
 
-class StreamDecisionForestClassifier(_StreamForestClassifier):
+class StreamDecisionForestClassifier(_SplitsIntoParts, _StreamForestClassifier):
     """Stream decision forest: votes of stream decision trees on bootstraps of each batch.
 
     Every tree sees each batch through its own bootstrap and looks at a random choice of features
@@ -543,7 +572,7 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
         self._begin(criterion, n_models, n_swaps, swap_rule, window_size, n_jobs, bootstrap=True)
 
 
-class StreamDecisionForestRegressor(_StreamForestRegressor):
+class StreamDecisionForestRegressor(_SplitsIntoParts, _StreamForestRegressor):
     """Stream decision forest: means of stream decision trees on bootstraps of each batch.
 
     Every tree sees each batch through its own bootstrap and looks at a random choice of features

@@ -1,9 +1,13 @@
 """Trees that learn one stream together: what is done per sample, between two growths.
 
 A forest of one is a tree. The families add to this how batches are weighed and when trees grow.
+
+A forest may be split into parts, which hold some of its trees each and see all of its samples.
 """
 
-from libc.math cimport fabs
+import numpy as np
+
+from libc.math cimport NAN, fabs
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
@@ -127,14 +131,14 @@ cdef class Forest:
             self.votes_capacity = n_labels
         return 0
 
-    cdef bint add_votes(self, Trees trees, int leaf) noexcept nogil:
+    cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil:
         """Add the class frequencies of a leaf to the votes; say whether it has any."""
         cdef const double* row = trees.row(leaf)
         cdef int code
         if row[WEIGHT] <= 0.0:
             return False
         for code in range(trees.n_values):
-            self.votes[code] += row[HEADER + code] / row[WEIGHT]
+            votes[code] += row[HEADER + code] / row[WEIGHT]
         return True
 
     cdef int winner(self) noexcept:
@@ -155,9 +159,9 @@ cdef class Forest:
         memset(self.votes, 0, len(self.labels.labels) * sizeof(double))
         for trees in self.trees:
             leaf = trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
-            voted |= self.add_votes(trees, leaf)
+            voted |= self.add_votes(trees, leaf, self.votes)
         if not voted:
-            self.add_votes(self.prior, self.prior.roots[0])
+            self.add_votes(self.prior, self.prior.roots[0], self.votes)
         return self.winner()
 
     def predict_label(self, x):
@@ -192,6 +196,29 @@ cdef class Forest:
         """The mean of the leaf means; 0 before the first sample."""
         return self.mean(x)
 
+    def ballots(self, rows):
+        """What each tree says of each row, as an array [row, tree, class].
+
+        Class frequencies, all zero where a tree knows nothing. Of numbers the one class is the
+        mean, NaN where a tree knows nothing.
+        """
+        cdef Py_ssize_t row, tree, width = 1 if self.regression else len(self.labels.labels)
+        cdef double[:, :, ::1] said = np.zeros((len(rows), len(self.trees), max(1, width)))
+        cdef Trees trees
+        cdef int leaf
+        for row in range(said.shape[0]):
+            self.schema.encode(rows[row])
+            for tree in range(said.shape[1]):
+                trees = <Trees>self.trees[tree]
+                leaf = trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
+                if not self.regression:
+                    self.add_votes(trees, leaf, &said[row, tree, 0])
+                elif trees.row(leaf)[WEIGHT] > 0.0:
+                    said[row, tree, 0] = trees.row(leaf)[HEADER]
+                else:
+                    said[row, tree, 0] = NAN
+        return np.asarray(said)
+
     def path(self, x, int tree=0):
         """Ids of the nodes that x passes in one tree, from the root to the leaf."""
         cdef Trees trees = self.trees[tree]
@@ -202,6 +229,21 @@ cdef class Forest:
             node = trees.step(node, self.schema.row, 1, self.schema.n_columns)
             passed.append(node)
         return passed
+
+    # ---------------------------------------------------------------- parts
+
+    def keep(self, int first, int stop):
+        """Become the part of the forest that holds the trees from `first` to before `stop`."""
+        self.trees = self.trees[first:stop]
+        self.first_tree += first
+        self.is_part = True
+
+    def join(self, parts):
+        """Become the whole forest again: this part, the first one, and all the others in order."""
+        cdef Forest part
+        for part in parts:
+            self.trees += part.trees
+        self.is_part = False
 
     def check(self):
         """Raise AssertionError if an invariant is broken."""
@@ -227,9 +269,11 @@ cdef class Forest:
         return {
             "regression": self.regression, "fading": self.fading, "schema": self.schema,
             "labels": self.labels, "window": self.window, "trees": self.trees, "prior": self.prior,
+            "first_tree": self.first_tree, "is_part": self.is_part,
         }
 
-    STATE = ("regression", "fading", "schema", "labels", "window", "trees", "prior")
+    STATE = ("regression", "fading", "schema", "labels", "window", "trees", "prior", "first_tree",
+             "is_part")
 
     @classmethod
     def restored(cls, values):
@@ -247,8 +291,10 @@ cdef class Forest:
         self.window = state.part("window", Window)
         self.trees = state.parts("trees", Trees)
         self.prior = state.part("prior", Trees)
+        self.is_part = state.flag("is_part")
+        self.first_tree = state.whole("first_tree", 0, 2**31 - 1 if self.is_part else 0)
         n_values = 2 if self.regression else len(self.labels)
-        require(self.trees and not (self.regression and self.labels.labels),
+        require((self.trees or self.is_part) and not (self.regression and self.labels.labels),
                 "Forest: there is no tree, or a regression has labels")
         require(self.prior.n_used == 1 and self.prior.fading == 1.0,
                 "Forest: the prior is more than a leaf")

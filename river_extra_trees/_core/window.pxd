@@ -37,3 +37,6 @@ cdef class Window:
     cdef int slide(self, const double* row, double target, double weight, int gone) noexcept nogil
     cdef void release(self, const uint8_t* gone) noexcept nogil
     cdef void clear(self) noexcept nogil
+    cdef int copy(self, Window other, int slot) noexcept nogil
+
+cdef tuple united(list windows)
