@@ -7,7 +7,6 @@ A forest may be split into parts, which hold some of its trees each and see all 
 
 import numpy as np
 
-from libc.limits cimport INT_MAX
 from libc.math cimport NAN, fabs
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
@@ -292,10 +291,10 @@ cdef class Forest:
         self.window = state.part("window", Window)
         self.trees = state.parts("trees", Trees)
         self.prior = state.part("prior", Trees)
-        self.first_tree = state.whole("first_tree", 0, INT_MAX - len(self.trees))
         self.is_part = state.flag("is_part")
+        self.first_tree = state.whole("first_tree", 0, 2**31 - 1 if self.is_part else 0)
         n_values = 2 if self.regression else len(self.labels)
-        require(self.trees and (self.is_part or self.first_tree == 0) and not (self.regression and self.labels.labels),
+        require((self.trees or self.is_part) and not (self.regression and self.labels.labels),
                 "Forest: there is no tree, or a regression has labels")
         require(self.prior.n_used == 1 and self.prior.fading == 1.0,
                 "Forest: the prior is more than a leaf")

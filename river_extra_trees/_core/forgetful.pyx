@@ -83,10 +83,10 @@ cdef class ForgetfulForest(Forest):
 
     cdef int widen_said(self) except -1:
         """Make room for the ballots on new labels."""
-        said = np.asarray(self.said)
-        if self.is_part and said.shape[2] < len(self.labels.labels):
-            new = ((0, 0), (0, 0), (0, len(self.labels.labels) - said.shape[2]))
-            self.said = np.ascontiguousarray(np.pad(said, new))
+        cdef Py_ssize_t n_new = len(self.labels.labels) - self.said.shape[2]
+        if self.is_part and n_new > 0:
+            self.said = np.ascontiguousarray(
+                np.pad(np.asarray(self.said), ((0, 0), (0, 0), (0, n_new))))
         return 0
 
     # ---------------------------------------------------------------- one sample
@@ -380,7 +380,7 @@ cdef class ForgetfulForest(Forest):
             "n_batches": self.n_batches, "retained": self.retained,
             "births": np.array(self.births, np.int64),
             "answers": np.array(self.answers)[:, : self.window.n_fresh].copy(),
-            "said": np.array(self.said)[: self.window.n_fresh].copy(),
+            "said": self.ballots_so_far() if self.is_part and not self.regression else None,
         }
 
     STATE = (*Forest.STATE, "batch_size", "subsets", "bagging", "reference", "seed", "n_batches",
@@ -405,12 +405,11 @@ cdef class ForgetfulForest(Forest):
             require(len(set(slots)) == len(slots) and learned.issuperset(slots),
                     "ForgetfulForest: a tree retains a sample twice, or one that is not there")
         answers = state.numbers("answers", n_trees + 2, n_fresh)
-        # Only the parts of a classifier keep ballots, and as many as there are labels.
-        said = state.numbers("said", n_fresh if self.is_part else 0, n_trees,
-                             max(1, len(self.labels.labels)), least=0.0)
         self.make_scratch()
         np.asarray(self.answers)[:, :n_fresh] = answers
-        np.asarray(self.said)[: len(said)] = said
+        if self.is_part and not self.regression:
+            n_classes = self.said.shape[2]
+            np.asarray(self.said)[:n_fresh] = state.numbers("said", n_fresh, n_trees, n_classes)
 
     def __sizeof__(self):
         return super().__sizeof__() + self.answers.nbytes + self.copies.nbytes + self.said.nbytes

@@ -14,6 +14,7 @@ memory is taken only for what the arrays of the state hold.
 from __future__ import annotations
 
 import math
+import numbers
 import sys
 from collections.abc import Collection
 from typing import Any, TypeVar
@@ -88,6 +89,13 @@ class State:
         if type(value) is not float or not least <= value <= most:
             self.refuse(name, f"a float from {least} to {most}")
         return float(value)
+
+    def real(self, name: str, least: float, most: float) -> Any:
+        """A number of any type that Python orders, from `least` to `most`; as it is."""
+        value = self.values[name]
+        if not isinstance(value, numbers.Real) or not least <= value <= most:
+            self.refuse(name, f"a number from {least} to {most}")
+        return value
 
     def flag(self, name: str) -> bool:
         """True or False."""
