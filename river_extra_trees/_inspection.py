@@ -102,6 +102,10 @@ class TreeLearner(base.Estimator):
     def n_samples_seen(self) -> int:
         """Number of samples learned, those of weight zero not counted."""
 
+    @abc.abstractmethod
+    def _bare(self) -> typing.Self:
+        """A copy that answers alike, without what only learning needs."""
+
     # ------------------------------------------------------------------ size
 
     @property

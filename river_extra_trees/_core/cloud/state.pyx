@@ -1,10 +1,13 @@
 """A cloud as settings and state that a pickle holds, and back."""
 
+from copy import deepcopy
+
 import numpy as np
 
 from libc.stdint cimport int64_t
 
 from ..grove cimport MIN_BLOCK, Grove
+from ..pool cimport Pool
 from .leaves cimport finish_leaf, set_prior
 from .particles cimport Particles
 from .shape cimport adapt, widen
@@ -74,6 +77,14 @@ def state_of(Particles cloud):
         shape.tobytes(), cuts.tobytes(), times.tobytes(), cached.tobytes(), rows.tobytes(),
         np.array(slots, dtype=np.int32).tobytes(),
     )
+
+
+def bare_state_of(Particles cloud):
+    """The same without the active points: what they add to the leaves stays in these."""
+    schema, labels, pool, *others, times, cached, rows, _ = state_of(cloud)
+    times = np.frombuffer(times, dtype=np.int64).reshape(-1, 2) * (1, 0)
+    empty = Pool(pool.n_columns, pool.size_v)
+    return deepcopy((schema, labels)) + (empty, *others, times.tobytes(), cached, rows, b"")
 
 
 def restore(Particles cloud, state):
