@@ -115,6 +115,10 @@ class TreeLearner(base.Estimator):
     def _restore(self, state: State) -> None:
         """Take over a state whose core object has the settings of this model's own."""
 
+    @abc.abstractmethod
+    def _bare(self) -> typing.Self:
+        """A copy that answers alike, without what only learning needs."""
+
     # ------------------------------------------------------------------ size
 
     @property

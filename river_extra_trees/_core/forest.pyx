@@ -5,6 +5,8 @@ A forest of one is a tree. The families add to this how batches are weighed and 
 A forest may be split into parts, which hold some of its trees each and see all of its samples.
 """
 
+from copy import deepcopy
+
 import numpy as np
 
 from libc.math cimport NAN, fabs
@@ -230,7 +232,18 @@ cdef class Forest:
             passed.append(node)
         return passed
 
-    # ---------------------------------------------------------------- parts
+    # ---------------------------------------------------------------- snapshots and parts
+
+    def bare(self):
+        """A copy that answers as this forest does, without the samples it needs for learning."""
+        cdef Forest copy = self.empty()
+        copy.schema, copy.labels, copy.trees, copy.prior = deepcopy(
+            (self.schema, self.labels, self.trees, self.prior))
+        return copy
+
+    def empty(self):
+        """A forest of this kind without trees, which counts votes as this one."""
+        raise NotImplementedError
 
     def keep(self, int first, int stop):
         """Become the part of the forest that holds the trees from `first` to before `stop`."""

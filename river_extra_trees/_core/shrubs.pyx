@@ -1,5 +1,7 @@
 """The weighted ensemble of Algorithm 1 (Buschjaeger, Hess, Morik 2022). See the header."""
 
+from copy import deepcopy
+
 import numpy as np
 
 from libc.math cimport INFINITY, exp, fabs, sqrt
@@ -563,6 +565,18 @@ cdef class Shrubs:
     def tree_weights(self):
         """(number of the sample it was born at, weight) of every tree."""
         return [(self.births[k], self.weights[k]) for k in range(self.trees.n_roots)]
+
+    def bare(self):
+        """A copy that answers as this ensemble does, without the window it needs for learning."""
+        cdef int k, n = self.trees.n_roots
+        settings = {**self.settings(), "n_models": max(1, n), "window_size": 1}
+        cdef Shrubs copy = Shrubs(**settings)
+        copy.schema, copy.labels, copy.trees = deepcopy((self.schema, self.labels, self.trees))
+        copy.widen(self.width)
+        for k in range(n):
+            copy.weights[k], copy.births[k] = self.weights[k], self.births[k]
+            copy.sizes[k] = self.sizes[k]
+        return copy
 
     def check(self):
         """Raise AssertionError if an invariant is broken."""

@@ -202,6 +202,10 @@ cdef class StreamForest(Forest):
         self.batch_weight = 0.0
         self.draw_copies()
 
+    def empty(self):
+        return StreamForest(0, self.regression, 1, False, self.reference, self.fading, 0,
+                            self.seed)
+
     def keep(self, int first, int stop):
         super().keep(first, stop)
         self.losses = np.array(self.losses[first:stop])

@@ -12,7 +12,7 @@ from .shape cimport prepare, widen
 from .inspection import describe, distinct_roots, nodes, split_shares, tree_statistics
 from .restoring import restored
 from .soundness import check
-from .state import settings_of, state_of
+from .state import bare_state_of, settings_of, state_of
 
 
 cdef class Cloud(Particles):
@@ -106,6 +106,10 @@ cdef class Cloud(Particles):
     def tree_statistics(self):
         """Per particle: number of leaves and height, the number of splits on the longest path."""
         return tree_statistics(self)
+
+    def bare(self):
+        """A copy that answers as this cloud does, without the active points."""
+        return restored(type(self), bare_state_of(self))
 
     def check(self):
         """Raise AssertionError if an invariant is broken."""
