@@ -36,6 +36,7 @@ build: $(VENV)/installed/package ## compile what has changed (RIVER_EXTRA_TREES_
 demo: build ## race the learners on a data set bundled with river
 	@mkdir -p demo
 	@$(RUN) -m river_extra_trees race $(DEMO_STREAM) --metric Accuracy --plot demo/race.png --csv demo/race.csv
+	@echo "Look at demo/race.png. Then: make notebooks"
 
 notebooks: build $(VENV)/installed/notebooks ## make and run the notebooks of examples/notebooks
 	@$(RUN) -m jupytext --to ipynb --execute examples/notebooks/*.py
