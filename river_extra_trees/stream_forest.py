@@ -20,6 +20,7 @@ import numpy.typing as npt
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
 from ._core.schema import Schema
 from ._core.splitter import Splitter
+from ._core.state import State
 from ._core.stream import StreamForest
 from ._inspection import (
     Sample,
@@ -181,6 +182,14 @@ class _StreamForest(TreeLearner):
             with ThreadPoolExecutor(jobs) as pool:
                 list(pool.map(grow, range(jobs)))
         forest.end_batch()
+
+    _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
+
+    def _state(self) -> dict[str, typing.Any]:
+        return {"core": self._forest}
+
+    def _restore(self, state: State) -> None:
+        self._forest = state.part("core", StreamForest)
 
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._forest.validate(x, y, w)
