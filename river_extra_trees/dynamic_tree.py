@@ -18,6 +18,7 @@ from ._core.cloud import Cloud
 from ._core.discard import Survey
 from ._core.relevance import relevance
 from ._core.schema import Schema
+from ._core.state import State
 from ._inspection import Sample, TreeLearner, describe_classes, describe_number, name_node
 from ._mixture import StudentMixture
 
@@ -118,6 +119,14 @@ class _DynamicTree(TreeLearner):
         if self.discard == "random":
             return self._cloud.random()
         return Survey(self._cloud).least_useful(self.discard)
+
+    _sizes = {"n_particles": "n_particles"}  # noqa: RUF012
+
+    def _state(self) -> dict[str, typing.Any]:
+        return {"core": self._cloud}
+
+    def _restore(self, state: State) -> None:
+        self._cloud = state.part("core", Cloud)
 
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._cloud.validate(x, y, w)

@@ -21,6 +21,7 @@ from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, 
 from ._core.forgetful import ForgetfulForest
 from ._core.schema import Schema
 from ._core.splitter import Splitter
+from ._core.state import State, require
 from ._forgetting import AdaptParameters, DriftTest
 from ._inspection import (
     Sample,
@@ -178,6 +179,26 @@ class _Forgetful(TreeLearner):
         else:
             with ThreadPoolExecutor(jobs) as pool:
                 list(pool.map(grow, range(jobs)))
+
+    _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
+
+    def _state(self) -> dict[str, typing.Any]:
+        test = self._drift_test
+        return {
+            "core": self._forest,
+            "trees": [parameters.state() for parameters in self._parameters],
+            "drift_test": None if test is None else test.state(),
+        }
+
+    def _restore(self, state: State) -> None:
+        self._forest = state.part("core", ForgetfulForest)
+        trees = state.items("trees", len(self._parameters))
+        for parameters, values in zip(self._parameters, trees, strict=True):
+            parameters.restore(values)
+        test = state.values["drift_test"]
+        require((test is None) == (self._drift_test is None), "a tree alone tests for no drift")
+        if self._drift_test is not None:
+            self._drift_test.restore(test)
 
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._forest.validate(x, y, w)

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
 from ._core.schema import Schema
 from ._core.splitter import Splitter
+from ._core.state import State
 from ._core.stream import StreamForest
 from ._inspection import (
     Sample,
@@ -181,6 +182,14 @@ class _StreamForest(TreeLearner):
             with ThreadPoolExecutor(jobs) as pool:
                 list(pool.map(grow, range(jobs)))
         forest.end_batch()
+
+    _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
+
+    def _state(self) -> dict[str, typing.Any]:
+        return {"core": self._forest}
+
+    def _restore(self, state: State) -> None:
+        self._forest = state.part("core", StreamForest)
 
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._forest.validate(x, y, w)
@@ -402,7 +411,7 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
     New features may appear at any time.
 
     `min_samples_leaf=3` gave a mean R2 of 0.60 over ten streams, 1 gave 0.53
-    (`examples/benchmarks/quality.py`).
+    (`examples/benchmarks/peers.py run ... --set seen`).
 
     References
     ----------
@@ -506,9 +515,9 @@ class StreamDecisionForestClassifier(_SplitsIntoParts, _StreamForestClassifier):
     New features and new classes may appear at any time.
 
     Defaults beyond the paper were chosen by prequential accuracy on 17 streams
-    (`examples/benchmarks/quality.py`). As published (`swap_rule="published", window_size=0`) the
-    mean falls from 0.867 to 0.858. Without fading (`leaf_memory=None`) it fell by 0.016, on abrupt
-    drift by 0.24.
+    (`examples/benchmarks/peers.py run ... --set seen`). As published (`swap_rule="published",
+    window_size=0`) the mean falls from 0.867 to 0.858. Without fading (`leaf_memory=None`) it fell
+    by 0.016, on abrupt drift by 0.24.
 
     References
     ----------
@@ -626,9 +635,9 @@ class StreamDecisionForestRegressor(_SplitsIntoParts, _StreamForestRegressor):
     New features may appear at any time.
 
     Defaults beyond the paper were chosen by prequential R2 on ten streams
-    (`examples/benchmarks/quality.py`). `max_features="sqrt"` fell behind 0.5 by 0.012 in the mean.
-    As published (`swap_rule="published", window_size=0`) the mean over the first 10,000 samples is
-    0.70 in place of 0.75.
+    (`examples/benchmarks/peers.py run ... --set seen`). `max_features="sqrt"` fell behind 0.5 by
+    0.012 in the mean. As published (`swap_rule="published", window_size=0`) the mean over the first
+    10,000 samples is 0.70 in place of 0.75.
 
     References
     ----------

@@ -22,6 +22,7 @@ cdef class Forest:
     cdef int votes_capacity
 
     cdef double read_target(self, object y) except? -1.0
+    cdef int check_window(self, Window window) except -1
     cdef int push(self, object x, object y, double target, double weight) except -1
     cdef int add_label(self, object y) except -1
     cdef int reserve_votes(self) except -1

@@ -10,8 +10,9 @@ from .retirement cimport oldest, random, retire_slot
 from .shape cimport prepare, widen
 
 from .inspection import describe, distinct_roots, nodes, split_shares, tree_statistics
+from .restoring import restored
 from .soundness import check
-from .state import bare_state_of, restore, settings_of, state_of
+from .state import bare_state_of, settings_of, state_of
 
 
 cdef class Cloud(Particles):
@@ -106,19 +107,28 @@ cdef class Cloud(Particles):
         """Per particle: number of leaves and height, the number of splits on the longest path."""
         return tree_statistics(self)
 
-    def bare(self):
-        """A copy that answers as this cloud does, without the active points."""
-        return _cloud_from_state(settings_of(self), bare_state_of(self))
-
     def check(self):
         """Raise AssertionError if an invariant is broken."""
         check(self)
 
+    # --- State ------------------------------------------------------------------------------
+
+    def settings(self):
+        """The arguments that make an empty cloud of the same kind."""
+        return settings_of(self)
+
+    def state(self):
+        """All that the cloud has learned, with its settings."""
+        return state_of(self)
+
+    def bare(self):
+        """A copy that answers as this cloud does, without the active points."""
+        return self.restored(bare_state_of(self))
+
+    @classmethod
+    def restored(cls, values):
+        """The cloud of a state."""
+        return restored(cls, values)
+
     def __reduce__(self):
-        return _cloud_from_state, (settings_of(self), state_of(self))
-
-
-def _cloud_from_state(settings, state):
-    cdef Cloud cloud = Cloud(*settings)
-    restore(cloud, state)
-    return cloud
+        return self.restored, (self.state(),)
