@@ -19,7 +19,7 @@ from .splitter cimport Splitter
 from .trees cimport HEADER, WEIGHT, Trees
 from .window cimport Window
 
-from .state import LARGEST_FLOAT, State, require
+from .state import LARGEST_FLOAT, State, from_state, require
 
 cdef enum:
     MAX_MODELS = 10_000  # of a restored ensemble
@@ -721,4 +721,4 @@ cdef class Shrubs:
         return 0
 
     def __reduce__(self):
-        return self.restored, (self.state(),)
+        return from_state, (type(self), self.state())

@@ -12,6 +12,7 @@ from .shape cimport prepare, widen
 from .inspection import describe, distinct_roots, nodes, split_shares, tree_statistics
 from .restoring import restored
 from .soundness import check
+from ..state import from_state
 from .state import bare_state_of, settings_of, state_of
 
 
@@ -131,4 +132,4 @@ cdef class Cloud(Particles):
         return restored(cls, values)
 
     def __reduce__(self):
-        return self.restored, (self.state(),)
+        return from_state, (type(self), self.state())
