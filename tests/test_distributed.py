@@ -269,6 +269,14 @@ def test_checkpoints_are_whole(tmp_path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == ["checkpoint"]
 
 
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_pickles_of_ray(case: Case) -> None:
+    """Ray's own pickler, which takes methods apart, copies every learner."""
+    cloudpickle = pytest.importorskip("ray.cloudpickle", reason="the extra `ray` is not installed")
+    model, asked = learn(make(case), stream(case, 70)), list(stream(case, 10, seed=2))
+    assert answers(pickle.loads(cloudpickle.dumps(model)), asked) == answers(model, asked)
+
+
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Ray, the first worker says what to install."""
     monkeypatch.setitem(__import__("sys").modules, "ray", None)

@@ -18,7 +18,7 @@ from .trees cimport HEADER, WEIGHT, Trees
 from .window cimport Window
 
 from . import state as limits
-from .state import State, require
+from .state import State, from_state, require
 
 cdef double LARGEST_TARGET = limits.LARGEST_TARGET
 cdef double LARGEST_WEIGHT = limits.LARGEST_WEIGHT
@@ -331,4 +331,4 @@ cdef class Forest:
         return 0
 
     def __reduce__(self):
-        return self.restored, (self.state(),)
+        return from_state, (type(self), self.state())

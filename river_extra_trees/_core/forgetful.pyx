@@ -317,6 +317,13 @@ cdef class ForgetfulForest(Forest):
 
     # ---------------------------------------------------------------- snapshots and parts
 
+    def bare(self):
+        cdef ForgetfulForest copy = super().bare()
+        copy.retained = [Retained() for _ in copy.trees]
+        copy.births = [0] * len(copy.trees)
+        copy.make_scratch()
+        return copy
+
     def empty(self):
         return ForgetfulForest(0, self.regression, 1, self.subsets, self.bagging, self.reference,
                                self.seed)

@@ -19,7 +19,7 @@ from .splitter cimport Splitter
 from .trees cimport HEADER, WEIGHT, Trees
 from .window cimport Window
 
-from .state import LARGEST_FLOAT, State, require
+from .state import LARGEST_FLOAT, State, from_state, require
 
 cdef enum:
     MAX_MODELS = 10_000  # of a restored ensemble
@@ -574,8 +574,7 @@ cdef class Shrubs:
         copy.schema, copy.labels, copy.trees = deepcopy((self.schema, self.labels, self.trees))
         copy.widen(self.width)
         for k in range(n):
-            copy.weights[k], copy.births[k] = self.weights[k], self.births[k]
-            copy.sizes[k] = self.sizes[k]
+            copy.weights[k] = self.weights[k]
         return copy
 
     def check(self):
@@ -722,4 +721,4 @@ cdef class Shrubs:
         return 0
 
     def __reduce__(self):
-        return self.restored, (self.state(),)
+        return from_state, (type(self), self.state())

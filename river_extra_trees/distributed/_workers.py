@@ -9,13 +9,12 @@ is lost as long as the process that tells lives.
 from __future__ import annotations
 
 import collections
-import io
 import os
 import pickle
-import tempfile
 import typing
 from pathlib import Path
 
+from river_extra_trees._atomic import replace_file
 from river_extra_trees._inspection import import_extra
 
 __all__ = ["Holder", "Worker", "load_checkpoint", "save_checkpoint"]
@@ -26,22 +25,7 @@ PATIENCE = 3  # processes that may die in a row over the same call
 def save_checkpoint(path: Path, state: typing.Any) -> None:
     """Write a checkpoint so that, at any instant, there is the old or the new one, whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(
-        dir=path.parent, prefix=path.name, suffix=".part", delete=False
-    ) as file:
-        try:
-            pickle.dump(state, typing.cast(io.BufferedWriter, file), protocol=5)
-            file.flush()
-            os.fsync(file.fileno())
-            Path(file.name).replace(path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    replace_file(path, pickle.dumps(state, protocol=5))
 
 
 def load_checkpoint(path: Path) -> typing.Any:
