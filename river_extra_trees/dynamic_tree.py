@@ -365,6 +365,11 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
             `"alc"`: fall of the predictive variance, averaged over the features' space.
             `"alm"`: the predictive variance at x. `"ei"`: expected improvement below the lowest
             target seen.
+
+        Raises
+        ------
+        ValueError
+            If the criterion has another name.
         """
         check_parameter(
             criterion in ("alc", "alm", "ei"), "criterion", criterion, "'alc', 'alm' or 'ei'"
@@ -509,14 +514,25 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         probabilities = self._cloud.probabilities(x)
         return max(probabilities, key=probabilities.__getitem__) if probabilities else None
 
-    def acquisition_one(self, x: Sample) -> float:
-        """Score how much the label at x is worth knowing: the entropy of the predicted one.
+    def acquisition_one(self, x: Sample, criterion: str = "entropy") -> float:
+        """Say how much there is to gain from the label of a sample: more is better.
+
+        `river.active.EntropySampler` asks for labels by the same measure.
 
         Parameters
         ----------
         x
-            Features of a candidate.
+            Features.
+        criterion
+            `"entropy"`: of the mean of the trees' class probabilities, in nats. It counts what the
+            leaves are unsure of and what the trees disagree about.
+
+        Raises
+        ------
+        ValueError
+            If the criterion has another name.
         """
+        check_parameter(criterion == "entropy", "criterion", criterion, "'entropy'")
         probabilities = self.predict_proba_one(x).values()
         return -sum(p * math.log(p) for p in probabilities if p > 0.0)
 
