@@ -194,6 +194,11 @@ class _DynamicTree(TreeLearner):
         """Number of samples learned, those of weight zero not counted."""
         return self._cloud.n_seen
 
+    def _bare(self) -> typing.Self:
+        bare: typing.Self = self.clone()
+        bare._cloud = self._cloud.bare()
+        return bare
+
     @property
     def _n_trees(self) -> int:
         return self.n_particles
