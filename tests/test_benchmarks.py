@@ -149,3 +149,10 @@ def test_download(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     rows = str([({"tau1": 1.5, "p1": 3.0}, 0.1), ({"tau1": 2.5}, 0.2)])
     assert done.stdout.splitlines() == ["471", rows, rows]
+
+
+def test_pickles() -> None:
+    """What travels between processes is measured without any."""
+    done = run("distributed.py", "pickles")
+    assert done.returncode == 0, done.stderr
+    assert "its snapshot" in done.stdout

@@ -6,10 +6,11 @@
     python examples/benchmarks/distributed.py kill          workers killed under load
     python examples/benchmarks/distributed.py memory        models per gigabyte, one per key
     python examples/benchmarks/distributed.py pickles       what travels
+    python examples/benchmarks/distributed.py clouds        dynamic trees, averaged
 
-Needs Ray (the extra `ray`), but for the last two. `throughput` gives processor time as well as the
-clock's, as on a busy machine the latter says little; `plan` in the table is what follows from the
-processor times for machines of their own, as `docs/distributed.md` explains.
+Needs Ray (the extra `ray`), but for the last three. `throughput` gives processor time as well as
+the clock's, as on a busy machine the latter says little; `plan` in the table is what follows from
+the processor times for machines of their own, as `docs/distributed.md` explains.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from river.datasets import synth
 import river_extra_trees as ret
 from river_extra_trees.blocks import Block
 from river_extra_trees.distributed import DistributedClassifier, DistributedRegressor, KeyedModels
+from river_extra_trees.parts import learn_together
 
 FORESTS = {
     "StreamDecisionForestClassifier": ret.StreamDecisionForestClassifier,
@@ -338,6 +340,26 @@ def show_pickle(what: str, thing: Any) -> None:
     )
 
 
+def show_clouds(options: argparse.Namespace) -> bool:
+    """The mean absolute error of one cloud, and of several that are averaged."""
+    print(f"{'clouds':>6} {'particles each':>14} {'MAE':>8}")
+    rows = rows_for("Regressor", options.items)
+    for n_clouds, n_particles in ((1, 50), (2, 50), (4, 50), (1, 200)):
+        errors = []
+        for seed in range(options.repeats):
+            model = ret.DynamicTreeRegressor(n_particles=n_particles, window=200, seed=seed)
+            clouds, error = model.split(n_clouds), 0.0
+            for x, y in rows:
+                block = Block([x], [y])
+                ballots = [cloud.ballots(block) for cloud in clouds]
+                error += abs(y - clouds[0].predict_numbers(ballots)[0])
+                learn_together(clouds, block)
+            errors.append(error / len(rows))
+        mean = statistics.fmean(errors)
+        print(f"{n_clouds:6} {n_particles:14} {mean:8.4f}   of each seed {errors}", flush=True)
+    return True
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -349,6 +371,7 @@ def main() -> None:
         "kill": (show_kill, 8000),
         "memory": (show_memory, 0),
         "pickles": (show_pickles, 0),
+        "clouds": (show_clouds, 1500),
     }
     parser.add_argument("what", choices=shows)
     parser.add_argument("--items", type=int)
