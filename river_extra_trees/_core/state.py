@@ -93,7 +93,7 @@ class State:
     def real(self, name: str, least: float, most: float) -> Any:
         """A number of any type that Python orders, from `least` to `most`; as it is."""
         value = self.values[name]
-        if not isinstance(value, numbers.Real) or not least <= value <= most:
+        if not isinstance(value, numbers.Real) or not least <= float(value) <= most:
             self.refuse(name, f"a number from {least} to {most}")
         return value
 
