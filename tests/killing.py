@@ -6,28 +6,29 @@ python -m tests.killing --kills 1000
 from __future__ import annotations
 
 import argparse
+import os
 import random
-import subprocess
-import sys
+import signal
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 
 from river_extra_trees import persistence
+from river_extra_trees._atomic import replace_file
 from tests.estimators import learn, make, stream
 
 CASE = ("StreamDecisionForestClassifier", 0)
-WRITER = """
-import sys
-from river_extra_trees import persistence
-model = persistence.load(sys.argv[1])
-content = persistence.save_bytes(model)
-print("ready", flush=True)
-from river_extra_trees._atomic import replace_file
-while True:
-    replace_file(sys.argv[1], content)
-"""
+LONGEST = 0.02  # seconds until a writer is killed: some saves
+
+
+def start_writer(path: Path, content: bytes) -> int:
+    """A process that saves a file without end."""
+    writer = os.fork()
+    if writer == 0:
+        while True:
+            replace_file(path, content)
+    return writer
 
 
 def kill_often(folder: Path, kills: int, seed: int = 0) -> Counter[str]:
@@ -43,13 +44,10 @@ def kill_often(folder: Path, kills: int, seed: int = 0) -> Counter[str]:
     expected = path.read_bytes()
     counts = Counter(kills=0, unreadable=0, left_behind=0, left_after_next_save=0)
     for _ in range(kills):
-        with subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True
-        ) as writer:
-            assert writer.stdout is not None
-            writer.stdout.readline()
-            time.sleep(rng.random() * 0.02)
-            writer.kill()
+        writer = start_writer(path, expected)
+        time.sleep(rng.random() * LONGEST)
+        os.kill(writer, signal.SIGKILL)
+        os.waitpid(writer, 0)
         counts["kills"] += 1
         counts["unreadable"] += path.read_bytes() != expected
         persistence.load(path)
