@@ -178,7 +178,7 @@ cdef int link(Particles cloud, const int[:, ::1] links, const int[::1] roots) ex
         require(nodes[i].refs > 0 and nodes[i].depth <= MAX_DEPTH,
                 "Cloud: a node is in no tree, or too deep")
         if links[i, 0] < 0:
-            require(links[i, 0] == -1, "Cloud: a split by no feature")
+            require(links[i, 0] == -1 and not nodes[i].nominal, "Cloud: a split by no feature")
             continue
         require(links[i, 0] < cloud.pool.n_columns and links[i, 1] != links[i, 2],
                 "Cloud: a split by no feature, or with one side")
