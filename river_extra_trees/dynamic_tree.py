@@ -43,6 +43,7 @@ class _DynamicTree(TreeLearner):
     min_samples_leaf: int | None
     reference: bool
     seed: int | None
+    _more_columns = ("active", "retired")
 
     def _begin(self, classifier: bool, linear: bool, min_samples_leaf: int) -> None:
         policies = (
