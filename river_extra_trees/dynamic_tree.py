@@ -19,8 +19,9 @@ from ._core.discard import Survey
 from ._core.relevance import relevance
 from ._core.schema import Schema
 from ._core.state import State
-from ._inspection import Sample, TreeLearner, describe_classes, describe_number, name_node
+from ._inspection import Sample, describe_classes, describe_number, name_node
 from ._mixture import StudentMixture
+from .clouds import SplitsIntoClouds
 
 __all__ = ["DynamicTreeClassifier", "DynamicTreeRegressor"]
 
@@ -30,7 +31,7 @@ PRIOR_WEIGHT = 1.0
 MEMORIES = (30.0, 80.0, 200.0, 500.0, 2000.0)
 
 
-class _DynamicTree(TreeLearner):
+class _DynamicTree(SplitsIntoClouds):
     """What both learners share. Subclasses set their parameters and call `_begin`."""
 
     n_particles: int

@@ -197,8 +197,7 @@ def show_kill(options: argparse.Namespace) -> bool:
         for i, (x, y) in enumerate(rows):
             model.learn_one(x, y)
             forest.learn_one(x, y)
-            if i % (len(rows) // 4) == 777:
-                show_death(f"forest, {i + 1} items told", model, number=i % 2)
+            show_death("forest", model, i, len(rows) // 4)
         same = answers(model, rows[:200]) == answers(forest, rows[:200])
         print(f"{model.n_restarts} restarts; 200 answers as of one process: {same}")
         model.close()
@@ -213,8 +212,7 @@ def kill_keyed(options: argparse.Namespace) -> bool:
         model = KeyedModels(base, folder=folder, checkpoint_every=1000)
         for i, (x, y) in enumerate(rows):
             model.learn_one(i % 1000, x, y)
-            if i % (len(rows) // 4) == 777:
-                show_death(f"keyed models, {i + 1} items told", model, number=i % 2)
+            show_death("keyed models", model, i, len(rows) // 4)
         counts = model.counts()
         n_seen = sum(count.n_samples_seen for count in counts)
         print(f"{model.n_restarts} restarts; {n_seen} of {len(rows)} items learned, {counts[0]}")
@@ -231,16 +229,20 @@ def kill_keyed(options: argparse.Namespace) -> bool:
     return complete
 
 
-def show_death(what: str, model: Any, number: int) -> None:
-    before = model.counters()
-    os.kill(model.processes()[number], signal.SIGKILL)
-    start = time.perf_counter()
-    after = model.counters()
-    print(
-        f"{what}: worker {number} killed. (seen, in its checkpoint) before {before}, "
-        f"after {after}, {time.perf_counter() - start:.1f} s",
-        flush=True,
-    )
+def show_death(what: str, model: Any, i: int, every: int) -> None:
+    """Now and then, kill a worker just as it was sent a block."""
+    if i % every == 777:
+        show_counters(f"{what}, {i + 1} items told", model)
+    if i % every == 777 + model.block_size:
+        number = i // every % 2
+        os.kill(model.processes()[number], signal.SIGKILL)
+        start = time.perf_counter()
+        show_counters(f"  {i + 1} items told and worker {number} killed", model)
+        print(f"  it took {time.perf_counter() - start:.1f} s to come back", flush=True)
+
+
+def show_counters(what: str, model: Any) -> None:
+    print(f"{what:44} (seen, in its checkpoint): {model.counters()}", flush=True)
 
 
 # --- memory and pickles
