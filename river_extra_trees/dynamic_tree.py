@@ -44,6 +44,7 @@ class _DynamicTree(SplitsIntoClouds):
     min_samples_leaf: int | None
     reference: bool
     seed: int | None
+    _more_columns = ("active", "retired")
 
     def _begin(self, classifier: bool, linear: bool, min_samples_leaf: int) -> None:
         policies = (
