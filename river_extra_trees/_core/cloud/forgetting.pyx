@@ -4,7 +4,7 @@ from libc.string cimport memcpy
 
 from ..grove cimport MIN_BLOCK, Leaf
 from ..rng cimport MUTATE, Rng, below, rng_for, uniform
-from .leaves cimport finish_leaf, sum_slots, update_time, weight_at
+from .leaves cimport finish_leaf, sum_slots, update_time, weigh_samples
 from .particles cimport Particles
 
 
@@ -77,7 +77,7 @@ cdef int regrown_node(Particles cloud, int old, double decay) noexcept nogil:
     slots = cloud.grove.slots + cloud.grove.leaves[old].slots
     for i in range(cloud.grove.leaves[old].n_active):
         cloud.grove.add_slot(here, slots[i])
-        cloud.sample_weight[slots[i]] = weight_at(cloud, slots[i], here)
+    weigh_samples(cloud, leaf)
     sum_slots(cloud, slots, here.n_active, cloud.grove.total(leaf))
     finish_leaf(cloud, copy)
     return copy

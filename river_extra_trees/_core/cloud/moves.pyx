@@ -4,6 +4,7 @@ from libc.string cimport memcpy
 
 from ..grove cimport Leaf
 from ..posterior cimport merge
+from ..rng cimport MOVE, Rng, rng_for
 from .leaves cimport finish_leaf, row_score, sum_slots, sum_subtree
 from .particles cimport Cut, Group, Particles, Visit
 from .proposals cimport odds, propose_all
@@ -11,6 +12,7 @@ from .proposals cimport odds, propose_all
 
 cdef bint move_all(Particles cloud, const double* x, int first, int stop) noexcept nogil:
     """Stay, grow or prune, visit by visit."""
+    cdef Rng rng = rng_for(cloud.seed, 0, cloud.n_steps, MOVE)
     cdef int visit, group, particle
     cdef bint ok = True
     for visit in range(cloud.n_visits):
@@ -24,17 +26,19 @@ cdef bint move_all(Particles cloud, const double* x, int first, int stop) noexce
         cloud.visits[visit].first = particle
     for visit in range(cloud.n_visits):
         if cloud.visits[visit].first >= 0:       # else the resampling has left none
-            ok = move_visit(cloud, x, &cloud.visits[visit]) and ok
+            ok = move_visit(cloud, x, &cloud.visits[visit], &rng) and ok
     return ok
 
 
-cdef bint move_visit(Particles cloud, const double* x, Visit* visit) noexcept nogil:
+cdef bint move_visit(
+    Particles cloud, const double* x, Visit* visit, Rng* rng
+) noexcept nogil:
     """The moves of all particles that hold one leaf (there is at least one)."""
     cdef int particle = visit.first
     cdef bint ok = True
     cdef double u, grow
     cdef Group* group
-    propose_all(cloud, visit)
+    propose_all(cloud, visit, rng)
     while particle >= 0:
         group = &cloud.groups[cloud.group_of[particle]]
         if group.prune_odds < 0.0:

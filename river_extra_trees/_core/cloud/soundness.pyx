@@ -46,7 +46,7 @@ def check_leaf(Particles cloud, node):
     """Statistics are those of the active points and the retired ones together."""
     cdef int i, slot
     cdef Leaf* leaf = &cloud.grove.leaves[cloud.grove.nodes[<int>node["node"]].left]
-    cdef double* row = cloud.row_small
+    cdef double* row = cloud.row_other
     memcpy(row, cloud.grove.retired(cloud.grove.nodes[<int>node["node"]].left),
            cloud.model.width * sizeof(double))
     for slot in node["slots"]:

@@ -136,6 +136,7 @@ def restore(Particles cloud, state):
         if shapes[i, 0] >= 0:
             cloud.grove.hold(shapes[i, 1])
             cloud.grove.hold(shapes[i, 2])
+    cloud.reserve_particles(len(roots))
     cloud.n_alive = len(roots)
     for i in range(cloud.n_alive):
         cloud.roots[i] = roots[i]
