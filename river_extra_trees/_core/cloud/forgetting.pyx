@@ -62,11 +62,13 @@ cdef int regrown_node(Particles cloud, int old, double decay) noexcept nogil:
         cloud.grove.nodes[copy] = cloud.grove.nodes[old]
         cloud.grove.nodes[copy].refs = 1
         cloud.grove.nodes[copy].stamp = 0
+        cloud.grove.nodes[copy].region = cloud.grove.new_region()
         return copy
     leaf = cloud.grove.nodes[old].left
     update_time(cloud, leaf)
     copy = cloud.grove.new_leaf(
-        cloud.grove.nodes[old].depth, cloud.grove.leaves[leaf].n_active)
+        cloud.grove.nodes[old].depth, cloud.grove.new_region(),
+        cloud.grove.leaves[leaf].n_active)
     here = &cloud.grove.leaves[cloud.grove.nodes[copy].left]
     here.time, here.decay = cloud.n_seen, decay
     old, leaf = leaf, cloud.grove.nodes[copy].left

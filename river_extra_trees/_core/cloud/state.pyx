@@ -41,7 +41,7 @@ def state_of(Particles cloud):
     cdef Py_ssize_t i, width = 2 * cloud.model.width
     numbers = distinct_nodes(cloud)
     shape = np.zeros((len(numbers), 7), dtype=np.int32)
-    cuts = np.zeros(len(numbers))
+    cuts, regions = np.zeros(len(numbers)), np.zeros(len(numbers), dtype=np.int64)
     leaves = [node for node in numbers if cloud.grove.nodes[<int>node].feature < 0]
     times = np.zeros((len(leaves), 2), dtype=np.int64)
     cached = np.zeros((len(leaves), 2))
@@ -53,7 +53,7 @@ def state_of(Particles cloud):
         shape[i] = (here.feature, numbers[here.left] if inner else -1,
                     numbers[here.right] if inner else -1, here.n_leaves, here.depth,
                     here.nominal, here.missing_left)
-        cuts[i] = here.cut
+        cuts[i], regions[i] = here.cut, here.region
     for i in range(len(leaves)):
         leaf = cloud.grove.nodes[<int>leaves[i]].left
         times[i] = cloud.grove.leaves[leaf].time, cloud.grove.leaves[leaf].n_active
@@ -71,7 +71,8 @@ def state_of(Particles cloud):
         [cloud.fill[j] for j in range(q)], [cloud.fill_weight[j] for j in range(q)],
         cloud.lowest, cloud.highest, cloud.n_seen, cloud.n_steps, cloud.log_evidence,
         cloud.log_predictive, [numbers[cloud.roots[j]] for j in range(cloud.n_alive)],
-        shape.tobytes(), cuts.tobytes(), times.tobytes(), cached.tobytes(), rows.tobytes(),
+        shape.tobytes(), cuts.tobytes(), cloud.grove.n_regions, regions.tobytes(),
+        times.tobytes(), cached.tobytes(), rows.tobytes(),
         np.array(slots, dtype=np.int32).tobytes(),
     )
 
@@ -82,7 +83,8 @@ def restore(Particles cloud, state):
     cdef Py_ssize_t width
     (cloud.schema, cloud.labels, pool, n_classes, overall, prior, df_offset, per_leaf, fill,
      fill_weight, cloud.lowest, cloud.highest, cloud.n_seen, cloud.n_steps, cloud.log_evidence,
-     cloud.log_predictive, roots, shape, cuts, times, cached, rows, slots) = state
+     cloud.log_predictive, roots, shape, cuts, n_regions, regions, times, cached,
+     rows, slots) = state
     adapt(cloud)
     widen(cloud, cloud.pool.n_columns, cloud.model.n_regressors, n_classes)
     cloud.pool = pool
@@ -97,6 +99,7 @@ def restore(Particles cloud, state):
     cloud.model.df_offset, cloud.model.per_leaf = df_offset, per_leaf
     cdef const int[:, ::1] shapes = np.frombuffer(shape, dtype=np.int32).reshape(-1, 7)
     cdef const double[::1] cut = np.frombuffer(cuts)
+    cdef const int64_t[::1] region = np.frombuffer(regions, dtype=np.int64)
     cdef const int64_t[:, ::1] time = np.frombuffer(times, dtype=np.int64).reshape(-1, 2)
     cdef const double[:, ::1] cache = np.frombuffer(cached).reshape(-1, 2)
     cdef const double[:, ::1] row = np.frombuffer(rows).reshape(-1, width)
@@ -106,6 +109,7 @@ def restore(Particles cloud, state):
         shapes.shape[0], time.shape[0], 2 * slot.shape[0] + MIN_BLOCK * time.shape[0]
     ):
         raise MemoryError
+    cloud.grove.n_regions = n_regions
     start = 0
     for i in range(shapes.shape[0]):
         if shapes[i, 0] >= 0:
@@ -113,7 +117,7 @@ def restore(Particles cloud, state):
             cloud.grove.nodes[node].left, cloud.grove.nodes[node].right = (
                 shapes[i, 1], shapes[i, 2])
         else:
-            node = cloud.grove.new_leaf(shapes[i, 4], <int>time[n_leaves, 1])
+            node = cloud.grove.new_leaf(shapes[i, 4], region[i], <int>time[n_leaves, 1])
             leaf = cloud.grove.nodes[node].left
             cloud.grove.leaves[leaf].time = time[n_leaves, 0]
             cloud.grove.leaves[leaf].decay = cache[n_leaves, 1]
@@ -127,6 +131,7 @@ def restore(Particles cloud, state):
             n_leaves += 1
         cloud.grove.nodes[node].feature = shapes[i, 0]
         cloud.grove.nodes[node].cut = cut[i]
+        cloud.grove.nodes[node].region = region[i]
         cloud.grove.nodes[node].n_leaves = shapes[i, 3]
         cloud.grove.nodes[node].depth = <short>shapes[i, 4]
         cloud.grove.nodes[node].nominal = shapes[i, 5]
