@@ -51,7 +51,7 @@ cdef void begin(Particles cloud, int leaf) noexcept nogil:
         memset(sweep.low, 0, cloud.model.width * sizeof(double))
         for i in range(here.n_active):
             start = cloud.grove.slots[here.slots + i]
-            sweep.offsets[start] = cloud.pool.v[start]
+            sweep.offsets[start] = cloud.pool.v[(start + 1) * size - 1]
         return
     to_cells(&cloud.model, cloud.model.prior, total + 1, sweep.low)
     for i in range(cloud.model.width):
