@@ -42,7 +42,7 @@ notebooks: build $(VENV)/installed/notebooks ## make and run the notebooks of ex
 	@echo "Open them with $(VENV)/bin/jupyter lab examples/notebooks"
 
 docs: $(VENV)/installed/docs ## build the pages of the documentation in build/docs
-	@$(RUN) -m mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet --strict
 	@echo "Open build/docs/index.html, or serve the pages with $(RUN) -m mkdocs serve"
 
 test: build $(VENV)/installed/test ## run the whole test suite (ARGS= goes to pytest)

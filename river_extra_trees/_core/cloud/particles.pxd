@@ -12,6 +12,7 @@ from ..lanes cimport PAIRS
 from ..pool cimport Pool
 from ..posterior cimport LeafModel
 from ..schema cimport Labels, Schema
+from .slopes cimport Slopes
 
 cdef struct Visit:
     int node                # the leaf's node
@@ -94,7 +95,8 @@ cdef class Particles:
     cdef double decays[MAX_DECAYS]  # that particles may have, ascending
     cdef int n_decays
     cdef readonly bint reference
-    cdef readonly bint linear
+    cdef readonly bint linear       # leaves use the numeric features: the regressors
+    cdef Slopes slopes              # of linear leaves in a classification; else None
     cdef readonly bint cuts_by_range    # proposals uniform over the range, not over the gaps
     cdef double prior_weight
     cdef double log_split[MAX_DEPTH + 2]
@@ -118,8 +120,9 @@ cdef class Particles:
     cdef int n_words                # capacity // 64 + 1
     cdef uint64_t* bits             # scratch for sorting: a bit per rank in the pool
     cdef int* places                # scratch: the cuts proposed of one column, in sorted order
-    cdef const double* sample_weight    # per slot: weight in the current leaf; in the pool, or in
-    cdef double* faded_weight           #   this scratch where samples fade
+    cdef const double* sample_weight    # per slot: weight in the current leaf; lies in the pool, or
+                                        #   where samples fade in ...
+    cdef double* faded_weight           # ... this scratch
     cdef Sweep sweep
 
     cdef int reserve_particles(self, int n) except -1

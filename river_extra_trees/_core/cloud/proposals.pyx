@@ -135,7 +135,6 @@ cdef void place_cut(Particles cloud, Rng* rng, int leaf, Cut* cut) noexcept nogi
     proposed[0] |= <uint64_t>1 << (cell & 63)
 
 
-
 cdef inline double between(double lower, double upper, double u) noexcept nogil:
     """A threshold that keeps `lower` left and `upper` right."""
     cdef double threshold = (1.0 - u) * lower + u * upper

@@ -28,7 +28,8 @@ NAMES = (
     "decays", "prior_weight", "reference", "cuts_by_range", "seed", "schema", "labels", "pool",
     "overall", "prior", "df_offset", "per_leaf", "fill", "fill_weight", "lowest", "highest",
     "n_seen", "n_steps", "log_evidence", "log_predictive", "roots", "cuts", "links", "flags",
-    "regions", "n_regions", "times", "n_active", "log_marginals", "leaf_decays", "rows", "leaf_slots",
+    "regions", "n_regions", "times", "n_active", "log_marginals", "leaf_decays", "rows",
+    "leaf_slots",
 )
 
 

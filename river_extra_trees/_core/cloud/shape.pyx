@@ -7,9 +7,7 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from ..grove cimport Grove
 from ..lanes cimport LANES
-from ..pool cimport Pool
 from ..posterior cimport MAX_REGRESSORS, row_width, scratch_size
 from ..schema cimport Schema
 from .leaves cimport refresh
@@ -155,7 +153,7 @@ cdef int prepare(Particles cloud, double target) except -1:
     """Everything that can fail before a sample is learned."""
     adapt(cloud)
     if cloud.model.multinomial and target >= cloud.model.n_classes:
-        widen(cloud, cloud.pool.n_columns, 0, <int>target + 1)
+        widen(cloud, cloud.pool.n_columns, cloud.model.n_regressors, <int>target + 1)
     if cloud.pool.size == cloud.pool.capacity:
         cloud.pool.reserve(
             2 * cloud.pool.capacity, cloud.pool.n_columns, cloud.pool.size_v)
