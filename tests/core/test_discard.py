@@ -7,6 +7,7 @@ import pytest
 
 from river_extra_trees._core.cloud import Cloud
 from river_extra_trees._core.discard import Survey
+from river_extra_trees._mixture import StudentMixture
 from tests.golden.dynatree import data
 from tests.naive.dynamic import DynamicTree, Split, Tree
 from tests.naive.dynamic_clouds import cloud_of, row_of, tree_at
@@ -113,6 +114,31 @@ def test_alc_of_a_candidate_is_the_naive_one(leaf: str) -> None:
     for x in model.X[200:210]:
         found = Survey(cloud).alc_at(row_of(x))
         assert found == pytest.approx(naive_alc(model, trees, x), rel=1e-6)
+
+
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_alm_of_a_candidate_is_the_naive_one(leaf: str) -> None:
+    """The variance of the predictive mixture."""
+    model = model_of(leaf)
+    cloud, trees = learned(model)
+    for x in model.X[200:210]:
+        mixture = StudentMixture(cloud.mixture(row_of(x)))
+        means = [mean for mean, *_ in mixture.components]
+        assert cloud.lowest < min(means), "nothing is cut off"
+        assert max(means) < cloud.highest
+        assert mixture.variance == pytest.approx(naive_alm(model, trees, x), rel=1e-6)
+
+
+def test_entropy_of_a_candidate_is_the_naive_one() -> None:
+    """Of the mean of the trees' probabilities."""
+    model = model_of("class")
+    cloud, trees = learned(model)
+    assert isinstance(model.leaf_model, MultinomialLeaf)
+    for x in model.X[200:210]:
+        totals = [(model.total(model.leaf_at(tree, x)), share) for tree, share in trees]
+        p = sum(share * model.leaf_model.probabilities(total) for total, share in totals)
+        answer = cloud.probabilities(row_of(x))
+        assert [answer[k] for k in sorted(answer)] == pytest.approx(p, abs=1e-9)
 
 
 def test_an_empty_cloud_can_be_surveyed() -> None:
