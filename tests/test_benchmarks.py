@@ -156,3 +156,15 @@ def test_pickles() -> None:
     done = run("distributed.py", "pickles")
     assert done.returncode == 0, done.stderr
     assert "its snapshot" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["speed", "growth", "memory"])
+def test_cost_of_dynamic_trees(command: str) -> None:
+    """A line for each case, also with few particles and steps."""
+    options = ("--particles", 2, "--warm", 0, "--steps", 4)
+    assert "linear" in succeed("dynamic_tree_cost.py", *options, command)
+
+
+def test_soak_of_dynamic_trees() -> None:
+    """Twenty lines along the stream."""
+    assert len(succeed("dynamic_tree_cost.py", "soak", "--items", 40).splitlines()) == 21
