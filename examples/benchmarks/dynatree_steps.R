@@ -21,7 +21,8 @@ samples <- function(line) {
 rows <- samples(readLines(input, 1))
 window <- nrow(rows)
 cloud <- dynaTree(rows[, 1:p], rows[, p + 1],
-  N = particles, model = model, icept = "augmented", verb = 0
+  N = particles, model = model, verb = 0,
+  icept = if (model == "linear") "augmented" else "implicit"
 )
 steps <- 0
 cat("ready\n")
