@@ -8,7 +8,7 @@ RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo notebooks docs test checked asan coverage lint format clean
+.PHONY: help build demo notebooks docs test checked asan coverage fuzz lint format clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,7 +24,7 @@ $(VENV)/installed/package: pyproject.toml setup.py
 	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[cli,plot]'
 	@mkdir -p $(@D) && touch $@
 
-$(VENV)/installed/test $(VENV)/installed/lint $(VENV)/installed/coverage \
+$(VENV)/installed/test $(VENV)/installed/lint $(VENV)/installed/coverage $(VENV)/installed/fuzz \
 $(VENV)/installed/notebooks $(VENV)/installed/docs: $(VENV)/installed/package
 	@echo "Installing the packages of the group $(@F) ..."
 	@$(PIP) --group $(@F)
@@ -36,6 +36,7 @@ build: $(VENV)/installed/package ## compile what has changed (RIVER_EXTRA_TREES_
 demo: build ## race the learners on a data set bundled with river
 	@mkdir -p demo
 	@$(RUN) -m river_extra_trees race $(DEMO_STREAM) --metric Accuracy --plot demo/race.png --csv demo/race.csv
+	@echo "Look at demo/race.png. Then: make notebooks"
 
 notebooks: build $(VENV)/installed/notebooks ## make and run the notebooks of examples/notebooks
 	@$(RUN) -m jupytext --to ipynb --execute examples/notebooks/*.py
@@ -46,7 +47,7 @@ docs: $(VENV)/installed/docs ## build the pages of the documentation in build/do
 	@echo "Open build/docs/index.html, or serve the pages with $(RUN) -m mkdocs serve"
 
 test: build $(VENV)/installed/test ## run the whole test suite (ARGS= goes to pytest)
-	@$(RUN) -m pytest -n auto $(ARGS)
+	@$(RUN) -m pytest -n auto --dist loadgroup $(ARGS)
 
 checked: ## run the tests with bounds checks and C asserts
 	@RIVER_EXTRA_TREES_BUILD=checked $(MAKE) --no-print-directory test
@@ -54,12 +55,16 @@ checked: ## run the tests with bounds checks and C asserts
 asan: export RIVER_EXTRA_TREES_BUILD = asan
 asan: $(VENV)/installed/test ## run the tests under the address and undefined-behaviour sanitizers
 	@$(RUN) setup.py --quiet build_ext --inplace
-	@tools/under_sanitizers.sh $(RUN) -m pytest -n auto $(ARGS)
+	@tools/under_sanitizers.sh $(RUN) -m pytest -n auto --dist loadgroup $(ARGS)
 
 coverage: export RIVER_EXTRA_TREES_BUILD = coverage
 coverage: $(VENV)/installed/test $(VENV)/installed/coverage ## report the Python and Cython lines that the tests reach
 	@$(RUN) setup.py --quiet build_ext --inplace
-	@$(RUN) -m pytest -n auto --cov --cov-report=term-missing:skip-covered $(ARGS)
+	@$(RUN) -m pytest -n auto --dist loadgroup --cov --cov-report=term-missing:skip-covered $(ARGS)
+
+SECONDS ?= 60
+fuzz: build $(VENV)/installed/test $(VENV)/installed/fuzz ## fuzz the loader of model files (SECONDS=600)
+	@$(RUN) -m tests.fuzz.model_file build/fuzz -max_total_time=$(SECONDS)
 
 lint: $(VENV)/installed/lint ## check style and types
 	@$(RUN) -m ruff check .

@@ -153,3 +153,15 @@ def test_download(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     rows = str([({"tau1": 1.5, "p1": 3.0}, 0.1), ({"tau1": 2.5}, 0.2)])
     assert done.stdout.splitlines() == ["471", rows, rows]
+
+
+@pytest.mark.parametrize("command", ["speed", "growth", "memory"])
+def test_cost_of_dynamic_trees(command: str) -> None:
+    """A line for each case, also with few particles and steps."""
+    options = ("--particles", 2, "--warm", 0, "--steps", 4)
+    assert "linear" in succeed("dynamic_tree_cost.py", *options, command)
+
+
+def test_soak_of_dynamic_trees() -> None:
+    """Twenty lines along the stream."""
+    assert len(succeed("dynamic_tree_cost.py", "soak", "--items", 40).splitlines()) == 21

@@ -1,6 +1,8 @@
 """The cloud as Python sees it."""
 
 from ..forest cimport read_number, read_weight
+from ..grove cimport Grove
+from ..pool cimport Pool
 from .answers cimport mixture, predict, probabilities
 from .forgetting cimport forgetting_factors
 from .learning cimport learn_row, plant_roots
@@ -12,13 +14,15 @@ from .shape cimport prepare, widen
 from .inspection import describe, distinct_roots, nodes, split_shares, tree_statistics
 from .restoring import restored
 from .soundness import check
-from .state import settings_of, state_of
+from ..state import from_state
+from .state import bare_state_of, settings_of, state_of
 
 
 cdef class Cloud(Particles):
     """Particles that learn, retire and answer. For the parameters see `Particles`."""
 
     def __cinit__(self):
+        self.pool, self.grove = Pool(), Grove()
         widen(self, 0, 0, 1 if self.model.multinomial else 0)
         plant_roots(self, 0)
 
@@ -121,10 +125,14 @@ cdef class Cloud(Particles):
         """All that the cloud has learned, with its settings."""
         return state_of(self)
 
+    def bare(self):
+        """A copy that answers as this cloud does, without the active points."""
+        return self.restored(bare_state_of(self))
+
     @classmethod
     def restored(cls, values):
         """The cloud of a state."""
         return restored(cls, values)
 
     def __reduce__(self):
-        return self.restored, (self.state(),)
+        return from_state, (type(self), self.state())
