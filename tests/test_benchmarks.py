@@ -50,9 +50,13 @@ def test_peers(tmp_path: Path, task: str, stream: str, learner: str) -> None:
     assert f"| {ours} " in shown
 
 
-def test_stored_peers() -> None:
-    """The results that come with the package make a table."""
-    assert "| running mean " in succeed("peers.py", "show", "--set", "seen", "--task", "regression")
+def test_stored_peers(tmp_path: Path) -> None:
+    """The results that come with the package make a page with pictures."""
+    succeed("peers.py", "report", "--folder", tmp_path)
+    page = (tmp_path / "peers.md").read_text()
+    pictures = {path.name for path in tmp_path.glob("*.png")}
+    assert len(pictures) == 4
+    assert all(f"({name})" in page for name in pictures)
 
 
 def test_speed() -> None:
