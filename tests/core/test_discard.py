@@ -120,7 +120,7 @@ def test_alc_weighs_samples_by_their_age() -> None:
     """Leaves that no sample has visited for long have faded all the same; each step is checked."""
     model = model_of("linear")
     assert isinstance(model.leaf_model, GaussianLeaf)
-    cloud = cloud_of(model, 8, 0, decay=0.97)
+    cloud = cloud_of(model, 8, 0, decay=0.985)
     for row in range(120):
         if cloud.pool.size == 60:
             cloud.retire(Survey(cloud).least_useful("alc"))
@@ -135,7 +135,7 @@ def test_alc_weighs_samples_by_their_age() -> None:
             lower, upper = leaf_box(tree, x, active.min(axis=0), active.max(axis=0))
             share = sums.weight / whole / np.prod(upper - lower)
             expected += n_trees / 8 * share * model.leaf_model.alc(sums, x, lower, upper)
-        assert Survey(cloud).alc_at(row_of(x)) == pytest.approx(expected, rel=0.02)
+        assert Survey(cloud).alc_at(row_of(x)) == pytest.approx(expected, rel=1e-9)
 
 
 def faded_leaf(
