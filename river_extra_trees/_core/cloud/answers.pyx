@@ -59,7 +59,7 @@ cdef dict probabilities(Particles cloud, object x):
         share = <double>cloud.visits[visit].n_particles / cloud.n_alive
         for k in range(cloud.model.n_classes):
             answer[k] += share * chances[k]
-    for k in range(cloud.model.n_classes):
+    for k in range(len(cloud.labels.labels)):
         total += answer[k]
     return {label: answer[<int>k] / total for k, label in enumerate(cloud.labels.labels)}
 
@@ -69,7 +69,8 @@ cdef const double* class_shares(Particles cloud, int visit) noexcept nogil:
     cdef const double* row = faded(cloud, visit)
     cdef double a = cloud.model.concentration
     cdef double whole = row[0] + a * cloud.model.n_classes
+    cdef double* shares = cloud.row_other + cloud.model.width
     cdef int k
     for k in range(cloud.model.n_classes):
-        cloud.row_small[k] = (row[1 + k] + a) / whole
-    return cloud.row_small
+        shares[k] = (row[1 + k] + a) / whole
+    return shares

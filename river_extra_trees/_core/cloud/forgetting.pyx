@@ -4,7 +4,7 @@ from libc.string cimport memcpy
 
 from ..grove cimport MIN_BLOCK, Leaf
 from ..rng cimport MUTATE, Rng, below, rng_for, uniform
-from .leaves cimport finish_leaf, sum_slots, update_time, weight_at
+from .leaves cimport finish_leaf, sum_slots, update_time, weigh_samples
 from .particles cimport Particles
 
 
@@ -62,11 +62,13 @@ cdef int regrown_node(Particles cloud, int old, double decay) noexcept nogil:
         cloud.grove.nodes[copy] = cloud.grove.nodes[old]
         cloud.grove.nodes[copy].refs = 1
         cloud.grove.nodes[copy].stamp = 0
+        cloud.grove.nodes[copy].region = cloud.grove.new_region()
         return copy
     leaf = cloud.grove.nodes[old].left
     update_time(cloud, leaf)
     copy = cloud.grove.new_leaf(
-        cloud.grove.nodes[old].depth, cloud.grove.leaves[leaf].n_active)
+        cloud.grove.nodes[old].depth, cloud.grove.new_region(),
+        cloud.grove.leaves[leaf].n_active)
     here = &cloud.grove.leaves[cloud.grove.nodes[copy].left]
     here.time, here.decay = cloud.n_seen, decay
     old, leaf = leaf, cloud.grove.nodes[copy].left
@@ -77,7 +79,7 @@ cdef int regrown_node(Particles cloud, int old, double decay) noexcept nogil:
     slots = cloud.grove.slots + cloud.grove.leaves[old].slots
     for i in range(cloud.grove.leaves[old].n_active):
         cloud.grove.add_slot(here, slots[i])
-        cloud.sample_weight[slots[i]] = weight_at(cloud, slots[i], here)
+    weigh_samples(cloud, leaf)
     sum_slots(cloud, slots, here.n_active, cloud.grove.total(leaf))
     finish_leaf(cloud, copy)
     return copy

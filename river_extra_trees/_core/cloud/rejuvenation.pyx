@@ -8,6 +8,7 @@ from .gathering cimport gather, reserve_slots
 from .learning cimport plant_roots, step
 from .leaves cimport finish_leaf, update_time
 from .particles cimport Particles
+from .shape cimport reserve_scratch
 
 
 cdef int rejuvenate(Particles cloud) except -1:
@@ -23,6 +24,8 @@ cdef int rejuvenate(Particles cloud) except -1:
     cdef Rng rng = rng_for(cloud.seed, 0, cloud.n_steps, REJUVENATE)
     if cloud.n_alive > n or cloud.pool.size == 0:
         return 0
+    cloud.reserve_particles(2 * n)
+    reserve_scratch(cloud)
     slots = cloud.pool.slots()
     for i in range(len(slots) - 1, 0, -1):      # Fisher and Yates
         j = <int>below(&rng, i + 1)
