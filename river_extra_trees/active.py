@@ -83,10 +83,10 @@ class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
 
     >>> for x, y in itertools.islice(stream(1000, seed=0), n_asked):
     ...     by_chance.learn_one(x, y)
-    >>> n_asked
-    100
-    >>> print(f"{error(active.regressor).get():.2f} {error(by_chance).get():.2f}")
-    0.22 0.44
+    >>> 80 < n_asked < 120
+    True
+    >>> print(f"{error(active.regressor).get():.1f} {error(by_chance).get():.1f}")
+    0.2 0.4
     """
 
     def __init__(
