@@ -24,8 +24,8 @@ __all__ = ["DynamicTreeClassifier", "DynamicTreeRegressor"]
 
 # Weight of the leaves' prior in samples. Chosen with the ten streams of examples/benchmarks.
 PRIOR_WEIGHT = 1.0
-# Forgetting factors that particles choose from when it is "auto": these memories in samples.
-MEMORIES = (30.0, 80.0, 200.0, 500.0, 2000.0)
+# Forgetting factors that compete when it is "auto": those of these memories in samples.
+MEMORIES = (math.inf, 500.0, 120.0, 30.0)
 
 
 class _DynamicTree(TreeLearner):
@@ -62,7 +62,7 @@ class _DynamicTree(TreeLearner):
         check_parameter(
             not (automatic and self.reference), "reference", True, "False when forgetting is 'auto'"
         )
-        automatic_factors = [1.0 - 1.0 / memory for memory in MEMORIES] + [1.0]
+        factors = [1.0 - 1.0 / memory for memory in MEMORIES[: self.n_particles]]
         check_parameter(0.0 <= self.alpha < 1.0, "alpha", self.alpha, "in [0, 1)")
         check_parameter(self.beta >= 0.0, "beta", self.beta, "at least 0")
         check_whole("min_samples_leaf", self.min_samples_leaf, 1, optional=True)
@@ -74,7 +74,7 @@ class _DynamicTree(TreeLearner):
             self.min_samples_leaf or min_samples_leaf,
             self.alpha,
             self.beta,
-            automatic_factors if automatic else [float(self.forgetting_factor)],
+            factors if automatic else [float(self.forgetting_factor)],
             PRIOR_WEIGHT,
             self.reference,
             self.reference,
@@ -132,9 +132,9 @@ class _DynamicTree(TreeLearner):
         return self._cloud.log_predictive
 
     @property
-    def forgetting_factors(self) -> list[float]:
-        """Forgetting factor of each particle; they differ when it is `"auto"`."""
-        return self._cloud.forgetting_factors()
+    def forgetting_factors(self) -> dict[float, float]:
+        """Forgetting factors and the probability of each: of one, 1, unless it is `"auto"`."""
+        return self._cloud.beliefs()
 
     def relevance(self) -> dict[typing.Any, float]:
         """Mean over the particles of the predictive variance (entropy) that each feature removes.
@@ -151,9 +151,11 @@ class _DynamicTree(TreeLearner):
     def _by_feature(self, rows: list[list[float]]) -> dict[typing.Any, float]:
         """Average numbers per particle and column into numbers per feature."""
         sums: dict[typing.Any, float] = {}
+        shares = self._cloud.shares()
         for column, name in enumerate(self._cloud.schema.names):
             if rows and column < len(rows[0]):
-                sums[name] = sums.get(name, 0.0) + sum(row[column] for row in rows) / len(rows)
+                mean = sum(row[column] * share for row, share in zip(rows, shares, strict=True))
+                sums[name] = sums.get(name, 0.0) + mean
         return sums
 
     @property

@@ -23,8 +23,8 @@ cdef double predict(Particles cloud, object x) except? -1.0:
         return 0.0
     for visit in range(cloud.n_visits):
         student = predictive(&cloud.model, faded(cloud, visit), cloud.v)
-        total += cloud.visits[visit].n_particles * clamped(cloud, student.mean)
-    return clamped(cloud, total / cloud.n_alive)
+        total += cloud.visits[visit].share * clamped(cloud, student.mean)
+    return clamped(cloud, total)
 
 
 cdef list mixture(Particles cloud, object x):
@@ -36,7 +36,7 @@ cdef list mixture(Particles cloud, object x):
     for visit in range(cloud.n_visits):
         student = predictive(&cloud.model, faded(cloud, visit), cloud.v)
         parts.append((clamped(cloud, student.mean), student.scale2, student.df,
-                      <double>cloud.visits[visit].n_particles / cloud.n_alive))
+                      cloud.visits[visit].share))
     return parts
 
 
@@ -50,8 +50,7 @@ cdef dict probabilities(Particles cloud, object x):
     memset(answer, 0, cloud.model.width * sizeof(double))
     for visit in range(cloud.n_visits):
         row = faded(cloud, visit)
-        share = cloud.visits[visit].n_particles / (
-            cloud.n_alive * (row[0] + a * cloud.model.n_classes))
+        share = cloud.visits[visit].share / (row[0] + a * cloud.model.n_classes)
         for k in range(cloud.model.n_classes):
             answer[k] += share * (row[1 + k] + a)
     for k in range(cloud.model.n_classes):

@@ -26,8 +26,8 @@ cdef class Particles:
     alpha, beta
         A node at depth D is split with prior probability alpha (1 + D)^-beta.
     decays
-        Forgetting factors per sample of the stream, ascending; with `reference` one factor per
-        retirement in a leaf. Of several, each particle has its own and may change it.
+        Forgetting factors per sample of the stream; with `reference` one factor per retirement in
+        a leaf. Of several, each particle has its own, and evidence decides how many have which.
     prior_weight
         See `set_prior`.
     reference
@@ -48,11 +48,11 @@ cdef class Particles:
         self.n_particles = self.n_alive = n_particles
         self.window, self.min_samples_leaf = window, min_samples_leaf
         self.alpha, self.beta, self.prior_weight, self.seed = alpha, beta, prior_weight, seed
-        assert 1 <= len(decays) <= MAX_DECAYS and n_particles >= 1
+        assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles)
         self.n_decays = len(decays)
         for depth in range(self.n_decays):
             self.decays[depth] = decays[depth]
-        self.decay = self.decays[self.n_decays - 1]
+            self.belief[depth] = 1.0 / self.n_decays
         self.linear, self.reference, self.cuts_by_range = linear, reference, cuts_by_range
         self.model.multinomial = classifier
         for depth in range(MAX_DEPTH + 2):
@@ -62,6 +62,7 @@ cdef class Particles:
         self.schema, self.labels = Schema(), Labels()
         self.lowest, self.highest = INFINITY, -INFINITY
         self.roots = <int*>calloc(2 * n_particles, sizeof(int))
+        self.share = <double*>calloc(2 * n_particles, sizeof(double))
         self.resampled = <int*>calloc(2 * n_particles, sizeof(int))
         self.group_of = <int*>calloc(2 * n_particles, sizeof(int))
         self.regrouped = <int*>calloc(2 * n_particles, sizeof(int))
@@ -71,7 +72,7 @@ cdef class Particles:
         self.groups = <Group*>calloc(2 * n_particles, sizeof(Group))
         self.cuts = <Cut*>calloc(2 * n_particles, sizeof(Cut))
         if (
-            self.roots == NULL or self.resampled == NULL or self.group_of == NULL
+            self.roots == NULL or self.share == NULL or self.resampled == NULL or self.group_of == NULL
             or self.regrouped == NULL or self.next == NULL or self.weights == NULL
             or self.visits == NULL or self.groups == NULL or self.cuts == NULL
         ):
@@ -79,6 +80,7 @@ cdef class Particles:
 
     def __dealloc__(self):
         free(self.roots)
+        free(self.share)
         free(self.resampled)
         free(self.group_of)
         free(self.regrouped)
@@ -110,7 +112,7 @@ cdef class Particles:
         return (
             object.__sizeof__(self)
             + 2 * self.n_particles * (
-                5 * sizeof(int) + sizeof(double) + sizeof(Visit) + sizeof(Group) + sizeof(Cut))
+                5 * sizeof(int) + 2 * sizeof(double) + sizeof(Visit) + sizeof(Group) + sizeof(Cut))
             + (8 * self.model.width + scratch_size(self.model.n_regressors)) * sizeof(double)
             + self.scratch_capacity * (columns * (sizeof(int) + 2 * sizeof(double))
                                        + 2 * sizeof(double))

@@ -5,6 +5,7 @@ import numpy as np
 from libc.stdint cimport int64_t
 
 from ..grove cimport MIN_BLOCK, Grove
+from .forgetting cimport set_shares
 from .leaves cimport finish_leaf, set_prior
 from .particles cimport Particles
 from .shape cimport adapt, widen
@@ -70,7 +71,9 @@ def state_of(Particles cloud):
         cloud.model.df_offset, cloud.model.per_leaf,
         [cloud.fill[j] for j in range(q)], [cloud.fill_weight[j] for j in range(q)],
         cloud.lowest, cloud.highest, cloud.n_seen, cloud.n_steps, cloud.log_evidence,
-        cloud.log_predictive, [numbers[cloud.roots[j]] for j in range(cloud.n_alive)],
+        cloud.log_predictive, [cloud.belief[j] for j in range(cloud.n_decays)],
+        [cloud.stratum[j] for j in range(cloud.n_decays + 1)],
+        [numbers[cloud.roots[j]] for j in range(cloud.n_alive)],
         shape.tobytes(), cuts.tobytes(), times.tobytes(), cached.tobytes(), rows.tobytes(),
         np.array(slots, dtype=np.int32).tobytes(),
     )
@@ -82,7 +85,7 @@ def restore(Particles cloud, state):
     cdef Py_ssize_t width
     (cloud.schema, cloud.labels, pool, n_classes, overall, prior, df_offset, per_leaf, fill,
      fill_weight, cloud.lowest, cloud.highest, cloud.n_seen, cloud.n_steps, cloud.log_evidence,
-     cloud.log_predictive, roots, shape, cuts, times, cached, rows, slots) = state
+     cloud.log_predictive, belief, stratum, roots, shape, cuts, times, cached, rows, slots) = state
     adapt(cloud)
     widen(cloud, cloud.pool.n_columns, cloud.model.n_regressors, n_classes)
     cloud.pool = pool
@@ -136,6 +139,9 @@ def restore(Particles cloud, state):
         if shapes[i, 0] >= 0:
             cloud.grove.hold(shapes[i, 1])
             cloud.grove.hold(shapes[i, 2])
+    for i in range(cloud.n_decays):
+        cloud.belief[i], cloud.stratum[i + 1] = belief[i], stratum[i + 1]
+    set_shares(cloud, 0)
     cloud.n_alive = len(roots)
     for i in range(cloud.n_alive):
         cloud.roots[i] = roots[i]
