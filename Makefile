@@ -8,7 +8,7 @@ RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test checked asan coverage lint format clean
+.PHONY: help build demo notebooks docs test checked asan coverage lint format clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,7 +24,8 @@ $(VENV)/installed/package: pyproject.toml setup.py
 	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[cli,plot]'
 	@mkdir -p $(@D) && touch $@
 
-$(VENV)/installed/test $(VENV)/installed/lint $(VENV)/installed/coverage: $(VENV)/installed/package
+$(VENV)/installed/test $(VENV)/installed/lint $(VENV)/installed/coverage \
+$(VENV)/installed/notebooks $(VENV)/installed/docs: $(VENV)/installed/package
 	@echo "Installing the packages of the group $(@F) ..."
 	@$(PIP) --group $(@F)
 	@touch $@
@@ -34,7 +35,15 @@ build: $(VENV)/installed/package ## compile what has changed (RIVER_EXTRA_TREES_
 
 demo: build ## race the learners on a data set bundled with river
 	@mkdir -p demo
-	@$(RUN) -m river_extra_trees race $(DEMO_STREAM) --plot demo/race.png --csv demo/race.csv
+	@$(RUN) -m river_extra_trees race $(DEMO_STREAM) --metric Accuracy --plot demo/race.png --csv demo/race.csv
+
+notebooks: build $(VENV)/installed/notebooks ## make and run the notebooks of examples/notebooks
+	@$(RUN) -m jupytext --to ipynb --execute examples/notebooks/*.py
+	@echo "Open them with $(VENV)/bin/jupyter lab examples/notebooks"
+
+docs: $(VENV)/installed/docs ## build the pages of the documentation in build/docs
+	@$(RUN) -m mkdocs build --quiet --strict
+	@echo "Open build/docs/index.html, or serve the pages with $(RUN) -m mkdocs serve"
 
 test: build $(VENV)/installed/test ## run the whole test suite (ARGS= goes to pytest)
 	@$(RUN) -m pytest -n auto $(ARGS)
@@ -65,4 +74,5 @@ format: $(VENV)/installed/lint ## bring the Python files into the common style
 clean: ## remove everything that was made
 	@rm -rf $(VENV) build demo dist *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache .coverage
 	@find river_extra_trees/_core \( -name "*.c" -o -name "*.so" \) -delete
+	@rm -f examples/notebooks/*.ipynb
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -20,6 +20,7 @@ if typing.TYPE_CHECKING:
     import pandas as pd
 
     from ._core.schema import Schema
+    from ._core.state import State
     from ._core.trees import Trees
 
 __all__ = [
@@ -96,6 +97,23 @@ class TreeLearner(base.Estimator):
     @abc.abstractmethod
     def _describe(self, node: dict[str, typing.Any]) -> str:
         """What a node predicts, in a few words."""
+
+    @property
+    @abc.abstractmethod
+    def n_samples_seen(self) -> int:
+        """Number of samples learned, those of weight zero not counted."""
+
+    # Parameters that decide how much memory the core object takes from the start, and the names
+    # that they have among its settings.
+    _sizes: typing.ClassVar[dict[str, str]]
+
+    @abc.abstractmethod
+    def _state(self) -> dict[str, typing.Any]:
+        """What a model file holds beside the parameters; `core` is the core object."""
+
+    @abc.abstractmethod
+    def _restore(self, state: State) -> None:
+        """Take over a state whose core object has the settings of this model's own."""
 
     # ------------------------------------------------------------------ size
 
@@ -306,6 +324,7 @@ def import_extra(module: str, extra: str) -> typing.Any:
     try:
         return importlib.import_module(module)
     except ImportError:
+        package = module.partition(".")[0]
         raise ImportError(
-            f"{module} is needed for this: pip install 'river-extra-trees[{extra}]'"
+            f"{package} is needed for this: pip install 'river-extra-trees[{extra}]'"
         ) from None

@@ -9,6 +9,7 @@ into the conjugate prior of its leaf, so that nothing but its place is forgotten
 
 from __future__ import annotations
 
+import abc
 import math
 import typing
 
@@ -17,13 +18,16 @@ from ._core.cloud import Cloud
 from ._core.discard import Survey
 from ._core.relevance import relevance
 from ._core.schema import Schema
+from ._core.state import State
 from ._inspection import Sample, TreeLearner, describe_classes, describe_number, name_node
 from ._mixture import StudentMixture
 
 __all__ = ["DynamicTreeClassifier", "DynamicTreeRegressor"]
 
-# Weight of the leaves' prior in samples. Chosen with the ten streams of examples/benchmarks.
-PRIOR_WEIGHT = 1.0
+# Weight of the leaves' prior in samples.
+PRIOR_WEIGHT = 0.3
+# What every leaf adds to the log prior of a tree, beside alpha and beta.
+LEAF_BONUS = {"linear": 6.0, "constant": 0.0, "multinomial": 0.0}
 # Forgetting factors that compete when it is "auto": those of these memories in samples.
 MEMORIES = (math.inf, 500.0, 120.0, 30.0)
 
@@ -42,7 +46,9 @@ class _DynamicTree(TreeLearner):
     reference: bool
     seed: int | None
 
-    def _begin(self, classifier: bool, linear: bool, min_samples_leaf: int) -> None:
+    def _begin(
+        self, classifier: bool, linear: bool, min_samples_leaf: int, leaf_bonus: float
+    ) -> None:
         policies = (
             ("oldest", "random", "entropy") if classifier else ("oldest", "random", "alc", "alm")
         )
@@ -74,6 +80,7 @@ class _DynamicTree(TreeLearner):
             self.min_samples_leaf or min_samples_leaf,
             self.alpha,
             self.beta,
+            0.0 if self.reference else leaf_bonus,
             factors if automatic else [float(self.forgetting_factor)],
             PRIOR_WEIGHT,
             self.reference,
@@ -118,6 +125,14 @@ class _DynamicTree(TreeLearner):
             return self._cloud.random()
         return Survey(self._cloud).least_useful(self.discard)
 
+    _sizes = {"n_particles": "n_particles"}  # noqa: RUF012
+
+    def _state(self) -> dict[str, typing.Any]:
+        return {"core": self._cloud}
+
+    def _restore(self, state: State) -> None:
+        self._cloud = state.part("core", Cloud)
+
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._cloud.validate(x, y, w)
 
@@ -135,6 +150,29 @@ class _DynamicTree(TreeLearner):
     def forgetting_factors(self) -> dict[float, float]:
         """Forgetting factors and the probability of each: of one, 1, unless it is `"auto"`."""
         return self._cloud.beliefs()
+
+    def active_samples(self) -> list[tuple[dict[typing.Any, typing.Any], typing.Any]]:
+        """The samples in the window, from which new splits can be made, in order of arrival.
+
+        Returns
+        -------
+        Pairs of features, without those that are missing, and target.
+        """
+        cloud = self._cloud
+        samples = []
+        for slot in cloud.pool.slots():
+            row, values, _, _ = cloud.pool.point(slot)
+            x = {
+                cloud.schema.names[column]: cloud.schema.value_of(column, number)
+                for column, number in enumerate(row)
+                if not math.isnan(number)
+            }
+            samples.append((x, self._target_of(values[-1])))
+        return samples
+
+    @abc.abstractmethod
+    def _target_of(self, number: float) -> typing.Any:
+        """The target that a number in the pool stands for."""
 
     def relevance(self) -> dict[typing.Any, float]:
         """Mean over the particles of the predictive variance (entropy) that each feature removes.
@@ -157,6 +195,11 @@ class _DynamicTree(TreeLearner):
                 mean = sum(row[column] * share for row, share in zip(rows, shares, strict=True))
                 sums[name] = sums.get(name, 0.0) + mean
         return sums
+
+    @property
+    def n_samples_seen(self) -> int:
+        """Number of samples learned, those of weight zero not counted."""
+        return self._cloud.n_seen
 
     @property
     def _n_trees(self) -> int:
@@ -291,7 +334,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         self.reference = reference
         self.seed = seed
         check_parameter(leaf in ("linear", "constant"), "leaf", leaf, "'linear' or 'constant'")
-        self._begin(False, leaf == "linear", 4)
+        self._begin(False, leaf == "linear", 0, LEAF_BONUS[leaf])
 
     @typing.overload
     def predict_one(self, x: Sample, with_dist: typing.Literal[False] = False) -> float: ...
@@ -337,6 +380,9 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
 
     def _describe(self, node: dict[str, typing.Any]) -> str:
         return describe_number(node)
+
+    def _target_of(self, number: float) -> typing.Any:
+        return number
 
 
 class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
@@ -426,7 +472,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.reference = reference
         self.seed = seed
-        self._begin(True, False, 1)
+        self._begin(True, False, 1, LEAF_BONUS["multinomial"])
 
     def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
         """Predict the probability of every label learned so far.
@@ -462,3 +508,6 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
 
     def _describe(self, node: dict[str, typing.Any]) -> str:
         return describe_classes(node, self._cloud.labels.labels)
+
+    def _target_of(self, number: float) -> typing.Any:
+        return self._cloud.labels.labels[int(number)]

@@ -11,12 +11,17 @@ features may be missing, nominal or new.
 from __future__ import annotations
 
 import typing
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
 from ._core.forgetful import ForgetfulForest
 from ._core.schema import Schema
 from ._core.splitter import Splitter
+from ._core.state import State, require
 from ._forgetting import AdaptParameters, DriftTest
 from ._inspection import (
     Sample,
@@ -25,6 +30,7 @@ from ._inspection import (
     describe_number,
     named_nodes,
 )
+from .parts import SplitsIntoParts, count_votes
 
 __all__ = [
     "ForgetfulDecisionTreeClassifier",
@@ -32,6 +38,9 @@ __all__ = [
     "ForgetfulRandomForestClassifier",
     "ForgetfulRandomForestRegressor",
 ]
+
+Losses = npt.NDArray[np.float64]
+Ballots = npt.NDArray[np.float64]
 
 
 class _Forgetful(TreeLearner):
@@ -116,10 +125,14 @@ class _Forgetful(TreeLearner):
 
     def _learn_batch(self) -> None:
         """Adapt what each tree retains to its accuracy on the batch, then grow it on that."""
+        self._forest.begin_batch()
+        self._adapt(self._forest.tree_losses())
+
+    def _adapt(self, tree_losses: Losses) -> None:
+        """The same, given what the answers of all trees of the forest cost."""
         forest = self._forest
-        forest.begin_batch()
         guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
-        discarded = self._discarded(guess)
+        discarded = self._discarded(guess, tree_losses)
         if self.reference:
             for tree in discarded:
                 self._parameters[tree] = self._new_parameters()
@@ -133,8 +146,8 @@ class _Forgetful(TreeLearner):
         self._grow()
         forest.end_batch()
 
-    def _discarded(self, guess: float) -> list[int]:
-        """The trees to be discarded, the worst first (appendix C, function Discard).
+    def _discarded(self, guess: float, tree_losses: Losses) -> list[int]:
+        """The trees here that are to be discarded, worst first (appendix C, function Discard).
 
         They get new features and the initial rate, but what they retain follows their accuracy as
         ever. To start cold with all the old samples, as the text has it, keeps the very concept
@@ -142,8 +155,11 @@ class _Forgetful(TreeLearner):
         """
         if self._drift_test is None or self._forest.n_batches == 0:
             return []
-        losses = self._forest.losses(self._n_trees, False)
-        return self._forest.worst(self._drift_test.n_discarded(losses, guess))
+        forest = self._forest
+        losses = forest.losses(self._n_trees, False)
+        worst = np.argsort(-tree_losses, kind="stable") - forest.first_tree
+        worst = worst[: self._drift_test.n_discarded(losses, guess)]
+        return [tree for tree in worst.tolist() if 0 <= tree < self._n_trees]
 
     def _grow(self) -> None:
         """Grow all trees, in as many threads as there are splitters."""
@@ -164,6 +180,26 @@ class _Forgetful(TreeLearner):
             with ThreadPoolExecutor(jobs) as pool:
                 list(pool.map(grow, range(jobs)))
 
+    _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
+
+    def _state(self) -> dict[str, typing.Any]:
+        test = self._drift_test
+        return {
+            "core": self._forest,
+            "trees": [parameters.state() for parameters in self._parameters],
+            "drift_test": None if test is None else test.state(),
+        }
+
+    def _restore(self, state: State) -> None:
+        self._forest = state.part("core", ForgetfulForest)
+        trees = state.items("trees", len(self._parameters))
+        for parameters, values in zip(self._parameters, trees, strict=True):
+            parameters.restore(values)
+        test = state.values["drift_test"]
+        require((test is None) == (self._drift_test is None), "a tree alone tests for no drift")
+        if self._drift_test is not None:
+            self._drift_test.restore(test)
+
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._forest.validate(x, y, w)
 
@@ -171,6 +207,11 @@ class _Forgetful(TreeLearner):
     def retained_sizes(self) -> list[int]:
         """Number of samples that each tree retains, copies of the bagging counted."""
         return [self._forest.held(tree) for tree in range(self._n_trees)]
+
+    @property
+    def n_samples_seen(self) -> int:
+        """Number of samples learned, those of weight zero not counted."""
+        return self._forest.window.n_seen
 
     @property
     def _n_trees(self) -> int:
@@ -192,6 +233,42 @@ class _Forgetful(TreeLearner):
     def height(self) -> int:
         """Number of splits on the longest way from a root to a leaf."""
         return max(trees.height for trees in self._forest.trees)
+
+
+class _SplitsIntoParts(SplitsIntoParts, _Forgetful):
+    """The parts of a forest: what it answers, and so whether it fails, takes the votes of all."""
+
+    def _keep(self, first: int, stop: int) -> None:
+        super()._keep(first, stop)
+        self._parameters = self._parameters[first:stop]
+
+    def _join(self, others: Sequence[typing.Self]) -> None:
+        models = [self, *others]
+        answers = self._answers([model._forest.ballots_so_far() for model in models])
+        super()._join(others)
+        self._forest.set_answers(answers)
+        self._parameters = [each for model in models for each in model._parameters]
+
+    def _report(self) -> tuple[Losses, Ballots]:
+        ballots = self._forest.ballots_so_far()
+        self._forest.begin_batch()
+        return self._forest.tree_losses(), ballots
+
+    def _combine(self, reports: Sequence[tuple[Losses, Ballots]]) -> tuple[Losses, Losses]:
+        losses, ballots = zip(*reports, strict=True)
+        return np.concatenate(losses), self._answers(ballots)
+
+    def _answers(self, ballots: Sequence[Ballots]) -> Losses:
+        """What the forest answered to each sample of the batch."""
+        votes = count_votes(np.concatenate(ballots, axis=1))
+        if self._forest.regression:
+            return votes[:, 0] / self.n_models
+        return votes.argmax(axis=1).astype(float)
+
+    def _grow_part(self, combined: tuple[Losses, Losses]) -> None:
+        losses, answers = combined
+        self._forest.set_answers(answers)
+        self._adapt(losses)
 
 
 class _ForgetfulClassifier(_Forgetful, TreeClassifier):
@@ -402,7 +479,7 @@ class ForgetfulDecisionTreeRegressor(_ForgetfulRegressor):
         self._begin("variance")
 
 
-class ForgetfulRandomForestClassifier(_ForgetfulClassifier):
+class ForgetfulRandomForestClassifier(_SplitsIntoParts, _ForgetfulClassifier):
     """Forgetful random forest: votes of forgetful trees that differ in features and memory.
 
     Every tree looks at its own random subset of the features and forgets at random, as much as its
@@ -507,7 +584,7 @@ class ForgetfulRandomForestClassifier(_ForgetfulClassifier):
         self._begin(criterion, n_models, True, bagging, significance, n_jobs)
 
 
-class ForgetfulRandomForestRegressor(_ForgetfulRegressor):
+class ForgetfulRandomForestRegressor(_SplitsIntoParts, _ForgetfulRegressor):
     """Forgetful random forest: means of forgetful trees that differ in features and memory.
 
     Every tree looks at its own random subset of the features and forgets at random, as much as its

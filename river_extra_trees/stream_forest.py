@@ -11,11 +11,16 @@ from __future__ import annotations
 
 import math
 import typing
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
 from ._core.schema import Schema
 from ._core.splitter import Splitter
+from ._core.state import State
 from ._core.stream import StreamForest
 from ._inspection import (
     Sample,
@@ -24,6 +29,7 @@ from ._inspection import (
     describe_number,
     named_nodes,
 )
+from .parts import SplitsIntoParts
 
 __all__ = [
     "StreamDecisionForestClassifier",
@@ -33,6 +39,7 @@ __all__ = [
 ]
 
 MaxFeatures = int | float | str | None
+Losses = npt.NDArray[np.float64]
 
 
 def n_features_visited(max_features: MaxFeatures, n_columns: int) -> int:
@@ -153,15 +160,20 @@ class _StreamForest(TreeLearner):
 
     def _learn_batch(self) -> None:
         """Algorithm 2 of the paper for one batch (Algorithm 1 where there is one tree)."""
+        self._grow(self._forest.tree_losses())
+
+    def _grow(self, losses: Losses) -> None:
+        """Swap the trees that lost most, and let the others grow. The losses are of all trees."""
         forest = self._forest
         forest.begin_growth()
-        swapped = forest.worst(self._n_swaps, self._always_swaps)
+        swapped = forest.worst(losses, self._n_swaps, self._always_swaps)
         max_features = n_features_visited(self.max_features, len(forest.schema.names))
         jobs = len(self._splitters)
 
         def grow(job: int) -> None:
             for tree in range(job, self._n_trees, jobs):
-                change = forest.replace if tree in swapped else forest.grow_tree
+                is_swapped = forest.first_tree + tree in swapped
+                change = forest.replace if is_swapped else forest.grow_tree
                 change(tree, self._splitters[job], max_features, self.max_nodes)
 
         if jobs == 1:
@@ -171,8 +183,21 @@ class _StreamForest(TreeLearner):
                 list(pool.map(grow, range(jobs)))
         forest.end_batch()
 
+    _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
+
+    def _state(self) -> dict[str, typing.Any]:
+        return {"core": self._forest}
+
+    def _restore(self, state: State) -> None:
+        self._forest = state.part("core", StreamForest)
+
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._forest.validate(x, y, w)
+
+    @property
+    def n_samples_seen(self) -> int:
+        """Number of samples learned, those of weight zero not counted."""
+        return self._forest.window.n_seen
 
     @property
     def _n_trees(self) -> int:
@@ -194,6 +219,19 @@ class _StreamForest(TreeLearner):
     def height(self) -> int:
         """Number of splits on the longest way from a root to a leaf."""
         return max(trees.height for trees in self._forest.trees)
+
+
+class _SplitsIntoParts(SplitsIntoParts, _StreamForest):
+    """The parts of a forest: all they have to tell each other are the losses of their trees."""
+
+    def _report(self) -> Losses:
+        return self._forest.tree_losses()
+
+    def _combine(self, reports: Sequence[Losses]) -> Losses:
+        return np.concatenate(reports)
+
+    def _grow_part(self, combined: Losses) -> None:
+        self._grow(combined)
 
 
 class _StreamForestClassifier(_StreamForest, TreeClassifier):
@@ -368,7 +406,7 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
     New features may appear at any time.
 
     `min_samples_leaf=3` gave a mean R2 of 0.60 over ten streams, 1 gave 0.53
-    (`examples/benchmarks/quality.py`).
+    (`examples/benchmarks/peers.py run ... --set seen`).
 
     References
     ----------
@@ -413,7 +451,7 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
         self._begin("variance")
 
 
-class StreamDecisionForestClassifier(_StreamForestClassifier):
+class StreamDecisionForestClassifier(_SplitsIntoParts, _StreamForestClassifier):
     """Stream decision forest: votes of stream decision trees on bootstraps of each batch.
 
     Every tree sees each batch through its own bootstrap and looks at a random choice of features
@@ -472,9 +510,9 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
     New features and new classes may appear at any time.
 
     Defaults beyond the paper were chosen by prequential accuracy on 17 streams
-    (`examples/benchmarks/quality.py`). As published (`swap_rule="published", window_size=0`) the
-    mean falls from 0.867 to 0.858. Without fading (`leaf_memory=None`) it fell by 0.016, on abrupt
-    drift by 0.24.
+    (`examples/benchmarks/peers.py run ... --set seen`). As published (`swap_rule="published",
+    window_size=0`) the mean falls from 0.867 to 0.858. Without fading (`leaf_memory=None`) it fell
+    by 0.016, on abrupt drift by 0.24.
 
     References
     ----------
@@ -534,7 +572,7 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
         self._begin(criterion, n_models, n_swaps, swap_rule, window_size, n_jobs, bootstrap=True)
 
 
-class StreamDecisionForestRegressor(_StreamForestRegressor):
+class StreamDecisionForestRegressor(_SplitsIntoParts, _StreamForestRegressor):
     """Stream decision forest: means of stream decision trees on bootstraps of each batch.
 
     Every tree sees each batch through its own bootstrap and looks at a random choice of features
@@ -592,9 +630,9 @@ class StreamDecisionForestRegressor(_StreamForestRegressor):
     New features may appear at any time.
 
     Defaults beyond the paper were chosen by prequential R2 on ten streams
-    (`examples/benchmarks/quality.py`). `max_features="sqrt"` fell behind 0.5 by 0.012 in the mean.
-    As published (`swap_rule="published", window_size=0`) the mean over the first 10,000 samples is
-    0.70 in place of 0.75.
+    (`examples/benchmarks/peers.py run ... --set seen`). `max_features="sqrt"` fell behind 0.5 by
+    0.012 in the mean. As published (`swap_rule="published", window_size=0`) the mean over the first
+    10,000 samples is 0.70 in place of 0.75.
 
     References
     ----------

@@ -1,9 +1,13 @@
 """Trees that learn one stream together: what is done per sample, between two growths.
 
 A forest of one is a tree. The families add to this how batches are weighed and when trees grow.
+
+A forest may be split into parts, which hold some of its trees each and see all of its samples.
 """
 
-from libc.math cimport fabs
+import numpy as np
+
+from libc.math cimport NAN, fabs
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
@@ -11,9 +15,11 @@ from .schema cimport Labels, Schema
 from .trees cimport HEADER, WEIGHT, Trees
 from .window cimport Window
 
-# Squares of targets and sums of weights must stay finite.
-cdef double LARGEST_TARGET = 1e150
-cdef double LARGEST_WEIGHT = 1e100
+from . import state as limits
+from .state import State, require
+
+cdef double LARGEST_TARGET = limits.LARGEST_TARGET
+cdef double LARGEST_WEIGHT = limits.LARGEST_WEIGHT
 
 
 cdef double read_weight(object w) except -1.0:
@@ -125,14 +131,14 @@ cdef class Forest:
             self.votes_capacity = n_labels
         return 0
 
-    cdef bint add_votes(self, Trees trees, int leaf) noexcept nogil:
+    cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil:
         """Add the class frequencies of a leaf to the votes; say whether it has any."""
         cdef const double* row = trees.row(leaf)
         cdef int code
         if row[WEIGHT] <= 0.0:
             return False
         for code in range(trees.n_values):
-            self.votes[code] += row[HEADER + code] / row[WEIGHT]
+            votes[code] += row[HEADER + code] / row[WEIGHT]
         return True
 
     cdef int winner(self) noexcept:
@@ -153,9 +159,9 @@ cdef class Forest:
         memset(self.votes, 0, len(self.labels.labels) * sizeof(double))
         for trees in self.trees:
             leaf = trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
-            voted |= self.add_votes(trees, leaf)
+            voted |= self.add_votes(trees, leaf, self.votes)
         if not voted:
-            self.add_votes(self.prior, self.prior.roots[0])
+            self.add_votes(self.prior, self.prior.roots[0], self.votes)
         return self.winner()
 
     def predict_label(self, x):
@@ -190,6 +196,29 @@ cdef class Forest:
         """The mean of the leaf means; 0 before the first sample."""
         return self.mean(x)
 
+    def ballots(self, rows):
+        """What each tree says of each row, as an array [row, tree, class].
+
+        Class frequencies, all zero where a tree knows nothing. Of numbers the one class is the
+        mean, NaN where a tree knows nothing.
+        """
+        cdef Py_ssize_t row, tree, width = 1 if self.regression else len(self.labels.labels)
+        cdef double[:, :, ::1] said = np.zeros((len(rows), len(self.trees), max(1, width)))
+        cdef Trees trees
+        cdef int leaf
+        for row in range(said.shape[0]):
+            self.schema.encode(rows[row])
+            for tree in range(said.shape[1]):
+                trees = <Trees>self.trees[tree]
+                leaf = trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
+                if not self.regression:
+                    self.add_votes(trees, leaf, &said[row, tree, 0])
+                elif trees.row(leaf)[WEIGHT] > 0.0:
+                    said[row, tree, 0] = trees.row(leaf)[HEADER]
+                else:
+                    said[row, tree, 0] = NAN
+        return np.asarray(said)
+
     def path(self, x, int tree=0):
         """Ids of the nodes that x passes in one tree, from the root to the leaf."""
         cdef Trees trees = self.trees[tree]
@@ -200,6 +229,21 @@ cdef class Forest:
             node = trees.step(node, self.schema.row, 1, self.schema.n_columns)
             passed.append(node)
         return passed
+
+    # ---------------------------------------------------------------- parts
+
+    def keep(self, int first, int stop):
+        """Become the part of the forest that holds the trees from `first` to before `stop`."""
+        self.trees = self.trees[first:stop]
+        self.first_tree += first
+        self.is_part = True
+
+    def join(self, parts):
+        """Become the whole forest again: this part, the first one, and all the others in order."""
+        cdef Forest part
+        for part in parts:
+            self.trees += part.trees
+        self.is_part = False
 
     def check(self):
         """Raise AssertionError if an invariant is broken."""
@@ -216,19 +260,62 @@ cdef class Forest:
     def __sizeof__(self):
         return object.__sizeof__(self) + self.votes_capacity * sizeof(double)
 
-    def _state(self):
-        return (self.schema, self.labels, self.window, self.trees, self.prior, self.regression,
-                self.fading)
+    def settings(self):
+        """The arguments that make such a forest."""
+        return {"n_trees": len(self.trees), "regression": self.regression, "fading": self.fading}
+
+    def state(self):
+        """What the trees have learned, and the samples that they have not grown on yet."""
+        return {
+            "regression": self.regression, "fading": self.fading, "schema": self.schema,
+            "labels": self.labels, "window": self.window, "trees": self.trees, "prior": self.prior,
+            "first_tree": self.first_tree, "is_part": self.is_part,
+        }
+
+    STATE = ("regression", "fading", "schema", "labels", "window", "trees", "prior", "first_tree",
+             "is_part")
+
+    @classmethod
+    def restored(cls, values):
+        """The forest of a state."""
+        forest = cls.__new__(cls)
+        forest._restore(State(cls.__name__, values, cls.STATE))
+        return forest
 
     def _restore(self, state):
-        (self.schema, self.labels, self.window, self.trees, self.prior, self.regression,
-         self.fading) = state
+        cdef Trees trees
+        self.regression = state.flag("regression")
+        self.fading = state.number("fading", 0.0, 1.0)
+        self.schema = state.part("schema", Schema)
+        self.labels = state.part("labels", Labels)
+        self.window = state.part("window", Window)
+        self.trees = state.parts("trees", Trees)
+        self.prior = state.part("prior", Trees)
+        self.is_part = state.flag("is_part")
+        self.first_tree = state.whole("first_tree", 0, 2**31 - 1 if self.is_part else 0)
+        n_values = 2 if self.regression else len(self.labels)
+        require((self.trees or self.is_part) and not (self.regression and self.labels.labels),
+                "Forest: there is no tree, or a regression has labels")
+        require(self.prior.n_used == 1 and self.prior.fading == 1.0,
+                "Forest: the prior is more than a leaf")
+        for trees in [self.prior, *self.trees]:
+            require(trees.n_roots == 1 and trees.regression == self.regression
+                    and trees.n_values == n_values and trees.n_features <= self.schema.n_columns,
+                    "Forest: a tree does not belong to it")
+        require(all(trees.fading == self.fading for trees in self.trees),
+                "Forest: a tree fades differently")
+        self.check_window(self.window)
+
+    cdef int check_window(self, Window window) except -1:
+        """Refuse a restored window with columns or labels that this forest does not know."""
+        cdef int slot
+        cdef double target, n_labels = len(self.labels.labels)
+        require(window.n_columns <= self.schema.n_columns, "Forest: a column has no name")
+        for slot in window.slots():
+            target = window.target[slot]
+            require(self.regression or (0 <= target < n_labels and target == <int>target),
+                    "Forest: a sample has no known label")
+        return 0
 
     def __reduce__(self):
-        return _forest_from_state, (type(self), self._state())
-
-
-def _forest_from_state(kind, state):
-    cdef Forest forest = kind.__new__(kind)
-    forest._restore(state)
-    return forest
+        return self.restored, (self.state(),)

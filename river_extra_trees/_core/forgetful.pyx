@@ -10,10 +10,13 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from .forest cimport Forest, read_weight
-from .retained cimport Retained
+from .retained cimport Retained, moved
 from .rng cimport BOOTSTRAP, FORGET, SUBSET, Rng, below, next_word, poisson, rng_for, uniform
 from .splitter cimport Splitter
 from .trees cimport HEADER, Trees
+from .window cimport united
+
+from .state import require
 
 cdef enum:
     BAGGING_MEAN = 6        # leveraging bagging: expected number of copies of a batch ...
@@ -55,6 +58,8 @@ cdef class ForgetfulForest(Forest):
     cdef readonly list births           # per tree: batch in which its features were drawn
     cdef double[:, ::1] answers         # per tree, then the forest, then the prior; per position
     cdef int[:, ::1] copies             # per tree and position: copies of this batch
+    cdef double[:, :, ::1] said         # per position, tree and class: the ballots of this batch,
+                                        #   of a part of a classifier, whose votes are counted later
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint subsets, bint bagging,
                  bint reference, seed):
@@ -72,6 +77,16 @@ cdef class ForgetfulForest(Forest):
     cdef int make_scratch(self) except -1:
         self.answers = np.zeros((len(self.trees) + 2, self.batch_size))
         self.copies = np.ones((len(self.trees), self.batch_size), dtype=np.intc)
+        self.said = np.zeros((self.batch_size if self.is_part else 0, len(self.trees),
+                              max(1, len(self.labels.labels))))
+        return 0
+
+    cdef int widen_said(self) except -1:
+        """Make room for the ballots on new labels."""
+        cdef Py_ssize_t n_new = len(self.labels.labels) - self.said.shape[2]
+        if self.is_part and n_new > 0:
+            self.said = np.ascontiguousarray(
+                np.pad(np.asarray(self.said), ((0, 0), (0, 0), (0, n_new))))
         return 0
 
     # ---------------------------------------------------------------- one sample
@@ -92,6 +107,7 @@ cdef class ForgetfulForest(Forest):
         prior = self.prior.row(self.prior.roots[0])[HEADER] if self.regression else 0.0
         slot = self.push(x, y, target, weight)
         self.reserve_votes()
+        self.widen_said()
         self.answers[len(self.trees) + 1, position] = prior
         self.test(self.window.target[slot], weight, position)
         return position + 1 >= self.batch_size
@@ -100,9 +116,12 @@ cdef class ForgetfulForest(Forest):
         """Let each tree answer for the row encoded last, then learn it in its leaf."""
         cdef int tree, leaf, n_trees = len(self.trees)
         cdef double total = 0.0
+        cdef double* votes = self.votes
         cdef Trees trees
         if not self.regression:
             memset(self.votes, 0, len(self.labels.labels) * sizeof(double))
+            if self.is_part:
+                self.said[position] = 0.0
         for tree in range(n_trees):
             trees = <Trees>self.trees[tree]
             leaf = trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
@@ -111,17 +130,19 @@ cdef class ForgetfulForest(Forest):
                 total += trees.row(leaf)[HEADER]
             else:
                 self.answers[tree, position] = trees.majority(leaf)
-                self.add_votes(trees, leaf)
+                if self.is_part:
+                    votes = &self.said[position, tree, 0]
+                self.add_votes(trees, leaf, votes)
             if not self.reference:
                 trees.learn(leaf, target, weight, self.n_batches + 1)
         self.answers[n_trees, position] = total / n_trees if self.regression else self.winner()
 
-    cdef bint add_votes(self, Trees trees, int leaf) noexcept nogil:
+    cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil:
         cdef int code = trees.majority(leaf)
         if not self.reference:
-            return Forest.add_votes(self, trees, leaf)
+            return Forest.add_votes(self, trees, leaf, votes)
         if code >= 0:
-            self.votes[code] += 1.0
+            votes[code] += 1.0
         return code >= 0
 
     # ---------------------------------------------------------------- one batch
@@ -135,7 +156,7 @@ cdef class ForgetfulForest(Forest):
             return
         self.copies[:, :] = 0
         for tree in range(len(self.trees)):
-            rng = rng_for(self.seed, tree, self.n_batches, BOOTSTRAP)
+            rng = rng_for(self.seed, self.first_tree + tree, self.n_batches, BOOTSTRAP)
             bag = min(poisson(&rng, BAGGING_MEAN), BAGGING_MAX)
             for _ in range(bag * self.batch_size):
                 self.copies[tree, <int>below(&rng, self.batch_size)] += 1
@@ -174,14 +195,23 @@ cdef class ForgetfulForest(Forest):
         """Number of samples that a tree retains, copies counted."""
         return (<Retained>self.retained[tree]).total
 
-    def worst(self, int n):
-        """The n trees whose answers to this batch cost most, the worst first."""
-        cdef int tree
-        cost = []
-        for tree in range(len(self.trees)):
-            _, total, _, _ = self.losses(tree, False)
-            cost.append(-total)
-        return np.argsort(cost, kind="stable")[:n].tolist()
+    def tree_losses(self):
+        """What the answers of each tree to this batch cost."""
+        return np.array([self.losses(tree, False)[1] for tree in range(len(self.trees))])
+
+    def ballots_so_far(self):
+        """What each tree said of each sample of this batch before it learned it; see `ballots`.
+
+        Of a classifier only the parts of a forest know. A number is 0 where a tree knew nothing.
+        """
+        n = self.n_in_batch
+        if self.regression:
+            return np.asarray(self.answers)[: len(self.trees), :n].T[:, :, np.newaxis].copy()
+        return np.asarray(self.said)[:n].copy()
+
+    def set_answers(self, answers):
+        """Say what the whole forest answered to each sample of this batch."""
+        np.asarray(self.answers)[len(self.trees), : len(answers)] = answers
 
     def replace(self, int tree):
         """Draw new features for a tree."""
@@ -198,7 +228,7 @@ cdef class ForgetfulForest(Forest):
         if not self.subsets:
             memset(chosen, 1, f)
             return 0
-        rng = rng_for(self.seed, tree, <uint64_t>self.births[tree], SUBSET)
+        rng = rng_for(self.seed, self.first_tree + tree, <uint64_t>self.births[tree], SUBSET)
         least = min(f, <int>(<double>f ** 0.5) + 2)
         m = least + <int>(uniform(&rng) * (f - least + 1))
         keys = [(next_word(&rng), column) for column in range(f)]
@@ -239,7 +269,8 @@ cdef class ForgetfulForest(Forest):
                             self.n_batches + 1)
             splitter.max_depth = max_depth
             splitter.grow(trees, root, self.window, self.schema, copies, 0,
-                          self.n_batches + 1, rng_for(self.seed, tree, self.n_batches, FORGET),
+                          self.n_batches + 1,
+                          rng_for(self.seed, self.first_tree + tree, self.n_batches, FORGET),
                           chosen, retained.slots, retained.n)
         finally:
             free(copies)
@@ -250,7 +281,8 @@ cdef class ForgetfulForest(Forest):
         if k <= 0:
             return
         if self.subsets:
-            retained.forget_random(k, rng_for(self.seed, tree, self.n_batches, FORGET))
+            retained.forget_random(
+                k, rng_for(self.seed, self.first_tree + tree, self.n_batches, FORGET))
         else:
             retained.forget_first(k)
 
@@ -264,6 +296,10 @@ cdef class ForgetfulForest(Forest):
 
     def end_batch(self):
         """Release the samples that no tree retains."""
+        self.release()
+        self.n_batches += 1
+
+    cdef int release(self) except -1:
         cdef Retained retained
         cdef int i
         cdef uint8_t* gone = <uint8_t*>calloc(self.window.capacity, 1)
@@ -275,7 +311,47 @@ cdef class ForgetfulForest(Forest):
                 gone[retained.slots[i]] = 0
         self.window.release(gone)
         free(gone)
-        self.n_batches += 1
+        return 0
+
+    # ---------------------------------------------------------------- parts
+
+    @property
+    def n_in_batch(self):
+        """Number of samples in this batch."""
+        return self.window.n_fresh
+
+    def keep(self, int first, int stop):
+        answers = np.asarray(self.answers)
+        said = self.said_before_split() if first == 0 and not self.regression else None
+        super().keep(first, stop)
+        self.retained = self.retained[first:stop]
+        self.births = self.births[first:stop]
+        self.make_scratch()
+        self.answers = np.vstack([answers[first:stop], answers[-2:]])
+        if said is not None and stop > 0:
+            np.asarray(self.said)[: len(said), 0] = said
+        self.release()
+
+    def said_before_split(self):
+        """The answers of the whole forest to this batch, as if its first tree had given them."""
+        answers = np.asarray(self.answers)[len(self.trees), : self.n_in_batch].astype(int)
+        return np.eye(max(1, len(self.labels)))[answers]
+
+    def join(self, parts):
+        cdef ForgetfulForest part
+        cdef Retained retained
+        answers = [np.asarray((<ForgetfulForest>part).answers)[:-2] for part in [self, *parts]]
+        ends = np.asarray(self.answers)[-2:].copy()
+        self.window, places = united([part.window for part in [self, *parts]])
+        self.retained = [
+            moved(retained, place)
+            for part, place in zip([self, *parts], places) for retained in part.retained
+        ]
+        for part in parts:
+            self.births += part.births
+        super().join(parts)
+        self.make_scratch()
+        self.answers = np.vstack([*answers, ends])
 
     def check(self):
         """Raise AssertionError if an invariant is broken."""
@@ -288,18 +364,52 @@ cdef class ForgetfulForest(Forest):
         assert held == set(slots[: self.window.n_sorted])
         assert self.window.n_fresh < self.batch_size
 
-    def _state(self):
-        answers = np.asarray(self.answers)[:, : self.window.n_fresh]
-        return (super()._state(), self.batch_size, self.subsets, self.bagging, self.reference,
-                self.seed, self.n_batches, self.retained, self.births, answers.tobytes())
+    def settings(self):
+        """The arguments that make such a forest."""
+        return {
+            "n_trees": len(self.trees), "regression": self.regression,
+            "batch_size": self.batch_size, "subsets": self.subsets, "bagging": self.bagging,
+            "reference": self.reference, "seed": self.seed,
+        }
+
+    def state(self):
+        """The trees, what they retain, and their answers to the samples of this batch."""
+        return {
+            **super().state(), "batch_size": self.batch_size, "subsets": self.subsets,
+            "bagging": self.bagging, "reference": self.reference, "seed": self.seed,
+            "n_batches": self.n_batches, "retained": self.retained,
+            "births": np.array(self.births, np.int64),
+            "answers": np.array(self.answers)[:, : self.window.n_fresh].copy(),
+            "said": self.ballots_so_far() if self.is_part and not self.regression else None,
+        }
+
+    STATE = (*Forest.STATE, "batch_size", "subsets", "bagging", "reference", "seed", "n_batches",
+             "retained", "births", "answers", "said")
 
     def _restore(self, state):
-        (forest, self.batch_size, self.subsets, self.bagging, self.reference, self.seed,
-         self.n_batches, self.retained, self.births, answers) = state
-        super()._restore(forest)
+        super()._restore(state)
+        n_trees, n_fresh = len(self.trees), self.window.n_fresh
+        self.batch_size = state.whole("batch_size", max(1, n_fresh), self.window.capacity)
+        self.subsets = state.flag("subsets")
+        self.bagging = state.flag("bagging")
+        self.reference = state.flag("reference")
+        self.seed = state.whole("seed", 0, 2**64 - 1)
+        self.n_batches = state.whole("n_batches")
+        self.retained = state.parts("retained", Retained, n_trees)
+        self.births = state.array("births", np.int64, n_trees).tolist()
+        require(all(0 <= birth <= self.n_batches for birth in self.births),
+                "ForgetfulForest: a tree is born in a later batch")
+        learned = set(self.window.slots()[: self.window.n_sorted])
+        for retained in self.retained:
+            slots = [slot for slot, _ in retained.samples()]
+            require(len(set(slots)) == len(slots) and learned.issuperset(slots),
+                    "ForgetfulForest: a tree retains a sample twice, or one that is not there")
+        answers = state.numbers("answers", n_trees + 2, n_fresh)
         self.make_scratch()
-        np.asarray(self.answers)[:, : self.window.n_fresh] = np.frombuffer(answers).reshape(
-            len(self.trees) + 2, self.window.n_fresh)
+        np.asarray(self.answers)[:, :n_fresh] = answers
+        if self.is_part and not self.regression:
+            n_classes = self.said.shape[2]
+            np.asarray(self.said)[:n_fresh] = state.numbers("said", n_fresh, n_trees, n_classes)
 
     def __sizeof__(self):
-        return super().__sizeof__() + self.answers.nbytes + self.copies.nbytes
+        return super().__sizeof__() + self.answers.nbytes + self.copies.nbytes + self.said.nbytes

@@ -1,6 +1,8 @@
 from collections.abc import Hashable, Mapping
 from typing import Any
 
+import numpy as np
+
 from .forest import Forest
 from .splitter import Splitter
 from .window import Window
@@ -29,7 +31,8 @@ class StreamForest(Forest):
     def grow_tree(
         self, index: int, splitter: Splitter, max_features: int, max_nodes: int
     ) -> None: ...
-    def worst(self, n_swaps: int, always: bool) -> list[int]: ...
+    def tree_losses(self) -> np.ndarray: ...
+    def worst(self, losses: np.ndarray, n_swaps: int, always: bool) -> list[int]: ...
     def replace(
         self, index: int, splitter: Splitter, max_features: int, max_nodes: int
     ) -> None: ...

@@ -10,6 +10,9 @@ from .splitter cimport Splitter
 from .trees cimport HEADER, VISITED, Trees
 from .window cimport Window
 
+from .state import require
+
+
 cdef class StreamForest(Forest):
     """Trees that keep growing, a batch of samples at a time.
 
@@ -64,7 +67,7 @@ cdef class StreamForest(Forest):
             return 0
         self.copies = np.zeros((len(self.trees), self.batch_size), dtype=np.intc)
         for tree in range(len(self.trees)):
-            rng = rng_for(self.seed, tree, self.n_batches, BOOTSTRAP)
+            rng = rng_for(self.seed, self.first_tree + tree, self.n_batches, BOOTSTRAP)
             for _ in range(self.batch_size):
                 self.copies[tree, <int>below(&rng, self.batch_size)] += 1
         return 0
@@ -114,7 +117,7 @@ cdef class StreamForest(Forest):
             self.overwrite(trees, copies)
         splitter.grow(trees, trees.roots[0], self.window, self.schema, copies, max_features,
                       self.n_batches + 1,
-                      rng_for(self.seed, index, self.n_batches, FEATURES))
+                      rng_for(self.seed, self.first_tree + index, self.n_batches, FEATURES))
         trees.shrink(max_nodes)
 
     cdef int overwrite(self, Trees trees, const int* copies) except -1:
@@ -142,25 +145,30 @@ cdef class StreamForest(Forest):
         self.window.sort()
         self.latest.sort()
 
-    def worst(self, int n_swaps, bint always):
-        """The trees to be swapped for new ones in this batch, worst first.
+    def tree_losses(self):
+        """The prequential loss of each tree in this batch."""
+        return np.array(self.losses)
+
+    def worst(self, losses, int n_swaps, bint always):
+        """The numbers of the trees to be swapped for new ones in this batch, worst first.
 
         From the second batch on: with probability 1 / b in batch b (Algorithm 2), or always those
-        that have made an error.
+        that have made an error. `losses` are those of all trees of the forest.
         """
         cdef uint64_t b = self.n_batches + 1
         cdef Rng rng = rng_for(self.seed, 0, self.n_batches, SWAP)
         if n_swaps == 0 or b < 2 or (not always and uniform(&rng) >= 1.0 / b):
             return []
-        order = np.argsort(-np.asarray(self.losses), kind="stable")[:n_swaps].tolist()
-        return [tree for tree in order if self.losses[<int>tree] > 0.0 or not always]
+        order = np.argsort(-losses, kind="stable")[:n_swaps].tolist()
+        return [tree for tree in order if losses[tree] > 0.0 or not always]
 
     def replace(self, int index, Splitter splitter, int max_features, int max_nodes):
         """Put a new tree in the place of one, grown on a bootstrap of the latest samples."""
         cdef Trees trees = self.sapling()
         cdef Window window = self.latest if self.n_latest else self.window
         cdef int[::1] copies = np.zeros(window.capacity, dtype=np.intc)
-        cdef Rng rng = rng_for(self.seed, index, self.n_batches, RENEW)
+        cdef uint64_t number = self.first_tree + index
+        cdef Rng rng = rng_for(self.seed, number, self.n_batches, RENEW)
         cdef int i, slot
         for _ in range(window.n_sorted):
             copies[window.by_arrival[<int>below(&rng, window.n_sorted)]] += 1
@@ -170,8 +178,7 @@ cdef class StreamForest(Forest):
                 trees.learn(trees.roots[0], window.target[slot],
                             window.weight[slot] * copies[slot], self.n_batches + 1)
         splitter.grow(trees, trees.roots[0], window, self.schema, &copies[0], max_features,
-                      self.n_batches + 1,
-                      rng_for(self.seed, index, self.n_batches, FEATURES))
+                      self.n_batches + 1, rng_for(self.seed, number, self.n_batches, FEATURES))
         trees.shrink(max_nodes)
         self.trees[index] = trees
 
@@ -195,6 +202,16 @@ cdef class StreamForest(Forest):
         self.batch_weight = 0.0
         self.draw_copies()
 
+    def keep(self, int first, int stop):
+        super().keep(first, stop)
+        self.losses = np.array(self.losses[first:stop])
+        self.draw_copies()
+
+    def join(self, parts):
+        super().join(parts)
+        self.losses = np.concatenate([part.tree_losses() for part in [self, *parts]])
+        self.draw_copies()
+
     def check(self):
         """Raise AssertionError if an invariant is broken."""
         super().check()
@@ -202,16 +219,42 @@ cdef class StreamForest(Forest):
         assert self.latest.size <= self.n_latest + self.window.size
         assert self.window.slots() == list(range(self.window.size))     # as `copies` is indexed
 
-    def _state(self):
-        return (super()._state(), self.batch_size, self.bootstrap, self.reference, self.seed,
-                self.n_batches, np.asarray(self.losses).tobytes(),
-                self.batch_weight, self.n_latest, self.latest)
+    def settings(self):
+        """The arguments that make such a forest."""
+        return {
+            **super().settings(), "batch_size": self.batch_size, "bootstrap": self.bootstrap,
+            "reference": self.reference, "n_latest": self.n_latest, "seed": self.seed,
+        }
+
+    def state(self):
+        """The trees and the samples; the bootstraps of the batch follow from the seed."""
+        return {
+            **super().state(), "batch_size": self.batch_size, "bootstrap": self.bootstrap,
+            "reference": self.reference, "n_latest": self.n_latest, "latest": self.latest,
+            "seed": self.seed, "n_batches": self.n_batches, "losses": np.array(self.losses),
+            "batch_weight": self.batch_weight,
+        }
+
+    STATE = (*Forest.STATE, "batch_size", "bootstrap", "reference", "n_latest", "latest", "seed",
+             "n_batches", "losses", "batch_weight")
 
     def _restore(self, state):
-        (forest, self.batch_size, self.bootstrap, self.reference, self.seed, self.n_batches,
-         losses, self.batch_weight, self.n_latest, self.latest) = state
-        super()._restore(forest)
-        self.losses = np.frombuffer(losses).copy()
+        super()._restore(state)
+        self.batch_size = state.whole("batch_size", 1, self.window.capacity)
+        self.bootstrap = state.flag("bootstrap")
+        self.reference = state.flag("reference")
+        self.n_latest = state.whole("n_latest", 0, 2**31 - 1)
+        self.latest = state.part("latest", Window)
+        self.seed = state.whole("seed", 0, 2**64 - 1)
+        self.n_batches = state.whole("n_batches")
+        self.losses = state.numbers("losses", len(self.trees), least=0.0).copy()
+        self.batch_weight = state.number("batch_weight", 0.0)
+        require(self.window.size <= self.batch_size
+                and self.window.slots() == list(range(self.window.size)),
+                "StreamForest: the batch is not in its slots")
+        require(self.latest.size <= self.n_latest + self.window.size,
+                "StreamForest: too many latest samples")
+        self.check_window(self.latest)
         self.draw_copies()
 
     def __sizeof__(self):

@@ -45,6 +45,10 @@ cdef class Trees:
     cdef readonly int n_roots
 
     cdef int reserve(self, int extra) except -1
+    cdef int fill(self, const double[::1] threshold, const int[:, ::1] links,
+                  const uint8_t[:, ::1] flags, const double[:, ::1] stats) except -1
+    cdef int link(self, const int[::1] free_nodes, const int[::1] roots) except -1
+    cdef int meet(self, int node, int parent, int place) except -1
     cdef int widen(self, int n_values) except -1
     cdef bint is_bottom_split(self, int node) noexcept nogil
     cdef int new_node(self, int parent, int depth) noexcept nogil

@@ -30,8 +30,13 @@ cdef class Window:
 
     cdef int push(self, Schema schema, double target, double weight) except -1
     cdef int reserve(self, int capacity, int n_columns) except -1
+    cdef int fill(self, const int[::1] slots, const double[:, ::1] data, const double[::1] target,
+                  const double[::1] weight, const int64_t[::1] arrival, int n_sorted) except -1
     cdef int move(self, int capacity, int column_capacity) except -1
     cdef void sort(self) noexcept nogil
     cdef int slide(self, const double* row, double target, double weight, int gone) noexcept nogil
     cdef void release(self, const uint8_t* gone) noexcept nogil
     cdef void clear(self) noexcept nogil
+    cdef int copy(self, Window other, int slot) noexcept nogil
+
+cdef tuple united(list windows)

@@ -9,8 +9,9 @@ from .retirement cimport oldest, random, retire_slot
 from .shape cimport prepare, widen
 
 from .inspection import describe, distinct_roots, nodes, split_shares, tree_statistics
+from .restoring import restored
 from .soundness import check
-from .state import restore, settings_of, state_of
+from .state import settings_of, state_of
 
 
 cdef class Cloud(Particles):
@@ -113,11 +114,20 @@ cdef class Cloud(Particles):
         """Raise AssertionError if an invariant is broken."""
         check(self)
 
+    # --- State ------------------------------------------------------------------------------
+
+    def settings(self):
+        """The arguments that make an empty cloud of the same kind."""
+        return settings_of(self)
+
+    def state(self):
+        """All that the cloud has learned, with its settings."""
+        return state_of(self)
+
+    @classmethod
+    def restored(cls, values):
+        """The cloud of a state."""
+        return restored(cls, values)
+
     def __reduce__(self):
-        return _cloud_from_state, (settings_of(self), state_of(self))
-
-
-def _cloud_from_state(settings, state):
-    cdef Cloud cloud = Cloud(*settings)
-    restore(cloud, state)
-    return cloud
+        return self.restored, (self.state(),)

@@ -69,7 +69,8 @@ cdef class Particles:
 
     cdef readonly int window
     cdef public int min_samples_leaf        # a test raises it to keep the trees at their roots
-    cdef readonly double alpha, beta
+    cdef bint leaves_follow         # min_samples_leaf follows the number of regressors
+    cdef readonly double alpha, beta, leaf_bonus
     # Particles of one forgetting factor are a stratum: they lie side by side, those of decays[k]
     # from stratum[k] up to stratum[k + 1]. Particles of different strata never share a tree.
     cdef double decays[MAX_DECAYS]

@@ -22,9 +22,12 @@ cdef class Particles:
     linear
         Whether regression leaves are linear in the numeric features.
     min_samples_leaf
-        Active points that a split leaves on both sides.
+        Active points that a split leaves on both sides; 0: see `least_leaf`.
     alpha, beta
-        A node at depth D is split with prior probability alpha (1 + D)^-beta.
+        A node at depth D is split with prior probability alpha (1 + D)^-beta ...
+    leaf_bonus
+        ... times exp(leaf_bonus) for every leaf that the tree has: more than alpha and beta, which
+        are probabilities, can say in favour of large trees.
     decays
         Forgetting factors per sample of the stream; with `reference` one factor per retirement in
         a leaf. Of several, each particle has its own, and evidence decides how many have which.
@@ -40,14 +43,16 @@ cdef class Particles:
 
     def __cinit__(
         self, int n_particles, int window, bint classifier, bint linear, int min_samples_leaf,
-        double alpha, double beta, decays, double prior_weight, bint reference,
+        double alpha, double beta, double leaf_bonus, decays, double prior_weight, bint reference,
         bint cuts_by_range, uint64_t seed,
     ):
         cdef int depth
         cdef double share
         self.n_particles = self.n_alive = n_particles
-        self.window, self.min_samples_leaf = window, min_samples_leaf
-        self.alpha, self.beta, self.prior_weight, self.seed = alpha, beta, prior_weight, seed
+        self.window, self.seed = window, seed
+        self.min_samples_leaf, self.leaves_follow = min_samples_leaf, min_samples_leaf == 0
+        self.alpha, self.beta, self.leaf_bonus = alpha, beta, leaf_bonus
+        self.prior_weight = prior_weight
         assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles)
         self.n_decays = len(decays)
         for depth in range(self.n_decays):
@@ -58,7 +63,7 @@ cdef class Particles:
         for depth in range(MAX_DEPTH + 2):
             share = alpha * pow(1.0 + depth, -beta)
             self.log_split[depth] = log(share) if share > 0.0 else -INFINITY
-            self.log_stop[depth] = log1p(-share)
+            self.log_stop[depth] = log1p(-share) + leaf_bonus
         self.schema, self.labels = Schema(), Labels()
         self.lowest, self.highest = INFINITY, -INFINITY
         self.roots = <int*>calloc(2 * n_particles, sizeof(int))

@@ -68,8 +68,21 @@ cdef int widen(Particles cloud, int n_columns, int n_regressors, int n_classes) 
     cloud.model.n_regressors, cloud.model.n_classes = n_regressors, n_classes
     cloud.model.width = width
     cloud.scratch_capacity = 0
+    if cloud.leaves_follow:
+        cloud.min_samples_leaf = least_leaf(cloud)
     refresh(cloud)
     return 0
+
+
+cdef int least_leaf(Particles cloud) noexcept nogil:
+    """Active points that a new leaf needs: a linear fit with two degrees of freedom to spare.
+
+    The reference wants two points per coefficient.
+    """
+    cdef int q = cloud.model.n_regressors
+    if q == 0:
+        return 4
+    return 2 * q + 4 if cloud.reference else max(4, min(q + 3, cloud.window // 8))
 
 
 cdef void* resized(void* memory, size_t size) except NULL:
