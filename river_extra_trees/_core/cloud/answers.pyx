@@ -53,6 +53,6 @@ cdef dict probabilities(Particles cloud, object x):
         share = cloud.visits[visit].share / (row[0] + a * cloud.model.n_classes)
         for k in range(cloud.model.n_classes):
             answer[k] += share * (row[1 + k] + a)
-    for k in range(cloud.model.n_classes):
+    for k in range(len(cloud.labels.labels)):
         total += answer[k]
     return {label: answer[<int>k] / total for k, label in enumerate(cloud.labels.labels)}

@@ -1,6 +1,8 @@
 """The cloud as Python sees it."""
 
 from ..forest cimport read_number, read_weight
+from ..grove cimport Grove
+from ..pool cimport Pool
 from .answers cimport mixture, predict, probabilities
 from .learning cimport learn_row, plant_roots
 from .particles cimport Particles
@@ -18,6 +20,7 @@ cdef class Cloud(Particles):
     """Particles that learn, retire and answer. For the parameters see `Particles`."""
 
     def __cinit__(self):
+        self.pool, self.grove = Pool(), Grove()
         widen(self, 0, 0, 1 if self.model.multinomial else 0)
         plant_roots(self, 0)
 

@@ -21,7 +21,7 @@ cdef int plant_roots(Particles cloud, int first) except -1:
     divide(cloud, cloud.stratum)
     set_shares(cloud, first)
     for k in range(cloud.n_decays):
-        node = cloud.grove.new_leaf(0, MIN_BLOCK)
+        node = cloud.grove.new_leaf(0, cloud.grove.new_region(), MIN_BLOCK)
         cloud.grove.leaves[cloud.grove.nodes[node].left].decay = cloud.decays[k]
         cloud.grove.leaves[cloud.grove.nodes[node].left].time = cloud.n_seen
         finish_leaf(cloud, node)
@@ -56,10 +56,20 @@ cdef int learn_row(Particles cloud, double target, double weight) except -1:
         if isfinite(cloud.log_predictive):
             cloud.log_evidence += cloud.log_predictive
         cloud.n_alive = cloud.n_particles
-        if cloud.n_seen % cloud.window == 0 or cloud.n_seen & (cloud.n_seen - 1) == 0:
-            refresh(cloud)
+    if cloud.n_seen % cloud.window == 0 or cloud.n_seen & (cloud.n_seen - 1) == 0:
+        refresh(cloud)
+        save_memory(cloud)
     if not ok:
         raise MemoryError("some trees could not move; the sample is learned")
+    return 0
+
+
+cdef int save_memory(Particles cloud) except -1:
+    """Leave no more room in the grove than its trees need: they were more when it was young."""
+    try:
+        cloud.grove = cloud.grove.compacted(cloud.roots, cloud.n_alive)
+    except MemoryError:
+        pass        # it stays as it is
     return 0
 
 

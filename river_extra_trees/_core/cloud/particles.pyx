@@ -3,9 +3,14 @@
 from libc.math cimport INFINITY, log, log1p, pow
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
 
-from ..posterior cimport scratch_size
 from ..schema cimport Labels, Schema
+
+cdef enum:
+    BYTES_PER_PARTICLE = (
+        2 * sizeof(double) + sizeof(Visit) + sizeof(Group) + sizeof(Cut) + 6 * sizeof(int)
+    )
 
 
 cdef class Particles:
@@ -66,60 +71,41 @@ cdef class Particles:
             self.log_stop[depth] = log1p(-share) + leaf_bonus
         self.schema, self.labels = Schema(), Labels()
         self.lowest, self.highest = INFINITY, -INFINITY
-        self.roots = <int*>calloc(2 * n_particles, sizeof(int))
-        self.share = <double*>calloc(2 * n_particles, sizeof(double))
-        self.resampled = <int*>calloc(2 * n_particles, sizeof(int))
-        self.group_of = <int*>calloc(2 * n_particles, sizeof(int))
-        self.regrouped = <int*>calloc(2 * n_particles, sizeof(int))
-        self.next = <int*>calloc(2 * n_particles, sizeof(int))
-        self.weights = <double*>calloc(2 * n_particles, sizeof(double))
-        self.visits = <Visit*>calloc(2 * n_particles, sizeof(Visit))
-        self.groups = <Group*>calloc(2 * n_particles, sizeof(Group))
-        self.cuts = <Cut*>calloc(2 * n_particles, sizeof(Cut))
-        if (
-            self.roots == NULL or self.share == NULL or self.resampled == NULL or self.group_of == NULL
-            or self.regrouped == NULL or self.next == NULL or self.weights == NULL
-            or self.visits == NULL or self.groups == NULL or self.cuts == NULL
-        ):
-            raise MemoryError
+        self.reserve_particles(n_particles)
 
     def __dealloc__(self):
-        free(self.roots)
-        free(self.share)
-        free(self.resampled)
-        free(self.group_of)
-        free(self.regrouped)
-        free(self.next)
-        free(self.weights)
-        free(self.visits)
-        free(self.groups)
-        free(self.v)
-        free(self.overall)
-        free(self.fill)
-        free(self.fill_weight)
-        free(self.regressors)
-        free(self.nominal)
-        free(self.order)
-        free(self.n_present)
-        free(self.memo)
-        free(self.sample_weight)
-        free(self.row_small)
-        free(self.row_other)
-        free(self.row_child)
-        free(self.n_needed)
-        free(self.bits)
-        free(self.cuts)
-        free(self.model.prior)
-        free(self.model.scratch)
+        free(self.per_particle)
+        free(self.block)
+        free(self.scratch)
+
+    cdef int reserve_particles(self, int n) except -1:
+        """Make room for so many particles, if there is less."""
+        cdef char* memory
+        if n <= self.capacity:
+            return 0
+        memory = <char*>calloc(n, BYTES_PER_PARTICLE)
+        if memory == NULL:
+            raise MemoryError
+        self.capacity = n
+        self.weights = <double*>memory
+        if self.share != NULL:
+            memcpy(self.weights + n, self.share, self.n_alive * sizeof(double))
+        self.share = self.weights + n
+        self.visits = <Visit*>(self.share + n)
+        self.groups = <Group*>(self.visits + n)
+        self.cuts = <Cut*>(self.groups + n)
+        self.resampled = <int*>(self.cuts + n)
+        self.regrouped, self.group_of = self.resampled + n, self.resampled + 2 * n
+        self.next, self.drawn = self.resampled + 3 * n, self.resampled + 4 * n
+        if self.roots != NULL:
+            memcpy(self.resampled + 5 * n, self.roots, self.n_alive * sizeof(int))
+        self.roots = self.resampled + 5 * n
+        free(self.per_particle)
+        self.per_particle = memory
+        return 0
 
     def __sizeof__(self):
-        cdef size_t columns = max(1, self.pool.n_columns)
         return (
-            object.__sizeof__(self)
-            + 2 * self.n_particles * (
-                5 * sizeof(int) + 2 * sizeof(double) + sizeof(Visit) + sizeof(Group) + sizeof(Cut))
-            + (8 * self.model.width + scratch_size(self.model.n_regressors)) * sizeof(double)
-            + self.scratch_capacity * (columns * (sizeof(int) + 2 * sizeof(double))
-                                       + 2 * sizeof(double))
-            + (self.model.n_regressors + 1) * (3 * sizeof(double) + sizeof(int)) + columns
+            object.__sizeof__(self) + self.capacity * BYTES_PER_PARTICLE
+            + self.block_bytes + self.scratch_bytes
         )

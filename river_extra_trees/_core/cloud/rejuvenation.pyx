@@ -10,6 +10,7 @@ from .gathering cimport gather, reserve_slots
 from .learning cimport plant_roots, step
 from .leaves cimport finish_leaf, update_time
 from .particles cimport Particles
+from .shape cimport reserve_scratch
 
 
 cdef int rejuvenate(Particles cloud) except -1:
@@ -25,6 +26,8 @@ cdef int rejuvenate(Particles cloud) except -1:
     cdef Rng rng = rng_for(cloud.seed, 0, cloud.n_steps, REJUVENATE)
     if cloud.n_alive > n or cloud.pool.size == 0:
         return 0
+    cloud.reserve_particles(2 * n)
+    reserve_scratch(cloud)
     slots = cloud.pool.slots()
     for i in range(len(slots) - 1, 0, -1):      # Fisher and Yates
         j = <int>below(&rng, i + 1)
@@ -156,10 +159,12 @@ cdef int copied_node(Particles cloud, int old) noexcept nogil:
         cloud.grove.nodes[copy] = cloud.grove.nodes[old]
         cloud.grove.nodes[copy].refs = 1
         cloud.grove.nodes[copy].stamp = 0
+        cloud.grove.nodes[copy].region = cloud.grove.new_region()
         return copy
     old = cloud.grove.nodes[old].left
     update_time(cloud, old)
-    copy = cloud.grove.new_leaf(depth, cloud.grove.leaves[old].n_active)
+    copy = cloud.grove.new_leaf(
+        depth, cloud.grove.new_region(), cloud.grove.leaves[old].n_active)
     leaf = cloud.grove.nodes[copy].left
     here = &cloud.grove.leaves[leaf]
     here.time, here.decay = cloud.n_seen, cloud.grove.leaves[old].decay

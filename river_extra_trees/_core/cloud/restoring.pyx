@@ -21,14 +21,17 @@ from .shape cimport adapt, widen
 from ..state import LARGEST_FLOAT, State, require
 
 LARGEST_INT = 2**31 - 1
+LARGEST_REGION = 2**62
 FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}
 cdef double DRIFT = 1e-6    # rounding errors of statistics stay below this share of them
 NAMES = (
     "n_particles", "window", "classifier", "linear", "min_samples_leaf", "alpha", "beta",
-    "leaf_bonus", "decays", "prior_weight", "reference", "cuts_by_range", "seed", "schema", "labels", "pool",
-    "overall", "prior", "df_offset", "per_leaf", "fill", "fill_weight", "lowest", "highest",
-    "n_seen", "n_steps", "log_evidence", "log_predictive", "belief", "stratum", "roots", "cuts", "links", "flags",
-    "times", "n_active", "log_marginals", "leaf_decays", "rows", "leaf_slots",
+    "leaf_bonus", "decays", "prior_weight", "reference", "cuts_by_range", "seed", "schema",
+    "labels", "pool", "overall", "prior", "df_offset", "per_leaf", "fill", "fill_weight", "lowest",
+    "highest",
+    "n_seen", "n_steps", "log_evidence", "log_predictive", "belief", "stratum", "roots", "cuts",
+    "links", "flags", "regions", "n_regions", "times", "n_active", "log_marginals", "leaf_decays",
+    "rows", "leaf_slots",
 )
 
 
@@ -149,6 +152,7 @@ cdef int restore_trees(Particles cloud, state) except -1:
     cdef Py_ssize_t n = links.shape[0], n_leaves = np.count_nonzero(np.asarray(links)[:, 0] < 0)
     cdef const double[::1] cuts = state.numbers("cuts", n)
     cdef const uint8_t[:, ::1] flags = state.array("flags", np.uint8, n, 2)
+    cdef const int64_t[::1] regions = state.array("regions", np.int64, n)
     cdef const int[::1] n_active = state.array("n_active", np.int32, n_leaves)
     cdef const int[::1] slots = state.array("leaf_slots", np.int32, None)
     cdef const int64_t[::1] times = state.array("times", np.int64, n_leaves)
@@ -171,13 +175,18 @@ cdef int restore_trees(Particles cloud, state) except -1:
         if links[i, 0] >= 0:
             cloud.grove.new_node()
         else:
-            cloud.grove.new_leaf(0, n_active[leaf])
+            cloud.grove.new_leaf(0, 0, n_active[leaf])
             leaf += 1
         cloud.grove.nodes[i].cut = cuts[i]
+        cloud.grove.nodes[i].region = regions[i]
         cloud.grove.nodes[i].nominal = flags[i, 0] != 0
         cloud.grove.nodes[i].missing_left = flags[i, 1] != 0
         cloud.grove.nodes[i].refs = 0
+    cloud.grove.n_regions = state.whole("n_regions", 0, LARGEST_REGION)
+    require(np.all((np.asarray(regions) > 0) & (np.asarray(regions) <= cloud.grove.n_regions)),
+            "Cloud: a node of no region")
     link(cloud, links, state.array("roots", np.int32, None))
+    check_regions(cloud)
     fill_leaves(cloud, state.numbers("rows", n_leaves, 2 * cloud.model.width, **FINITE),
                 state.array("log_marginals", np.float64, n_leaves), times, decays, n_active, slots)
     return 0
@@ -188,6 +197,7 @@ cdef int link(Particles cloud, const int[:, ::1] links, const int[::1] roots) ex
     cdef Py_ssize_t i, n = links.shape[0]
     cdef int child, side_of
     cdef Node* nodes = cloud.grove.nodes
+    cloud.reserve_particles(<int>roots.shape[0])
     cloud.n_alive = <int>roots.shape[0]
     for i in range(cloud.n_alive):
         require(0 <= roots[i] < n, "Cloud: a root does not exist")
@@ -214,6 +224,26 @@ cdef int link(Particles cloud, const int[:, ::1] links, const int[::1] roots) ex
             nodes[i].n_leaves = min(
                 nodes[nodes[i].left].n_leaves + nodes[nodes[i].right].n_leaves,
                 LARGEST_INT // 4)       # as many as a hostile file may count in one tree twice
+    return 0
+
+
+cdef int check_regions(Particles cloud) except -1:
+    """Nodes of one region lie at the end of the same way, so that they hold the same points."""
+    cdef const Node* here
+    cdef int i
+    ways = {}
+    for i in range(cloud.n_alive):
+        region = cloud.grove.nodes[cloud.roots[i]].region
+        require(ways.setdefault(region, None) is None, "Cloud: a region in two places")
+    for i in range(cloud.grove.n_nodes):
+        here = &cloud.grove.nodes[i]
+        if here.feature < 0:
+            continue
+        way = here.region, here.feature, here.cut, here.nominal, here.missing_left
+        for child, is_left in ((here.left, True), (here.right, False)):
+            region = cloud.grove.nodes[<int>child].region
+            require(ways.setdefault(region, (way, is_left)) == (way, is_left),
+                    "Cloud: a region in two places")
     return 0
 
 
@@ -250,7 +280,7 @@ cdef int check_statistics(Particles cloud) except -1:
     cdef int leaf, i, j, width = cloud.model.width
     cdef double size
     cdef bint sound = True
-    cdef double* row = cloud.row_small
+    cdef double* row = cloud.row_other
     cdef const double* total
     cdef const Leaf* here
     for leaf in range(cloud.grove.n_leaves):

@@ -16,7 +16,7 @@ def check(Particles cloud):
     cdef int id
     cloud.pool.check()
     check_strata(cloud)
-    refs, seen = {}, {}
+    refs, seen, leaf_of = {}, {}, {}
     for root, n in distinct_roots(cloud):
         refs[root] = refs.get(root, 0) + n
         held = []
@@ -24,6 +24,8 @@ def check(Particles cloud):
             id = node["node"]
             if node["feature"] < 0:
                 held += node["slots"]
+                if not cloud.reference:
+                    assert leaf_of.setdefault(node["region"], id) == id, "one leaf per region"
                 check_leaf(cloud, node)
             else:
                 left, right = node["left"], node["right"]
@@ -61,7 +63,7 @@ def check_leaf(Particles cloud, node):
     """Statistics are those of the active points and the retired ones together."""
     cdef int i, slot
     cdef Leaf* leaf = &cloud.grove.leaves[cloud.grove.nodes[<int>node["node"]].left]
-    cdef double* row = cloud.row_small
+    cdef double* row = cloud.row_other
     memcpy(row, cloud.grove.retired(cloud.grove.nodes[<int>node["node"]].left),
            cloud.model.width * sizeof(double))
     for slot in node["slots"]:

@@ -76,18 +76,22 @@ def nodes_of(Particles cloud, numbers):
     """Splits; depths, sizes and references follow from the links."""
     cdef Py_ssize_t n = len(numbers), i
     cdef double[::1] cuts = np.empty(n)
+    cdef int64_t[::1] regions = np.empty(n, dtype=np.int64)
     cdef int[:, ::1] links = np.empty((n, 3), dtype=np.int32)
     cdef uint8_t[:, ::1] flags = np.empty((n, 2), dtype=np.uint8)
     cdef const Node* here
     for node, i in numbers.items():
         here = &cloud.grove.nodes[<int>node]
         inner = here.feature >= 0
-        cuts[i] = here.cut
+        cuts[i], regions[i] = here.cut, here.region
         links[i, 0] = here.feature
         links[i, 1] = numbers[here.left] if inner else -1
         links[i, 2] = numbers[here.right] if inner else -1
         flags[i, 0], flags[i, 1] = here.nominal, here.missing_left
-    return {"cuts": np.asarray(cuts), "links": np.asarray(links), "flags": np.asarray(flags)}
+    return {
+        "cuts": np.asarray(cuts), "links": np.asarray(links), "flags": np.asarray(flags),
+        "regions": np.asarray(regions), "n_regions": cloud.grove.n_regions,
+    }
 
 
 def leaves_of(Particles cloud, numbers):
