@@ -246,8 +246,9 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         one that reduces the predictive variance least; `"alm"`, the one that is predicted most
         surely. The last two are for streams without drift.
     forgetting_factor
-        What is left of a sample's weight after each later one, in (0, 1]; or `"auto"`: each tree
-        has a factor of its own, and evidence selects among memories from 30 samples to all.
+        What is left of a sample's weight after each later one, in (0, 1]; or `"auto"`: trees that
+        remember all samples, about 500, 120 and 30 compete, and evidence decides at every sample
+        how much each memory counts and how many trees it has.
     rejuvenate_every
         Number of samples after which as many new trees, grown from the window, compete with the
         old ones; `None` for never.
@@ -256,8 +257,9 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     beta
         A node at depth D is split with prior probability `alpha * (1 + D) ** -beta`.
     min_samples_leaf
-        Active samples that a split leaves on both sides; `None` for 4, with `reference` and linear
-        leaves for 4 and two per feature.
+        Active samples that a split leaves on both sides. `None`: 4; with linear leaves two more
+        than there are coefficients, but no more than an eighth of the window; with linear leaves
+        and `reference` 4 and two per feature.
     reference
         Behave as the R package dynaTree 1.2-17: flat priors, its scores of moves (which have 2 / pi
         where 2 pi is meant and treat retired samples differently), cuts uniform over the range of
@@ -267,13 +269,15 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
 
     Notes
     -----
-    A leaf's prior is worth one sample that looks like all samples of the stream, with one degree of
-    freedom: a leaf that knows little answers like the overall linear fit, features and targets may
-    have any scale, and the evidence of a tree has no free constant. The weight of one was chosen on
-    the first 3,000 samples of the ten regression streams of `examples/benchmarks/dynamic_tree.py`,
-    so that the scores there are no comparison on unseen data. Retired samples count in the
-    evidence of a tree like active ones, so that a retirement without forgetting changes neither
-    predictions nor the odds of staying and pruning.
+    A leaf's prior is worth a third of a sample that looks like all samples of the stream, with one
+    degree of freedom: a leaf that knows little answers like the overall linear fit, and features
+    and targets may have any scale. Large trees are favoured beyond what `alpha` and `beta` can
+    say: with linear leaves every leaf multiplies the prior of its tree by exp(6). Both numbers and
+    `min_samples_leaf` were chosen on Friedman's function and on the first 2,000 samples of the ten
+    regression streams of `examples/benchmarks/dynamic_tree.py`, so that the scores there are no
+    comparison on unseen data. Retired samples count in the evidence of a tree like active ones, so
+    that a retirement without forgetting changes neither predictions nor the odds of staying and
+    pruning.
 
     Linear leaves use the numeric features (the first 64); a missing value is replaced by the mean
     of its feature there, and goes to the side of a split that was drawn for missing values. Nominal
@@ -405,8 +409,9 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         Which active sample retires when the window is full: `"oldest"`; `"random"`; `"entropy"`,
         the one whose label is predicted most surely (for streams without drift).
     forgetting_factor
-        What is left of a sample's weight after each later one, in (0, 1]; or `"auto"`: each tree
-        has a factor of its own, and evidence selects among memories from 30 samples to all.
+        What is left of a sample's weight after each later one, in (0, 1]; or `"auto"`: trees that
+        remember all samples, about 500, 120 and 30 compete, and evidence decides at every sample
+        how much each memory counts and how many trees it has.
     rejuvenate_every
         Number of samples after which as many new trees, grown from the window, compete with the
         old ones; `None` for never. Worth its time on streams that drift fast.

@@ -58,8 +58,8 @@ def test_intervals_cover_what_they_promise(leaf: str, window: int) -> None:
     inside = []
     for seed in range(3):
         model = DynamicTreeRegressor(n_particles=100, leaf=leaf, window=window, seed=seed)
-        for i, (x, y) in enumerate(friedman(1200, seed)):
-            if i >= 200:
+        for i, (x, y) in enumerate(friedman(1500, seed)):
+            if i >= 500:
                 share = model.predict_one(x, with_dist=True).cdf(y)
                 inside.append(0.05 <= share <= 0.95)
             model.learn_one(x, y)
@@ -181,6 +181,32 @@ def test_forgetting_follows_a_turning_line() -> None:
         model = DynamicTreeRegressor(n_particles=50, window=300, forgetting_factor=factor, seed=0)
         errors[factor] = mean_squared_error(model, turning_line(2000, 600, 0))
     assert errors[0.97] < 0.25 * errors[1.0]
+
+
+def test_automatic_forgetting_follows_the_stream() -> None:
+    """No memory is lost: after a long spell without drift, a short one takes over in a while."""
+    model = DynamicTreeRegressor(n_particles=40, window=300, seed=0)
+    still = [({"x": t / 600}, 3 * t / 600) for t in range(600)]
+    random.Random(0).shuffle(still)
+    for x, y in still:
+        model.learn_one(x, y + 0.2 * math.sin(1000 * x["x"]))
+    before = model.forgetting_factors
+    assert sum(before.values()) == pytest.approx(1.0)
+    assert before[1.0] > 0.25
+    for x, y in turning_line(400, 300, 1):
+        model.learn_one(x, y)
+    assert model.forgetting_factors[1.0] < 0.05
+    model._cloud.check()
+
+
+@pytest.mark.parametrize("n_particles", [1, 2, 3, 5, 50])
+def test_automatic_forgetting_with_few_particles(n_particles: int) -> None:
+    """Every memory keeps a tree; with less trees than memories the longest ones compete."""
+    model = DynamicTreeRegressor(n_particles=n_particles, window=30, rejuvenate_every=20, seed=0)
+    for x, y in friedman(90, 0):
+        model.learn_one(x, y)
+        model._cloud.check()
+    assert len(model.forgetting_factors) == min(n_particles, 4)
 
 
 def test_height_falls_after_a_complex_spell() -> None:
