@@ -36,17 +36,18 @@ build: $(VENV)/installed/package ## compile what has changed (RIVER_EXTRA_TREES_
 demo: build ## race the learners on a data set bundled with river
 	@mkdir -p demo
 	@$(RUN) -m river_extra_trees race $(DEMO_STREAM) --metric Accuracy --plot demo/race.png --csv demo/race.csv
+	@echo "Look at demo/race.png. Then: make notebooks"
 
 notebooks: build $(VENV)/installed/notebooks ## make and run the notebooks of examples/notebooks
 	@$(RUN) -m jupytext --to ipynb --execute examples/notebooks/*.py
 	@echo "Open them with $(VENV)/bin/jupyter lab examples/notebooks"
 
 docs: $(VENV)/installed/docs ## build the pages of the documentation in build/docs
-	@$(RUN) -m mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet --strict
 	@echo "Open build/docs/index.html, or serve the pages with $(RUN) -m mkdocs serve"
 
 test: build $(VENV)/installed/test ## run the whole test suite (ARGS= goes to pytest)
-	@$(RUN) -m pytest -n auto $(ARGS)
+	@$(RUN) -m pytest -n auto --dist loadgroup $(ARGS)
 
 checked: ## run the tests with bounds checks and C asserts
 	@RIVER_EXTRA_TREES_BUILD=checked $(MAKE) --no-print-directory test
@@ -54,12 +55,12 @@ checked: ## run the tests with bounds checks and C asserts
 asan: export RIVER_EXTRA_TREES_BUILD = asan
 asan: $(VENV)/installed/test ## run the tests under the address and undefined-behaviour sanitizers
 	@$(RUN) setup.py --quiet build_ext --inplace
-	@tools/under_sanitizers.sh $(RUN) -m pytest -n auto $(ARGS)
+	@tools/under_sanitizers.sh $(RUN) -m pytest -n auto --dist loadgroup $(ARGS)
 
 coverage: export RIVER_EXTRA_TREES_BUILD = coverage
 coverage: $(VENV)/installed/test $(VENV)/installed/coverage ## report the Python and Cython lines that the tests reach
 	@$(RUN) setup.py --quiet build_ext --inplace
-	@$(RUN) -m pytest -n auto --cov --cov-report=term-missing:skip-covered $(ARGS)
+	@$(RUN) -m pytest -n auto --dist loadgroup --cov --cov-report=term-missing:skip-covered $(ARGS)
 
 lint: $(VENV)/installed/lint ## check style and types
 	@$(RUN) -m ruff check .

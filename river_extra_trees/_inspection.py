@@ -103,6 +103,10 @@ class TreeLearner(base.Estimator):
     def n_samples_seen(self) -> int:
         """Number of samples learned, those of weight zero not counted."""
 
+    @abc.abstractmethod
+    def _bare(self) -> typing.Self:
+        """A copy that answers alike, without what only learning needs."""
+
     # Parameters that decide how much memory the core object takes from the start, and the names
     # that they have among its settings.
     _sizes: typing.ClassVar[dict[str, str]]

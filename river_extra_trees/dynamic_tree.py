@@ -27,7 +27,7 @@ __all__ = ["DynamicTreeClassifier", "DynamicTreeRegressor"]
 # Weight of the leaves' prior in samples.
 PRIOR_WEIGHT = 0.3
 # What every leaf adds to the log prior of a tree, beside alpha and beta.
-LEAF_BONUS = {"linear": 6.0, "constant": 0.0, "multinomial": 0.0}
+LEAF_BONUS = {"linear": 6.0, "constant": 0.0}
 # Forgetting factors that compete when it is "auto": those of these memories in samples.
 MEMORIES = (math.inf, 500.0, 120.0, 30.0)
 
@@ -200,6 +200,11 @@ class _DynamicTree(TreeLearner):
     def n_samples_seen(self) -> int:
         """Number of samples learned, those of weight zero not counted."""
         return self._cloud.n_seen
+
+    def _bare(self) -> typing.Self:
+        bare: typing.Self = self.clone()
+        bare._cloud = self._cloud.bare()
+        return bare
 
     @property
     def _n_trees(self) -> int:
@@ -394,15 +399,16 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
 
     A cloud of trees is kept by particle learning. Each sample weighs the trees by how probable they
     found its label, the cloud is resampled, and every tree stays, grows or prunes at the leaf of
-    the
-    sample. Samples that leave the window retire into the Dirichlet prior of their leaf.[^1] Choose
-    it
-    where calibrated probabilities matter, data are few, or the stream drifts.
+    the sample. Samples that leave the window retire into the Dirichlet prior of their leaf.[^1]
+    Choose it where calibrated probabilities matter, data are few, or the stream drifts.
 
     Parameters
     ----------
     n_particles
         Number of trees. The paper uses 1000; time and memory grow with it.
+    leaf
+        `"multinomial"` for one set of class probabilities per leaf, or `"logistic"` for a logistic
+        regression on the numeric features in each leaf: linear boundaries, at a higher cost.
     window
         Number of active samples, from which new splits can be made.
     discard
@@ -431,8 +437,15 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
     -----
     The prior of the class probabilities in a leaf is Dirichlet(1/K, ..., 1/K) for K labels seen so
     far. Missing values go to the side of a split that was drawn for them; nominal features are
-    split
-    one value against the rest. New features and new labels may appear at any time.
+    split one value against the rest. New features and new labels may appear at any time.
+
+    With logistic leaves the trees split and merge as with multinomial ones, but answer, and are
+    weighed, by a logistic regression on the active samples of the leaf. Its prior is a normal
+    distribution about the regression on the whole window, so that a small leaf answers like the
+    window; the leaf takes one step of Newton's method from there. It uses the first 64 numeric
+    features, scaled over the window, and more than two classes each against the rest. Retired
+    samples shape the trees but not the slopes. `docs/findings/dynamic_trees_extras.md` has what it
+    gains and what it costs.
 
     References
     ----------
@@ -457,6 +470,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
     def __init__(
         self,
         n_particles: int = 100,
+        leaf: str = "multinomial",
         window: int = 500,
         discard: str = "oldest",
         forgetting_factor: float | str = "auto",
@@ -468,6 +482,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         seed: int | None = None,
     ) -> None:
         self.n_particles = n_particles
+        self.leaf = leaf
         self.window = window
         self.discard = discard
         self.forgetting_factor = forgetting_factor
@@ -477,7 +492,13 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.reference = reference
         self.seed = seed
-        self._begin(True, False, 1, LEAF_BONUS["multinomial"])
+        check_parameter(
+            leaf in ("multinomial", "logistic"), "leaf", leaf, "'multinomial' or 'logistic'"
+        )
+        check_parameter(
+            not (reference and leaf == "logistic"), "reference", True, "False with logistic leaves"
+        )
+        self._begin(True, leaf == "logistic", 1, 0.0)
 
     def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
         """Predict the probability of every label learned so far.

@@ -125,12 +125,12 @@ class _Forgetful(TreeLearner):
 
     def _learn_batch(self) -> None:
         """Adapt what each tree retains to its accuracy on the batch, then grow it on that."""
-        self._forest.begin_batch()
         self._adapt(self._forest.tree_losses())
 
     def _adapt(self, tree_losses: Losses) -> None:
         """The same, given what the answers of all trees of the forest cost."""
         forest = self._forest
+        forest.begin_batch()
         guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
         discarded = self._discarded(guess, tree_losses)
         if self.reference:
@@ -213,6 +213,11 @@ class _Forgetful(TreeLearner):
         """Number of samples learned, those of weight zero not counted."""
         return self._forest.window.n_seen
 
+    def _bare(self) -> typing.Self:
+        bare: typing.Self = self.clone()
+        bare._forest = self._forest.bare()
+        return bare
+
     @property
     def _n_trees(self) -> int:
         return len(self._forest.trees)
@@ -250,9 +255,7 @@ class _SplitsIntoParts(SplitsIntoParts, _Forgetful):
         self._parameters = [each for model in models for each in model._parameters]
 
     def _report(self) -> tuple[Losses, Ballots]:
-        ballots = self._forest.ballots_so_far()
-        self._forest.begin_batch()
-        return self._forest.tree_losses(), ballots
+        return self._forest.tree_losses(), self._forest.ballots_so_far()
 
     def _combine(self, reports: Sequence[tuple[Losses, Ballots]]) -> tuple[Losses, Losses]:
         losses, ballots = zip(*reports, strict=True)

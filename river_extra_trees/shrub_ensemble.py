@@ -153,6 +153,11 @@ class _ShrubEnsemble(TreeLearner):
         """Number of samples learned, those of weight zero not counted."""
         return self._shrubs.n_seen
 
+    def _bare(self) -> typing.Self:
+        bare: typing.Self = self.clone()
+        bare._shrubs = self._shrubs.bare()
+        return bare
+
     @property
     def _n_trees(self) -> int:
         return self._shrubs.trees.n_roots

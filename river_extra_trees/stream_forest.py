@@ -199,6 +199,11 @@ class _StreamForest(TreeLearner):
         """Number of samples learned, those of weight zero not counted."""
         return self._forest.window.n_seen
 
+    def _bare(self) -> typing.Self:
+        bare: typing.Self = self.clone()
+        bare._forest = self._forest.bare()
+        return bare
+
     @property
     def _n_trees(self) -> int:
         return len(self._forest.trees)

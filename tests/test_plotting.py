@@ -215,7 +215,7 @@ def test_live_in_a_window() -> None:
 # --- Trees
 
 
-@pytest.mark.parametrize("case", estimators.CASES)
+@pytest.mark.parametrize("case", estimators.TIGHTEST)
 def test_every_learner_can_be_drawn(case: tuple[str, int]) -> None:
     """Trees of all families, with all kinds of features, can be drawn and mapped."""
     model = estimators.make(case)

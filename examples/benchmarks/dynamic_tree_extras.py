@@ -5,6 +5,7 @@ the same trees, so that the columns differ in nothing but the answer:
 
     python examples/benchmarks/dynamic_tree_extras.py classification [name ...]
     python examples/benchmarks/dynamic_tree_extras.py regression [name ...]
+    python examples/benchmarks/dynamic_tree_extras.py leaves [name ...]
 
 `leaf` is what the learners do. `prunings` averages over all prunings of each tree, weighed by their
 posterior (context-tree weighting). `shrinkage` gives every node the prediction of its parent as a
@@ -12,6 +13,8 @@ prior worth one sample. For classes, `bayes`, `discriminant` and `logistic` put 
 leaf, made of its active samples: a Gaussian per class and feature with a variance per class or with
 a common one, and ridge logistic regression; each is shrunk toward the whole window.
 `bayes+leaf` and so on average the two ways by how well each predicted so far.
+
+What won became `leaf="logistic"`; `leaves` compares whole runs with it and without it.
 
 Streams are those of streams.py; `fraud`, `movingxor` and `friedman` are made here. Errors in per
 cent and mean log probability for classes; RMSE and mean log density for numbers.
@@ -21,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -273,12 +277,17 @@ def class_answers(cloud: Any, x: list[float]) -> dict[str, Array]:
     return answers
 
 
+def class_rows(name: str, n: int) -> list[tuple[dict[str, Any], Any]]:
+    if name == "fraud":
+        return list(fraud(n))
+    if name == "movingxor":
+        return list(moving_xor(n, 1, 0))
+    return streams.load(name, "classification", n)
+
+
 def run_classification(options: argparse.Namespace) -> None:
     for name in options.names or CLASSIFICATION:
-        made = {"fraud": lambda: fraud(options.n), "movingxor": lambda: moving_xor(options.n, 1, 0)}
-        rows = (
-            list(made[name]()) if name in made else streams.load(name, "classification", options.n)
-        )
+        rows = class_rows(name, options.n)
         model = DynamicTreeClassifier(n_particles=options.particles, seed=1)
         errors, logs = defaultdict(list), defaultdict(list)
         memory: dict[str, float] = defaultdict(float)
@@ -298,6 +307,27 @@ def run_classification(options: argparse.Namespace) -> None:
                     memory[way] = 0.99 * memory[way] + log
             model.learn_one(x, y)
         report(name, errors, logs, lambda e: f"{100 * np.mean(e):7.2f}")
+
+
+def run_leaves(options: argparse.Namespace) -> None:
+    """Whole runs with each kind of leaf, where the trees are weighed by it as well."""
+    for name in options.names or CLASSIFICATION:
+        for leaf in ("multinomial", "logistic"):
+            model = DynamicTreeClassifier(n_particles=options.particles, leaf=leaf, seed=1)
+            errors, logs = [], []
+            used = time.process_time()
+            for i, (x, y) in enumerate(class_rows(name, options.n)):
+                answer = model.predict_proba_one(x)
+                if i >= 100:
+                    errors.append(max(answer, key=answer.__getitem__) != y)
+                    logs.append(math.log(max(answer.get(y, 0.0), 1e-6)))
+                model.learn_one(x, y)
+            used = (time.process_time() - used) / len(errors)
+            print(
+                f"{name:28} {leaf:20} {100 * np.mean(errors):7.2f} {np.mean(logs):9.4f} "
+                f"{model.n_leaves / options.particles:6.1f} leaves {1e3 * used:6.2f} ms per item",
+                flush=True,
+            )
 
 
 # Numbers
@@ -414,7 +444,8 @@ def report(name: str, errors: dict[str, Any], logs: dict[str, Any], show: Any) -
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(required=True)
-    for name, run in (("classification", run_classification), ("regression", run_regression)):
+    runs = {"classification": run_classification, "regression": run_regression}
+    for name, run in {**runs, "leaves": run_leaves}.items():
         command = commands.add_parser(name)
         command.add_argument("names", nargs="*")
         command.add_argument("--n", type=int, default=4000)

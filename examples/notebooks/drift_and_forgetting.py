@@ -34,7 +34,9 @@ from river_extra_trees import plotting
 # %%
 def three_concepts():
     for concept in (0, 2, 1):
-        yield from synth.STAGGER(classification_function=concept, seed=concept).take(2000)
+        yield from synth.STAGGER(
+            classification_function=concept, seed=concept
+        ).take(2000)
 
 
 model = ret.ForgetfulDecisionTreeClassifier(seed=1)
@@ -53,7 +55,9 @@ for items, (x, y) in enumerate(three_concepts(), start=1):
                 "height": model.height,
             }
         )
-picture = plotting.PrequentialDisplay.from_records(records, drifts=[2000, 4000]).plot()
+picture = plotting.PrequentialDisplay.from_records(
+    records, drifts=[2000, 4000]
+).plot()
 
 # %% [markdown]
 # ## Dynamic trees: which forgetting factor?
@@ -72,12 +76,19 @@ def there_and_back(n=500, seed=3):
             a, b = rng.random(), rng.random()
             first = 3.0 * (a > 0.5) + 2.0 * (b > 0.3)
             second = 4.0 - 3.0 * (a > 0.4) * (b > 0.5)
-            yield {"a": a, "b": b}, (second if part == 1 else first) + rng.gauss(0.0, 0.3)
+            yield (
+                {"a": a, "b": b},
+                (second if part == 1 else first) + rng.gauss(0.0, 0.3),
+            )
 
 
 models = {
     f"λ = {factor}": ret.DynamicTreeRegressor(
-        n_particles=50, leaf="constant", window=100, forgetting_factor=factor, seed=1
+        n_particles=50,
+        leaf="constant",
+        window=100,
+        forgetting_factor=factor,
+        seed=1,
     )
     for factor in (1.0, 0.9, "auto")
 }
@@ -104,7 +115,9 @@ for items, (x, y) in enumerate(there_and_back(), start=1):
                 }
             )
     if items % 25 == 0 and (live is None or live.due or items == 1500):
-        display = plotting.PrequentialDisplay.from_records(records, drifts=[500, 1000])
+        display = plotting.PrequentialDisplay.from_records(
+            records, drifts=[500, 1000]
+        )
         if live is None:
             live = plotting.Live(display.plot().figure_)
         else:

@@ -49,14 +49,21 @@ live = plotting.Live(figure, seconds=0.4)
 
 def draw(model, items):
     ax.clear()
-    band = plotting.PredictiveBandDisplay.from_estimator(model, "x", (-3, 3), n_points=80)
+    band = plotting.PredictiveBandDisplay.from_estimator(
+        model, "x", (-3, 3), n_points=80
+    )
     band.plot(ax)
     active = model.active_samples()
     ax.plot(
-        [x["x"] for x, _ in active], [y for _, y in active], "k.", label="samples in the window"
+        [x["x"] for x, _ in active],
+        [y for _, y in active],
+        "k.",
+        label="samples in the window",
     )
     ax.set_ylim(-4, 4)
-    ax.set_title(f"after {items} samples, forgetting factor {probable_factor(model):.3f}")
+    ax.set_title(
+        f"after {items} samples, forgetting factor {probable_factor(model):.3f}"
+    )
     ax.legend(loc="upper center", ncols=4, fontsize="small")
 
 
@@ -81,7 +88,10 @@ live.show()
 
 # %%
 model = ret.DynamicTreeRegressor(n_particles=100, window=120, seed=1)
-inside = {"samples 100 to 300": metrics.Accuracy(), "samples 450 to 600": metrics.Accuracy()}
+inside = {
+    "samples 100 to 300": metrics.Accuracy(),
+    "samples 450 to 600": metrics.Accuracy(),
+}
 for items, (x, y) in enumerate(wave(600), start=1):
     for name, metric in inside.items():
         _, first, _, last = name.split()
@@ -111,18 +121,32 @@ def parabola(n, seed=1):
 
 
 model = ret.DynamicTreeRegressor(
-    n_particles=300, leaf="constant", window=25, discard="alc", forgetting_factor=1.0, seed=1
+    n_particles=300,
+    leaf="constant",
+    window=25,
+    discard="alc",
+    forgetting_factor=1.0,
+    seed=1,
 )
-figure, axes = plt.subplots(2, 2, figsize=(9, 6), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(
+    2, 2, figsize=(9, 6), sharex=True, sharey=True, layout="constrained"
+)
 live = plotting.Live(figure)
 panels = dict(zip((25, 75, 150, 300), axes.flat, strict=True))
 for items, (x, y) in enumerate(parabola(300), start=1):
     model.learn_one(x, y)
     if items in panels:
         ax = panels[items]
-        plotting.PredictiveBandDisplay.from_estimator(model, "x", (-3, 2), levels=(0.9,)).plot(ax)
+        plotting.PredictiveBandDisplay.from_estimator(
+            model, "x", (-3, 2), levels=(0.9,)
+        ).plot(ax)
         active = model.active_samples()
-        ax.plot([x["x"] for x, _ in active], [y for _, y in active], "k.", label="active samples")
+        ax.plot(
+            [x["x"] for x, _ in active],
+            [y for _, y in active],
+            "k.",
+            label="active samples",
+        )
         ax.set_title(f"t = {items}")
         live.show()
 figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)

@@ -80,9 +80,13 @@ evaluate.progressive_val_score(datasets.TrumpApproval(), pipeline, metrics.MAE()
 
 # %%
 bagging = ensemble.BaggingClassifier(
-    ret.StreamDecisionTreeClassifier(max_features="sqrt", seed=1), n_models=5, seed=1
+    ret.StreamDecisionTreeClassifier(max_features="sqrt", seed=1),
+    n_models=5,
+    seed=1,
 )
-evaluate.progressive_val_score(datasets.ImageSegments(), bagging, metrics.Accuracy())
+evaluate.progressive_val_score(
+    datasets.ImageSegments(), bagging, metrics.Accuracy()
+)
 
 # %% [markdown]
 # ## With a drift detector
@@ -95,7 +99,9 @@ evaluate.progressive_val_score(datasets.ImageSegments(), bagging, metrics.Accura
 # %%
 def three_concepts():
     for concept in (0, 1, 2):
-        yield from synth.Sine(classification_function=concept, seed=concept).take(1500)
+        yield from synth.Sine(classification_function=concept, seed=concept).take(
+            1500
+        )
 
 
 stubborn = ret.StreamDecisionTreeClassifier(leaf_memory=None, seed=1)

@@ -30,14 +30,24 @@ BUDGET = 400_000  # bytes
 # %%
 candidates = {
     "stream tree": ret.StreamDecisionTreeClassifier(seed=1),
-    "stream forest, 3 trees": ret.StreamDecisionForestClassifier(n_models=3, seed=1),
+    "stream forest, 3 trees": ret.StreamDecisionForestClassifier(
+        n_models=3, seed=1
+    ),
     "forgetful tree": ret.ForgetfulDecisionTreeClassifier(seed=1),
-    "forgetful tree, 200 samples": ret.ForgetfulDecisionTreeClassifier(max_retained=200, seed=1),
+    "forgetful tree, 200 samples": ret.ForgetfulDecisionTreeClassifier(
+        max_retained=200, seed=1
+    ),
     "shrubs": ret.ShrubEnsembleClassifier(seed=1),
-    "shrubs, window of 64": ret.ShrubEnsembleClassifier(window_size=64, n_models=8, seed=1),
-    "dynamic trees, 20 particles": ret.DynamicTreeClassifier(n_particles=20, window=100, seed=1),
+    "shrubs, window of 64": ret.ShrubEnsembleClassifier(
+        window_size=64, n_models=8, seed=1
+    ),
+    "dynamic trees, 20 particles": ret.DynamicTreeClassifier(
+        n_particles=20, window=100, seed=1
+    ),
     "river HoeffdingTree": tree.HoeffdingTreeClassifier(),
-    "river kNN, 100 samples": neighbors.KNNClassifier(engine=neighbors.LazySearch(window_size=100)),
+    "river kNN, 100 samples": neighbors.KNNClassifier(
+        engine=neighbors.LazySearch(window_size=100)
+    ),
     "river NoChange": dummy.NoChangeClassifier(),
 }
 display = plotting.PrequentialDisplay.from_stream(
@@ -56,7 +66,9 @@ display = plotting.PrequentialDisplay.from_stream(
 curves = sorted(display.curves, key=lambda curve: curve.scores["Accuracy"][-1])
 names = [curve.name for curve in curves]
 colours = ["#8A8A8A" if name.startswith("river") else "#0072B2" for name in names]
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
+figure, (left, right) = plt.subplots(
+    1, 2, figsize=(9, 4), sharey=True, layout="constrained"
+)
 left.barh(names, [curve.scores["Accuracy"][-1] for curve in curves], color=colours)
 left.set_xlabel("accuracy")
 right.barh(names, [max(curve.memory) / 1000 for curve in curves], color=colours)

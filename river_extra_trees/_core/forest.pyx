@@ -5,6 +5,8 @@ A forest of one is a tree. The families add to this how batches are weighed and 
 A forest may be split into parts, which hold some of its trees each and see all of its samples.
 """
 
+from copy import deepcopy
+
 import numpy as np
 
 from libc.math cimport NAN, fabs
@@ -16,7 +18,7 @@ from .trees cimport HEADER, WEIGHT, Trees
 from .window cimport Window
 
 from . import state as limits
-from .state import State, require
+from .state import State, from_state, require
 
 cdef double LARGEST_TARGET = limits.LARGEST_TARGET
 cdef double LARGEST_WEIGHT = limits.LARGEST_WEIGHT
@@ -230,7 +232,18 @@ cdef class Forest:
             passed.append(node)
         return passed
 
-    # ---------------------------------------------------------------- parts
+    # ---------------------------------------------------------------- snapshots and parts
+
+    def bare(self):
+        """A copy that answers as this forest does, without the samples it needs for learning."""
+        cdef Forest copy = self.empty()
+        copy.schema, copy.labels, copy.trees, copy.prior = deepcopy(
+            (self.schema, self.labels, self.trees, self.prior))
+        return copy
+
+    def empty(self):
+        """A forest of this kind without trees, which counts votes as this one."""
+        raise NotImplementedError
 
     def keep(self, int first, int stop):
         """Become the part of the forest that holds the trees from `first` to before `stop`."""
@@ -318,4 +331,4 @@ cdef class Forest:
         return 0
 
     def __reduce__(self):
-        return self.restored, (self.state(),)
+        return from_state, (type(self), self.state())

@@ -163,6 +163,8 @@ cdef class ForgetfulForest(Forest):
 
     cdef int slot_at(self, int position) noexcept nogil:
         """The slot of a sample of this batch."""
+        if self.window.n_fresh:             # not sorted in yet
+            return self.window.fresh[position]
         return self.window.by_arrival[self.window.n_sorted - self.batch_size + position]
 
     def losses(self, int tree, bint bagged=True):
@@ -313,7 +315,18 @@ cdef class ForgetfulForest(Forest):
         free(gone)
         return 0
 
-    # ---------------------------------------------------------------- parts
+    # ---------------------------------------------------------------- snapshots and parts
+
+    def bare(self):
+        cdef ForgetfulForest copy = super().bare()
+        copy.retained = [Retained() for _ in copy.trees]
+        copy.births = [0] * len(copy.trees)
+        copy.make_scratch()
+        return copy
+
+    def empty(self):
+        return ForgetfulForest(0, self.regression, 1, self.subsets, self.bagging, self.reference,
+                               self.seed)
 
     @property
     def n_in_batch(self):

@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memmove
 
 from .schema cimport MAX_COLUMNS
 
-from .state import FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_WEIGHT, State, require
+from .state import FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_WEIGHT, State, from_state, require
 
 cdef enum:
     LEAST_CAPACITY = 16
@@ -259,4 +259,4 @@ cdef class Pool:
         return 0
 
     def __reduce__(self):
-        return self.restored, (self.state(),)
+        return from_state, (type(self), self.state())

@@ -8,7 +8,7 @@ import numpy as np
 
 from .rng cimport Rng, uniform
 
-from .state import State, require
+from .state import State, from_state, require
 
 LARGEST_TOTAL = 2**31 - 1   # copies of all samples of a tree: they are counted in 32 bits
 
@@ -127,7 +127,7 @@ cdef class Retained:
         return retained
 
     def __reduce__(self):
-        return self.restored, (self.state(),)
+        return from_state, (type(self), self.state())
 
 
 cdef Retained moved(Retained retained, const int[::1] place):

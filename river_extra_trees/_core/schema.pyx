@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .state import State, StateError, require
+from .state import State, StateError, from_state, require
 
 cdef extern from "Python.h":
     # On borrowed references: the fast path counts none.
@@ -347,7 +347,7 @@ cdef class Schema:
         return schema
 
     def __reduce__(self):
-        return self.restored, (self.state(),)
+        return from_state, (type(self), self.state())
 
 
 cdef bint is_hashable(object value):
@@ -427,4 +427,4 @@ cdef class Labels:
         return labels
 
     def __reduce__(self):
-        return self.restored, (self.state(),)
+        return from_state, (type(self), self.state())

@@ -1,5 +1,7 @@
 """The weighted ensemble of Algorithm 1 (Buschjaeger, Hess, Morik 2022). See the header."""
 
+from copy import deepcopy
+
 import numpy as np
 
 from libc.math cimport INFINITY, exp, fabs, sqrt
@@ -17,7 +19,7 @@ from .splitter cimport Splitter
 from .trees cimport HEADER, WEIGHT, Trees
 from .window cimport Window
 
-from .state import LARGEST_FLOAT, State, require
+from .state import LARGEST_FLOAT, State, from_state, require
 
 cdef enum:
     MAX_MODELS = 10_000  # of a restored ensemble
@@ -564,6 +566,17 @@ cdef class Shrubs:
         """(number of the sample it was born at, weight) of every tree."""
         return [(self.births[k], self.weights[k]) for k in range(self.trees.n_roots)]
 
+    def bare(self):
+        """A copy that answers as this ensemble does, without the window it needs for learning."""
+        cdef int k, n = self.trees.n_roots
+        settings = {**self.settings(), "n_models": max(1, n), "window_size": 1}
+        cdef Shrubs copy = Shrubs(**settings)
+        copy.schema, copy.labels, copy.trees = deepcopy((self.schema, self.labels, self.trees))
+        copy.widen(self.width)
+        for k in range(n):
+            copy.weights[k] = self.weights[k]
+        return copy
+
     def check(self):
         """Raise AssertionError if an invariant is broken."""
         cdef int k, slot
@@ -708,4 +721,4 @@ cdef class Shrubs:
         return 0
 
     def __reduce__(self):
-        return self.restored, (self.state(),)
+        return from_state, (type(self), self.state())

@@ -30,6 +30,7 @@ __all__ = [
     "LARGEST_WEIGHT",
     "State",
     "StateError",
+    "from_state",
     "require",
 ]
 
@@ -51,6 +52,11 @@ def require(condition: object, problem: str) -> None:
     """Raise a StateError unless the condition holds."""
     if not condition:
         raise StateError(problem)
+
+
+def from_state(kind: Any, values: dict[str, Any]) -> Any:
+    """An object of a core class from its state: a function that every kind of pickle can name."""
+    return kind.restored(values)
 
 
 class State:
@@ -93,7 +99,7 @@ class State:
     def real(self, name: str, least: float, most: float) -> Any:
         """A number of any type that Python orders, from `least` to `most`; as it is."""
         value = self.values[name]
-        if not isinstance(value, numbers.Real) or not least <= value <= most:
+        if not isinstance(value, numbers.Real) or not least <= float(value) <= most:
             self.refuse(name, f"a number from {least} to {most}")
         return value
 

@@ -202,6 +202,15 @@ cdef class StreamForest(Forest):
         self.batch_weight = 0.0
         self.draw_copies()
 
+    def bare(self):
+        cdef StreamForest copy = super().bare()
+        copy.losses = np.zeros(len(copy.trees))
+        return copy
+
+    def empty(self):
+        return StreamForest(0, self.regression, 1, False, self.reference, self.fading, 0,
+                            self.seed)
+
     def keep(self, int first, int stop):
         super().keep(first, stop)
         self.losses = np.array(self.losses[first:stop])

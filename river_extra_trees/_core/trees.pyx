@@ -10,7 +10,7 @@ from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
-from .state import LARGEST_FLOAT, State, StateError, require
+from .state import LARGEST_FLOAT, State, StateError, from_state, require
 
 cdef enum:
     LARGEST_ARENA = 1 << 29     # nodes: twice as many are still counted in 32 bits
@@ -413,7 +413,7 @@ cdef class Trees:
         return 0
 
     def __reduce__(self):
-        return self.restored, (self.state(),)
+        return from_state, (type(self), self.state())
 
 
 cdef check_stats(stats, bint regression):

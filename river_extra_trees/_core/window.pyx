@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memmove
 
 from .schema cimport MAX_COLUMNS, Schema
 
-from .state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT, State, require
+from .state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT, State, from_state, require
 
 cdef enum:
     LARGEST_WINDOW = 1 << 30    # slots: twice as many are still counted in 32 bits
@@ -410,7 +410,7 @@ cdef class Window:
         return 0
 
     def __reduce__(self):
-        return self.restored, (self.state(),)
+        return from_state, (type(self), self.state())
 
 
 cdef tuple united(list windows):

@@ -13,7 +13,8 @@ from .shape cimport prepare, widen
 from .inspection import describe, distinct_roots, nodes, split_shares, tree_statistics
 from .restoring import restored
 from .soundness import check
-from .state import settings_of, state_of
+from ..state import from_state
+from .state import bare_state_of, settings_of, state_of
 
 
 cdef class Cloud(Particles):
@@ -127,10 +128,14 @@ cdef class Cloud(Particles):
         """All that the cloud has learned, with its settings."""
         return state_of(self)
 
+    def bare(self):
+        """A copy that answers as this cloud does, without the active points."""
+        return self.restored(bare_state_of(self))
+
     @classmethod
     def restored(cls, values):
         """The cloud of a state."""
         return restored(cls, values)
 
     def __reduce__(self):
-        return self.restored, (self.state(),)
+        return from_state, (type(self), self.state())

@@ -9,6 +9,7 @@ from ..rng cimport RESAMPLE, Rng, rng_for, uniform
 from .forgetting cimport believe, divide, set_shares
 from .gathering cimport fill_v, gather, limited, reserve_slots
 from .leaves cimport finish_leaf, refresh, update_time, weight_at
+from .logistic cimport fit_window, weigh_by_chances
 from .moves cimport move_all
 from .particles cimport MAX_DECAYS, Particles
 
@@ -38,6 +39,10 @@ cdef int learn_row(Particles cloud, double target, double weight) except -1:
     cdef bint ok
     gather(cloud, x, 0, cloud.n_alive)
     reserve_slots(cloud)
+    if cloud.slopes is not None:
+        fit_window(cloud)
+        fill_v(cloud, x, target)
+        weigh_by_chances(cloud, cloud.slopes, <int>target)
     cloud.n_seen += 1
     for i in range(cloud.model.n_regressors):
         if not isnan(x[cloud.regressors[i]]):
@@ -52,7 +57,7 @@ cdef int learn_row(Particles cloud, double target, double weight) except -1:
         cloud.highest = max(cloud.highest, target)
     slot = cloud.pool.push(x, cloud.v, weight, cloud.n_seen)
     with nogil:
-        ok = step(cloud, slot, 0, cloud.n_alive)
+        ok = step(cloud, slot, 0, cloud.n_alive, cloud.slopes is not None)
         if isfinite(cloud.log_predictive):
             cloud.log_evidence += cloud.log_predictive
         cloud.n_alive = cloud.n_particles
@@ -73,15 +78,16 @@ cdef int save_memory(Particles cloud) except -1:
     return 0
 
 
-cdef bint step(Particles cloud, int slot, int first, int stop) noexcept nogil:
+cdef bint step(Particles cloud, int slot, int first, int stop, bint weighed) noexcept nogil:
     """Weigh, resample, add, move. False when there was no memory for some moves.
 
     The point is added first, to every distinct leaf: the increase of the leaf's log marginal
-    likelihood is its log predictive density there, and the resampling does not mind.
+    likelihood is its log predictive density there, unless the visits are `weighed` already, and
+    the resampling does not mind.
     """
     cdef const double* x = cloud.pool.x + slot * cloud.pool.n_columns
     cloud.n_steps += 1
-    add_to_leaves(cloud, slot)
+    add_to_leaves(cloud, slot, weighed)
     cloud.log_predictive = weigh(cloud, first, stop)
     if first == 0:      # a sample of the stream, not one of a rejuvenation
         believe(cloud)
@@ -89,7 +95,7 @@ cdef bint step(Particles cloud, int slot, int first, int stop) noexcept nogil:
     return move_all(cloud, x, first, first + cloud.n_particles)
 
 
-cdef void add_to_leaves(Particles cloud, int slot) noexcept nogil:
+cdef void add_to_leaves(Particles cloud, int slot, bint weighed) noexcept nogil:
     """Add the point to each distinct leaf and note its log predictive density there."""
     cdef const double* v = cloud.pool.v + slot * cloud.pool.size_v
     cdef double weight
@@ -110,6 +116,8 @@ cdef void add_to_leaves(Particles cloud, int slot) noexcept nogil:
         after = here.log_marginal
         if here.is_linear != was_linear:    # a density compares like with like
             after = log_marginal(&cloud.model, cloud.grove.total(leaf), was_linear, &dummy)
+        if weighed:
+            continue
         if isnan(before) or isnan(after) or before == after:
             cloud.visits[visit].log_weight = 0.0     # no proper predictive yet
         else:

@@ -12,6 +12,7 @@ from ..lanes cimport PAIRS
 from ..pool cimport Pool
 from ..posterior cimport LeafModel
 from ..schema cimport Labels, Schema
+from .slopes cimport Slopes
 
 cdef struct Visit:
     int node                # the leaf's node
@@ -99,7 +100,8 @@ cdef class Particles:
     cdef int stratum[MAX_DECAYS + 1]
     cdef double belief[MAX_DECAYS]  # probability of each forgetting factor
     cdef readonly bint reference
-    cdef readonly bint linear
+    cdef readonly bint linear       # leaves use the numeric features: the regressors
+    cdef Slopes slopes              # of linear leaves in a classification; else None
     cdef readonly bint cuts_by_range    # proposals uniform over the range, not over the gaps
     cdef double prior_weight
     cdef double log_split[MAX_DEPTH + 2]

@@ -6,6 +6,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from ..schema cimport Labels, Schema
+from .slopes cimport Slopes
 
 cdef enum:
     BYTES_PER_PARTICLE = (
@@ -25,7 +26,7 @@ cdef class Particles:
     n_classes
         0 for regression. Classes may be added later by learning one.
     linear
-        Whether regression leaves are linear in the numeric features.
+        Whether leaves use the numeric features: a linear model, or a logistic one of the classes.
     min_samples_leaf
         Active points that a split leaves on both sides; 0: see `least_leaf`.
     alpha, beta
@@ -65,6 +66,7 @@ cdef class Particles:
             self.belief[depth] = 1.0 / self.n_decays
         self.linear, self.reference, self.cuts_by_range = linear, reference, cuts_by_range
         self.model.multinomial = classifier
+        self.slopes = Slopes() if classifier and linear else None
         for depth in range(MAX_DEPTH + 2):
             share = alpha * pow(1.0 + depth, -beta)
             self.log_split[depth] = log(share) if share > 0.0 else -INFINITY

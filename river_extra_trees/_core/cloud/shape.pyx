@@ -168,7 +168,7 @@ cdef int prepare(Particles cloud, double target) except -1:
     """Everything that can fail before a sample is learned."""
     adapt(cloud)
     if cloud.model.multinomial and target >= cloud.model.n_classes:
-        widen(cloud, cloud.pool.n_columns, 0, <int>target + 1)
+        widen(cloud, cloud.pool.n_columns, cloud.model.n_regressors, <int>target + 1)
     if cloud.pool.size == cloud.pool.capacity:
         cloud.pool.reserve(
             2 * cloud.pool.capacity, cloud.pool.n_columns, cloud.pool.size_v)

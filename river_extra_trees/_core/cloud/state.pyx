@@ -1,11 +1,14 @@
 """A cloud as settings and state that pickles and model files hold; `restoring` is the way back."""
 
+from copy import deepcopy
+
 import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
 from ..grove cimport Leaf, Node
+from ..pool cimport Pool
 from .particles cimport Particles
 
 
@@ -117,4 +120,16 @@ def leaves_of(Particles cloud, numbers):
         "times": np.asarray(times), "n_active": np.asarray(n_active),
         "log_marginals": np.asarray(log_marginals), "leaf_decays": np.asarray(leaf_decays),
         "rows": np.asarray(rows), "leaf_slots": np.array(slots, np.int32),
+    }
+
+
+def bare_state_of(Particles cloud):
+    """The same with all active points retired, which changes no answer."""
+    state = state_of(cloud)
+    rows = state["rows"]
+    rows[:, cloud.model.width:] = rows[:, : cloud.model.width]
+    return {
+        **state, "schema": deepcopy(cloud.schema), "labels": deepcopy(cloud.labels),
+        "pool": Pool(cloud.pool.n_columns, cloud.pool.size_v),
+        "n_active": np.zeros_like(state["n_active"]), "leaf_slots": np.zeros(0, np.int32),
     }
