@@ -276,11 +276,11 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     -----
     A leaf's prior is worth a third of a sample that looks like all samples of the stream, with one
     degree of freedom: a leaf that knows little answers like the overall linear fit, and features
-    and targets may have any scale. Large trees are favoured beyond what `alpha` and `beta` can
-    say: with linear leaves every leaf multiplies the prior of its tree by exp(6). Both numbers and
-    `min_samples_leaf` were chosen on Friedman's function and on the first 2,000 samples of the ten
-    regression streams of `examples/benchmarks/dynamic_tree.py`, so that the scores there are no
-    comparison on unseen data. Retired samples count in the evidence of a tree like active ones, so
+    and targets may have any scale. Large trees are favoured beyond what `alpha` and `beta` can say:
+    every linear leaf multiplies the prior of its tree by e per coefficient, by exp(6) at most. Both
+    numbers and `min_samples_leaf` were chosen on Friedman's function and on the first 2,000 samples
+    of the ten regression streams of `examples/benchmarks/dynamic_tree.py`, so that the scores there
+    are no comparison on unseen data. Retired samples count in the evidence of a tree like active ones, so
     that a retirement without forgetting changes neither predictions nor the odds of staying and
     pruning.
 

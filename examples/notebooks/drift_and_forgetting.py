@@ -111,7 +111,9 @@ for items, (x, y) in enumerate(there_and_back(), start=1):
                     "items": items,
                     "MAE, last 100": errors[name].get(),
                     "height of the highest tree": model.height,
-                    "most probable forgetting factor": most_probable(model.forgetting_factors),
+                    "most probable forgetting factor": most_probable(
+                        model.forgetting_factors
+                    ),
                 }
             )
     if items % 25 == 0 and (live is None or live.due or items == 1500):

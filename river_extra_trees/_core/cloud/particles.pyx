@@ -1,6 +1,6 @@
 """The data of a cloud of dynamic trees. See the header for the structures."""
 
-from libc.math cimport INFINITY, log, log1p, pow
+from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
@@ -32,8 +32,9 @@ cdef class Particles:
     alpha, beta
         A node at depth D is split with prior probability alpha (1 + D)^-beta ...
     leaf_bonus
-        ... times exp(leaf_bonus) for every leaf that the tree has: more than alpha and beta, which
-        are probabilities, can say in favour of large trees.
+        ... times exp(leaf_bonus) for every leaf that the tree has, or exp(number of coefficients)
+        where that is less: more than alpha and beta, which are probabilities, can say in favour of
+        large trees.
     decays
         Forgetting factors per sample of the stream; with `reference` one factor per retirement in
         a leaf. Of several, each particle has its own, and evidence decides how many have which.
@@ -53,7 +54,6 @@ cdef class Particles:
         bint cuts_by_range, uint64_t seed,
     ):
         cdef int depth
-        cdef double share
         self.n_particles = self.n_alive = n_particles
         self.window, self.seed = window, seed
         self.min_samples_leaf, self.leaves_follow = min_samples_leaf, min_samples_leaf == 0
@@ -67,10 +67,6 @@ cdef class Particles:
         self.linear, self.reference, self.cuts_by_range = linear, reference, cuts_by_range
         self.model.multinomial = classifier
         self.slopes = Slopes() if classifier and linear else None
-        for depth in range(MAX_DEPTH + 2):
-            share = alpha * pow(1.0 + depth, -beta)
-            self.log_split[depth] = log(share) if share > 0.0 else -INFINITY
-            self.log_stop[depth] = log1p(-share) + leaf_bonus
         self.schema, self.labels = Schema(), Labels()
         self.lowest, self.highest = INFINITY, -INFINITY
         self.reserve_particles(n_particles)
