@@ -92,7 +92,7 @@ cdef int leaf_in_place_of(Particles cloud, int node) noexcept nogil:
     cdef int64_t region = cloud.grove.nodes[node].region
     cdef const Node* leaf
     cdef int i
-    if cloud.reference and cloud.decay < 1.0:       # what is retired fades leaf by leaf
+    if cloud.reference and cloud.decays[0] < 1.0:       # what is retired fades leaf by leaf
         return -1
     for i in range(cloud.n_visits):
         leaf = &cloud.grove.nodes[cloud.visits[i].node]

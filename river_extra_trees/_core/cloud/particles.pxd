@@ -16,9 +16,9 @@ from .slopes cimport Slopes
 
 cdef struct Visit:
     int node                # the leaf's node
-    int n_particles         # that hold it
+    double share            # of the particles that hold it, see `Particles.share`
     int first               # the first of them, after the resampling; then follow `Particles.next`
-    double log_weight       # log predictive density of the new point
+    double log_weight       # log predictive density of the new point, then its exponential
 
 cdef struct Group:
     int visit
@@ -76,6 +76,7 @@ cdef class Particles:
     cdef int capacity               # particles there is room for
     cdef void* per_particle         # all that follows
     cdef int* roots                 # roots[particle]
+    cdef double* share              # share[particle]: of the answers and the evidence; sum to 1
     cdef int* resampled             # scratch
     cdef int* group_of              # scratch: group_of[particle]
     cdef int* regrouped             # scratch
@@ -90,10 +91,14 @@ cdef class Particles:
 
     cdef readonly int window
     cdef public int min_samples_leaf        # a test raises it to keep the trees at their roots
-    cdef readonly double alpha, beta
-    cdef double decay               # of a new root
-    cdef double decays[MAX_DECAYS]  # that particles may have, ascending
+    cdef bint leaves_follow         # min_samples_leaf follows the number of regressors
+    cdef readonly double alpha, beta, leaf_bonus
+    # Particles of one forgetting factor are a stratum: they lie side by side, those of decays[k]
+    # from stratum[k] up to stratum[k + 1]. Particles of different strata never share a tree.
+    cdef double decays[MAX_DECAYS]
     cdef int n_decays
+    cdef int stratum[MAX_DECAYS + 1]
+    cdef double belief[MAX_DECAYS]  # probability of each forgetting factor
     cdef readonly bint reference
     cdef readonly bint linear       # leaves use the numeric features: the regressors
     cdef Slopes slopes              # of linear leaves in a classification; else None

@@ -1,6 +1,6 @@
 """The data of a cloud of dynamic trees. See the header for the structures."""
 
-from libc.math cimport INFINITY, log, log1p, pow
+from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
@@ -10,7 +10,7 @@ from .slopes cimport Slopes
 
 cdef enum:
     BYTES_PER_PARTICLE = (
-        sizeof(double) + sizeof(Visit) + sizeof(Group) + sizeof(Cut) + 6 * sizeof(int)
+        2 * sizeof(double) + sizeof(Visit) + sizeof(Group) + sizeof(Cut) + 6 * sizeof(int)
     )
 
 
@@ -28,12 +28,16 @@ cdef class Particles:
     linear
         Whether leaves use the numeric features: a linear model, or a logistic one of the classes.
     min_samples_leaf
-        Active points that a split leaves on both sides.
+        Active points that a split leaves on both sides; 0: see `least_leaf`.
     alpha, beta
-        A node at depth D is split with prior probability alpha (1 + D)^-beta.
+        A node at depth D is split with prior probability alpha (1 + D)^-beta ...
+    leaf_bonus
+        ... times exp(leaf_bonus) for every leaf that the tree has, or exp(number of coefficients)
+        where that is less: more than alpha and beta, which are probabilities, can say in favour of
+        large trees.
     decays
-        Forgetting factors per sample of the stream, ascending; with `reference` one factor per
-        retirement in a leaf. Of several, each particle has its own and may change it.
+        Forgetting factors per sample of the stream; with `reference` one factor per retirement in
+        a leaf. Of several, each particle has its own, and evidence decides how many have which.
     prior_weight
         See `set_prior`.
     reference
@@ -46,26 +50,23 @@ cdef class Particles:
 
     def __cinit__(
         self, int n_particles, int window, bint classifier, bint linear, int min_samples_leaf,
-        double alpha, double beta, decays, double prior_weight, bint reference,
+        double alpha, double beta, double leaf_bonus, decays, double prior_weight, bint reference,
         bint cuts_by_range, uint64_t seed,
     ):
         cdef int depth
-        cdef double share
         self.n_particles = self.n_alive = n_particles
-        self.window, self.min_samples_leaf = window, min_samples_leaf
-        self.alpha, self.beta, self.prior_weight, self.seed = alpha, beta, prior_weight, seed
-        assert 1 <= len(decays) <= MAX_DECAYS and n_particles >= 1
+        self.window, self.seed = window, seed
+        self.min_samples_leaf, self.leaves_follow = min_samples_leaf, min_samples_leaf == 0
+        self.alpha, self.beta, self.leaf_bonus = alpha, beta, leaf_bonus
+        self.prior_weight = prior_weight
+        assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles)
         self.n_decays = len(decays)
         for depth in range(self.n_decays):
             self.decays[depth] = decays[depth]
-        self.decay = self.decays[self.n_decays - 1]
+            self.belief[depth] = 1.0 / self.n_decays
         self.linear, self.reference, self.cuts_by_range = linear, reference, cuts_by_range
         self.model.multinomial = classifier
         self.slopes = Slopes() if classifier and linear else None
-        for depth in range(MAX_DEPTH + 2):
-            share = alpha * pow(1.0 + depth, -beta)
-            self.log_split[depth] = log(share) if share > 0.0 else -INFINITY
-            self.log_stop[depth] = log1p(-share)
         self.schema, self.labels = Schema(), Labels()
         self.lowest, self.highest = INFINITY, -INFINITY
         self.reserve_particles(n_particles)
@@ -85,7 +86,10 @@ cdef class Particles:
             raise MemoryError
         self.capacity = n
         self.weights = <double*>memory
-        self.visits = <Visit*>(self.weights + n)
+        if self.share != NULL:
+            memcpy(self.weights + n, self.share, self.n_alive * sizeof(double))
+        self.share = self.weights + n
+        self.visits = <Visit*>(self.share + n)
         self.groups = <Group*>(self.visits + n)
         self.cuts = <Cut*>(self.groups + n)
         self.resampled = <int*>(self.cuts + n)

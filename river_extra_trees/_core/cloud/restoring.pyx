@@ -13,6 +13,7 @@ from ..grove cimport MAX_DEPTH, MIN_BLOCK, Grove, Leaf, Node, side
 from ..pool cimport Pool
 from ..posterior cimport add_sample
 from ..schema cimport Labels, Schema
+from .forgetting cimport set_shares
 from .leaves cimport finish_leaf, set_prior, weight_at
 from .particles cimport MAX_DECAYS, Particles
 from .shape cimport adapt, widen
@@ -25,11 +26,11 @@ FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}
 cdef double DRIFT = 1e-6    # rounding errors of statistics stay below this share of them
 NAMES = (
     "n_particles", "window", "classifier", "linear", "min_samples_leaf", "alpha", "beta",
-    "decays", "prior_weight", "reference", "cuts_by_range", "seed", "schema", "labels", "pool",
-    "overall", "prior", "df_offset", "per_leaf", "fill", "fill_weight", "lowest", "highest",
-    "n_seen", "n_steps", "log_evidence", "log_predictive", "roots", "cuts", "links", "flags",
-    "regions", "n_regions", "times", "n_active", "log_marginals", "leaf_decays", "rows",
-    "leaf_slots",
+    "leaf_bonus", "decays", "prior_weight", "reference", "cuts_by_range", "seed", "schema",
+    "labels", "pool", "overall", "prior", "df_offset", "per_leaf", "fill", "fill_weight", "lowest",
+    "highest", "n_seen", "n_steps", "log_evidence", "log_predictive", "belief", "stratum", "roots",
+    "cuts", "links", "flags", "regions", "n_regions", "times", "n_active", "log_marginals",
+    "leaf_decays", "rows", "leaf_slots",
 )
 
 
@@ -47,10 +48,11 @@ def settings_from(state):
     settings = {
         "n_particles": state.whole("n_particles", (n_roots + 1) // 2, n_roots),
         "window": state.whole("window", 1, LARGEST_INT),
-        "min_samples_leaf": state.whole("min_samples_leaf", 1, LARGEST_INT),
+        "min_samples_leaf": state.whole("min_samples_leaf", 0, LARGEST_INT),
         "seed": state.whole("seed", 0, 2**64 - 1),
         "alpha": state.number("alpha", 0.0, 1.0),
         "beta": state.number("beta", 0.0, LARGEST_FLOAT),
+        "leaf_bonus": state.number("leaf_bonus", -LARGEST_FLOAT, LARGEST_FLOAT),
         "prior_weight": state.number("prior_weight", 0.0, LARGEST_FLOAT),
         "decays": state.items("decays"),
     }
@@ -58,10 +60,10 @@ def settings_from(state):
         settings[name] = state.flag(name)
     require(n_roots in (settings["n_particles"], 2 * settings["n_particles"]) and n_roots > 0,
             "Cloud: a particle has no tree")
-    require(1 <= len(settings["decays"]) <= MAX_DECAYS
+    require(1 <= len(settings["decays"]) <= min(MAX_DECAYS, settings["n_particles"])
             and all(type(decay) is float and 0.0 < decay <= 1.0 for decay in settings["decays"])
-            and sorted(set(settings["decays"])) == settings["decays"],
-            "Cloud: forgetting factors must ascend in (0, 1]")
+            and len(set(settings["decays"])) == len(settings["decays"]),
+            "Cloud: forgetting factors must differ and be in (0, 1]")
     return settings
 
 
@@ -92,8 +94,25 @@ def restore(Particles cloud, state):
         state.numbers("fill", q, **FINITE), state.numbers("fill_weight", q, least=0.0),
         state.number("df_offset"), state.number("per_leaf"))
     restore_trees(cloud, state)
+    restore_strata(
+        cloud, state.numbers("belief", cloud.n_decays, least=0.0, most=1.0),
+        state.array("stratum", np.int32, cloud.n_decays + 1))
     check_statistics(cloud)
     check_trees(cloud)
+
+
+cdef int restore_strata(
+    Particles cloud, const double[::1] belief, const int[::1] stratum
+) except -1:
+    """Take over what is believed of the forgetting factors, and whose particles lie where."""
+    cdef int k
+    require(fabs(np.sum(belief) - 1.0) <= DRIFT, "Cloud: beliefs must add up to 1")
+    require(stratum[0] == 0 and stratum[cloud.n_decays] == cloud.n_alive
+            and np.all(np.diff(stratum) > 0), "Cloud: a forgetting factor has no particles")
+    for k in range(cloud.n_decays):
+        cloud.belief[k], cloud.stratum[k + 1] = belief[k], stratum[k + 1]
+    set_shares(cloud, 0)
+    return 0
 
 
 cdef int check_points(Particles cloud) except -1:

@@ -3,10 +3,12 @@
 Whatever can fail is done first, into new memory; only then does the cloud change.
 """
 
+from libc.math cimport INFINITY, log, log1p, pow
 from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
+from ..grove cimport MAX_DEPTH
 from ..lanes cimport LANES
 from ..posterior cimport MAX_REGRESSORS, row_width, scratch_size
 from ..schema cimport Schema
@@ -64,8 +66,32 @@ cdef int widen(Particles cloud, int n_columns, int n_regressors, int n_classes) 
     cloud.model.n_regressors, cloud.model.n_classes = n_regressors, n_classes
     cloud.model.width = width
     cloud.scratch_capacity = 0
+    price_depths(cloud)
+    if cloud.leaves_follow:
+        cloud.min_samples_leaf = least_leaf(cloud)
     refresh(cloud)
     return 0
+
+
+cdef void price_depths(Particles cloud) noexcept nogil:
+    """Log prior of a split and of a leaf at each depth."""
+    cdef double share, bonus = min(cloud.leaf_bonus, cloud.model.n_regressors + 1.0)
+    cdef int depth
+    for depth in range(MAX_DEPTH + 2):
+        share = cloud.alpha * pow(1.0 + depth, -cloud.beta)
+        cloud.log_split[depth] = log(share) if share > 0.0 else -INFINITY
+        cloud.log_stop[depth] = log1p(-share) + bonus
+
+
+cdef int least_leaf(Particles cloud) noexcept nogil:
+    """Active points that a new leaf needs: a linear fit with two degrees of freedom to spare.
+
+    The reference wants two points per coefficient.
+    """
+    cdef int q = cloud.model.n_regressors
+    if q == 0:
+        return 4
+    return 2 * q + 4 if cloud.reference else max(4, min(q + 3, cloud.window // 8))
 
 
 cdef void move_block(

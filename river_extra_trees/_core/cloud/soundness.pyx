@@ -7,6 +7,7 @@ from ..grove cimport Leaf, side
 from ..posterior cimport add_sample
 from .inspection import distinct_roots, nodes
 from .leaves cimport weight_at
+from .rejuvenation cimport leaves_below
 from .particles cimport Particles
 
 
@@ -14,6 +15,7 @@ def check(Particles cloud):
     """Raise AssertionError if an invariant is broken."""
     cdef int id
     cloud.pool.check()
+    check_strata(cloud)
     refs, seen, leaf_of = {}, {}, {}
     for root, n in distinct_roots(cloud):
         refs[root] = refs.get(root, 0) + n
@@ -42,6 +44,19 @@ def check(Particles cloud):
     assert len(seen) == cloud.grove.nodes_in_use
     assert sum(cloud.grove.nodes[<int>id].feature < 0 for id in seen) == (
         cloud.grove.leaves_in_use)
+
+
+def check_strata(Particles cloud):
+    """Beliefs and shares are probabilities, and every stratum holds trees of its factor alone."""
+    cdef int k, particle, node
+    assert fabs(sum(cloud.belief[k] for k in range(cloud.n_decays)) - 1.0) < 1e-9
+    assert fabs(sum(cloud.share[particle] for particle in range(cloud.n_alive)) - 1.0) < 1e-9
+    assert cloud.stratum[0] == 0 and cloud.stratum[cloud.n_decays] == cloud.n_alive
+    for k in range(cloud.n_decays):
+        assert cloud.stratum[k] < cloud.stratum[k + 1]
+        for particle in range(cloud.stratum[k], cloud.stratum[k + 1]):
+            for node in leaves_below(cloud, cloud.roots[particle]):
+                assert cloud.grove.leaves[cloud.grove.nodes[node].left].decay == cloud.decays[k]
 
 
 def check_leaf(Particles cloud, node):

@@ -17,7 +17,8 @@ def settings_of(Particles cloud):
     return {
         "n_particles": cloud.n_particles, "window": cloud.window,
         "classifier": bool(cloud.model.multinomial), "linear": cloud.linear,
-        "min_samples_leaf": cloud.min_samples_leaf, "alpha": cloud.alpha, "beta": cloud.beta,
+        "min_samples_leaf": 0 if cloud.leaves_follow else cloud.min_samples_leaf,
+        "alpha": cloud.alpha, "beta": cloud.beta, "leaf_bonus": cloud.leaf_bonus,
         "decays": [cloud.decays[i] for i in range(cloud.n_decays)],
         "prior_weight": cloud.prior_weight, "reference": cloud.reference,
         "cuts_by_range": cloud.cuts_by_range, "seed": cloud.seed,
@@ -67,6 +68,8 @@ def state_of(Particles cloud):
         "lowest": cloud.lowest, "highest": cloud.highest, "n_seen": cloud.n_seen,
         "n_steps": cloud.n_steps, "log_evidence": cloud.log_evidence,
         "log_predictive": cloud.log_predictive,
+        "belief": np.array([cloud.belief[i] for i in range(cloud.n_decays)]),
+        "stratum": np.array([cloud.stratum[i] for i in range(cloud.n_decays + 1)], np.int32),
         "roots": np.array([numbers[cloud.roots[i]] for i in range(cloud.n_alive)], np.int32),
         **nodes_of(cloud, numbers), **leaves_of(cloud, numbers),
     }
