@@ -8,11 +8,13 @@ losses of the running mean of the targets (0 for labels).
 
 from __future__ import annotations
 
+import copy
 import math
+import typing
 
 from scipy import special
 
-__all__ = ["AdaptParameters", "DriftTest"]
+__all__ = ["AdaptParameters", "BatchPlan", "DriftTest"]
 
 Sums = tuple[float, float, float, float]
 
@@ -86,6 +88,9 @@ class AdaptParameters:
     def max_height(self) -> int:
         """About one sample per leaf, were the tree balanced: floor(log2(retained size))."""
         return max(1, self.retained_size.bit_length() - 1)
+
+    def copy(self) -> AdaptParameters:
+        return copy.copy(self)
 
     def adapt(self, batch: Sums, guess: float, held: int) -> None:
         """Set the parameters before a tree learns a batch.
@@ -183,6 +188,9 @@ class DriftTest:
         self.reference = reference
         self.last: Sums | None = None
 
+    def copy(self) -> DriftTest:
+        return copy.copy(self)
+
     def n_discarded(self, batch: Sums, guess: float) -> int:
         """Number of trees to discard.
 
@@ -232,3 +240,13 @@ class DriftTest:
             if (difference > 0)
             else 0
         )
+
+
+class BatchPlan(typing.NamedTuple):
+    """What the trees of a forest are to do with a batch."""
+
+    parameters: list[AdaptParameters]  # of each tree from now on
+    drift_test: DriftTest | None
+    discarded: list[int]  # trees that get new features, the worst first
+    sizes: list[int]  # per tree: number of samples to retain
+    depths: list[int]  # per tree: depth at which leaves stay leaves

@@ -10,14 +10,14 @@ features may be missing, nominal or new.
 
 from __future__ import annotations
 
+import math
 import typing
-from concurrent.futures import ThreadPoolExecutor
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
 from ._core.forgetful import ForgetfulForest
 from ._core.schema import Schema
 from ._core.splitter import Splitter
-from ._forgetting import AdaptParameters, DriftTest
+from ._forgetting import AdaptParameters, BatchPlan, DriftTest
 from ._inspection import (
     Sample,
     TreeLearner,
@@ -111,58 +111,38 @@ class _Forgetful(TreeLearner):
             finite or not hashable, or the weight is negative or not finite. The message names it,
             and nothing is learned.
         """
-        if self._forest.learn(x, y, w):
-            self._learn_batch()
+        self._forest.learn(x, y, w, self)
 
-    def _learn_batch(self) -> None:
-        """Adapt what each tree retains to its accuracy on the batch, then grow it on that."""
+    def _plan_batch(self) -> BatchPlan:
+        """What each tree retains of the past, by its accuracy on the batch, and which ones go.
+
+        Nothing is changed: the core carries the plan out as a whole, or not at all.
+        """
         forest = self._forest
-        forest.begin_batch()
         guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
-        discarded = self._discarded(guess)
+        drift_test = None if self._drift_test is None else self._drift_test.copy()
+        discarded = []
+        if drift_test is not None and forest.n_batches > 0:
+            losses = forest.losses(self._n_trees, False)
+            discarded = forest.worst(drift_test.n_discarded(losses, guess))
+        adapted = [parameters.copy() for parameters in self._parameters]
         if self.reference:
             for tree in discarded:
-                self._parameters[tree] = self._new_parameters()
-        for tree, parameters in enumerate(self._parameters):
+                adapted[tree] = self._new_parameters()
+        for tree, parameters in enumerate(adapted):
             batch = forest.losses(tree)
             if batch[0] > 0:
                 parameters.adapt(batch, guess, forest.held(tree))
         for tree in discarded:
-            forest.replace(tree)
-            self._parameters[tree].rate = self.initial_rate
-        self._grow()
-        forest.end_batch()
-
-    def _discarded(self, guess: float) -> list[int]:
-        """The trees to be discarded, the worst first (appendix C, function Discard).
-
-        They get new features and the initial rate, but what they retain follows their accuracy as
-        ever. To start cold with all the old samples, as the text has it, keeps the very concept
-        that failed, and often for long.
-        """
-        if self._drift_test is None or self._forest.n_batches == 0:
-            return []
-        losses = self._forest.losses(self._n_trees, False)
-        return self._forest.worst(self._drift_test.n_discarded(losses, guess))
-
-    def _grow(self) -> None:
-        """Grow all trees, in as many threads as there are splitters."""
-        jobs = len(self._splitters)
-
-        def grow(job: int) -> None:
-            for tree in range(job, self._n_trees, jobs):
-                parameters = self._parameters[tree]
-                height = parameters.max_height
-                if self.max_depth is not None:
-                    height = min(height, self.max_depth)
-                size = min(parameters.retained_size, self.max_retained)
-                self._forest.revise(tree, size, self._splitters[job], height)
-
-        if jobs == 1:
-            grow(0)
-        else:
-            with ThreadPoolExecutor(jobs) as pool:
-                list(pool.map(grow, range(jobs)))
+            adapted[tree].rate = self.initial_rate
+        depth = math.inf if self.max_depth is None else self.max_depth
+        return BatchPlan(
+            adapted,
+            drift_test,
+            discarded,
+            [min(parameters.retained_size, self.max_retained) for parameters in adapted],
+            [int(min(parameters.max_height, depth)) for parameters in adapted],
+        )
 
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._forest.validate(x, y, w)

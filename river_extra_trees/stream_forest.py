@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import typing
-from concurrent.futures import ThreadPoolExecutor
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
 from ._core.schema import Schema
@@ -148,28 +147,15 @@ class _StreamForest(TreeLearner):
             finite or not hashable, or the weight is negative or not finite. The message names it,
             and nothing is learned.
         """
-        if self._forest.learn(x, y, w):
-            self._learn_batch()
+        self._forest.learn(x, y, w, self)
 
-    def _learn_batch(self) -> None:
-        """Algorithm 2 of the paper for one batch (Algorithm 1 where there is one tree)."""
-        forest = self._forest
-        forest.begin_growth()
-        swapped = forest.worst(self._n_swaps, self._always_swaps)
-        max_features = n_features_visited(self.max_features, len(forest.schema.names))
-        jobs = len(self._splitters)
+    def _plan_batch(self) -> tuple[list[int], int]:
+        """The trees to be swapped after a batch, and how many features a split looks at.
 
-        def grow(job: int) -> None:
-            for tree in range(job, self._n_trees, jobs):
-                change = forest.replace if tree in swapped else forest.grow_tree
-                change(tree, self._splitters[job], max_features, self.max_nodes)
-
-        if jobs == 1:
-            grow(0)
-        else:
-            with ThreadPoolExecutor(jobs) as pool:
-                list(pool.map(grow, range(jobs)))
-        forest.end_batch()
+        Nothing is changed: the core carries the plan out as a whole, or not at all.
+        """
+        swapped = self._forest.worst(self._n_swaps, self._always_swaps)
+        return swapped, n_features_visited(self.max_features, len(self._forest.schema.names))
 
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._forest.validate(x, y, w)

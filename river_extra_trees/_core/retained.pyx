@@ -1,9 +1,9 @@
 """The samples that one tree retains. See the header for the layout."""
 
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memmove
 
+from .memory cimport free, realloc
 from .rng cimport Rng, uniform
 
 

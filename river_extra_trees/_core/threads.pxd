@@ -1,0 +1,3 @@
+"""Jobs in threads that the main thread always waits for."""
+
+cdef int run(object work, int n_jobs) except -1
