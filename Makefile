@@ -34,7 +34,7 @@ build: $(VENV)/installed/package ## compile what has changed (RIVER_EXTRA_TREES_
 
 demo: build ## race the learners on a data set bundled with river
 	@mkdir -p demo
-	@$(RUN) -m river_extra_trees race $(DEMO_STREAM) --plot demo/race.png --csv demo/race.csv
+	@$(RUN) -m river_extra_trees race $(DEMO_STREAM) --metric Accuracy --plot demo/race.png --csv demo/race.csv
 
 test: build $(VENV)/installed/test ## run the whole test suite (ARGS= goes to pytest)
 	@$(RUN) -m pytest -n auto $(ARGS)
@@ -64,5 +64,5 @@ format: $(VENV)/installed/lint ## bring the Python files into the common style
 
 clean: ## remove everything that was made
 	@rm -rf $(VENV) build demo dist *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache .coverage
-	@rm -f river_extra_trees/_core/*.c river_extra_trees/_core/*.so
+	@find river_extra_trees/_core \( -name "*.c" -o -name "*.so" \) -delete
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

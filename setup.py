@@ -87,7 +87,7 @@ def extensions(mode: str) -> list[Extension]:
             # Named, so that `log` and `exp` are not those of the oldest C library.
             libraries=["m"] if os.name == "posix" else [],
         )
-        for path in sorted(CORE.glob("*.pyx"))
+        for path in sorted(CORE.rglob("*.pyx"))
     ]
 
 
@@ -136,8 +136,8 @@ class BuildCore(build_ext):
         """Delete what another mode left in the source tree, and what has lost its .pyx file."""
         label = Path("build") / "in_place"
         same = label.exists() and label.read_text() == self.folder.name
-        for built in CORE.glob("*" + sysconfig.get_config_var("EXT_SUFFIX")):
-            if not same or not (CORE / (built.name.split(".")[0] + ".pyx")).exists():
+        for built in CORE.rglob("*" + sysconfig.get_config_var("EXT_SUFFIX")):
+            if not same or not built.with_name(built.name.split(".")[0] + ".pyx").exists():
                 built.unlink()
         label.parent.mkdir(exist_ok=True)
         label.write_text(self.folder.name)

@@ -97,6 +97,11 @@ class TreeLearner(base.Estimator):
     def _describe(self, node: dict[str, typing.Any]) -> str:
         """What a node predicts, in a few words."""
 
+    @property
+    @abc.abstractmethod
+    def n_samples_seen(self) -> int:
+        """Number of samples learned, those of weight zero not counted."""
+
     # ------------------------------------------------------------------ size
 
     @property
@@ -306,6 +311,7 @@ def import_extra(module: str, extra: str) -> typing.Any:
     try:
         return importlib.import_module(module)
     except ImportError:
+        package = module.partition(".")[0]
         raise ImportError(
-            f"{module} is needed for this: pip install 'river-extra-trees[{extra}]'"
+            f"{package} is needed for this: pip install 'river-extra-trees[{extra}]'"
         ) from None

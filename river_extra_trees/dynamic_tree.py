@@ -9,6 +9,7 @@ into the conjugate prior of its leaf, so that nothing but its place is forgotten
 
 from __future__ import annotations
 
+import abc
 import math
 import typing
 
@@ -136,6 +137,29 @@ class _DynamicTree(TreeLearner):
         """Forgetting factor of each particle; they differ when it is `"auto"`."""
         return self._cloud.forgetting_factors()
 
+    def active_samples(self) -> list[tuple[dict[typing.Any, typing.Any], typing.Any]]:
+        """The samples in the window, from which new splits can be made, in order of arrival.
+
+        Returns
+        -------
+        Pairs of features, without those that are missing, and target.
+        """
+        cloud = self._cloud
+        samples = []
+        for slot in cloud.pool.slots():
+            row, values, _, _ = cloud.pool.point(slot)
+            x = {
+                cloud.schema.names[column]: cloud.schema.value_of(column, number)
+                for column, number in enumerate(row)
+                if not math.isnan(number)
+            }
+            samples.append((x, self._target_of(values[-1])))
+        return samples
+
+    @abc.abstractmethod
+    def _target_of(self, number: float) -> typing.Any:
+        """The target that a number in the pool stands for."""
+
     def relevance(self) -> dict[typing.Any, float]:
         """Mean over the particles of the predictive variance (entropy) that each feature removes.
 
@@ -155,6 +179,11 @@ class _DynamicTree(TreeLearner):
             if rows and column < len(rows[0]):
                 sums[name] = sums.get(name, 0.0) + sum(row[column] for row in rows) / len(rows)
         return sums
+
+    @property
+    def n_samples_seen(self) -> int:
+        """Number of samples learned, those of weight zero not counted."""
+        return self._cloud.n_seen
 
     @property
     def _n_trees(self) -> int:
@@ -336,6 +365,9 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     def _describe(self, node: dict[str, typing.Any]) -> str:
         return describe_number(node)
 
+    def _target_of(self, number: float) -> typing.Any:
+        return number
+
 
 class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
     """Dynamic trees for classification: Bayesian trees that every sample grows and prunes.
@@ -460,3 +492,6 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
 
     def _describe(self, node: dict[str, typing.Any]) -> str:
         return describe_classes(node, self._cloud.labels.labels)
+
+    def _target_of(self, number: float) -> typing.Any:
+        return self._cloud.labels.labels[int(number)]

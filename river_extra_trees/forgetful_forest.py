@@ -13,6 +13,9 @@ from __future__ import annotations
 import math
 import typing
 
+import numpy as np
+import numpy.typing as npt
+
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
 from ._core.forgetful import ForgetfulForest
 from ._core.schema import Schema
@@ -25,6 +28,7 @@ from ._inspection import (
     describe_number,
     named_nodes,
 )
+from .parts import SplitsIntoParts, count_votes
 
 __all__ = [
     "ForgetfulDecisionTreeClassifier",
@@ -32,6 +36,9 @@ __all__ = [
     "ForgetfulRandomForestClassifier",
     "ForgetfulRandomForestRegressor",
 ]
+
+Losses = npt.NDArray[np.float64]
+Ballots = npt.NDArray[np.float64]
 
 
 class _Forgetful(TreeLearner):
@@ -113,18 +120,16 @@ class _Forgetful(TreeLearner):
         """
         self._forest.learn(x, y, w, self)
 
-    def _plan_batch(self) -> BatchPlan:
+    def _plan_batch(self, tree_losses: Losses | None = None) -> BatchPlan:
         """What each tree retains of the past, by its accuracy on the batch, and which ones go.
 
-        Nothing is changed: the core carries the plan out as a whole, or not at all.
+        Nothing is changed: the core carries the plan out as a whole, or not at all. The losses are
+        of all trees of the forest, of which others may be elsewhere.
         """
         forest = self._forest
         guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
         drift_test = None if self._drift_test is None else self._drift_test.copy()
-        discarded = []
-        if drift_test is not None and forest.n_batches > 0:
-            losses = forest.losses(self._n_trees, False)
-            discarded = forest.worst(drift_test.n_discarded(losses, guess))
+        discarded = self._discarded(drift_test, guess, tree_losses)
         adapted = [parameters.copy() for parameters in self._parameters]
         if self.reference:
             for tree in discarded:
@@ -144,6 +149,24 @@ class _Forgetful(TreeLearner):
             [int(min(parameters.max_height, depth)) for parameters in adapted],
         )
 
+    def _discarded(
+        self, drift_test: DriftTest | None, guess: float, tree_losses: Losses | None
+    ) -> list[int]:
+        """The trees here that are to be discarded, worst first (appendix C, function Discard).
+
+        They get new features and the initial rate, but what they retain follows their accuracy as
+        ever. To start cold with all the old samples, as the text has it, keeps the very concept
+        that failed, and often for long.
+        """
+        forest = self._forest
+        if drift_test is None or forest.n_batches == 0:
+            return []
+        if tree_losses is None:
+            tree_losses = forest.tree_losses()
+        n = drift_test.n_discarded(forest.losses(self._n_trees, False), guess)
+        worst = (-tree_losses).argsort(kind="stable")[:n] - forest.first_tree
+        return [tree for tree in worst.tolist() if 0 <= tree < self._n_trees]
+
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._forest.validate(x, y, w)
 
@@ -151,6 +174,11 @@ class _Forgetful(TreeLearner):
     def retained_sizes(self) -> list[int]:
         """Number of samples that each tree retains, copies of the bagging counted."""
         return [self._forest.held(tree) for tree in range(self._n_trees)]
+
+    @property
+    def n_samples_seen(self) -> int:
+        """Number of samples learned, those of weight zero not counted."""
+        return self._forest.window.n_seen
 
     @property
     def _n_trees(self) -> int:
@@ -172,6 +200,40 @@ class _Forgetful(TreeLearner):
     def height(self) -> int:
         """Number of splits on the longest way from a root to a leaf."""
         return max(trees.height for trees in self._forest.trees)
+
+
+class _SplitsIntoParts(SplitsIntoParts, _Forgetful):
+    """The parts of a forest: what it answers, and so whether it fails, takes the votes of all."""
+
+    def _keep(self, first: int, stop: int) -> None:
+        super()._keep(first, stop)
+        self._parameters = self._parameters[first:stop]
+
+    def _join(self, others: Sequence[typing.Self]) -> None:
+        models = [self, *others]
+        answers = self._answers([model._forest.ballots_so_far() for model in models])
+        super()._join(others)
+        self._forest.set_answers(answers)
+        self._parameters = [each for model in models for each in model._parameters]
+
+    def _report(self) -> tuple[Losses, Ballots]:
+        return self._forest.tree_losses(), self._forest.ballots_so_far()
+
+    def _combine(self, reports: Sequence[tuple[Losses, Ballots]]) -> tuple[Losses, Losses]:
+        losses, ballots = zip(*reports, strict=True)
+        return np.concatenate(losses), self._answers(ballots)
+
+    def _answers(self, ballots: Sequence[Ballots]) -> Losses:
+        """What the forest answered to each sample of the batch."""
+        votes = count_votes(np.concatenate(ballots, axis=1))
+        if self._forest.regression:
+            return votes[:, 0] / self.n_models
+        return votes.argmax(axis=1).astype(float)
+
+    def _grow_part(self, combined: tuple[Losses, Losses]) -> None:
+        losses, answers = combined
+        self._forest.set_answers(answers)
+        self._forest.learn_batch(self, lambda: self._plan_batch(losses))
 
 
 class _ForgetfulClassifier(_Forgetful, TreeClassifier):
@@ -382,7 +444,7 @@ class ForgetfulDecisionTreeRegressor(_ForgetfulRegressor):
         self._begin("variance")
 
 
-class ForgetfulRandomForestClassifier(_ForgetfulClassifier):
+class ForgetfulRandomForestClassifier(_SplitsIntoParts, _ForgetfulClassifier):
     """Forgetful random forest: votes of forgetful trees that differ in features and memory.
 
     Every tree looks at its own random subset of the features and forgets at random, as much as its
@@ -487,7 +549,7 @@ class ForgetfulRandomForestClassifier(_ForgetfulClassifier):
         self._begin(criterion, n_models, True, bagging, significance, n_jobs)
 
 
-class ForgetfulRandomForestRegressor(_ForgetfulRegressor):
+class ForgetfulRandomForestRegressor(_SplitsIntoParts, _ForgetfulRegressor):
     """Forgetful random forest: means of forgetful trees that differ in features and memory.
 
     Every tree looks at its own random subset of the features and forgets at random, as much as its

@@ -135,6 +135,11 @@ class _ShrubEnsemble(TreeLearner):
         return [weight for _, weight in self._shrubs.tree_weights()]
 
     @property
+    def n_samples_seen(self) -> int:
+        """Number of samples learned, those of weight zero not counted."""
+        return self._shrubs.n_seen
+
+    @property
     def _n_trees(self) -> int:
         return self._shrubs.trees.n_roots
 

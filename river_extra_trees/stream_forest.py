@@ -12,6 +12,9 @@ from __future__ import annotations
 import math
 import typing
 
+import numpy as np
+import numpy.typing as npt
+
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
 from ._core.schema import Schema
 from ._core.splitter import Splitter
@@ -23,6 +26,7 @@ from ._inspection import (
     describe_number,
     named_nodes,
 )
+from .parts import SplitsIntoParts
 
 __all__ = [
     "StreamDecisionForestClassifier",
@@ -32,6 +36,7 @@ __all__ = [
 ]
 
 MaxFeatures = int | float | str | None
+Losses = npt.NDArray[np.float64]
 
 
 def n_features_visited(max_features: MaxFeatures, n_columns: int) -> int:
@@ -149,16 +154,24 @@ class _StreamForest(TreeLearner):
         """
         self._forest.learn(x, y, w, self)
 
-    def _plan_batch(self) -> tuple[list[int], int]:
+    def _plan_batch(self, losses: Losses | None = None) -> tuple[list[int], int]:
         """The trees to be swapped after a batch, and how many features a split looks at.
 
-        Nothing is changed: the core carries the plan out as a whole, or not at all.
+        Nothing is changed: the core carries the plan out as a whole, or not at all. The losses are
+        of all trees of the forest, of which others may be elsewhere.
         """
-        swapped = self._forest.worst(self._n_swaps, self._always_swaps)
+        if losses is None:
+            losses = self._forest.tree_losses()
+        swapped = self._forest.worst(losses, self._n_swaps, self._always_swaps)
         return swapped, n_features_visited(self.max_features, len(self._forest.schema.names))
 
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._forest.validate(x, y, w)
+
+    @property
+    def n_samples_seen(self) -> int:
+        """Number of samples learned, those of weight zero not counted."""
+        return self._forest.window.n_seen
 
     @property
     def _n_trees(self) -> int:
@@ -180,6 +193,19 @@ class _StreamForest(TreeLearner):
     def height(self) -> int:
         """Number of splits on the longest way from a root to a leaf."""
         return max(trees.height for trees in self._forest.trees)
+
+
+class _SplitsIntoParts(SplitsIntoParts, _StreamForest):
+    """The parts of a forest: all they have to tell each other are the losses of their trees."""
+
+    def _report(self) -> Losses:
+        return self._forest.tree_losses()
+
+    def _combine(self, reports: Sequence[Losses]) -> Losses:
+        return np.concatenate(reports)
+
+    def _grow_part(self, combined: Losses) -> None:
+        self._forest.learn_batch(self, lambda: self._plan_batch(combined))
 
 
 class _StreamForestClassifier(_StreamForest, TreeClassifier):
@@ -399,7 +425,7 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
         self._begin("variance")
 
 
-class StreamDecisionForestClassifier(_StreamForestClassifier):
+class StreamDecisionForestClassifier(_SplitsIntoParts, _StreamForestClassifier):
     """Stream decision forest: votes of stream decision trees on bootstraps of each batch.
 
     Every tree sees each batch through its own bootstrap and looks at a random choice of features
@@ -520,7 +546,7 @@ class StreamDecisionForestClassifier(_StreamForestClassifier):
         self._begin(criterion, n_models, n_swaps, swap_rule, window_size, n_jobs, bootstrap=True)
 
 
-class StreamDecisionForestRegressor(_StreamForestRegressor):
+class StreamDecisionForestRegressor(_SplitsIntoParts, _StreamForestRegressor):
     """Stream decision forest: means of stream decision trees on bootstraps of each batch.
 
     Every tree sees each batch through its own bootstrap and looks at a random choice of features

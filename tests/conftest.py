@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import HealthCheck, settings
+
+# Pictures are drawn in memory, without a window, here and in every process the tests start.
+os.environ["MPLBACKEND"] = "agg"
 
 # A loaded machine must not fail a test, and a red test must stay red when it is run again.
 settings.register_profile(

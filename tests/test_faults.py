@@ -6,6 +6,7 @@ After any of them a model is as it was before the sample, or as it is after it.
 from __future__ import annotations
 
 import contextlib
+import io
 import multiprocessing
 import pickle
 import random
@@ -30,6 +31,15 @@ def fuller_stream(case: Case, n: int, seed: int) -> list[Any]:
             x = {**x, f"feature {i}": rng.random(), "c": f"value {i}"}
         rows.append((x, f"label {i}" if isinstance(y, str) and i % 11 == 5 else y))
     return rows
+
+
+def state(model: Any) -> bytes:
+    """The whole state of a model, whichever equal objects in it are one and the same."""
+    file = io.BytesIO()
+    pickler = pickle.Pickler(file)
+    pickler.fast = True
+    pickler.dump(model)
+    return file.getvalue()
 
 
 # --- No memory
@@ -70,17 +80,16 @@ def test_no_memory_to_learn(case: Case) -> None:
 
     Of a sample that completes a batch the growth may be missing: the next call makes up for it.
     """
-    rows = fuller_stream(case, 120, 0)
+    rows = fuller_stream(case, 70, 0)
     model = make(case)
     hit = 0
     for i, (x, y) in enumerate(rows[:-1]):
-        if i in (0, 3, 5, 17, 19, 29, 38, 49, 59, 99):
+        if i in (0, 3, 16, 59):
             before = frozen(model)
             for broken in failures(before, lambda model, x=x, y=y: model.learn_one(x, y)):
                 hit += 1
-                if frozen(broken) != before:
-                    after = pickle.loads(before)
-                    learn(after, rows[i : i + 2])
-                    assert frozen(learn(broken, [rows[i + 1]])) == frozen(after)
+                if state(broken) != state(pickle.loads(before)):
+                    after = learn(pickle.loads(before), rows[i : i + 2])
+                    assert state(learn(broken, [rows[i + 1]])) == state(after)
         model.learn_one(x, y)
     assert hit > 20

@@ -7,7 +7,8 @@ are computed once, for all trees that hold it.
 from libc.math cimport INFINITY, log
 from libc.stdlib cimport calloc, free, malloc
 
-from .cloud cimport Cloud
+from .cloud.gathering cimport find
+from .cloud.particles cimport Particles
 from .grove cimport Leaf, Node
 from .posterior cimport Fit, LeafModel, fit
 
@@ -28,7 +29,7 @@ cdef class Survey:
     It is a picture of the moment: after the next sample a new one is needed.
     """
 
-    cdef Cloud cloud
+    cdef Particles cloud
     cdef int* nodes             # distinct nodes, parents before children
     cdef int n_nodes
     cdef int* n_trees           # per node id
@@ -36,7 +37,7 @@ cdef class Survey:
     cdef double* solved         # scratch: see `lean_on`
     cdef double mass            # weight of all samples in a tree, on average
 
-    def __cinit__(self, Cloud cloud not None):
+    def __cinit__(self, Particles cloud not None):
         cdef size_t n = cloud.grove.n_nodes, q = cloud.model.n_regressors
         self.cloud = cloud
         self.nodes = <int*>malloc(n * sizeof(int))
@@ -244,11 +245,11 @@ cdef class Survey:
 
     def alc_at(self, x):
         """ALC of a point that is not in the cloud: what could be learned there."""
-        cdef Cloud cloud = self.cloud
+        cdef Particles cloud = self.cloud
         cdef double total = 0.0
         cdef int visit, node
         cdef Fit posterior
-        cloud.find(x)
+        find(cloud, x)
         for visit in range(cloud.n_visits):
             node = cloud.visits[visit].node
             posterior = fit(&cloud.model, cloud.grove.total(cloud.grove.nodes[node].left), True)

@@ -13,6 +13,9 @@ cdef class Forest:
     cdef readonly Labels labels     # empty in a regression
     cdef readonly Window window     # samples of the batch that is being gathered
     cdef readonly list trees        # of Trees, one root each
+    cdef readonly int first_tree    # number of trees[0] in the whole forest: a forest that is split
+                                    #   names its random numbers as the whole one does
+    cdef readonly bint is_part      # whether other trees of the forest are elsewhere
     cdef readonly Trees prior       # one leaf that has seen everything: the answer of empty trees
     cdef readonly bint regression
     cdef readonly double fading     # of the leaves, see `Trees.learn`
@@ -26,7 +29,7 @@ cdef class Forest:
     cdef int widen(self) except -1
     cdef int push(self, double target, double weight) noexcept nogil
     cdef int reserve_votes(self, int n_labels) except -1
-    cdef bint add_votes(self, Trees trees, int leaf) noexcept nogil
+    cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil
     cdef int winner(self) noexcept
     cdef int vote(self, object x) except -1
     cdef double mean(self, object x) except? -1.0

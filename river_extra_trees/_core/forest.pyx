@@ -1,9 +1,13 @@
 """Trees that learn one stream together: what is done per sample, between two growths.
 
 A forest of one is a tree. The families add to this how batches are weighed and when trees grow.
+
+A forest may be split into parts, which hold some of its trees each and see all of its samples.
 """
 
-from libc.math cimport fabs
+import numpy as np
+
+from libc.math cimport NAN, fabs
 from libc.string cimport memset
 
 from .memory cimport free, realloc
@@ -173,14 +177,14 @@ cdef class Forest:
             self.votes_capacity = n_labels
         return 0
 
-    cdef bint add_votes(self, Trees trees, int leaf) noexcept nogil:
+    cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil:
         """Add the class frequencies of a leaf to the votes; say whether it has any."""
         cdef const double* row = trees.row(leaf)
         cdef int code
         if row[WEIGHT] <= 0.0:
             return False
         for code in range(trees.n_values):
-            self.votes[code] += row[HEADER + code] / row[WEIGHT]
+            votes[code] += row[HEADER + code] / row[WEIGHT]
         return True
 
     cdef int winner(self) noexcept:
@@ -201,9 +205,9 @@ cdef class Forest:
         memset(self.votes, 0, len(self.labels.labels) * sizeof(double))
         for trees in self.trees:
             leaf = trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
-            voted |= self.add_votes(trees, leaf)
+            voted |= self.add_votes(trees, leaf, self.votes)
         if not voted:
-            self.add_votes(self.prior, self.prior.roots[0])
+            self.add_votes(self.prior, self.prior.roots[0], self.votes)
         return self.winner()
 
     def predict_label(self, x):
@@ -238,6 +242,29 @@ cdef class Forest:
         """The mean of the leaf means; 0 before the first sample."""
         return self.mean(x)
 
+    def ballots(self, rows):
+        """What each tree says of each row, as an array [row, tree, class].
+
+        Class frequencies, all zero where a tree knows nothing. Of numbers the one class is the
+        mean, NaN where a tree knows nothing.
+        """
+        cdef Py_ssize_t row, tree, width = 1 if self.regression else len(self.labels.labels)
+        cdef double[:, :, ::1] said = np.zeros((len(rows), len(self.trees), max(1, width)))
+        cdef Trees trees
+        cdef int leaf
+        for row in range(said.shape[0]):
+            self.schema.encode(rows[row])
+            for tree in range(said.shape[1]):
+                trees = <Trees>self.trees[tree]
+                leaf = trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
+                if not self.regression:
+                    self.add_votes(trees, leaf, &said[row, tree, 0])
+                elif trees.row(leaf)[WEIGHT] > 0.0:
+                    said[row, tree, 0] = trees.row(leaf)[HEADER]
+                else:
+                    said[row, tree, 0] = NAN
+        return np.asarray(said)
+
     def path(self, x, int tree=0):
         """Ids of the nodes that x passes in one tree, from the root to the leaf."""
         cdef Trees trees = self.trees[tree]
@@ -248,6 +275,21 @@ cdef class Forest:
             node = trees.step(node, self.schema.row, 1, self.schema.n_columns)
             passed.append(node)
         return passed
+
+    # ---------------------------------------------------------------- parts
+
+    def keep(self, int first, int stop):
+        """Become the part of the forest that holds the trees from `first` to before `stop`."""
+        self.trees = self.trees[first:stop]
+        self.first_tree += first
+        self.is_part = True
+
+    def join(self, parts):
+        """Become the whole forest again: this part, the first one, and all the others in order."""
+        cdef Forest part
+        for part in parts:
+            self.trees += part.trees
+        self.is_part = False
 
     def check(self):
         """Raise AssertionError if an invariant is broken."""
@@ -266,11 +308,11 @@ cdef class Forest:
 
     def _state(self):
         return (self.schema, self.labels, self.window, self.trees, self.prior, self.regression,
-                self.fading)
+                self.fading, self.first_tree, self.is_part)
 
     def _restore(self, state):
         (self.schema, self.labels, self.window, self.trees, self.prior, self.regression,
-         self.fading) = state
+         self.fading, self.first_tree, self.is_part) = state
 
     def __reduce__(self):
         return _forest_from_state, (type(self), self._state())

@@ -10,12 +10,12 @@ from libc.string cimport memset
 
 from .forest cimport Forest, read_weight, uninterrupted
 from .memory cimport calloc, free
-from .retained cimport Retained
+from .retained cimport Retained, moved
 from .rng cimport BOOTSTRAP, FORGET, SUBSET, Rng, below, next_word, poisson, rng_for, uniform
 from .splitter cimport Splitter
-from .threads cimport run
+from .threads cimport jobs_of, run
 from .trees cimport HEADER, Trees
-from .window cimport Window
+from .window cimport Window, united
 
 cdef enum:
     BAGGING_MEAN = 6        # leveraging bagging: expected number of copies of a batch ...
@@ -57,6 +57,8 @@ cdef class ForgetfulForest(Forest):
     cdef readonly list births           # per tree: batch in which its features were drawn
     cdef double[:, ::1] answers         # per tree, then the forest, then the prior; per position
     cdef int[:, ::1] copies             # per tree and position: copies of this batch
+    cdef double[:, :, ::1] said         # per position, tree and class: the ballots of this batch,
+                                        #   of a part of a classifier, whose votes are counted later
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint subsets, bint bagging,
                  bint reference, seed):
@@ -74,16 +76,26 @@ cdef class ForgetfulForest(Forest):
     cdef int make_scratch(self) except -1:
         self.answers = np.zeros((len(self.trees) + 2, self.batch_size))
         self.copies = np.ones((len(self.trees), self.batch_size), dtype=np.intc)
+        self.said = np.zeros((self.batch_size if self.is_part else 0, len(self.trees),
+                              max(1, len(self.labels.labels))))
+        return 0
+
+    cdef int widen_said(self) except -1:
+        """Make room for the ballots on new labels."""
+        if self.is_part and self.said.shape[2] < len(self.labels.labels):
+            new = ((0, 0), (0, 0), (0, len(self.labels.labels) - self.said.shape[2]))
+            self.said = np.ascontiguousarray(np.pad(self.said, new))
         return 0
 
     # ---------------------------------------------------------------- one sample
 
     cdef int reserve_sample(self) except -1:
         self.reserve_votes(max(1, len(self.labels.labels)))
+        self.widen_said()
         return Forest.reserve_sample(self)
 
-    def learn(self, x, y, w, learner):
-        """Learn a sample, and its batch when that is full.
+    def learn(self, x, y, w, learner=None):
+        """Learn a sample, and its batch when that is full; return whether it was.
 
         Parameters
         ----------
@@ -92,31 +104,38 @@ cdef class ForgetfulForest(Forest):
         learner
             Has `_plan_batch`, a function that changes nothing and returns a `BatchPlan`;
             `_parameters` and `_drift_test`, which get the plan's; and `_splitters`, one per thread.
+            None in a part of a forest, for which `learn_batch` is called when all have reported.
         """
         cdef double weight = read_weight(w), target, prior
         cdef int position, slot
         if self.window.n_fresh >= self.batch_size:  # there was no memory to grow on this batch
             self.validate(x, y, w)
-            self.learn_batch(learner)
+            self.learn_batch(learner, learner._plan_batch)
         if weight == 0.0:
             self.validate(x, y, w)
-            return
+            return False
         target = self.admit(x, y)
         position = self.window.n_fresh
         prior = self.prior.row(self.prior.roots[0])[HEADER] if self.regression else 0.0
         slot = self.push(target, weight)
         self.answers[len(self.trees) + 1, position] = prior
         self.test(target, weight, position)
-        if position + 1 >= self.batch_size:
-            self.learn_batch(learner)
+        if position + 1 < self.batch_size:
+            return False
+        if learner is not None:
+            self.learn_batch(learner, learner._plan_batch)
+        return True
 
     cdef void test(self, double target, double weight, int position) noexcept:
         """Let each tree answer for the row encoded last, then learn it in its leaf."""
         cdef int tree, leaf, n_trees = len(self.trees)
         cdef double total = 0.0
+        cdef double* votes = self.votes
         cdef Trees trees
         if not self.regression:
             memset(self.votes, 0, len(self.labels.labels) * sizeof(double))
+            if self.is_part:
+                self.said[position] = 0.0
         for tree in range(n_trees):
             trees = <Trees>self.trees[tree]
             leaf = trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
@@ -125,22 +144,24 @@ cdef class ForgetfulForest(Forest):
                 total += trees.row(leaf)[HEADER]
             else:
                 self.answers[tree, position] = trees.majority(leaf)
-                self.add_votes(trees, leaf)
+                if self.is_part:
+                    votes = &self.said[position, tree, 0]
+                self.add_votes(trees, leaf, votes)
             if not self.reference:
                 trees.learn(leaf, target, weight, self.n_batches + 1)
         self.answers[n_trees, position] = total / n_trees if self.regression else self.winner()
 
-    cdef bint add_votes(self, Trees trees, int leaf) noexcept nogil:
+    cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil:
         cdef int code = trees.majority(leaf)
         if not self.reference:
-            return Forest.add_votes(self, trees, leaf)
+            return Forest.add_votes(self, trees, leaf, votes)
         if code >= 0:
-            self.votes[code] += 1.0
+            votes[code] += 1.0
         return code >= 0
 
     # ---------------------------------------------------------------- one batch
 
-    cdef int learn_batch(self, object learner) except -1:
+    def learn_batch(self, learner, plan_batch):
         """Let all trees retain what the plan says, and grow them on that.
 
         A signal takes effect before or after. Without memory nothing is grown; the next call of
@@ -149,18 +170,18 @@ cdef class ForgetfulForest(Forest):
         cdef Growth growth
         interruption = [None]
         self.draw_copies()
-        plan = uninterrupted(learner._plan_batch, interruption)
+        plan = uninterrupted(plan_batch, interruption)
         growth = Growth(self, learner._splitters, plan)
         growth.prepare(plan.discarded)
+        jobs = jobs_of(growth.grow, len(growth.splitters))
         learner._parameters = plan.parameters
         learner._drift_test = plan.drift_test
         self.births = growth.births
         self.window.sort()
-        run(growth.grow, len(growth.splitters))
+        run(jobs)
         self.end_batch(growth.marks)
         if interruption[0] is not None:
             raise interruption[0]
-        return 0
 
     cdef void draw_copies(self) noexcept nogil:
         """Draw the bags of this batch."""
@@ -170,7 +191,7 @@ cdef class ForgetfulForest(Forest):
             return
         self.copies[:, :] = 0
         for tree in range(self.copies.shape[0]):
-            rng = rng_for(self.seed, tree, self.n_batches, BOOTSTRAP)
+            rng = rng_for(self.seed, self.first_tree + tree, self.n_batches, BOOTSTRAP)
             bag = min(poisson(&rng, BAGGING_MEAN), BAGGING_MAX)
             for _ in range(bag * self.batch_size):
                 self.copies[tree, <int>below(&rng, self.batch_size)] += 1
@@ -209,14 +230,23 @@ cdef class ForgetfulForest(Forest):
         """Number of samples that a tree retains, copies counted."""
         return (<Retained>self.retained[tree]).total
 
-    def worst(self, int n):
-        """The n trees whose answers to this batch cost most, the worst first."""
-        cdef int tree
-        cost = []
-        for tree in range(len(self.trees)):
-            _, total, _, _ = self.losses(tree, False)
-            cost.append(-total)
-        return np.argsort(cost, kind="stable")[:n].tolist()
+    def tree_losses(self):
+        """What the answers of each tree to this batch cost."""
+        return np.array([self.losses(tree, False)[1] for tree in range(len(self.trees))])
+
+    def ballots_so_far(self):
+        """What each tree said of each sample of this batch before it learned it; see `ballots`.
+
+        Of a classifier only the parts of a forest know. A number is 0 where a tree knew nothing.
+        """
+        n = self.n_in_batch
+        if self.regression:
+            return np.asarray(self.answers)[: len(self.trees), :n].T[:, :, np.newaxis].copy()
+        return np.asarray(self.said)[:n].copy()
+
+    def set_answers(self, answers):
+        """Say what the whole forest answered to each sample of this batch."""
+        np.asarray(self.answers)[len(self.trees), : len(answers)] = answers
 
     cdef int choose(self, uint64_t birth, int tree, uint8_t* chosen) except -1:
         """Mark the columns that a tree looks at: m of f, m uniform in [floor(sqrt(f)) + 2, f].
@@ -229,7 +259,7 @@ cdef class ForgetfulForest(Forest):
         if not self.subsets:
             memset(chosen, 1, f)
             return 0
-        rng = rng_for(self.seed, tree, birth, SUBSET)
+        rng = rng_for(self.seed, self.first_tree + tree, birth, SUBSET)
         least = min(f, <int>(<double>f ** 0.5) + 2)
         m = least + <int>(uniform(&rng) * (f - least + 1))
         keys = [(next_word(&rng), column) for column in range(f)]
@@ -243,7 +273,8 @@ cdef class ForgetfulForest(Forest):
         if k <= 0:
             return
         if self.subsets:
-            retained.forget_random(k, rng_for(self.seed, tree, self.n_batches, FORGET))
+            retained.forget_random(
+                k, rng_for(self.seed, self.first_tree + tree, self.n_batches, FORGET))
         else:
             retained.forget_first(k)
 
@@ -256,7 +287,11 @@ cdef class ForgetfulForest(Forest):
                 retained.add(self.slot_at(position), self.copies[tree, position])
 
     cdef void end_batch(self, uint8_t* gone) noexcept:
-        """Release the samples that no tree retains."""
+        """Release the samples that no tree retains; `gone` is memory for a mark per slot."""
+        self.release(gone)
+        self.n_batches += 1
+
+    cdef void release(self, uint8_t* gone) noexcept:
         cdef Retained retained
         cdef int i
         memset(gone, 1, self.window.capacity)
@@ -264,7 +299,47 @@ cdef class ForgetfulForest(Forest):
             for i in range(retained.n):
                 gone[retained.slots[i]] = 0
         self.window.release(gone)
-        self.n_batches += 1
+
+    # ---------------------------------------------------------------- parts
+
+    @property
+    def n_in_batch(self):
+        """Number of samples in this batch."""
+        return self.window.n_fresh
+
+    def keep(self, int first, int stop):
+        cdef uint8_t[::1] gone = np.empty(self.window.capacity, dtype=np.uint8)
+        answers = np.asarray(self.answers)
+        said = self.said_before_split() if first == 0 and not self.regression else None
+        super().keep(first, stop)
+        self.retained = self.retained[first:stop]
+        self.births = self.births[first:stop]
+        self.make_scratch()
+        self.answers = np.vstack([answers[first:stop], answers[-2:]])
+        if said is not None and stop > 0:
+            np.asarray(self.said)[: len(said), 0] = said
+        self.release(&gone[0])
+
+    def said_before_split(self):
+        """The answers of the whole forest to this batch, as if its first tree had given them."""
+        answers = np.asarray(self.answers)[len(self.trees), : self.n_in_batch].astype(int)
+        return np.eye(max(1, len(self.labels)))[answers]
+
+    def join(self, parts):
+        cdef ForgetfulForest part
+        cdef Retained retained
+        answers = [np.asarray((<ForgetfulForest>part).answers)[:-2] for part in [self, *parts]]
+        ends = np.asarray(self.answers)[-2:].copy()
+        self.window, places = united([part.window for part in [self, *parts]])
+        self.retained = [
+            moved(retained, place)
+            for part, place in zip([self, *parts], places) for retained in part.retained
+        ]
+        for part in parts:
+            self.births += part.births
+        super().join(parts)
+        self.make_scratch()
+        self.answers = np.vstack([*answers, ends])
 
     def check(self):
         """Raise AssertionError if an invariant is broken."""
@@ -280,18 +355,21 @@ cdef class ForgetfulForest(Forest):
     def _state(self):
         answers = np.asarray(self.answers)[:, : self.window.n_fresh]
         return (super()._state(), self.batch_size, self.subsets, self.bagging, self.reference,
-                self.seed, self.n_batches, self.retained, self.births, answers.tobytes())
+                self.seed, self.n_batches, self.retained, self.births, answers.tobytes(),
+                self.ballots_so_far() if self.is_part and not self.regression else None)
 
     def _restore(self, state):
         (forest, self.batch_size, self.subsets, self.bagging, self.reference, self.seed,
-         self.n_batches, self.retained, self.births, answers) = state
+         self.n_batches, self.retained, self.births, answers, said) = state
         super()._restore(forest)
         self.make_scratch()
         np.asarray(self.answers)[:, : self.window.n_fresh] = np.frombuffer(answers).reshape(
             len(self.trees) + 2, self.window.n_fresh)
+        if said is not None:
+            np.asarray(self.said)[: len(said)] = said
 
     def __sizeof__(self):
-        return super().__sizeof__() + self.answers.nbytes + self.copies.nbytes
+        return super().__sizeof__() + self.answers.nbytes + self.copies.nbytes + self.said.nbytes
 
 
 cdef class Growth:
@@ -342,12 +420,13 @@ cdef class Growth:
 
     def grow(self, int job):
         """Grow the trees of one job."""
-        cdef int tree, jobs = len(self.splitters)
+        cdef int tree = job, n_trees = len(self.births)
         cdef Py_ssize_t columns = self.forest.window.n_columns
-        for tree in range(job, len(self.births), jobs):
+        while tree < n_trees:           # a range of Python's would need memory
             self.revise(tree, self.sizes[tree], self.splitters[job], self.depths[tree],
                         self.copies + <Py_ssize_t>job * self.forest.window.capacity,
                         self.chosen + tree * columns)
+            tree += len(self.splitters)
 
     cdef int revise(self, int tree, int64_t size, Splitter splitter, int max_depth, int* copies,
                     const uint8_t* chosen) except -1:
@@ -375,6 +454,7 @@ cdef class Growth:
                         forest.window.weight[slot] * retained.copies[i], forest.n_batches + 1)
         splitter.max_depth = max_depth
         splitter.grow(trees, root, forest.window, forest.schema, copies, 0,
-                      forest.n_batches + 1, rng_for(forest.seed, tree, forest.n_batches, FORGET),
+                      forest.n_batches + 1,
+                      rng_for(forest.seed, forest.first_tree + tree, forest.n_batches, FORGET),
                       chosen, retained.slots, retained.n)
         return 0

@@ -2,11 +2,12 @@
 
 from libc.math cimport log
 
-from .cloud cimport Cloud
+from .cloud.leaves cimport sum_subtree
+from .cloud.particles cimport Particles
 from .posterior cimport Fit, LeafModel, fit
 
 
-def relevance(Cloud cloud):
+def relevance(Particles cloud):
     """Per particle and column: the variance (entropy) that the splits on it take away.
 
     For every split the predictive variance in the middle of its region as one leaf, times the
@@ -28,7 +29,7 @@ def relevance(Cloud cloud):
         stack = [(cloud.roots[particle], -1)]
         while stack:
             node, column = stack.pop()
-            cloud.sum_subtree(node, row, &score, &n_active)
+            sum_subtree(cloud, node, row, &score, &n_active)
             spread = spread_of(cloud, row)
             if column >= 0:
                 gains[column] -= spread
@@ -45,7 +46,7 @@ def relevance(Cloud cloud):
     return answers
 
 
-cdef double spread_of(Cloud cloud, const double* row) noexcept nogil:
+cdef double spread_of(Particles cloud, const double* row) noexcept nogil:
     """Weight of a region times its predictive variance, or its entropy."""
     cdef Fit result
     if cloud.model.multinomial:

@@ -15,3 +15,5 @@ cdef class Retained:
     cdef void forget_first(self, int64_t k) noexcept nogil
     cdef void forget_random(self, int64_t k, Rng rng) noexcept nogil
     cdef void mark(self, int* copies_of_slot) noexcept nogil
+
+cdef Retained moved(Retained retained, const int[::1] place)

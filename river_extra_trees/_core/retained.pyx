@@ -105,6 +105,16 @@ cdef class Retained:
         )
 
 
+cdef Retained moved(Retained retained, const int[::1] place):
+    """The same samples in another window, in which the sample of slot i is in slot place[i]."""
+    cdef Retained copy = Retained()
+    cdef int i
+    copy.reserve(max(1, retained.n))
+    for i in range(retained.n):
+        copy.add(place[retained.slots[i]], retained.copies[i])
+    return copy
+
+
 def _retained_from_state(bytes slots, bytes copies):
     cdef Retained retained = Retained()
     cdef int i, n = len(slots) // sizeof(int)

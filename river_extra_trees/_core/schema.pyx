@@ -91,6 +91,7 @@ cdef class Schema:
         self.names = []
         self.codes = []
         self.layout = []
+        self.reserve(1)     # `row` is an address even before the first feature
 
     def __dealloc__(self):
         free(self.row)

@@ -8,7 +8,7 @@ from .forest cimport Forest, read_weight, uninterrupted
 from .memory cimport calloc, free
 from .rng cimport BOOTSTRAP, FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
 from .splitter cimport Splitter
-from .threads cimport run
+from .threads cimport jobs_of, run
 from .trees cimport HEADER, VISITED, Trees
 from .window cimport Window
 
@@ -72,7 +72,7 @@ cdef class StreamForest(Forest):
             return
         self.copies[:, :] = 0
         for tree in range(self.copies.shape[0]):
-            rng = rng_for(self.seed, tree, self.n_batches, BOOTSTRAP)
+            rng = rng_for(self.seed, self.first_tree + tree, self.n_batches, BOOTSTRAP)
             for _ in range(self.batch_size):
                 self.copies[tree, <int>below(&rng, self.batch_size)] += 1
 
@@ -82,8 +82,8 @@ cdef class StreamForest(Forest):
             self.latest.reserve_one(self.schema.n_columns)
         return 0
 
-    def learn(self, x, y, w, learner):
-        """Learn a sample, and its batch when that is full.
+    def learn(self, x, y, w, learner=None):
+        """Learn a sample, and its batch when that is full; return whether it was.
 
         Parameters
         ----------
@@ -92,24 +92,28 @@ cdef class StreamForest(Forest):
         learner
             Has `_plan_batch`, a function that changes nothing and returns the trees to be replaced
             and the number of features that a split looks at; `_splitters`, one per thread; and
-            `max_nodes`.
+            `max_nodes`. None in a part of a forest, for which `learn_batch` is called when all
+            have reported.
         """
         cdef double weight = read_weight(w), target
         cdef int position, slot
         if self.window.size >= self.batch_size:     # there was no memory to grow on this batch
             self.validate(x, y, w)
-            self.learn_batch(learner)
+            self.learn_batch(learner, learner._plan_batch)
         if weight == 0.0:
             self.validate(x, y, w)
-            return
+            return False
         target = self.admit(x, y)
         position = self.window.size
         slot = self.push(target, weight)
         if self.n_latest:
             self.latest.push(self.schema, target, weight)
         self.count(target, weight, position)
-        if position + 1 >= self.batch_size:
-            self.learn_batch(learner)
+        if position + 1 < self.batch_size:
+            return False
+        if learner is not None:
+            self.learn_batch(learner, learner._plan_batch)
+        return True
 
     cdef void count(self, double target, double weight, int position) noexcept:
         """Score each tree on a sample, then add the sample to the statistics of its nodes."""
@@ -130,7 +134,7 @@ cdef class StreamForest(Forest):
             if copies and not self.reference:
                 trees.learn(leaf, target, weight * copies, self.n_batches + 1)
 
-    cdef int learn_batch(self, object learner) except -1:
+    def learn_batch(self, learner, plan_batch):
         """Grow all trees on the batch, some of them anew, and begin the next one.
 
         A signal takes effect before or after. Without memory nothing is grown; the next call of
@@ -138,17 +142,17 @@ cdef class StreamForest(Forest):
         """
         cdef Growth growth
         interruption = [None]
-        swapped, max_features = uninterrupted(learner._plan_batch, interruption)
+        swapped, max_features = uninterrupted(plan_batch, interruption)
         growth = Growth(self, learner._splitters, max_features, learner.max_nodes)
         growth.prepare(swapped)
+        jobs = jobs_of(growth.grow, len(growth.splitters))
         self.window.sort()
         self.latest.sort()
-        run(growth.grow, len(growth.splitters))
+        run(jobs)
         self.trees = growth.trees
         self.end_batch()
         if interruption[0] is not None:
             raise interruption[0]
-        return 0
 
     cdef void overwrite(self, Trees trees, const int* copies) noexcept nogil:
         """Make the leaves that the batch has reached hold this batch alone."""
@@ -169,18 +173,22 @@ cdef class StreamForest(Forest):
                 trees.add_class(leaf, <int>self.window.target[slot],
                                 n * self.window.weight[slot], step)
 
-    def worst(self, int n_swaps, bint always):
-        """The trees to be swapped for new ones in this batch, worst first.
+    def tree_losses(self):
+        """The prequential loss of each tree in this batch."""
+        return np.array(self.losses)
+
+    def worst(self, losses, int n_swaps, bint always):
+        """The numbers of the trees to be swapped for new ones in this batch, worst first.
 
         From the second batch on: with probability 1 / b in batch b (Algorithm 2), or always those
-        that have made an error.
+        that have made an error. `losses` are those of all trees of the forest.
         """
         cdef uint64_t b = self.n_batches + 1
         cdef Rng rng = rng_for(self.seed, 0, self.n_batches, SWAP)
         if n_swaps == 0 or b < 2 or (not always and uniform(&rng) >= 1.0 / b):
             return []
-        order = np.argsort(-np.asarray(self.losses), kind="stable")[:n_swaps].tolist()
-        return [tree for tree in order if self.losses[<int>tree] > 0.0 or not always]
+        order = np.argsort(-losses, kind="stable")[:n_swaps].tolist()
+        return [tree for tree in order if losses[tree] > 0.0 or not always]
 
     cdef void end_batch(self) noexcept:
         """Forget the batch and draw the bootstraps of the next."""
@@ -190,6 +198,16 @@ cdef class StreamForest(Forest):
         self.losses[:] = 0.0
         self.batch_weight = 0.0
         self.draw_copies()
+
+    def keep(self, int first, int stop):
+        super().keep(first, stop)
+        self.losses = np.array(self.losses[first:stop])
+        self.make_copies()
+
+    def join(self, parts):
+        super().join(parts)
+        self.losses = np.concatenate([part.tree_losses() for part in [self, *parts]])
+        self.make_copies()
 
     def check(self):
         """Raise AssertionError if an invariant is broken."""
@@ -252,7 +270,10 @@ cdef class Growth:
         cdef Splitter splitter
         cdef Trees trees
         cdef Window window
-        for index in swapped:
+        for number in swapped:
+            index = number - self.forest.first_tree
+            if not 0 <= index < len(self.trees):
+                continue            # in another part of the forest
             self.trees[index] = self.forest.sapling()
             self.bootstraps[index] = self.draw(index)
         for index in range(len(self.trees)):
@@ -272,7 +293,8 @@ cdef class Growth:
         """A bootstrap of the samples for a new tree."""
         cdef Window window = self.forest.latest if self.forest.n_latest else self.forest.window
         cdef Bootstrap bootstrap = Bootstrap(window.capacity)
-        cdef Rng rng = rng_for(self.forest.seed, index, self.forest.n_batches, RENEW)
+        cdef Rng rng = rng_for(self.forest.seed, self.forest.first_tree + index,
+                               self.forest.n_batches, RENEW)
         window.sort()
         for _ in range(window.n_sorted):
             bootstrap.copies[window.by_arrival[<int>below(&rng, window.n_sorted)]] += 1
@@ -280,9 +302,9 @@ cdef class Growth:
 
     def grow(self, int job):
         """Grow the trees of one job."""
-        cdef int index
+        cdef int index = job, n_trees = len(self.trees)
         cdef const int* copies
-        for index in range(job, len(self.trees), len(self.splitters)):
+        while index < n_trees:          # a range of Python's would need memory
             copies = NULL
             if self.bootstraps[index] is not None:
                 copies = (<Bootstrap>self.bootstraps[index]).copies
@@ -290,6 +312,7 @@ cdef class Growth:
             elif self.forest.bootstrap:
                 copies = &self.forest.copies[index, 0]
             self.grow_tree(index, self.splitters[job], copies)
+            index += len(self.splitters)
 
     cdef void plant(self, Trees trees, Window window, const int* copies) noexcept nogil:
         """Let the root of a new tree learn its samples."""
@@ -308,6 +331,6 @@ cdef class Growth:
             forest.overwrite(trees, copies)
         splitter.grow(trees, trees.roots[0], self.window_of(index), forest.schema, copies,
                       self.max_features, forest.n_batches + 1,
-                      rng_for(forest.seed, index, forest.n_batches, FEATURES))
+                      rng_for(forest.seed, forest.first_tree + index, forest.n_batches, FEATURES))
         trees.shrink_to(self.max_nodes)
         return 0

@@ -7,22 +7,16 @@ first job and the last, so that a signal is handled when all of them are done.
 
 from cpython.pythread cimport (
     NOWAIT_LOCK, WAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock,
-    PyThread_release_lock, PyThread_type_lock,
+    PyThread_release_lock,
 )
 
 import _thread
 
 
 cdef class Job:
-    """A job for another thread. The lock is held until no thread has to do with it any more."""
+    """A call of `work` with a number. The lock is held while a thread may have to do with it."""
 
-    cdef PyThread_type_lock lock
-    cdef object work
-    cdef int number
-    cdef bint begun
-    cdef object error
-
-    def __cinit__(self, work, int number):
+    def __cinit__(self, work, number):
         self.work, self.number = work, number
         self.lock = PyThread_allocate_lock()
         if self.lock == NULL:
@@ -31,6 +25,8 @@ cdef class Job:
 
     def __dealloc__(self):
         if self.lock != NULL:
+            PyThread_acquire_lock(self.lock, NOWAIT_LOCK)
+            PyThread_release_lock(self.lock)    # only an open lock may be freed
             PyThread_free_lock(self.lock)
 
 
@@ -54,38 +50,42 @@ cdef class Ticket:
             PyThread_release_lock(self.job.lock)
 
 
+cdef list jobs_of(object work, int n):
+    """The calls work(0), ..., work(n - 1)."""
+    return [Job(work, number) for number in range(n)]
+
+
 cdef int start(Job job) except -1:
     _thread.start_new_thread(Ticket(job), ())
+    job.started = True
     return 0
 
 
-cdef int run(object work, int n_jobs) except -1:
-    """Call work(0), ..., work(n_jobs - 1), the first one here and each other in its own thread.
+cdef int run(list jobs) except -1:
+    """Do the first job here and each other one in its own thread, and wait for them.
 
-    What no thread could be had for, for want of memory for instance, is done here as well.
+    What no thread could be had for, for want of memory for instance, is done here as well: this
+    fails only if a job does.
     """
-    cdef Job job
-    cdef int number
-    if n_jobs == 1:
-        work(0)
-        return 0
-    jobs = [Job(work, number) for number in range(1, n_jobs)]
-    for job in jobs:
+    cdef Job first = jobs[0], job
+    cdef int i
+    for i in range(1, len(jobs)):
         try:
-            start(job)
+            start(jobs[i])
         except (MemoryError, RuntimeError):
-            pass                # its ticket is gone again, and the lock open
-    error = None
+            pass
     try:
-        work(0)
-    except BaseException as raised:
-        error = raised
-    for job in jobs:
-        with nogil:
-            PyThread_acquire_lock(job.lock, WAIT_LOCK)
+        first.work(first.number)
+    except BaseException as error:
+        first.error = error
+    for i in range(1, len(jobs)):
+        job = jobs[i]
+        if job.started:
+            with nogil:
+                PyThread_acquire_lock(job.lock, WAIT_LOCK)
         if not job.begun:
             job.work(job.number)
-        error = error or job.error
-    if error is not None:
-        raise error
+        first.error = first.error or job.error
+    if first.error is not None:
+        raise first.error
     return 0

@@ -39,3 +39,6 @@ cdef class Window:
     cdef void release_first(self, int n) noexcept nogil
     cdef int keep_arrived(self, int* slots) noexcept nogil
     cdef void clear(self) noexcept nogil
+    cdef int copy(self, Window other, int slot) noexcept nogil
+
+cdef tuple united(list windows)

@@ -288,6 +288,22 @@ cdef class Window:
             self.free_slots[slot] = self.capacity - 1 - slot
         self.size = self.n_fresh = self.n_sorted = 0
 
+    cdef int copy(self, Window other, int slot) noexcept nogil:
+        """Store a sample of another window, for which room was reserved; return its slot."""
+        cdef int new = self.free_slots[self.capacity - self.size - 1]
+        cdef Py_ssize_t column
+        for column in range(other.n_columns):
+            self.data[column * self.capacity + new] = other.data[column * other.capacity + slot]
+        for column in range(other.n_columns, self.n_columns):
+            self.data[column * self.capacity + new] = NAN
+        self.target[new] = other.target[slot]
+        self.weight[new] = other.weight[slot]
+        self.arrival[new] = other.arrival[slot]
+        self.fresh[self.n_fresh] = new
+        self.n_fresh += 1
+        self.size += 1
+        return new
+
     def slots(self):
         """The slots in use, in order of arrival."""
         held = [self.by_arrival[i] for i in range(self.n_sorted)]
@@ -392,6 +408,33 @@ def _window_from_state(int n_columns, int n_sorted, n_seen, slots, cells, arriva
         window.fresh[i - n_sorted] = slot_of[i]
     window.n_fresh = n - n_sorted
     return window
+
+
+cdef tuple united(list windows):
+    """One window with the samples of several windows of one stream, each sample once.
+
+    Returns it, and for each of the windows an array: the new slot of every old one, or -1.
+    """
+    cdef Window whole = Window(1), window
+    cdef dict places = {}           # slot in `whole` by number of the sample in the stream
+    cdef int slot
+    samples = {}
+    for window in windows:
+        for i, slot in enumerate(window.slots()):
+            samples[window.arrival[slot]] = (i >= window.n_sorted, window, slot)
+        whole.reserve(max(whole.capacity, window.capacity), window.n_columns)
+    whole.reserve(max(whole.capacity, len(samples)), 0)
+    for is_fresh in (False, True):
+        for arrival in sorted(samples):
+            fresh, window, slot = samples[arrival]
+            if fresh == is_fresh:
+                places[arrival] = whole.copy(window, slot)
+        if not is_fresh:
+            whole.sort()
+    whole.n_seen = (<Window>windows[0]).n_seen
+    moves = [[places.get((<Window>window).arrival[<int>slot], -1)
+              for slot in range((<Window>window).capacity)] for window in windows]
+    return whole, [np.array(move, dtype=np.intc) for move in moves]
 
 
 cdef int keep(int* slots, int n, const uint8_t* gone) noexcept nogil:

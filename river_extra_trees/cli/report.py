@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,7 @@ from rich.table import Table
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.race import Entrant, Race
 from river_extra_trees.cli.streams import Stream
-
-# Scores further apart than this are shown on a logarithmic axis.
-WIDEST_LINEAR_RANGE = 100.0
+from river_extra_trees.plotting import PrequentialDisplay
 
 
 def table(race: Race, stream: Stream) -> Table:
@@ -58,17 +57,26 @@ def in_bytes(size: float) -> str:
     return f"{size:.3g} GB"
 
 
+def records(race: Race) -> Iterator[dict[str, Any]]:
+    """Yield every point of every curve."""
+    for entrant in race.entrants:
+        for point in entrant.curve:
+            yield {
+                "learner": entrant.name,
+                "items": point.items,
+                **point.scores,
+                "seconds": f"{point.seconds:.6f}",
+                "memory_bytes": point.memory,
+            }
+
+
 def write_csv(path: Path, race: Race) -> None:
     """Write every point of every curve, one per line."""
-    metrics = list(race.entrants[0].metrics)
+    columns = ["learner", "items", *race.entrants[0].metrics, "seconds", "memory_bytes"]
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["learner", "items", *metrics, "seconds", "memory_bytes"])
-        for entrant in race.entrants:
-            for point in entrant.curve:
-                scores = [point.scores[metric] for metric in metrics]
-                seconds = f"{point.seconds:.6f}"
-                writer.writerow([entrant.name, point.items, *scores, seconds, point.memory])
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(records(race))
 
 
 def write_json(path: Path, race: Race, stream: Stream, *, interrupted: bool) -> None:
@@ -118,34 +126,17 @@ def require_matplotlib() -> None:
 
 
 def draw(path: Path, race: Race, stream: Stream) -> None:
-    """Draw one panel per metric: its running value against the number of items.
+    """Draw scores and memory against the number of items; river's learners are grey."""
+    import matplotlib
 
-    All learners share the axes, which begin at item 0. Scores that lie far apart get a
-    logarithmic axis; R2, which knows no lower end, is cut at -1 and the axis says so.
-    """
-    from matplotlib.figure import Figure
-
-    metrics = race.entrants[0].metrics
-    figure = Figure(figsize=(8, 1.2 + 3.2 * len(metrics)), layout="constrained")
-    panels = figure.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
-    ranking = [entrant for entrant in race.ranking() if entrant.curve]
-    for panel, (metric, example) in zip(panels, metrics.items(), strict=True):
-        for entrant in ranking:
-            items = [point.items for point in entrant.curve]
-            scores = [point.scores[metric] for point in entrant.curve]
-            panel.plot(items, scores, label=entrant.name, linewidth=1.3)
-        seen = [point.scores[metric] for entrant in ranking for point in entrant.curve]
-        label = f"{metric} so far"
-        if metric == "R2":
-            panel.set_ylim(-1, 1)
-            label += " (cut at -1)"
-        elif seen and min(seen) > 0 and max(seen) > WIDEST_LINEAR_RANGE * min(seen):
-            panel.set_yscale("log")
-        better = "higher" if example.bigger_is_better else "lower"
-        panel.set_ylabel(f"{label}\n{better} is better")
-        panel.set_xlim(left=0)
-        panel.grid(alpha=0.3)
-    panels[0].set_title(f"{stream.name}: predict, score, then learn each item")
-    panels[-1].set_xlabel("items")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.savefig(path, dpi=120)
+    matplotlib.use("agg")  # a file is written and no window opened
+    display = PrequentialDisplay.from_records(records(race))
+    display.plot(
+        muted=[
+            entrant.name
+            for entrant in race.entrants
+            if type(entrant.model).__module__.startswith("river.")
+        ]
+    )
+    display.axes_[0].set_title(f"{stream.name}: predict, score, then learn each item")
+    display.figure_.savefig(path, dpi=120)

@@ -1,4 +1,4 @@
-"""A cloud of dynamic trees: particle learning, section 2.3 and 3 of the paper.
+"""The data of a cloud of dynamic trees.
 
 One step is: weigh the particles by the predictive density of the new point, resample, add the
 point, then let every particle stay, grow or prune at the leaf of the point. What does not differ
@@ -7,16 +7,15 @@ distinct pair of such a leaf and its parent, which is all that stay and prune de
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from .grove cimport MAX_DEPTH, Grove, Leaf
-from .pool cimport Pool
-from .posterior cimport LeafModel
-from .rng cimport Rng
-from .schema cimport Labels, Schema
+from ..grove cimport MAX_DEPTH, Grove
+from ..pool cimport Pool
+from ..posterior cimport LeafModel
+from ..schema cimport Labels, Schema
 
 cdef struct Visit:
     int node                # the leaf's node
     int n_particles         # that hold it
-    int first               # the first of them, after the resampling; then follow `Cloud.next`
+    int first               # the first of them, after the resampling; then follow `Particles.next`
     double log_weight       # log predictive density of the new point
 
 cdef struct Group:
@@ -27,7 +26,7 @@ cdef struct Group:
 
 cdef struct Cut:
     double threshold
-    double* odds            # of this cut against stay, a cell of `Cloud.memo`; NULL: no cut
+    double* odds            # of this cut against stay, a cell of `Particles.memo`; NULL: no cut
     double u                # of the particle: which move is taken
     int column
     int start               # the present values in sorted order: `n_left` from `start` go left
@@ -40,7 +39,7 @@ cdef enum:
     MAX_DECAYS = 8
     MAX_REGRESSORS = 64     # numeric features after these are split on, but not regressed on
 
-cdef class Cloud:
+cdef class Particles:
     cdef readonly Schema schema
     cdef readonly Labels labels     # empty in a regression
     cdef readonly Pool pool
@@ -99,57 +98,3 @@ cdef class Cloud:
     cdef double* row_other
     cdef double* row_child
     cdef int scratch_capacity
-
-    cdef int adapt(self) except -1
-    cdef int widen(self, int n_columns, int n_regressors, int n_classes) except -1
-    cdef void* resized(self, void* memory, size_t size) except NULL
-    cdef double* wider(
-        self, double* rows, Py_ssize_t n_rows, int width, int n_regressors) except NULL
-    cdef int reserve_scratch(self) except -1
-    cdef int prepare(self, double target) except -1
-    cdef double read_target(self, object y) except? -1.0
-    cdef int find(self, object x) except -1
-    cdef int learn_row(self, double target, double weight) except -1
-    cdef const double* faded(self, int visit) noexcept nogil
-    cdef double clamped(self, double mean) noexcept nogil
-    cdef void refresh(self) noexcept nogil
-    cdef void set_prior(self) noexcept nogil
-    cdef void fill_v(self, const double* x, double target) noexcept nogil
-    cdef void next_tick(self) noexcept nogil
-    cdef void gather(self, const double* x, int first, int stop) noexcept nogil
-    cdef bint step(self, int slot, int first, int stop) noexcept nogil
-    cdef void add_to_leaves(self, int slot) noexcept nogil
-    cdef void update_time(self, int leaf) noexcept nogil
-    cdef double weigh(self, int first, int stop) noexcept nogil
-    cdef void resample(self, int first, int stop, int n_out) noexcept nogil
-    cdef bint move_all(self, const double* x, int first, int stop) noexcept nogil
-    cdef bint move_visit(self, const double* x, Visit* visit) noexcept nogil
-    cdef bint apply_prune(self, const double* x, int particle, Group* group) noexcept nogil
-    cdef bint apply_grow(self, const double* x, int particle, int node,
-                         const Cut* cut) noexcept nogil
-    cdef int plant_roots(self, int first) except -1
-    cdef int inherit(self, int root, int old) except -1
-    cdef int reserve_slots(self) except -1
-    cdef int mutate(self) except -1
-    cdef int regrown(self, int node, double decay) noexcept nogil
-    cdef int regrown_node(self, int old, double decay) noexcept nogil
-    cdef double weight_at(self, int slot, const Leaf* leaf) noexcept nogil
-    cdef double leaf_score(self, int leaf) noexcept nogil
-    cdef double row_score(self, const double* total, const double* retired) noexcept nogil
-    cdef void sum_subtree(self, int node, double* row, double* score, int* n_active) noexcept nogil
-    cdef double prune_odds(self, Group* group) noexcept nogil
-    cdef void propose_all(self, Visit* visit) noexcept nogil
-    cdef void weigh_cuts(self, int node) noexcept nogil
-    cdef void sweep(
-        self, int leaf, int column, bint missing_left, bint from_left, double base) noexcept nogil
-    cdef void weigh_nominal(
-        self, int leaf, int column, bint missing_left, double base) noexcept nogil
-    cdef void move_cut(self, Rng* rng, Cut* cut) noexcept nogil
-    cdef void sort_leaf(self, int leaf, int column) noexcept nogil
-    cdef double children_score(self, int leaf, double share) noexcept nogil
-    cdef void place_cut(self, Rng* rng, int leaf, Cut* cut) noexcept nogil
-    cdef int plant_leaf(self, int node, const Cut* cut, bint left) noexcept nogil
-    cdef void sum_slots(self, const int* slots, int n, double* row) noexcept nogil
-    cdef int plant_pruned(self, Group* group) noexcept nogil
-    cdef void finish_leaf(self, int node) noexcept nogil
-    cdef void retire_slot(self, int slot) noexcept nogil

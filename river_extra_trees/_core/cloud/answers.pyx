@@ -1,0 +1,59 @@
+"""What a cloud says of a point: averages over the predictive distributions of its leaves."""
+
+from libc.string cimport memset
+
+from ..posterior cimport Predictive, predictive
+from .gathering cimport find
+from .leaves cimport faded
+from .particles cimport Particles
+
+
+cdef double clamped(Particles cloud, double mean) noexcept nogil:
+    """No leaf answers outside the range of the targets seen, however far off x lies."""
+    return min(max(mean, cloud.lowest), cloud.highest)
+
+
+cdef double predict(Particles cloud, object x) except? -1.0:
+    """Mean over the particles of the predictive mean at x; 0 before the first sample."""
+    cdef double total = 0.0
+    cdef int visit
+    cdef Predictive student
+    find(cloud, x)
+    if cloud.n_seen == 0:
+        return 0.0
+    for visit in range(cloud.n_visits):
+        student = predictive(&cloud.model, faded(cloud, visit), cloud.v)
+        total += cloud.visits[visit].n_particles * clamped(cloud, student.mean)
+    return clamped(cloud, total / cloud.n_alive)
+
+
+cdef list mixture(Particles cloud, object x):
+    """(mean, squared scale, degrees of freedom, weight) per distinct leaf at x."""
+    cdef int visit
+    cdef Predictive student
+    find(cloud, x)
+    parts = []
+    for visit in range(cloud.n_visits):
+        student = predictive(&cloud.model, faded(cloud, visit), cloud.v)
+        parts.append((clamped(cloud, student.mean), student.scale2, student.df,
+                      <double>cloud.visits[visit].n_particles / cloud.n_alive))
+    return parts
+
+
+cdef dict probabilities(Particles cloud, object x):
+    """Every label learned so far and its mean predictive probability at x."""
+    cdef int visit, k
+    cdef const double* row
+    cdef double share, total = 0.0, a = cloud.model.concentration
+    cdef double* answer = cloud.model.prior      # scratch here: no other use in classification
+    find(cloud, x)
+    memset(answer, 0, cloud.model.width * sizeof(double))
+    for visit in range(cloud.n_visits):
+        row = faded(cloud, visit)
+        share = cloud.visits[visit].n_particles / (
+            cloud.n_alive * (row[0] + a * cloud.model.n_classes))
+        for k in range(cloud.model.n_classes):
+            answer[k] += share * (row[1 + k] + a)
+    for k in range(cloud.model.n_classes):
+        total += answer[k]
+    return {label: answer[<int>k] / total for k, label in enumerate(cloud.labels.labels)}

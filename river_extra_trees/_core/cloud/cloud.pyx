@@ -1,0 +1,120 @@
+"""The cloud as Python sees it."""
+
+from ..forest cimport read_number, read_weight
+from .answers cimport mixture, predict, probabilities
+from .forgetting cimport forgetting_factors
+from .learning cimport learn_row, plant_roots
+from .particles cimport Particles
+from .rejuvenation cimport rejuvenate
+from .retirement cimport oldest, random, retire_slot
+from .shape cimport prepare, widen
+
+from .inspection import describe, distinct_roots, nodes, split_shares, tree_statistics
+from .soundness import check
+from .state import restore, settings_of, state_of
+
+
+cdef class Cloud(Particles):
+    """Particles that learn, retire and answer. For the parameters see `Particles`."""
+
+    def __cinit__(self):
+        widen(self, 0, 0, 1 if self.model.multinomial else 0)
+        plant_roots(self, 0)
+
+    # --- Learning ---------------------------------------------------------------------------
+
+    cdef double read_target(self, object y) except? -1.0:
+        """Number or code of a target; -1 for a label that is new. Raises where it is neither."""
+        return self.labels.code(y) if self.model.multinomial else read_number(y)
+
+    def validate(self, x, y, w):
+        """Raise what learning this sample would raise."""
+        read_weight(w)
+        self.read_target(y)
+        self.schema.encode(x)
+
+    def learn(self, x, y, w=1.0):
+        """Learn one sample; the caller has made room in the window. True if it was learned."""
+        cdef double weight = read_weight(w)
+        cdef double target = self.read_target(y)
+        cdef bint is_new = self.model.multinomial and target < 0.0
+        if weight == 0.0:
+            self.schema.encode(x)
+            return False
+        self.schema.admit(x)
+        prepare(self, len(self.labels) if is_new else target)
+        if is_new:
+            target = self.labels.learn(y)
+        learn_row(self, target, weight)
+        return True
+
+    def retire(self, int slot):
+        """Move an active point into the priors of its leaves."""
+        if not 0 <= slot < self.pool.capacity or self.pool.arrival[slot] < 0:
+            raise ValueError(f"no active point in slot {slot}")
+        retire_slot(self, slot)
+
+    def oldest(self):
+        """Slot of the active point that arrived first."""
+        return oldest(self)
+
+    def random(self):
+        """Slot of an active point drawn at random."""
+        return random(self)
+
+    def rejuvenate(self):
+        """Add as many new particles, grown from the active points in random order."""
+        rejuvenate(self)
+
+    # --- Answers ----------------------------------------------------------------------------
+
+    def predict(self, x):
+        """Mean over the particles of the predictive mean at x; 0 before the first sample."""
+        return predict(self, x)
+
+    def mixture(self, x):
+        """(mean, squared scale, degrees of freedom, weight) per distinct leaf at x."""
+        return mixture(self, x)
+
+    def probabilities(self, x):
+        """Every label learned so far and its mean predictive probability at x."""
+        return probabilities(self, x)
+
+    # --- Inspection -------------------------------------------------------------------------
+
+    def describe(self, int particle):
+        """The nodes of one tree in preorder, as dicts of plain values."""
+        return describe(self, particle)
+
+    def distinct_roots(self):
+        """(root, number of particles) of each distinct tree."""
+        return distinct_roots(self)
+
+    def nodes(self, int root):
+        """Nodes of the tree at a root in preorder, left before right, as plain values."""
+        return nodes(self, root)
+
+    def forgetting_factors(self):
+        """Per particle: its forgetting factor."""
+        return forgetting_factors(self)
+
+    def split_shares(self):
+        """Per particle and column: share of the column in the splits of the tree."""
+        return split_shares(self)
+
+    def tree_statistics(self):
+        """Per particle: number of leaves and height, the number of splits on the longest path."""
+        return tree_statistics(self)
+
+    def check(self):
+        """Raise AssertionError if an invariant is broken."""
+        check(self)
+
+    def __reduce__(self):
+        return _cloud_from_state, (settings_of(self), state_of(self))
+
+
+def _cloud_from_state(settings, state):
+    cdef Cloud cloud = Cloud(*settings)
+    restore(cloud, state)
+    return cloud

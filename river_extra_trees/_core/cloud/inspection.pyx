@@ -1,0 +1,114 @@
+"""The trees of a cloud as plain Python values."""
+
+from ..grove cimport Leaf, Node
+from ..posterior cimport log_marginal
+from .leaves cimport sum_subtree
+from .particles cimport Particles
+
+
+def describe(Particles cloud, int particle):
+    """The nodes of one tree in preorder, as dicts of plain values."""
+    cdef Node* here
+    cdef double score
+    cdef int n_active, node, parent, is_left, number
+    cdef double* row = cloud.row_other
+    cdef bint is_linear
+    cloud.looking = True
+    found = []
+    stack = [(cloud.roots[particle], -1, False)]
+    while stack:
+        node, parent, is_left = stack.pop()
+        here = &cloud.grove.nodes[node]
+        number = len(found)
+        if parent >= 0:
+            found[parent]["left" if is_left else "right"] = number
+        sum_subtree(cloud, node, row, &score, &n_active)
+        found.append({
+            "node": number, "parent": parent, "depth": here.depth, "left": -1, "right": -1,
+            "feature": here.feature, "threshold": here.cut, "nominal": here.nominal,
+            "missing_left": here.missing_left, "weight": row[0],
+            "active": n_active, "retired": row[cloud.model.width],
+            "gain": max(0.0, score - cloud.log_stop[here.depth] - log_marginal(
+                &cloud.model, row, True, &is_linear)) if here.feature >= 0 else 0.0,
+            "values": [row[i] for i in range(1, cloud.model.width)]
+            if cloud.model.multinomial
+            else [row[cloud.model.n_regressors + 1], row[cloud.model.width - 1]],
+        })
+        if here.feature >= 0:
+            stack += [(here.right, number, False), (here.left, number, True)]
+    cloud.looking = False
+    return found
+
+
+def split_shares(Particles cloud):
+    """Per particle and column: share of the column in the splits of the tree."""
+    cdef int node
+    answers = []
+    for particle in range(cloud.n_alive):
+        shares = [0.0] * cloud.pool.n_columns
+        stack = [cloud.roots[<int>particle]]
+        n_splits = max(1, cloud.grove.nodes[cloud.roots[<int>particle]].n_leaves - 1)
+        while stack:
+            node = stack.pop()
+            if cloud.grove.nodes[node].feature >= 0:
+                shares[cloud.grove.nodes[node].feature] += 1.0 / n_splits
+                stack += [cloud.grove.nodes[node].left, cloud.grove.nodes[node].right]
+        answers.append(shares)
+    return answers
+
+
+def tree_statistics(Particles cloud):
+    """Per particle: number of leaves and height, the number of splits on the longest path."""
+    cdef int particle, node, deepest
+    leaves, heights = [], []
+    for particle in range(cloud.n_alive):
+        stack = [cloud.roots[particle]]
+        deepest = 0
+        while stack:
+            node = stack.pop()
+            if cloud.grove.nodes[node].feature >= 0:
+                stack += [cloud.grove.nodes[node].left, cloud.grove.nodes[node].right]
+            else:
+                deepest = max(deepest, cloud.grove.nodes[node].depth)
+        leaves.append(cloud.grove.nodes[cloud.roots[particle]].n_leaves)
+        heights.append(deepest)
+    return leaves, heights
+
+
+def distinct_roots(Particles cloud):
+    """(root, number of particles) of each distinct tree."""
+    found = {}
+    for particle in range(cloud.n_alive):
+        found[cloud.roots[<int>particle]] = found.get(cloud.roots[<int>particle], 0) + 1
+    return list(found.items())
+
+
+def nodes(Particles cloud, int root):
+    """Nodes of the tree at a root in preorder, left before right, as plain values.
+
+    Statistics of a leaf are as of its time, the number of samples seen when it last faded.
+    """
+    cdef int id
+    cdef Node* node
+    cdef Leaf* leaf
+    found = []
+    stack = [root]
+    while stack:
+        id = stack.pop()
+        assert 0 <= id < cloud.grove.n_nodes and cloud.grove.nodes[id].refs > 0
+        node = &cloud.grove.nodes[id]
+        entry = {"node": id, "depth": node.depth, "feature": node.feature,
+                 "n_leaves": node.n_leaves, "refs": node.refs}
+        if node.feature >= 0:
+            entry.update(left=node.left, right=node.right, threshold=node.cut,
+                         nominal=bool(node.nominal), missing_left=bool(node.missing_left))
+            stack += [node.right, node.left]
+        else:
+            leaf = &cloud.grove.leaves[node.left]
+            entry.update(
+                slots=[cloud.grove.slots[leaf.slots + i] for i in range(leaf.n_active)],
+                total=[cloud.grove.total(node.left)[i] for i in range(cloud.model.width)],
+                retired=[cloud.grove.retired(node.left)[i] for i in range(cloud.model.width)],
+                time=leaf.time, decay=leaf.decay, log_marginal=leaf.log_marginal)
+        found.append(entry)
+    return found

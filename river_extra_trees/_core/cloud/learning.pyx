@@ -1,0 +1,154 @@
+"""One step of particle learning: add a point, weigh the particles, resample, move."""
+
+from libc.math cimport INFINITY, exp, isfinite, isnan, log
+from libc.string cimport memcpy
+
+from ..grove cimport MIN_BLOCK, Leaf
+from ..posterior cimport add_sample, log_marginal, scale
+from ..rng cimport RESAMPLE, Rng, rng_for, uniform
+from .forgetting cimport mutate
+from .gathering cimport fill_v, gather, limited, reserve_slots
+from .leaves cimport finish_leaf, refresh, update_time, weight_at
+from .moves cimport move_all
+from .particles cimport Particles
+
+
+cdef int plant_roots(Particles cloud, int first) except -1:
+    """An empty leaf per forgetting factor, each for as many particles from `first` on."""
+    cdef int node = -1, particle, factor, last = -1
+    if not cloud.grove.reserve(cloud.n_decays, cloud.n_decays, cloud.n_decays * MIN_BLOCK):
+        raise MemoryError
+    for particle in range(cloud.n_particles):
+        factor = particle * cloud.n_decays // cloud.n_particles
+        if factor == last:
+            cloud.grove.hold(node)
+        else:
+            last = factor
+            node = cloud.grove.new_leaf(0, MIN_BLOCK)
+            cloud.grove.leaves[cloud.grove.nodes[node].left].decay = cloud.decays[factor]
+            cloud.grove.leaves[cloud.grove.nodes[node].left].time = cloud.n_seen
+            finish_leaf(cloud, node)
+        cloud.roots[first + particle] = node
+    return 0
+
+
+cdef int learn_row(Particles cloud, double target, double weight) except -1:
+    """Learn the row that the schema encoded last."""
+    cdef int slot, i
+    cdef const double* x = cloud.schema.row
+    cdef bint ok
+    gather(cloud, x, 0, cloud.n_alive)
+    reserve_slots(cloud)
+    cloud.n_seen += 1
+    for i in range(cloud.model.n_regressors):
+        if not isnan(x[cloud.regressors[i]]):
+            cloud.fill_weight[i] += weight
+            cloud.fill[i] += weight / cloud.fill_weight[i] * (
+                limited(x[cloud.regressors[i]]) - cloud.fill[i])
+    fill_v(cloud, x, target)
+    if not cloud.model.multinomial:
+        scale(&cloud.model, cloud.overall, 1.0 - 0.1 / cloud.window)
+        add_sample(&cloud.model, cloud.overall, cloud.v, weight)
+        cloud.lowest = min(cloud.lowest, target)
+        cloud.highest = max(cloud.highest, target)
+    slot = cloud.pool.push(x, cloud.v, weight, cloud.n_seen)
+    with nogil:
+        ok = step(cloud, slot, 0, cloud.n_alive)
+        if isfinite(cloud.log_predictive):
+            cloud.log_evidence += cloud.log_predictive
+        cloud.n_alive = cloud.n_particles
+        if cloud.n_seen % cloud.window == 0 or cloud.n_seen & (cloud.n_seen - 1) == 0:
+            refresh(cloud)
+    if cloud.n_decays > 1:
+        mutate(cloud)
+    if not ok:
+        raise MemoryError("some trees could not move; the sample is learned")
+    return 0
+
+
+cdef bint step(Particles cloud, int slot, int first, int stop) noexcept nogil:
+    """Weigh, resample, add, move. False when there was no memory for some moves.
+
+    The point is added first, to every distinct leaf: the increase of the leaf's log marginal
+    likelihood is its log predictive density there, and the resampling does not mind.
+    """
+    cdef const double* x = cloud.pool.x + slot * cloud.pool.n_columns
+    cdef int n_out = cloud.n_particles
+    cloud.n_steps += 1
+    add_to_leaves(cloud, slot)
+    cloud.log_predictive = weigh(cloud, first, stop)
+    resample(cloud, first, stop, n_out)
+    return move_all(cloud, x, first, first + n_out)
+
+
+cdef void add_to_leaves(Particles cloud, int slot) noexcept nogil:
+    """Add the point to each distinct leaf and note its log predictive density there."""
+    cdef const double* v = cloud.pool.v + slot * cloud.pool.size_v
+    cdef double weight
+    cdef double before, after
+    cdef int visit, leaf
+    cdef bint was_linear, dummy
+    cdef Leaf* here
+    for visit in range(cloud.n_visits):
+        leaf = cloud.grove.nodes[cloud.visits[visit].node].left
+        update_time(cloud, leaf)
+        here = &cloud.grove.leaves[leaf]
+        before, was_linear = here.log_marginal, here.is_linear
+        weight = weight_at(cloud, slot, here)
+        add_sample(&cloud.model, cloud.grove.total(leaf), v, weight)
+        cloud.grove.add_slot(here, slot)
+        here.log_marginal = log_marginal(
+            &cloud.model, cloud.grove.total(leaf), True, &here.is_linear)
+        after = here.log_marginal
+        if here.is_linear != was_linear:    # a density compares like with like
+            after = log_marginal(&cloud.model, cloud.grove.total(leaf), was_linear, &dummy)
+        if isnan(before) or isnan(after) or before == after:
+            cloud.visits[visit].log_weight = 0.0     # no proper predictive yet
+        else:
+            cloud.visits[visit].log_weight = after - before
+
+
+cdef double weigh(Particles cloud, int first, int stop) noexcept nogil:
+    """Weights of the particles; returns the log of their mean."""
+    cdef double largest = -INFINITY, total = 0.0
+    cdef int visit, particle
+    for visit in range(cloud.n_visits):
+        if cloud.visits[visit].log_weight > largest:
+            largest = cloud.visits[visit].log_weight
+    if not isfinite(largest):
+        for particle in range(first, stop):
+            cloud.weights[particle] = 1.0
+        return largest
+    for visit in range(cloud.n_visits):
+        cloud.visits[visit].log_weight = exp(cloud.visits[visit].log_weight - largest)
+        total += cloud.visits[visit].log_weight * cloud.visits[visit].n_particles
+    for particle in range(first, stop):
+        cloud.weights[particle] = (
+            cloud.visits[cloud.groups[cloud.group_of[particle]].visit].log_weight)
+    return largest + log(total / (stop - first))
+
+
+cdef void resample(Particles cloud, int first, int stop, int n_out) noexcept nogil:
+    """Systematic resampling; copies of a particle end up side by side.
+
+    A particle of weight w has floor(n w) or ceil(n w) copies, as in residual resampling.
+    """
+    cdef Rng rng = rng_for(cloud.seed, 0, cloud.n_steps, RESAMPLE)
+    cdef double u = uniform(&rng), total = 0.0, cumulative = 0.0
+    cdef int particle, n = 0, copies
+    cdef bint equal = stop - first == n_out
+    for particle in range(first, stop):
+        total += cloud.weights[particle]
+        equal = equal and cloud.weights[particle] == cloud.weights[first]
+    if equal:
+        return
+    for particle in range(first, stop):
+        cumulative += cloud.weights[particle] * n_out / total
+        copies = n
+        while n < n_out and (n + u < cumulative or particle == stop - 1):
+            cloud.resampled[n] = cloud.roots[particle]
+            cloud.regrouped[n] = cloud.group_of[particle]
+            n += 1
+        cloud.grove.count(cloud.roots[particle], n - copies - 1)
+    memcpy(cloud.roots + first, cloud.resampled, n_out * sizeof(int))
+    memcpy(cloud.group_of + first, cloud.regrouped, n_out * sizeof(int))

@@ -1,0 +1,144 @@
+"""What a leaf of a cloud knows: its statistics as of now, its prior, its scores."""
+
+from libc.math cimport pow
+from libc.string cimport memcpy, memset
+
+from ..grove cimport Leaf, Node
+from ..posterior cimport (
+    add_samples, log_gamma, log_marginal, merge, reference_score, scale,
+)
+from .particles cimport Particles
+
+
+cdef void set_prior(Particles cloud) noexcept nogil:
+    """The prior of the leaves, from the statistics of all samples.
+
+    It is worth `prior_weight` samples that look like all others: a leaf that knows little
+    answers like the overall (linear) fit. A ridge keeps it proper when features repeat each
+    other or do not vary, and one degree of freedom for the variance does when weights fade.
+    """
+    cdef int size = cloud.model.n_regressors + 1, i
+    cdef double* prior = cloud.model.prior
+    cdef double* cells = prior + 1 + size
+    cdef bint is_linear
+    if cloud.model.multinomial:
+        cloud.model.concentration = 1.0 / cloud.model.n_classes
+        cloud.model.per_leaf = (
+            log_gamma(cloud.model.n_classes * cloud.model.concentration)
+            - cloud.model.n_classes * log_gamma(cloud.model.concentration)
+        )
+        return
+    memset(prior, 0, cloud.model.width * sizeof(double))
+    if cloud.reference or cloud.prior_weight <= 0.0 or cloud.overall[0] <= 0.0:
+        cloud.model.df_offset = -size
+        cloud.model.per_leaf = 0.0
+        return
+    merge(&cloud.model, prior, cloud.overall, cloud.prior_weight / cloud.overall[0])
+    for i in range(size):
+        cells[i] *= 1.0 + 1e-4
+        cells[i] += cloud.prior_weight * 1e-9 * (prior[1 + i] * prior[1 + i] + 1e-9)
+        cells += i + 1
+    # The log marginal likelihood of no samples at all is 0 by the choice of `per_leaf`.
+    cloud.model.df_offset = 1.0
+    cloud.model.per_leaf = 0.0
+    memset(cloud.row_small, 0, cloud.model.width * sizeof(double))
+    cloud.model.per_leaf = -log_marginal(
+        &cloud.model, cloud.row_small, True, &is_linear)
+
+
+cdef void refresh(Particles cloud) noexcept nogil:
+    """Take the prior anew; what leaves have cached follows."""
+    cdef int node
+    set_prior(cloud)
+    for node in range(cloud.grove.n_nodes):
+        if cloud.grove.nodes[node].refs and cloud.grove.nodes[node].feature < 0:
+            finish_leaf(cloud, node)
+
+
+cdef void finish_leaf(Particles cloud, int node) noexcept nogil:
+    """Cache what follows from the statistics of a leaf."""
+    cdef int leaf = cloud.grove.nodes[node].left
+    cdef Leaf* cached = &cloud.grove.leaves[leaf]
+    cached.log_marginal = log_marginal(
+        &cloud.model, cloud.grove.total(leaf), True, &cached.is_linear)
+
+
+cdef void update_time(Particles cloud, int leaf) noexcept nogil:
+    """Let the samples of a leaf fade up to now."""
+    cdef Leaf* here = &cloud.grove.leaves[leaf]
+    cdef double factor
+    if here.decay == 1.0 or cloud.reference or here.time == cloud.n_seen or cloud.looking:
+        return
+    factor = pow(here.decay, <double>(cloud.n_seen - here.time))
+    scale(&cloud.model, cloud.grove.total(leaf), factor)
+    scale(&cloud.model, cloud.grove.retired(leaf), factor)
+    here.time = cloud.n_seen
+    here.log_marginal = log_marginal(
+        &cloud.model, cloud.grove.total(leaf), True, &here.is_linear)
+
+
+cdef double weight_at(Particles cloud, int slot, const Leaf* leaf) noexcept nogil:
+    """Weight of an active point in a leaf, faded up to the leaf's time."""
+    if leaf.decay == 1.0 or cloud.reference:
+        return cloud.pool.weight[slot]
+    return cloud.pool.weight[slot] * pow(
+        leaf.decay, <double>(leaf.time - cloud.pool.arrival[slot]))
+
+
+cdef const double* faded(Particles cloud, int visit) noexcept nogil:
+    """Statistics of a leaf that was found, as the next sample will meet them."""
+    cdef int leaf = cloud.grove.nodes[cloud.visits[visit].node].left
+    cdef double decay = cloud.grove.leaves[leaf].decay
+    if decay == 1.0 or cloud.reference:
+        return cloud.grove.total(leaf)
+    memcpy(cloud.row_child, cloud.grove.total(leaf), cloud.model.width * sizeof(double))
+    scale(&cloud.model, cloud.row_child, pow(
+        decay, <double>(cloud.n_seen + 1 - cloud.grove.leaves[leaf].time)))
+    return cloud.row_child
+
+
+cdef void sum_slots(Particles cloud, const int* slots, int n, double* row) noexcept nogil:
+    add_samples(&cloud.model, row, cloud.pool.v, slots, n, cloud.sample_weight)
+
+
+cdef double row_score(Particles cloud, const double* total, const double* retired) noexcept nogil:
+    """What a leaf with these statistics adds to the log posterior of its tree."""
+    cdef bint is_linear
+    if cloud.reference:
+        return reference_score(&cloud.model, total, retired)
+    return log_marginal(&cloud.model, total, True, &is_linear)
+
+
+cdef double leaf_score(Particles cloud, int leaf) noexcept nogil:
+    if cloud.reference:
+        return reference_score(
+            &cloud.model, cloud.grove.total(leaf), cloud.grove.retired(leaf))
+    return cloud.grove.leaves[leaf].log_marginal
+
+
+cdef void sum_subtree(
+    Particles cloud, int node, double* row, double* score, int* n_active
+) noexcept nogil:
+    """Statistics (two rows), log posterior and active points of a whole subtree."""
+    cdef int* stack = cloud.grove.stack
+    cdef Node* here
+    cdef int n_stack = 1, leaf
+    stack[0] = node
+    score[0] = 0.0
+    n_active[0] = 0
+    memset(row, 0, 2 * cloud.model.width * sizeof(double))
+    while n_stack:
+        n_stack -= 1
+        here = &cloud.grove.nodes[stack[n_stack]]
+        if here.feature >= 0:
+            score[0] += cloud.log_split[here.depth]
+            stack[n_stack] = here.left
+            stack[n_stack + 1] = here.right
+            n_stack += 2
+            continue
+        leaf = here.left
+        update_time(cloud, leaf)
+        score[0] += cloud.log_stop[here.depth] + leaf_score(cloud, leaf)
+        n_active[0] += cloud.grove.leaves[leaf].n_active
+        merge(&cloud.model, row, cloud.grove.total(leaf), 1.0)
+        merge(&cloud.model, row + cloud.model.width, cloud.grove.retired(leaf), 1.0)

@@ -1,0 +1,162 @@
+"""Stay, grow or prune at the leaf of a point: sections 2.2 and 2.3 of the paper."""
+
+from libc.string cimport memcpy
+
+from ..grove cimport Leaf
+from ..posterior cimport merge
+from .leaves cimport finish_leaf, row_score, sum_slots, sum_subtree
+from .particles cimport Cut, Group, Particles, Visit
+from .proposals cimport odds, propose_all
+
+
+cdef bint move_all(Particles cloud, const double* x, int first, int stop) noexcept nogil:
+    """Stay, grow or prune, visit by visit."""
+    cdef int visit, group, particle
+    cdef bint ok = True
+    for visit in range(cloud.n_visits):
+        cloud.visits[visit].first = -1
+    for group in range(cloud.n_groups):
+        cloud.groups[group].pruned = -1
+        cloud.groups[group].prune_odds = -1.0 if cloud.groups[group].parent >= 0 else 0.0
+    for particle in range(stop - 1, first - 1, -1):
+        visit = cloud.groups[cloud.group_of[particle]].visit
+        cloud.next[particle] = cloud.visits[visit].first
+        cloud.visits[visit].first = particle
+    for visit in range(cloud.n_visits):
+        if cloud.visits[visit].first >= 0:       # else the resampling has left none
+            ok = move_visit(cloud, x, &cloud.visits[visit]) and ok
+    return ok
+
+
+cdef bint move_visit(Particles cloud, const double* x, Visit* visit) noexcept nogil:
+    """The moves of all particles that hold one leaf (there is at least one)."""
+    cdef int particle = visit.first
+    cdef bint ok = True
+    cdef double u, grow
+    cdef Group* group
+    propose_all(cloud, visit)
+    while particle >= 0:
+        group = &cloud.groups[cloud.group_of[particle]]
+        if group.prune_odds < 0.0:
+            group.prune_odds = prune_odds(cloud, group)
+        grow = cloud.cuts[particle].odds[0] if cloud.cuts[particle].odds != NULL else 0.0
+        u = cloud.cuts[particle].u * (1.0 + group.prune_odds + grow)
+        if u < group.prune_odds:
+            ok = apply_prune(cloud, x, particle, group) and ok
+        elif u < group.prune_odds + grow:
+            ok = apply_grow(cloud, x, particle, visit.node, &cloud.cuts[particle]) and ok
+        particle = cloud.next[particle]
+    return ok
+
+
+cdef double prune_odds(Particles cloud, Group* group) noexcept nogil:
+    """Odds of pruning the leaf's parent against staying."""
+    cdef double stay
+    cdef int n_active
+    cdef double* row = cloud.row_other
+    sum_subtree(cloud, group.parent, row, &stay, &n_active)
+    if cloud.reference and n_active < 2 * cloud.min_samples_leaf:
+        return 0.0
+    return odds(
+        cloud.log_stop[cloud.grove.nodes[group.parent].depth]
+        + row_score(cloud, row, row + cloud.model.width) - stay
+    )
+
+
+cdef bint apply_prune(Particles cloud, const double* x, int particle, Group* group) noexcept nogil:
+    """Put one leaf in the place of the parent; particles of a group share it."""
+    cdef int depth = cloud.grove.nodes[group.parent].depth
+    if not cloud.grove.reserve(depth + 1, 1, 4 * cloud.pool.size + 16):
+        return False
+    if group.pruned < 0:
+        group.pruned = plant_pruned(cloud, group)
+    else:
+        cloud.grove.hold(group.pruned)
+    cloud.roots[particle] = cloud.grove.replant(
+        cloud.roots[particle], x, depth, group.pruned)
+    return True
+
+
+cdef int plant_pruned(Particles cloud, Group* group) noexcept nogil:
+    """The leaf that holds everything below the parent."""
+    cdef double score
+    cdef int n_active, node, n_stack = 1
+    cdef int* stack = cloud.grove.stack
+    cdef int* slots
+    cdef int leaf, old
+    cdef Leaf* whole
+    cdef Leaf* part
+    sum_subtree(cloud, group.parent, cloud.row_other, &score, &n_active)
+    node = cloud.grove.new_leaf(cloud.grove.nodes[group.parent].depth, n_active)
+    leaf = cloud.grove.nodes[node].left
+    whole = &cloud.grove.leaves[leaf]
+    slots = cloud.grove.slots + whole.slots
+    memcpy(cloud.grove.total(leaf), cloud.row_other, 2 * cloud.model.width * sizeof(double))
+    stack[0] = group.parent
+    while n_stack:
+        n_stack -= 1
+        old = stack[n_stack]
+        if cloud.grove.nodes[old].feature >= 0:
+            stack[n_stack] = cloud.grove.nodes[old].left
+            stack[n_stack + 1] = cloud.grove.nodes[old].right
+            n_stack += 2
+            continue
+        old = cloud.grove.nodes[old].left
+        part = &cloud.grove.leaves[old]
+        memcpy(slots + whole.n_active, cloud.grove.slots + part.slots,
+               part.n_active * sizeof(int))
+        whole.n_active += part.n_active
+        whole.decay = part.decay
+    whole.time = cloud.n_seen
+    finish_leaf(cloud, node)
+    return node
+
+
+cdef bint apply_grow(
+    Particles cloud, const double* x, int particle, int node, const Cut* cut
+) noexcept nogil:
+    """Split the leaf in this particle."""
+    cdef int depth = cloud.grove.nodes[node].depth, new, left, right
+    if not cloud.grove.reserve(depth + 3, 2, 4 * cloud.pool.size + 32):
+        return False
+    new = cloud.grove.new_node()
+    cloud.grove.nodes[new].cut = cut.threshold
+    cloud.grove.nodes[new].feature = cut.column
+    cloud.grove.nodes[new].nominal = cut.nominal
+    cloud.grove.nodes[new].missing_left = cut.missing_left
+    cloud.grove.nodes[new].n_leaves = 2
+    cloud.grove.nodes[new].depth = <short>depth
+    left = plant_leaf(cloud, node, cut, True)
+    right = plant_leaf(cloud, node, cut, False)
+    cloud.grove.nodes[new].left, cloud.grove.nodes[new].right = left, right
+    cloud.roots[particle] = cloud.grove.replant(cloud.roots[particle], x, depth, new)
+    return True
+
+
+cdef int plant_leaf(Particles cloud, int node, const Cut* cut, bint left) noexcept nogil:
+    """One child of a leaf that is split; its statistics are summed, not subtracted."""
+    cdef int old = cloud.grove.nodes[node].left
+    cdef int n = cloud.grove.leaves[old].n_active, n_present = cloud.n_present[cut.column]
+    cdef int n_left = cut.n_left + (n - n_present) * cut.missing_left
+    cdef int n_here = n_left if left else n - n_left
+    cdef int child = cloud.grove.new_leaf(cloud.grove.nodes[node].depth + 1, n_here)
+    cdef int leaf = cloud.grove.nodes[child].left, i
+    cdef Leaf* here = &cloud.grove.leaves[leaf]
+    cdef int* slots = cloud.grove.slots + here.slots
+    cdef const int* order = cloud.order + <Py_ssize_t>cut.column * cloud.scratch_capacity
+    cdef double share = <double>n_here / n
+    cdef bint inside
+    for i in range(n):
+        inside = (
+            cut.missing_left if i >= n_present
+            else cut.start <= i < cut.start + cut.n_left
+        )
+        if inside == left:
+            slots[here.n_active] = order[i]
+            here.n_active += 1
+    sum_slots(cloud, slots, n_here, cloud.grove.total(leaf))
+    merge(&cloud.model, cloud.grove.total(leaf), cloud.grove.retired(old), share)
+    merge(&cloud.model, cloud.grove.retired(leaf), cloud.grove.retired(old), share)
+    here.time, here.decay = cloud.grove.leaves[old].time, cloud.grove.leaves[old].decay
+    finish_leaf(cloud, child)
+    return child

@@ -1,0 +1,3 @@
+from .particles cimport Particles
+
+cdef int rejuvenate(Particles cloud) except -1

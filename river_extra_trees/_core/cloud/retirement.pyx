@@ -1,0 +1,51 @@
+"""Moving active points into the priors of their leaves: section 3 of the paper."""
+
+from ..grove cimport Leaf
+from ..posterior cimport add_sample, scale, subtract
+from ..rng cimport DISCARD, Rng, below, rng_for
+from .gathering cimport gather
+from .leaves cimport finish_leaf, weight_at
+from .particles cimport Particles
+
+
+cdef void retire_slot(Particles cloud, int slot) noexcept nogil:
+    """Move an active point into the prior of its leaf, equation (4), once per distinct leaf."""
+    cdef const double* x = cloud.pool.x + slot * cloud.pool.n_columns
+    cdef const double* v = cloud.pool.v + slot * cloud.pool.size_v
+    cdef int visit, node, leaf
+    cdef Leaf* here
+    gather(cloud, x, 0, cloud.n_alive)
+    for visit in range(cloud.n_visits):
+        node = cloud.visits[visit].node
+        leaf = cloud.grove.nodes[node].left
+        here = &cloud.grove.leaves[leaf]
+        cloud.grove.remove_slot(here, slot)
+        if cloud.reference and cloud.decay < 1.0:     # power prior, section 5, leaf by leaf
+            subtract(&cloud.model, cloud.grove.total(leaf), cloud.grove.retired(leaf),
+                     1.0 - cloud.decay)
+            scale(&cloud.model, cloud.grove.retired(leaf), cloud.decay)
+        add_sample(&cloud.model, cloud.grove.retired(leaf), v, weight_at(cloud, slot, here))
+        if cloud.reference and cloud.decay < 1.0:
+            finish_leaf(cloud, node)
+    cloud.pool.release(slot)
+
+
+cdef int oldest(Particles cloud) noexcept nogil:
+    """Slot of the active point that arrived first."""
+    cdef int slot, first = -1
+    for slot in range(cloud.pool.capacity):
+        if cloud.pool.arrival[slot] >= 0 and (
+            first < 0 or cloud.pool.arrival[slot] < cloud.pool.arrival[first]
+        ):
+            first = slot
+    return first
+
+
+cdef int random(Particles cloud) noexcept nogil:
+    """Slot of an active point drawn at random."""
+    cdef Rng rng = rng_for(cloud.seed, 0, cloud.n_seen, DISCARD)
+    cdef int left = <int>below(&rng, cloud.pool.size), slot = 0
+    while cloud.pool.arrival[slot] < 0 or left > 0:
+        left -= cloud.pool.arrival[slot] >= 0
+        slot += 1
+    return slot

@@ -1,0 +1,161 @@
+"""Blocks of samples, in the shape in which they travel between processes.
+
+Numbers lie in one array, which pickle's protocol 5 hands over without a copy; other values are kept
+as they are. A sample that comes out of a block teaches a learner the same, bit for bit, as the one
+that went in. (A feature that is absent from a sample may come out as missing in it.)
+"""
+
+from __future__ import annotations
+
+import itertools
+import typing
+from collections.abc import Hashable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ._base import rows_of, values_of
+from ._inspection import Sample
+
+__all__ = ["Block"]
+
+EXACT = 2**53  # whole numbers up to here are doubles
+PACE = 64  # rows that are turned into dicts at a time
+
+Numbers = npt.NDArray[np.float64]
+
+
+class Block:
+    """Some samples of a stream, in their order.
+
+    Parameters
+    ----------
+    rows
+        The features of each sample.
+    targets
+        The target of each sample; none where the block is to be predicted.
+    weights
+        The weight of each sample; none for 1.
+
+    Examples
+    --------
+    >>> from river_extra_trees.blocks import Block
+    >>> block = Block([{"a": 0.5, "b": "red"}, {"a": 1.5}], ["yes", "no"])
+    >>> len(block)
+    2
+    >>> list(block.samples())
+    [({'a': 0.5, 'b': 'red'}, 'yes', 1.0), ({'a': 1.5, 'b': None}, 'no', 1.0)]
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[Sample],
+        targets: Sequence[typing.Any] | None = None,
+        weights: Sequence[float] | None = None,
+    ) -> None:
+        for name, values in (("targets", targets), ("weights", weights)):
+            if values is not None and len(values) != len(rows):
+                raise ValueError(f"there are {len(rows)} rows and {len(values)} {name}")
+        self.n = len(rows)
+        self.names: list[Hashable] = []  # of the columns of `numbers`, then of `others`
+        self.others: list[list[typing.Any]] = []
+        columns, names = [], []
+        for feature in dict.fromkeys(itertools.chain.from_iterable(rows)):
+            values = [row.get(feature) for row in rows]
+            column = as_numbers(values)
+            if column is None:
+                names.append(feature)
+                self.others.append(values)
+            else:
+                self.names.append(feature)
+                columns.append(column)
+        self.names += names
+        self.numbers: Numbers = np.empty((self.n, len(columns)))
+        for i, column in enumerate(columns):
+            self.numbers[:, i] = column
+        self.targets = None if targets is None else compact(targets)
+        self.weights = None if weights is None else compact(weights)
+
+    @classmethod
+    def from_frame(
+        cls, frame: typing.Any, targets: typing.Any = None, weights: typing.Any = None
+    ) -> Block:
+        """Make a block of a narwhals frame and series, or other sequences, of targets and weights.
+
+        Parameters
+        ----------
+        frame
+            The rows.
+        targets
+            As many targets, or `None`.
+        weights
+            As many weights, one for all, or `None`.
+        """
+        rows = list(rows_of(frame))
+        if weights is not None and not hasattr(weights, "__len__"):
+            weights = [weights] * len(rows)
+        return cls(
+            rows,
+            None if targets is None else values_of(targets),
+            None if weights is None else values_of(weights),
+        )
+
+    def __len__(self) -> int:
+        return self.n
+
+    def rows(self, start: int = 0) -> Iterator[dict[Hashable, typing.Any]]:
+        """The features of the samples from one on.
+
+        Parameters
+        ----------
+        start
+            Number of the first sample.
+        """
+        for at in range(start, self.n, PACE):
+            others = zip(*(column[at : at + PACE] for column in self.others), strict=True)
+            numbers = self.numbers[at : at + PACE].tolist()
+            for first, then in itertools.zip_longest(numbers, others, fillvalue=()):
+                yield dict(zip(self.names, itertools.chain(first, then), strict=True))
+
+    def samples(
+        self, start: int = 0
+    ) -> Iterator[tuple[dict[Hashable, typing.Any], typing.Any, float]]:
+        """The samples from one on: features, target and weight.
+
+        Parameters
+        ----------
+        start
+            Number of the first sample.
+        """
+        if self.targets is None:
+            raise ValueError("this block has no targets")
+        weights = itertools.repeat(1.0) if self.weights is None else values(self.weights, start)
+        yield from zip(self.rows(start), values(self.targets, start), weights, strict=False)
+
+
+def as_numbers(values: list[typing.Any]) -> Numbers | None:
+    """A column as doubles, NaN where missing; None where that would lose anything."""
+    if all(map(is_double, values)):
+        return np.array(values, dtype=float)
+    return None
+
+
+def is_double(value: typing.Any) -> bool:
+    """Whether a value is a number, or missing, that a double holds exactly."""
+    kind = type(value)
+    if kind is float or value is None or kind is bool:
+        return True
+    return kind is int and -EXACT <= value <= EXACT
+
+
+def compact(values: Sequence[typing.Any]) -> Numbers | list[typing.Any]:
+    """Floats as an array, anything else as a list."""
+    if all(type(value) is float for value in values):
+        return np.array(values, dtype=float)
+    return list(values)
+
+
+def values(column: Numbers | list[typing.Any], start: int) -> list[typing.Any]:
+    """The entries of a column from one on, as plain Python values."""
+    part = column[start:]
+    return part if isinstance(part, list) else part.tolist()

@@ -1,0 +1,42 @@
+"""Axes to draw on, and the colours that all pictures share."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Sequence
+
+from river_extra_trees._inspection import import_extra
+
+if typing.TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["CLASS_COLOURS", "MUTED", "NUMBER_COLOURS", "figure_of", "new_axes"]
+
+# Okabe and Ito's palette, which the colour-blind can tell apart, without its yellow and black.
+CLASS_COLOURS = (
+    *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"),
+    *("#6A51A3", "#8C6D31", "#637939", "#AD494A"),
+)
+MUTED = "#8A8A8A"
+NUMBER_COLOURS = "viridis"
+
+
+def new_axes(width: float, heights: Sequence[float], legend: float = 0.0) -> list[Axes]:
+    """Panels below one another in a new figure that share what they have in common.
+
+    All lengths are in inches, that of a legend below the panels among them.
+
+    The figure is pyplot's, so that `matplotlib.pyplot.show` and notebooks show it.
+    """
+    pyplot = import_extra("matplotlib.pyplot", "plot")
+    figure = pyplot.figure(figsize=(width, sum(heights) + legend), layout="constrained")
+    axes = figure.subplots(
+        len(heights), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights}
+    )
+    return list(axes[:, 0])
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The figure that holds the axes, however deep they lie in it."""
+    return typing.cast("Figure", ax.get_figure(root=True))

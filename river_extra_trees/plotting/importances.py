@@ -1,0 +1,91 @@
+"""What each feature contributes to the splits of a learner."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Hashable, Mapping
+
+from ._axes import CLASS_COLOURS, figure_of, new_axes
+
+if typing.TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from river_extra_trees._inspection import TreeLearner
+
+__all__ = ["ImportancesDisplay"]
+
+
+class ImportancesDisplay:
+    """Bars of the shares that features have in what the present splits explain.
+
+    Parameters
+    ----------
+    importances
+        Share of each feature, between 0 and 1.
+
+    Attributes
+    ----------
+    ax_
+        The axes drawn on.
+    figure_
+        The figure that holds them.
+
+    Examples
+    --------
+    >>> import river_extra_trees as ret
+    >>> from river import datasets
+    >>> from river_extra_trees import plotting
+
+    >>> model = ret.StreamDecisionForestClassifier(seed=1)
+    >>> for x, y in datasets.ImageSegments():
+    ...     model.learn_one(x, y)
+    >>> display = plotting.ImportancesDisplay.from_estimator(model, n_features=3).plot()
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['hue-mean', 'exgreen-mean', 'region-centroid-row']
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(self, importances: Mapping[Hashable, float]) -> None:
+        self.importances = dict(importances)
+
+    @classmethod
+    def from_estimator(cls, model: TreeLearner, *, n_features: int = 15) -> ImportancesDisplay:
+        """Take the importances of a learner, as its `feature_importances_` says them.
+
+        Parameters
+        ----------
+        model
+            A learner of this package.
+        n_features
+            Number of features shown, the most important first.
+        """
+        ranking = sorted(model.feature_importances_.items(), key=lambda item: -item[1])
+        return cls(dict(ranking[:n_features]))
+
+    def plot(self, ax: Axes | None = None) -> ImportancesDisplay:
+        """Draw the bars, the longest at the top.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; new ones for None.
+
+        Returns
+        -------
+        This display.
+        """
+        if ax is None:
+            (ax,) = new_axes(6.0, [1.0 + 0.28 * max(1, len(self.importances))])
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        places = range(len(self.importances))
+        ax.barh(places, list(self.importances.values()), color=CLASS_COLOURS[0], height=0.7)
+        ax.set_yticks(places, [str(name) for name in self.importances])
+        ax.invert_yaxis()
+        ax.xaxis.set_major_formatter("{x:.0%}")
+        ax.set_xlabel("share of the impurity that the splits remove")
+        ax.grid(axis="x", alpha=0.3)
+        ax.set_axisbelow(True)
+        return self

@@ -1,0 +1,248 @@
+"""The leaves of one tree in the plane of two features."""
+
+from __future__ import annotations
+
+import math
+import typing
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from river_extra_trees._inspection import goes_left, import_extra
+
+from ._axes import figure_of, new_axes
+from ._predictions import Colours
+
+if typing.TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from river_extra_trees._inspection import TreeLearner
+
+__all__ = ["LeafMapDisplay"]
+
+Limits = tuple[float, float]
+Features = tuple[Hashable, Hashable]
+MARGIN = 0.03  # of the range of the samples, on all sides
+
+
+@dataclass
+class Region:
+    """A rectangle in the plane that belongs to one leaf."""
+
+    limits: tuple[Limits, Limits]
+    node: dict[str, typing.Any]
+
+
+class LeafMapDisplay:
+    """The leaves of a tree as rectangles in the plane of two numeric features.
+
+    Every leaf has the colour of what it predicts, paler where it is less sure. A tree that looks at
+    more than two features is cut by the plane on which the others have given values.
+
+    Parameters
+    ----------
+    features
+        The two features.
+    regions
+        The rectangles.
+    samples
+        Samples to show as points.
+    colours
+        The colours of the leaves.
+
+    Attributes
+    ----------
+    ax_
+        The axes drawn on.
+    figure_
+        The figure that holds them.
+
+    Examples
+    --------
+    >>> import river_extra_trees as ret
+    >>> from river import datasets
+    >>> from river_extra_trees import plotting
+
+    >>> samples = list(datasets.Bananas().take(1000))
+    >>> model = ret.ForgetfulDecisionTreeClassifier(max_depth=4, seed=1)
+    >>> for x, y in samples:
+    ...     model.learn_one(x, y)
+    >>> display = plotting.LeafMapDisplay.from_estimator(model, samples[-200:])
+    >>> len(display.regions) == model.n_leaves
+    True
+    >>> display.plot().ax_.get_xlabel()
+    '1'
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        features: Features,
+        regions: Sequence[Region],
+        samples: Sequence[tuple[Mapping[Hashable, typing.Any], typing.Any]],
+        colours: Colours,
+    ) -> None:
+        self.features = features
+        self.regions = list(regions)
+        self.samples = list(samples)
+        self.colours = colours
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: TreeLearner,
+        samples: Iterable[tuple[Mapping[Hashable, typing.Any], typing.Any]],
+        *,
+        features: Features | None = None,
+        at: Mapping[Hashable, typing.Any] | None = None,
+        tree: int = 0,
+    ) -> LeafMapDisplay:
+        """Take the leaves of one tree where given samples lie.
+
+        Parameters
+        ----------
+        model
+            A learner of this package.
+        samples
+            Pairs of features and target. They are shown as points, and the map is as large as they
+            need; samples without a value of the two features are left out.
+        features
+            The two numeric features; `None` for the two most important ones.
+        at
+            Values of the other features; without them they are missing.
+        tree
+            Number of the tree.
+
+        Raises
+        ------
+        ValueError
+            If no sample has both features as numbers, or `features` are not two.
+        """
+        if features is None:
+            ranking = sorted(model.feature_importances_.items(), key=lambda item: -item[1])
+            features = typing.cast(Features, tuple(name for name, _ in ranking[:2]))
+        if len(features) != 2:
+            raise ValueError(f"a map needs two features, not {list(features)!r}")
+        shown = [(x, y) for x, y in samples if all(_is_number(x.get(name)) for name in features)]
+        if not shown:
+            raise ValueError(f"no sample has numbers for both {features[0]!r} and {features[1]!r}")
+        limits = tuple(_limits([x[name] for x, _ in shown]) for name in features)
+        regions = _regions(model, tree, features, typing.cast(typing.Any, limits), at or {})
+        return cls(features, regions, shown, Colours(model, [region.node for region in regions]))
+
+    def plot(self, ax: Axes | None = None) -> LeafMapDisplay:
+        """Draw the leaves and, over them, the samples.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; new ones for None.
+
+        Returns
+        -------
+        This display.
+        """
+        if ax is None:
+            (ax,) = new_axes(6.4, [4.6])
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        patches = import_extra("matplotlib.patches", "plot")
+        for region in self.regions:
+            (left, right), (bottom, top) = region.limits
+            ax.add_patch(
+                patches.Rectangle(
+                    *((left, bottom), right - left, top - bottom),
+                    facecolor=self.colours.of(region.node),
+                    edgecolor="#555555",
+                    linewidth=0.8,
+                )
+            )
+        self._plot_samples(ax)
+        limits = [
+            [end for region in self.regions for end in region.limits[axis]] for axis in (0, 1)
+        ]
+        ax.set_xlim(min(limits[0]), max(limits[0]))
+        ax.set_ylim(min(limits[1]), max(limits[1]))
+        ax.set_xlabel(str(self.features[0]))
+        ax.set_ylabel(str(self.features[1]))
+        return self
+
+    def _plot_samples(self, ax: Axes) -> None:
+        """Points in the colours of the leaves that would predict them right."""
+        first, second = self.features
+        labels = self.colours.labels
+        style: dict[str, typing.Any] = {"s": 14, "edgecolor": "white", "linewidth": 0.4}
+        if labels is None:
+            ax.scatter(
+                [x[first] for x, _ in self.samples],
+                [x[second] for x, _ in self.samples],
+                c=[self.colours.of_number(y) for _, y in self.samples],
+                **style,
+            )
+            self.figure_.colorbar(self.colours.scale, ax=ax, label="target")
+            return
+        for number, label in enumerate(labels):
+            points = [x for x, y in self.samples if y == label]
+            ax.scatter(
+                [x[first] for x in points],
+                [x[second] for x in points],
+                color=self.colours.of_class(number),
+                label=str(label),
+                **style,
+            )
+        self.figure_.legend(loc="outside right upper")
+
+
+def _regions(
+    model: TreeLearner,
+    tree: int,
+    features: Features,
+    limits: tuple[Limits, Limits],
+    at: Mapping[Hashable, typing.Any],
+) -> list[Region]:
+    """Cut the plane along the splits, following the given values in the other features."""
+    nodes = {node["node"]: node for node in model._nodes(tree)}
+    roots = [node for node in nodes.values() if node["parent"] == -1]
+    row = model._schema.row_of(at)
+    open_regions = [Region(limits, root) for root in roots]
+    closed: list[Region] = []
+    while open_regions:
+        region = open_regions.pop()
+        node = region.node
+        if node["feature"] is None:
+            closed.append(region)
+        elif node["feature"] not in features or node["nominal"] or math.isinf(node["cut"]):
+            # A value that is there goes to the finite side of a split that parts missing ones.
+            left = goes_left(node, row) if node["feature"] not in features else not node["nominal"]
+            open_regions.append(Region(region.limits, nodes[node["left" if left else "right"]]))
+        else:
+            open_regions += _halves(region, features.index(node["feature"]), nodes)
+    return closed
+
+
+def _halves(region: Region, axis: int, nodes: dict[int, dict[str, typing.Any]]) -> list[Region]:
+    """What a split makes of a region: two regions, or one where the cut lies outside."""
+    node = region.node
+    low, high = region.limits[axis]
+    halves = []
+    for side, (start, end) in (
+        ("right", (max(low, node["cut"]), high)),
+        ("left", (low, min(high, node["cut"]))),
+    ):
+        if start < end:
+            limits = list(region.limits)
+            limits[axis] = start, end
+            halves.append(Region((limits[0], limits[1]), nodes[node[side]]))
+    return halves
+
+
+def _is_number(value: typing.Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def _limits(values: Sequence[float]) -> Limits:
+    """The range of values, a little wider on both sides."""
+    low, high = min(values), max(values)
+    margin = MARGIN * (high - low) or 0.5
+    return low - margin, high + margin

@@ -1,0 +1,414 @@
+"""Scores, drifts and memory of learners over a stream."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from river import base, evaluate, metrics, utils
+
+from ._axes import CLASS_COLOURS, MUTED, figure_of, new_axes
+from .live import Live
+
+if typing.TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Curve", "PrequentialDisplay"]
+
+# Scores further apart than this are shown on a logarithmic axis.
+WIDEST_LINEAR_RANGE = 100.0
+# Columns of a record that are no score.
+OTHER_COLUMNS = ("learner", "items", "seconds", "memory_bytes")
+DASHES: tuple[typing.Any, ...] = ("--", "-.", ":", (0, (1, 3)), (0, (6, 3)))
+
+
+@dataclass
+class Curve:
+    """What is known of one learner: lists as long as `items`, and where a detector fired."""
+
+    name: str
+    items: list[int] = field(default_factory=list)
+    scores: dict[str, list[float]] = field(default_factory=dict)
+    memory: list[float] = field(default_factory=list)
+    detections: list[int] = field(default_factory=list)
+
+
+class PrequentialDisplay:
+    """Scores, drifts and memory of learners, each item predicted, scored and only then learned.
+
+    Make one with `from_stream`, which runs learners on a stream, or with `from_records`, from what
+    was recorded before.
+
+    Parameters
+    ----------
+    curves
+        What is known of each learner.
+    drifts
+        Items at which the stream is known to change.
+
+    Attributes
+    ----------
+    axes_
+        The panels: one per score, then the memory.
+    figure_
+        The figure that holds them.
+
+    Examples
+    --------
+    >>> import river_extra_trees as ret
+    >>> from river import datasets, drift, metrics, utils
+    >>> from river_extra_trees import plotting
+
+    >>> display = plotting.PrequentialDisplay.from_stream(
+    ...     [ret.ForgetfulDecisionTreeClassifier(seed=1), ret.StreamDecisionTreeClassifier(seed=1)],
+    ...     datasets.Phishing(),
+    ...     utils.Rolling(metrics.Accuracy, window_size=300),
+    ...     detector=drift.ADWIN(),
+    ...     step=250,
+    ... )
+    >>> for curve in display.curves:
+    ...     print(curve.name, *(f"{score:.3f}" for score in curve.scores["Accuracy, last 300"]))
+    ForgetfulDecisionTreeClassifier 0.679 0.880 0.920 0.903 0.907
+    StreamDecisionTreeClassifier 0.699 0.860 0.893 0.877 0.910
+    >>> [ax.get_ylabel().splitlines()[0] for ax in display.plot().axes_]
+    ['Accuracy, last 300', 'memory']
+    """
+
+    axes_: list[Axes]
+    figure_: Figure
+
+    def __init__(self, curves: Sequence[Curve], drifts: Sequence[int] = ()) -> None:
+        self.curves = list(curves)
+        self.drifts = list(drifts)
+
+    @classmethod
+    def from_stream(
+        cls,
+        models: base.Estimator | Sequence[base.Estimator] | Mapping[str, base.Estimator],
+        dataset: Iterable[typing.Any],
+        metric: typing.Any,
+        *,
+        step: int = 100,
+        detector: base.DriftDetector | None = None,
+        drifts: Sequence[int] = (),
+        memory: bool = True,
+        delay: typing.Any = None,
+        live: bool = False,
+    ) -> PrequentialDisplay:
+        """Run learners over a stream, side by side, with river's progressive validation.
+
+        Parameters
+        ----------
+        models
+            One learner or several; a dict gives them names. They learn, and are not copied.
+        dataset
+            Pairs of features and target, read once.
+        metric
+            A metric of river, a sum of metrics, or `utils.Rolling` of one, which shows a drift
+            sooner. Each learner is scored by a copy of its own.
+        step
+            Items from one point of the curves to the next.
+        detector
+            A drift detector. A copy per learner is fed with its errors: 0 or 1 for labels and the
+            absolute difference for numbers. Most detectors fire on any change: on errors that
+            become fewer, too.
+        drifts
+            Items at which the stream is known to change.
+        memory
+            Measure the memory too, which takes long for large models made of Python objects.
+        delay
+            How long targets stay unknown, as `evaluate.progressive_val_score` takes it.
+        live
+            Draw while the stream runs: in a notebook, or in a window of matplotlib.
+
+        Raises
+        ------
+        ValueError
+            If the metric cannot score one of the learners, or `step` is not positive.
+        """
+        if step < 1:
+            raise ValueError(f"step must be at least 1, not {step!r}")
+        for model in _named(models).values():
+            if not metric.works_with(model):
+                raise ValueError(f"{_name_of(metric)} cannot score {type(model).__name__}")
+        scorers = [_Scorer(metric, detector) for _ in _named(models)]
+        curves = [Curve(name) for name in _named(models)]
+        display = cls(curves, drifts)
+        # Every learner reads a stream of its own, in step with the others.
+        runs = [
+            evaluate.iter_progressive_val_score(
+                rows,
+                model,
+                typing.cast(metrics.base.Metric, scorer),
+                step=step,
+                measure_memory=memory,
+                delay=delay,
+            )
+            for rows, model, scorer in zip(
+                itertools.tee(dataset, len(curves)), _named(models).values(), scorers, strict=True
+            )
+        ]
+        shown = None
+        for states in zip(*runs, strict=True):
+            for curve, scorer, state in zip(curves, scorers, states, strict=True):
+                scorer.add_to(curve, state)
+            if live and (shown is None or shown.due):
+                shown = display._show(shown)
+        if live:
+            display._show(shown)
+        return display
+
+    @classmethod
+    def from_records(
+        cls,
+        records: Iterable[Mapping[str, typing.Any]],
+        *,
+        drifts: Sequence[int] = (),
+        detections: Mapping[str, Sequence[int]] | None = None,
+    ) -> PrequentialDisplay:
+        """Show what was recorded, as in the CSV file that `race --csv` writes.
+
+        Parameters
+        ----------
+        records
+            One dict per learner and point in time with the keys `learner` and `items` (how many
+            had been learned), and if known `memory_bytes`; any other number, but `seconds`, is a
+            score with a panel of its own.
+        drifts
+            Items at which the stream is known to change.
+        detections
+            Items at which a drift was detected, by learner.
+
+        Raises
+        ------
+        ValueError
+            If a record names no learner or no item, or a score is not a number.
+
+        Examples
+        --------
+        >>> from river_extra_trees import plotting
+        >>> rows = [
+        ...     {"learner": "tree", "items": 100, "Accuracy": 0.7, "height": 3},
+        ...     {"learner": "tree", "items": 200, "Accuracy": 0.8, "height": 5},
+        ... ]
+        >>> display = plotting.PrequentialDisplay.from_records(rows, drifts=[120])
+        >>> [ax.get_ylabel().splitlines() for ax in display.plot().axes_]
+        [['Accuracy so far', 'higher is better'], ['height']]
+        """
+        curves: dict[str, Curve] = {}
+        for i, record in enumerate(records):
+            for key in OTHER_COLUMNS[:2]:
+                if key not in record:
+                    raise ValueError(f"record {i} has no {key!r}")
+            name = str(record["learner"])
+            curve = curves.setdefault(name, Curve(name))
+            curve.items.append(int(record["items"]))
+            if "memory_bytes" in record:
+                curve.memory.append(float(record["memory_bytes"]))
+            for key, value in record.items():
+                if key not in OTHER_COLUMNS:
+                    curve.scores.setdefault(key, []).append(_number(i, key, value))
+        for name, items in (detections or {}).items():
+            curves[name].detections = list(items)
+        return cls(list(curves.values()), drifts)
+
+    def plot(
+        self, axes: Sequence[Axes] | None = None, *, muted: Sequence[str] = ()
+    ) -> PrequentialDisplay:
+        """Draw the curves, the best learner first in the legend.
+
+        Scores that lie far apart get a logarithmic axis; R2, which knows no lower end, is cut at
+        -1 and the axis says so.
+
+        Parameters
+        ----------
+        axes
+            One per score, and one more if the memory is to be shown; new ones for None.
+        muted
+            Names of learners to draw in grey: what the others are compared with.
+
+        Returns
+        -------
+        This display.
+        """
+        names = list(self.curves[0].scores) if self.curves else []
+        has_memory = any(any(curve.memory) for curve in self.curves)
+        if axes is None:
+            heights = [2.8] * len(names) + [1.8] * has_memory
+            axes = new_axes(8.0, heights, legend=0.25 + 0.12 * len(self.curves))
+        self.axes_ = list(axes)
+        self.figure_ = figure_of(self.axes_[0])
+        ranking = self._ranking(names[0]) if names else self.curves
+        styles = _styles([curve.name for curve in ranking], muted)
+        for ax, name in zip(self.axes_, names, strict=False):
+            for curve in ranking:
+                ax.plot(curve.items, curve.scores[name], label=curve.name, **styles[curve.name])
+                self._mark_detections(ax, curve, name, styles[curve.name]["color"])
+            _scale(ax, name, [score for curve in ranking for score in curve.scores[name]])
+        if len(self.axes_) > len(names):
+            for curve in ranking:
+                self.axes_[-1].plot(curve.items, curve.memory, **styles[curve.name])
+            _scale_memory(self.axes_[-1])
+        self._finish(len(ranking))
+        return self
+
+    def _ranking(self, score: str) -> list[Curve]:
+        """The learners, the best by their last score first."""
+        sign = -1.0 if _higher_is_better(score) is not False else 1.0
+
+        def rank(curve: Curve) -> float:
+            last = curve.scores[score][-1] if curve.scores.get(score) else math.nan
+            return math.inf if math.isnan(last) else sign * last
+
+        return sorted(self.curves, key=rank)
+
+    def _mark_detections(self, ax: Axes, curve: Curve, score: str, colour: str) -> None:
+        """A triangle on the curve wherever the detector fired."""
+        for item in curve.detections:
+            at = min(range(len(curve.items)), key=lambda i: abs(curve.items[i] - item))
+            ax.plot([item], [curve.scores[score][at]], "v", color=colour, markersize=6)
+
+    def _finish(self, n_curves: int) -> None:
+        """What all panels share: known drifts, grid, legend and axis of items."""
+        drift = detection = None
+        for ax in self.axes_:
+            for item in self.drifts:
+                drift = ax.axvline(item, color="black", linestyle=":", linewidth=1)
+            ax.set_xlim(left=0)
+            ax.grid(alpha=0.3)
+            ax.xaxis.set_major_formatter("{x:,.0f}")
+        if any(curve.detections for curve in self.curves):
+            (detection,) = self.axes_[0].plot([], [], "v", color="black", linestyle="none")
+        handles, labels = self.axes_[0].get_legend_handles_labels()
+        for handle, label in ((drift, "the stream changes"), (detection, "drift detected")):
+            if handle is not None:
+                handles, labels = [*handles, handle], [*labels, label]
+        self.axes_[-1].set_xlabel("items")
+        for legend in list(self.figure_.legends):
+            legend.remove()
+        if len(labels) > 1:
+            self.figure_.legend(handles, labels, loc="outside lower center", ncols=2)
+        elif labels:
+            self.axes_[0].set_title(labels[0])
+
+    def _show(self, shown: Live | None) -> Live:
+        """Draw the present state, in a new figure or in the one that is shown already."""
+        if shown is None:
+            shown = Live(self.plot().figure_)
+        else:
+            for ax in self.axes_:
+                ax.clear()
+            self.plot(self.axes_)
+        shown.show()
+        return shown
+
+
+class _Scorer:
+    """Stands where river expects a metric, and shows a drift detector the same answers."""
+
+    def __init__(self, metric: typing.Any, detector: base.DriftDetector | None) -> None:
+        self.metric = copy.deepcopy(metric)
+        self.detector = None if detector is None else detector.clone()
+        self.items = 0
+        self.detections: list[int] = []
+
+    def __getattr__(self, name: str) -> typing.Any:
+        return getattr(self.metric, name)
+
+    def update(self, y_true: typing.Any, y_pred: typing.Any) -> None:
+        self.metric.update(y_true, y_pred)
+        self.items += 1
+        if self.detector is not None:
+            self.detector.update(_error(y_true, y_pred))
+            if self.detector.drift_detected:
+                self.detections.append(self.items)
+
+    def add_to(self, curve: Curve, state: Mapping[str, typing.Any]) -> None:
+        """Add the present standing to a curve."""
+        several = isinstance(self.metric, metrics.base.Metrics)
+        for metric in self.metric if several else [self.metric]:
+            curve.scores.setdefault(_name_of(metric), []).append(float(metric.get()))
+        curve.items.append(state["Step"])
+        curve.memory.append(state.get("Memory", 0))
+        curve.detections = self.detections
+
+
+def _named(models: typing.Any) -> dict[str, base.Estimator]:
+    """The learners by name; two of one class are numbered."""
+    if isinstance(models, Mapping):
+        return dict(models)
+    models = [models] if isinstance(models, base.Base) else list(models)
+    kinds = [type(model).__name__ for model in models]
+    return {
+        kind if kinds.count(kind) == 1 else f"{kind} {1 + kinds[:i].count(kind)}": model
+        for i, (kind, model) in enumerate(zip(kinds, models, strict=True))
+    }
+
+
+def _name_of(metric: typing.Any) -> str:
+    if isinstance(metric, utils.Rolling):
+        return f"{type(metric.obj).__name__}, last {metric.window_size:,}"
+    return type(metric).__name__
+
+
+def _error(y_true: typing.Any, y_pred: typing.Any) -> float:
+    """0 or 1 for labels (the most probable one, where answers are probabilities)."""
+    if isinstance(y_pred, dict):
+        y_pred = max(y_pred, key=y_pred.__getitem__)
+    if isinstance(y_true, bool) or not isinstance(y_true, float):
+        return float(y_true != y_pred)
+    return abs(y_true - y_pred)
+
+
+def _number(i: int, key: str, value: typing.Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"record {i}: {key!r} is {value!r}, not a number") from None
+
+
+def _higher_is_better(score: str) -> bool | None:
+    """What river says of the metric that a score is named after; None if it knows none."""
+    kind = getattr(metrics, score.split(",")[0].split(":")[0], None)
+    try:
+        return bool(kind().bigger_is_better) if kind is not None else None
+    except (AttributeError, TypeError):
+        return None
+
+
+def _styles(names: Sequence[str], muted: Sequence[str]) -> dict[str, dict[str, typing.Any]]:
+    """Colours for the learners, and dashes in grey for those that are muted."""
+    colours, dashes = itertools.cycle(CLASS_COLOURS), itertools.cycle(DASHES)
+    return {
+        name: {"color": MUTED, "linestyle": next(dashes), "linewidth": 1.3}
+        if name in muted
+        else {"color": next(colours), "linestyle": "-", "linewidth": 1.6}
+        for name in names
+    }
+
+
+def _scale(ax: Axes, name: str, scores: Sequence[float]) -> None:
+    """Label and limits of a panel of scores."""
+    better = {True: "\nhigher is better", False: "\nlower is better", None: ""}
+    better_when_high = _higher_is_better(name)
+    label = name if better_when_high is None or "," in name else f"{name} so far"
+    finite = [score for score in scores if math.isfinite(score)]
+    if name.split(",")[0] == "R2":
+        ax.set_ylim(-1, 1)
+        label += " (cut at -1)"
+    elif finite and min(finite) > 0 and max(finite) > WIDEST_LINEAR_RANGE * min(finite):
+        ax.set_yscale("log")
+    ax.set_ylabel(label + better[better_when_high])
+
+
+def _scale_memory(ax: Axes) -> None:
+    from matplotlib.ticker import EngFormatter
+
+    ax.set_yscale("log")
+    ax.yaxis.set_major_formatter(EngFormatter(unit="B"))
+    ax.set_ylabel("memory")
