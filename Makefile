@@ -3,12 +3,14 @@
 
 PYTHON ?= python3
 DEMO_STREAM ?= ImageSegments
+STEPS ?= 100000
+ITEMS ?= 10000000
 VENV := .venv
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test checked asan coverage lint format clean
+.PHONY: help build demo notebooks docs test checked asan coverage machine soak lint format clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,7 +26,8 @@ $(VENV)/installed/package: pyproject.toml setup.py
 	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[cli,plot]'
 	@mkdir -p $(@D) && touch $@
 
-$(VENV)/installed/test $(VENV)/installed/lint $(VENV)/installed/coverage: $(VENV)/installed/package
+$(VENV)/installed/test $(VENV)/installed/lint $(VENV)/installed/coverage \
+$(VENV)/installed/notebooks $(VENV)/installed/docs: $(VENV)/installed/package
 	@echo "Installing the packages of the group $(@F) ..."
 	@$(PIP) --group $(@F)
 	@touch $@
@@ -35,22 +38,39 @@ build: $(VENV)/installed/package ## compile what has changed (RIVER_EXTRA_TREES_
 demo: build ## race the learners on a data set bundled with river
 	@mkdir -p demo
 	@$(RUN) -m river_extra_trees race $(DEMO_STREAM) --metric Accuracy --plot demo/race.png --csv demo/race.csv
+	@echo "Look at demo/race.png. Then: make notebooks"
+
+notebooks: build $(VENV)/installed/notebooks ## make and run the notebooks of examples/notebooks
+	@$(RUN) -m jupytext --to ipynb --execute examples/notebooks/*.py
+	@echo "Open them with $(VENV)/bin/jupyter lab examples/notebooks"
+
+docs: $(VENV)/installed/docs ## build the pages of the documentation in build/docs
+	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet --strict
+	@echo "Open build/docs/index.html, or serve the pages with $(RUN) -m mkdocs serve"
 
 test: build $(VENV)/installed/test ## run the whole test suite (ARGS= goes to pytest)
-	@$(RUN) -m pytest -n auto $(ARGS)
+	@$(RUN) -m pytest -n auto --dist loadgroup $(ARGS)
 
 checked: ## run the tests with bounds checks and C asserts
 	@RIVER_EXTRA_TREES_BUILD=checked $(MAKE) --no-print-directory test
 
 asan: export RIVER_EXTRA_TREES_BUILD = asan
-asan: $(VENV)/installed/test ## run the tests under the address and undefined-behaviour sanitizers
+asan: $(VENV)/installed/test ## run the tests under the sanitizers, which have to find planted bugs first
 	@$(RUN) setup.py --quiet build_ext --inplace
-	@tools/under_sanitizers.sh $(RUN) -m pytest -n auto $(ARGS)
+	@tools/under_sanitizers.sh $(RUN) tools/planted_bugs.py
+	@tools/under_sanitizers.sh $(RUN) -m pytest -n auto --dist loadgroup $(ARGS)
 
 coverage: export RIVER_EXTRA_TREES_BUILD = coverage
 coverage: $(VENV)/installed/test $(VENV)/installed/coverage ## report the Python and Cython lines that the tests reach
 	@$(RUN) setup.py --quiet build_ext --inplace
-	@$(RUN) -m pytest -n auto --cov --cov-report=term-missing:skip-covered $(ARGS)
+	@$(RUN) -m pytest -n auto --dist loadgroup --cov --cov-report=term-missing:skip-covered \
+		--cov-fail-under=95 $(ARGS)
+
+machine: build $(VENV)/installed/test ## take 100,000 random steps with each family (STEPS=)
+	@RIVER_EXTRA_TREES_STEPS=$(STEPS) $(RUN) -m pytest -n auto tests/test_machine.py $(ARGS)
+
+soak: build ## run ten million items through each family: memory, latency, answers (ITEMS=)
+	@$(RUN) examples/benchmarks/soak.py --items $(ITEMS)
 
 lint: $(VENV)/installed/lint ## check style and types
 	@$(RUN) -m ruff check .
@@ -65,4 +85,5 @@ format: $(VENV)/installed/lint ## bring the Python files into the common style
 clean: ## remove everything that was made
 	@rm -rf $(VENV) build demo dist *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache .coverage
 	@find river_extra_trees/_core \( -name "*.c" -o -name "*.so" \) -delete
+	@rm -f examples/notebooks/*.ipynb
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -18,6 +18,7 @@ from river import base
 from river.utils import dataframe
 
 from ._inspection import Sample, TreeLearner
+from .snapshot import ClassifierSnapshot, RegressorSnapshot
 
 __all__ = ["TreeClassifier", "TreeRegressor", "check_parameter", "check_whole", "draw_seed"]
 
@@ -133,6 +134,13 @@ class LearnsMany(TreeLearner):
 class TreeClassifier(LearnsMany, base.MiniBatchClassifier):
     """A classifier of any number of classes, learned one by one or in mini-batches."""
 
+    def snapshot(self) -> ClassifierSnapshot:
+        """Take a read-only copy for serving: it answers as the model does now, for ever.
+
+        It is smaller than the model, as it lacks the samples and all else that only learning needs.
+        """
+        return ClassifierSnapshot(self._bare(), self.n_samples_seen)
+
     @property
     def _multiclass(self) -> bool:
         return True
@@ -159,3 +167,10 @@ class TreeClassifier(LearnsMany, base.MiniBatchClassifier):
 
 class TreeRegressor(LearnsMany, base.MiniBatchRegressor):
     """A regressor, learned one by one or in mini-batches."""
+
+    def snapshot(self) -> RegressorSnapshot:
+        """Take a read-only copy for serving: it answers as the model does now, for ever.
+
+        It is smaller than the model, as it lacks the samples and all else that only learning needs.
+        """
+        return RegressorSnapshot(self._bare(), self.n_samples_seen)

@@ -14,6 +14,8 @@ import typing
 
 from scipy import special
 
+from ._core.state import LARGEST_COUNT, LARGEST_FLOAT, State, require
+
 __all__ = ["AdaptParameters", "BatchPlan", "DriftTest"]
 
 Sums = tuple[float, float, float, float]
@@ -32,6 +34,18 @@ def accuracy_of(sums: Sums) -> float:
 
 def add(a: Sums, b: Sums) -> Sums:
     return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]
+
+
+def sums_from(values: list[typing.Any]) -> Sums:
+    """Restored sums: a number of answers, and sums of what is never negative."""
+    n, *sums = values
+    require(
+        type(n) is int
+        and 0 <= n <= LARGEST_COUNT
+        and all(type(value) in (int, float) and 0 <= value <= LARGEST_FLOAT for value in sums),
+        "sums of losses must be finite and not negative",
+    )
+    return n, sums[0], sums[1], sums[2]
 
 
 def p_value(a: Sums, b: Sums) -> float:
@@ -91,6 +105,26 @@ class AdaptParameters:
 
     def copy(self) -> AdaptParameters:
         return copy.copy(self)
+
+    def state(self) -> dict[str, typing.Any]:
+        """What changes from batch to batch."""
+        return {
+            "retained_size": self.retained_size,
+            "rate": self.rate,
+            "warm_size": self.warm_size,
+            "cold_state": self.cold_state,
+            "last": list(self.last),
+        }
+
+    def restore(self, values: typing.Any) -> None:
+        """Take over a state."""
+        names = ("retained_size", "rate", "warm_size", "cold_state", "last")
+        state = State("AdaptParameters", values, names)
+        self.retained_size = state.whole("retained_size")
+        self.rate = state.real("rate", 0.0, LARGEST_FLOAT)
+        self.warm_size = state.whole("warm_size", 1)
+        self.cold_state = state.whole("cold_state", COLD, 0)
+        self.last = sums_from(state.items("last", 4))
 
     def adapt(self, batch: Sums, guess: float, held: int) -> None:
         """Set the parameters before a tree learns a batch.
@@ -190,6 +224,15 @@ class DriftTest:
 
     def copy(self) -> DriftTest:
         return copy.copy(self)
+
+    def state(self) -> dict[str, typing.Any]:
+        """What changes from batch to batch."""
+        return {"last": None if self.last is None else list(self.last)}
+
+    def restore(self, values: typing.Any) -> None:
+        """Take over a state."""
+        state = State("DriftTest", values, ("last",))
+        self.last = None if values["last"] is None else sums_from(state.items("last", 4))
 
     def n_discarded(self, batch: Sums, guess: float) -> int:
         """Number of trees to discard.

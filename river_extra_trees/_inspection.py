@@ -20,6 +20,7 @@ if typing.TYPE_CHECKING:
     import pandas as pd
 
     from ._core.schema import Schema
+    from ._core.state import State
     from ._core.trees import Trees
 
 __all__ = [
@@ -101,6 +102,22 @@ class TreeLearner(base.Estimator):
     @abc.abstractmethod
     def n_samples_seen(self) -> int:
         """Number of samples learned, those of weight zero not counted."""
+
+    @abc.abstractmethod
+    def _bare(self) -> typing.Self:
+        """A copy that answers alike, without what only learning needs."""
+
+    # Parameters that decide how much memory the core object takes from the start, and the names
+    # that they have among its settings.
+    _sizes: typing.ClassVar[dict[str, str]]
+
+    @abc.abstractmethod
+    def _state(self) -> dict[str, typing.Any]:
+        """What a model file holds beside the parameters; `core` is the core object."""
+
+    @abc.abstractmethod
+    def _restore(self, state: State) -> None:
+        """Take over a state whose core object has the settings of this model's own."""
 
     # ------------------------------------------------------------------ size
 

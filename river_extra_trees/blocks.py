@@ -11,10 +11,11 @@ import itertools
 import typing
 from collections.abc import Hashable, Iterator, Sequence
 
+import narwhals
 import numpy as np
 import numpy.typing as npt
 
-from ._base import rows_of, values_of
+from ._base import values_of
 from ._inspection import Sample
 
 __all__ = ["Block"]
@@ -56,22 +57,31 @@ class Block:
         for name, values in (("targets", targets), ("weights", weights)):
             if values is not None and len(values) != len(rows):
                 raise ValueError(f"there are {len(rows)} rows and {len(values)} {name}")
-        self.n = len(rows)
-        self.names: list[Hashable] = []  # of the columns of `numbers`, then of `others`
-        self.others: list[list[typing.Any]] = []
-        columns, names = [], []
-        for feature in dict.fromkeys(itertools.chain.from_iterable(rows)):
-            values = [row.get(feature) for row in rows]
-            column = as_numbers(values)
-            if column is None:
-                names.append(feature)
-                self.others.append(values)
-            else:
-                self.names.append(feature)
-                columns.append(column)
-        self.names += names
-        self.numbers: Numbers = np.empty((self.n, len(columns)))
-        for i, column in enumerate(columns):
+        features = dict.fromkeys(itertools.chain.from_iterable(rows))
+        self._fill(
+            len(rows),
+            {name: [row.get(name) for row in rows] for name in features},
+            targets,
+            weights,
+        )
+
+    def _fill(
+        self,
+        n: int,
+        columns: dict[Hashable, typing.Any],
+        targets: Sequence[typing.Any] | None,
+        weights: Sequence[float] | None,
+    ) -> None:
+        for what, given in (("targets", targets), ("weights", weights)):
+            if given is not None and len(given) != n:
+                raise ValueError(f"there are {n} rows and {len(given)} {what}")
+        self.n = n
+        numbers = {name: as_numbers(column) for name, column in columns.items()}
+        doubles = {name: column for name, column in numbers.items() if column is not None}
+        self.others = [list(columns[name]) for name in columns if name not in doubles]
+        self.names = [*doubles, *(name for name in columns if name not in doubles)]
+        self.numbers: Numbers = np.empty((n, len(doubles)))
+        for i, column in enumerate(doubles.values()):
             self.numbers[:, i] = column
         self.targets = None if targets is None else compact(targets)
         self.weights = None if weights is None else compact(weights)
@@ -91,17 +101,35 @@ class Block:
         weights
             As many weights, one for all, or `None`.
         """
-        rows = list(rows_of(frame))
         if weights is not None and not hasattr(weights, "__len__"):
-            weights = [weights] * len(rows)
-        return cls(
-            rows,
+            weights = [weights] * len(frame)
+        block = cls.__new__(cls)
+        block._fill(
+            len(frame),
+            {name: column_of(frame, i) for i, name in enumerate(frame.columns)},
             None if targets is None else values_of(targets),
             None if weights is None else values_of(weights),
         )
+        return block
 
     def __len__(self) -> int:
         return self.n
+
+    def take(self, numbers: Sequence[int]) -> Block:
+        """A block of some of the samples.
+
+        Parameters
+        ----------
+        numbers
+            Which ones, in this order.
+        """
+        block = Block.__new__(Block)
+        block.n, block.names = len(numbers), self.names
+        block.numbers = self.numbers[numbers]
+        block.others = [[column[i] for i in numbers] for column in self.others]
+        block.targets = None if self.targets is None else chosen(self.targets, numbers)
+        block.weights = None if self.weights is None else chosen(self.weights, numbers)
+        return block
 
     def rows(self, start: int = 0) -> Iterator[dict[Hashable, typing.Any]]:
         """The features of the samples from one on.
@@ -133,19 +161,28 @@ class Block:
         yield from zip(self.rows(start), values(self.targets, start), weights, strict=False)
 
 
-def as_numbers(values: list[typing.Any]) -> Numbers | None:
+def column_of(frame: typing.Any, number: int) -> Numbers | list[typing.Any]:
+    """A column of a frame, as an array if it holds doubles."""
+    series = frame[:, number]
+    if series.dtype == narwhals.Float64:
+        column: Numbers = series.to_numpy()
+        return column
+    values: list[typing.Any] = series.to_list()
+    return values
+
+
+def as_numbers(values: Numbers | list[typing.Any]) -> Numbers | None:
     """A column as doubles, NaN where missing; None where that would lose anything."""
-    if all(map(is_double, values)):
-        return np.array(values, dtype=float)
+    if isinstance(values, np.ndarray) or all(map(is_double, values)):
+        return np.asarray(values, dtype=float)
     return None
 
 
 def is_double(value: typing.Any) -> bool:
     """Whether a value is a number, or missing, that a double holds exactly."""
-    kind = type(value)
-    if kind is float or value is None or kind is bool:
+    if isinstance(value, float | bool) or value is None:
         return True
-    return kind is int and -EXACT <= value <= EXACT
+    return type(value) is int and -EXACT <= value <= EXACT
 
 
 def compact(values: Sequence[typing.Any]) -> Numbers | list[typing.Any]:
@@ -159,3 +196,12 @@ def values(column: Numbers | list[typing.Any], start: int) -> list[typing.Any]:
     """The entries of a column from one on, as plain Python values."""
     part = column[start:]
     return part if isinstance(part, list) else part.tolist()
+
+
+def chosen(
+    column: Numbers | list[typing.Any], numbers: Sequence[int]
+) -> Numbers | list[typing.Any]:
+    """Some entries of a column."""
+    if isinstance(column, list):
+        return [column[i] for i in numbers]
+    return column[numbers]

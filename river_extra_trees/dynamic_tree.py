@@ -18,6 +18,7 @@ from ._core.cloud import Cloud
 from ._core.discard import Survey
 from ._core.relevance import relevance
 from ._core.schema import Schema
+from ._core.state import State
 from ._inspection import Sample, TreeLearner, describe_classes, describe_number, name_node
 from ._mixture import StudentMixture
 
@@ -103,13 +104,11 @@ class _DynamicTree(TreeLearner):
             and nothing is learned.
         """
         cloud = self._cloud
+        discarded = -1
         if cloud.pool.size >= self.window:
             self._check_one(x, y, w)
-            if w > 0:
-                cloud.retire(self._discarded())
-        learned = cloud.learn(x, y, w)
-        if learned and self.rejuvenate_every and cloud.n_seen % self.rejuvenate_every == 0:
-            cloud.rejuvenate()
+            discarded = self._discarded()
+        cloud.learn(x, y, w, discarded, self.rejuvenate_every)
 
     def _discarded(self) -> int:
         """The slot of the active sample that is of least use."""
@@ -118,6 +117,14 @@ class _DynamicTree(TreeLearner):
         if self.discard == "random":
             return self._cloud.random()
         return Survey(self._cloud).least_useful(self.discard)
+
+    _sizes = {"n_particles": "n_particles"}  # noqa: RUF012
+
+    def _state(self) -> dict[str, typing.Any]:
+        return {"core": self._cloud}
+
+    def _restore(self, state: State) -> None:
+        self._cloud = state.part("core", Cloud)
 
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._cloud.validate(x, y, w)
@@ -184,6 +191,11 @@ class _DynamicTree(TreeLearner):
     def n_samples_seen(self) -> int:
         """Number of samples learned, those of weight zero not counted."""
         return self._cloud.n_seen
+
+    def _bare(self) -> typing.Self:
+        bare: typing.Self = self.clone()
+        bare._cloud = self._cloud.bare()
+        return bare
 
     @property
     def _n_trees(self) -> int:
@@ -374,15 +386,16 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
 
     A cloud of trees is kept by particle learning. Each sample weighs the trees by how probable they
     found its label, the cloud is resampled, and every tree stays, grows or prunes at the leaf of
-    the
-    sample. Samples that leave the window retire into the Dirichlet prior of their leaf.[^1] Choose
-    it
-    where calibrated probabilities matter, data are few, or the stream drifts.
+    the sample. Samples that leave the window retire into the Dirichlet prior of their leaf.[^1]
+    Choose it where calibrated probabilities matter, data are few, or the stream drifts.
 
     Parameters
     ----------
     n_particles
         Number of trees. The paper uses 1000; time and memory grow with it.
+    leaf
+        `"multinomial"` for one set of class probabilities per leaf, or `"logistic"` for a logistic
+        regression on the numeric features in each leaf: linear boundaries, at a higher cost.
     window
         Number of active samples, from which new splits can be made.
     discard
@@ -410,8 +423,15 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
     -----
     The prior of the class probabilities in a leaf is Dirichlet(1/K, ..., 1/K) for K labels seen so
     far. Missing values go to the side of a split that was drawn for them; nominal features are
-    split
-    one value against the rest. New features and new labels may appear at any time.
+    split one value against the rest. New features and new labels may appear at any time.
+
+    With logistic leaves the trees split and merge as with multinomial ones, but answer, and are
+    weighed, by a logistic regression on the active samples of the leaf. Its prior is a normal
+    distribution about the regression on the whole window, so that a small leaf answers like the
+    window; the leaf takes one step of Newton's method from there. It uses the first 64 numeric
+    features, scaled over the window, and more than two classes each against the rest. Retired
+    samples shape the trees but not the slopes. `docs/findings/dynamic_trees_extras.md` has what it
+    gains and what it costs.
 
     References
     ----------
@@ -436,6 +456,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
     def __init__(
         self,
         n_particles: int = 100,
+        leaf: str = "multinomial",
         window: int = 500,
         discard: str = "oldest",
         forgetting_factor: float | str = "auto",
@@ -447,6 +468,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         seed: int | None = None,
     ) -> None:
         self.n_particles = n_particles
+        self.leaf = leaf
         self.window = window
         self.discard = discard
         self.forgetting_factor = forgetting_factor
@@ -456,7 +478,13 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.reference = reference
         self.seed = seed
-        self._begin(True, False, 1)
+        check_parameter(
+            leaf in ("multinomial", "logistic"), "leaf", leaf, "'multinomial' or 'logistic'"
+        )
+        check_parameter(
+            not (reference and leaf == "logistic"), "reference", True, "False with logistic leaves"
+        )
+        self._begin(True, leaf == "logistic", 1)
 
     def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
         """Predict the probability of every label learned so far.

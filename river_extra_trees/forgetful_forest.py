@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import typing
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, 
 from ._core.forgetful import ForgetfulForest
 from ._core.schema import Schema
 from ._core.splitter import Splitter
+from ._core.state import State, require
 from ._forgetting import AdaptParameters, BatchPlan, DriftTest
 from ._inspection import (
     Sample,
@@ -167,6 +169,26 @@ class _Forgetful(TreeLearner):
         worst = (-tree_losses).argsort(kind="stable")[:n] - forest.first_tree
         return [tree for tree in worst.tolist() if 0 <= tree < self._n_trees]
 
+    _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
+
+    def _state(self) -> dict[str, typing.Any]:
+        test = self._drift_test
+        return {
+            "core": self._forest,
+            "trees": [parameters.state() for parameters in self._parameters],
+            "drift_test": None if test is None else test.state(),
+        }
+
+    def _restore(self, state: State) -> None:
+        self._forest = state.part("core", ForgetfulForest)
+        trees = state.items("trees", len(self._parameters))
+        for parameters, values in zip(self._parameters, trees, strict=True):
+            parameters.restore(values)
+        test = state.values["drift_test"]
+        require((test is None) == (self._drift_test is None), "a tree alone tests for no drift")
+        if self._drift_test is not None:
+            self._drift_test.restore(test)
+
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._forest.validate(x, y, w)
 
@@ -179,6 +201,11 @@ class _Forgetful(TreeLearner):
     def n_samples_seen(self) -> int:
         """Number of samples learned, those of weight zero not counted."""
         return self._forest.window.n_seen
+
+    def _bare(self) -> typing.Self:
+        bare: typing.Self = self.clone()
+        bare._forest = self._forest.bare()
+        return bare
 
     @property
     def _n_trees(self) -> int:

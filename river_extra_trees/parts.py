@@ -144,6 +144,10 @@ class ForestPart:
         """Number of samples learned, those of weight zero not counted."""
         return int(self._model._forest.window.n_seen)
 
+    def copy(self) -> ForestPart:
+        """The part itself, of which an engine makes a copy as it sends it to another process."""
+        return self
+
     # ------------------------------------------------------------------ learning
 
     def validate(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Hashable
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
 from ._core.schema import Schema
 from ._core.shrubs import Shrubs
+from ._core.state import State, require
 from ._inspection import (
     Sample,
     TreeLearner,
@@ -126,6 +127,17 @@ class _ShrubEnsemble(TreeLearner):
             return 1.0 / (self.n_models + l2), l2
         return 0.0 if self.step_size == "adaptive" else float(self.step_size), self.l2
 
+    _sizes = {"n_models": "n_models", "window_size": "window_size"}  # noqa: RUF012
+
+    def _state(self) -> dict[str, typing.Any]:
+        return {"core": self._shrubs, "seed": self._seed}
+
+    def _restore(self, state: State) -> None:
+        self._shrubs = state.part("core", Shrubs)
+        seed = state.whole("seed", 0, 2**64 - 1)
+        require(self.seed is None or seed == self._seed, "the seed is not the one that was given")
+        self._seed = seed
+
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._shrubs.validate(x, y, w)
 
@@ -138,6 +150,11 @@ class _ShrubEnsemble(TreeLearner):
     def n_samples_seen(self) -> int:
         """Number of samples learned, those of weight zero not counted."""
         return self._shrubs.n_seen
+
+    def _bare(self) -> typing.Self:
+        bare: typing.Self = self.clone()
+        bare._shrubs = self._shrubs.bare()
+        return bare
 
     @property
     def _n_trees(self) -> int:

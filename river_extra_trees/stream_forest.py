@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import typing
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
 from ._core.schema import Schema
 from ._core.splitter import Splitter
+from ._core.state import State
 from ._core.stream import StreamForest
 from ._inspection import (
     Sample,
@@ -165,6 +167,14 @@ class _StreamForest(TreeLearner):
         swapped = self._forest.worst(losses, self._n_swaps, self._always_swaps)
         return swapped, n_features_visited(self.max_features, len(self._forest.schema.names))
 
+    _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
+
+    def _state(self) -> dict[str, typing.Any]:
+        return {"core": self._forest}
+
+    def _restore(self, state: State) -> None:
+        self._forest = state.part("core", StreamForest)
+
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         self._forest.validate(x, y, w)
 
@@ -172,6 +182,11 @@ class _StreamForest(TreeLearner):
     def n_samples_seen(self) -> int:
         """Number of samples learned, those of weight zero not counted."""
         return self._forest.window.n_seen
+
+    def _bare(self) -> typing.Self:
+        bare: typing.Self = self.clone()
+        bare._forest = self._forest.bare()
+        return bare
 
     @property
     def _n_trees(self) -> int:
@@ -380,7 +395,7 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
     New features may appear at any time.
 
     `min_samples_leaf=3` gave a mean R2 of 0.60 over ten streams, 1 gave 0.53
-    (`examples/benchmarks/quality.py`).
+    (`examples/benchmarks/peers.py run ... --set seen`).
 
     References
     ----------
@@ -484,9 +499,9 @@ class StreamDecisionForestClassifier(_SplitsIntoParts, _StreamForestClassifier):
     New features and new classes may appear at any time.
 
     Defaults beyond the paper were chosen by prequential accuracy on 17 streams
-    (`examples/benchmarks/quality.py`). As published (`swap_rule="published", window_size=0`) the
-    mean falls from 0.867 to 0.858. Without fading (`leaf_memory=None`) it fell by 0.016, on abrupt
-    drift by 0.24.
+    (`examples/benchmarks/peers.py run ... --set seen`). As published (`swap_rule="published",
+    window_size=0`) the mean falls from 0.867 to 0.858. Without fading (`leaf_memory=None`) it fell
+    by 0.016, on abrupt drift by 0.24.
 
     References
     ----------
@@ -604,9 +619,9 @@ class StreamDecisionForestRegressor(_SplitsIntoParts, _StreamForestRegressor):
     New features may appear at any time.
 
     Defaults beyond the paper were chosen by prequential R2 on ten streams
-    (`examples/benchmarks/quality.py`). `max_features="sqrt"` fell behind 0.5 by 0.012 in the mean.
-    As published (`swap_rule="published", window_size=0`) the mean over the first 10,000 samples is
-    0.70 in place of 0.75.
+    (`examples/benchmarks/peers.py run ... --set seen`). `max_features="sqrt"` fell behind 0.5 by
+    0.012 in the mean. As published (`swap_rule="published", window_size=0`) the mean over the first
+    10,000 samples is 0.70 in place of 0.75.
 
     References
     ----------

@@ -75,7 +75,10 @@ _DYNAMIC = [
 ]
 
 PARAMETERS: dict[str, list[dict[str, Any]]] = {
-    "DynamicTreeClassifier": _DYNAMIC,
+    "DynamicTreeClassifier": [
+        {"leaf": "logistic", "n_particles": 8, "window": 40, "seed": 5},
+        *_DYNAMIC,
+    ],
     "DynamicTreeRegressor": [{"leaf": "constant", **_DYNAMIC[0]}, *_DYNAMIC[1:], _DYNAMIC[0]],
     "ForgetfulDecisionTreeClassifier": _FORGETFUL_TREE,
     "ForgetfulDecisionTreeRegressor": _FORGETFUL_TREE,

@@ -7,7 +7,7 @@ import gzip
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from river_extra_trees._core.schema import _labels_from_state
+from river_extra_trees._core.schema import Labels
 from river_extra_trees._core.trees import Trees
 
 FOLDER = Path(__file__).parent / "golden" / "forgetful"
@@ -61,11 +61,10 @@ def to_dict(x: tuple[float, ...]) -> dict[str, float]:
 def declare_classes(model: Any, n_classes: int) -> None:
     """Tell an empty model its classes, as the published program is told them: ties go by number."""
     forest = model._forest
-    shared, *rest = forest._state()
-    schema, _, window, trees, _, *others = shared
-    trees = [Trees(n_classes) for _ in trees]
+    state = forest.state()
+    trees = [Trees(n_classes) for _ in state["trees"]]
     prior = Trees(n_classes)
     for tree in [*trees, prior]:
         tree.plant()
-    labels = _labels_from_state(range(n_classes))
-    forest._restore(((schema, labels, window, trees, prior, *others), *rest))
+    labels = Labels.restored({"labels": list(range(n_classes))})
+    model._forest = forest.restored({**state, "labels": labels, "trees": trees, "prior": prior})

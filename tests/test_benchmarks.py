@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import subprocess
 import sys
@@ -10,47 +11,62 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+BENCHMARKS = ROOT / "examples" / "benchmarks"
 
 
 def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, ROOT / "examples" / "benchmarks" / script, *map(str, arguments)]
+    command = [sys.executable, BENCHMARKS / script, *map(str, arguments)]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(command, env=env, capture_output=True, text=True)
+
+
+def succeed(script: str, *arguments: object) -> str:
+    done = run(script, *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize(
     ("task", "stream", "learner"),
     [
-        ("classification", "Phishing", "HoeffdingTreeClassifier"),
-        ("regression", "TrumpApproval", "running mean"),
+        ("classification", "Phishing", "no change"),
+        ("regression", "mv", "running mean"),
     ],
 )
-def test_quality(tmp_path: Path, task: str, stream: str, learner: str) -> None:
-    """Results are kept in a file, from which the table can be shown again."""
-    options = ["--task", task, "--streams", stream, "--results", tmp_path / "quality.csv"]
-    first = run("quality.py", learner, *options, "--limit", 300)
-    assert first.returncode == 0, first.stderr
-    again = run("quality.py", *options)
-    assert again.returncode == 0, again.stderr
-    assert again.stdout in first.stdout
-    assert f"(1) {learner}" in again.stdout
+def test_peers(tmp_path: Path, task: str, stream: str, learner: str) -> None:
+    """What was measured is kept, is not measured again, and makes a table."""
+    file = tmp_path / "peers.csv"
+    options = ["--task", task, "--streams", stream, "--limit", 300, "--results", file]
+    ours = "StreamDecisionTreeClassifier" if task == "classification" else "ShrubEnsembleRegressor"
+    assert succeed("peers.py", "run", learner, ours, *options).count("\n") == 2
+    assert succeed("peers.py", "run", learner, *options) == ""
+    assert succeed("peers.py", "run", learner, *options, "--again").count("\n") == 1
+    with file.open() as lines:
+        results = list(csv.DictReader(lines))
+    assert sorted(result["learner"] for result in results) == sorted([learner, ours])
+    assert {result["items"] for result in results} == {"300"}
+    shown = succeed("peers.py", "show", *options)
+    assert f"| {learner} " in shown
+    assert f"| {ours} " in shown
 
 
-def test_stored_results() -> None:
+def test_stored_peers() -> None:
     """The results that come with the package make a table."""
-    done = run("quality.py", "--task", "regression")
-    assert done.returncode == 0, done.stderr
-    assert "running mean" in done.stdout
+    assert "| running mean " in succeed("peers.py", "show", "--set", "seen", "--task", "regression")
 
 
 def test_speed() -> None:
     """Two learners are compared side by side."""
-    done = run(
+    printed = succeed(
         *("speed.py", "NoChangeClassifier", "HoeffdingTreeClassifier"),
         *("--streams", "Phishing", "--items", 200, "--repeats", 2),
     )
-    assert done.returncode == 0, done.stderr
-    assert "NoChangeClassifier" in done.stdout
+    assert "NoChangeClassifier" in printed
+
+
+def test_conversion() -> None:
+    """A line for each number of features."""
+    assert "| 128 " in succeed("conversion.py", "--calls", 10, "--repeats", 1)
 
 
 def test_stream_that_is_not_there() -> None:
@@ -59,3 +75,77 @@ def test_stream_that_is_not_there() -> None:
     assert done.returncode == 1
     assert "RIVER_EXTRA_TREES_DATA" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_list_of_papers() -> None:
+    """Every table and figure has a name of its own, which the published figures refer to."""
+    names = [line.split("|")[1].strip() for line in succeed("papers.py", "list").splitlines()[2:-1]]
+    assert len(names) == len(set(names)) > 15
+    with (BENCHMARKS / "published.csv").open() as lines:
+        assert {figure["experiment"] for figure in csv.DictReader(lines)} <= set(names)
+
+
+@pytest.mark.parametrize("name", ["dynamic-figure-4a", "dynamic-table-2"])
+def test_paper_quickly(name: str) -> None:
+    """An experiment whose data are made runs anywhere."""
+    assert "| 0.9 " in succeed("papers.py", name, "--quick")
+
+
+def test_paper_without_its_data() -> None:
+    """An experiment whose data are not there says so."""
+    env = {key: value for key, value in os.environ.items() if key != "RIVER_EXTRA_TREES_DATA"}
+    command = [sys.executable, BENCHMARKS / "papers.py", "forgetful-figures-3-6", "--quick"]
+    done = subprocess.run(
+        command, env={**env, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "RIVER_EXTRA_TREES_DATA" in done.stderr
+
+
+def test_papers_side_by_side(tmp_path: Path) -> None:
+    """The page shows what was found beside what was published."""
+    found = tmp_path / "papers.csv"
+    found.write_text(
+        "experiment,row,measure,value\n"
+        "shrubs-speed,elec,ms per item,0.02\n"
+        "shrubs-speed,elec,items,5000\n"
+    )
+    page = tmp_path / "papers.md"
+    succeed("papers.py", "report", "--results", found, "--page", page)
+    lines = [line.replace(" ", "") for line in page.read_text().splitlines()]
+    assert "||msperitem:reference|msperitem:ours|items|" in lines
+    assert "|elec|0.236|0.02|5000|" in lines
+
+
+def test_examples_of_the_helpers() -> None:
+    """What the docstrings of the helpers show is so."""
+    modules = [BENCHMARKS / f"{name}.py" for name in ("prequential", "ranking", "tables")]
+    command = [sys.executable, "-m", "doctest", *modules]
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{BENCHMARKS}"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.stdout == ""
+    assert done.returncode == 0
+
+
+def test_download(tmp_path: Path) -> None:
+    """What was downloaded is kept, and is not downloaded again."""
+    (tmp_path / "ucimlrepo.py").write_text(
+        "import pandas as pd\n"
+        "class Found:\n"
+        "    class data:\n"
+        "        features = pd.DataFrame({'tau1': [1.5, 2.5], 'p1': [3.0, None]})\n"
+        "        targets = pd.DataFrame({'stabf': ['a', 'b'], 'stab': [0.1, 0.2]})\n"
+        "def fetch_ucirepo(id):\n"
+        "    print(id)\n"
+        "    return Found\n"
+    )
+    code = "import streams\nfor _ in '12':\n print(streams.load('grid_stability', 'regression', 9))"
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(map(str, (ROOT, BENCHMARKS, tmp_path))),
+        "RIVER_EXTRA_TREES_DATA": str(tmp_path / "kept"),
+    }
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = str([({"tau1": 1.5, "p1": 3.0}, 0.1), ({"tau1": 2.5}, 0.2)])
+    assert done.stdout.splitlines() == ["471", rows, rows]

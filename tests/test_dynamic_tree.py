@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
+from tests import estimators
 from tests.estimators import frozen
 
 Row = dict[str, float]
@@ -327,3 +328,16 @@ TestRegressorStaysSound = RandomUseOfRegressor.TestCase
 TestClassifierStaysSound = RandomUseOfClassifier.TestCase
 for case in (TestRegressorStaysSound, TestClassifierStaysSound):
     case.settings = settings(max_examples=15, stateful_step_count=20, deadline=None)
+
+
+@pytest.mark.parametrize("case", [("DynamicTreeRegressor", 0), ("DynamicTreeClassifier", 0)])
+def test_active_samples(case: tuple[str, int]) -> None:
+    """The active samples are the newest ones as they came, less what was missing in them."""
+    model = estimators.make(case, window=20)
+    rows = list(estimators.stream(case, 60))
+    estimators.learn(model, rows)
+    expected = [
+        ({key: value for key, value in x.items() if value is not None and value == value}, y)
+        for x, y in rows[-20:]
+    ]
+    assert model.active_samples() == expected

@@ -124,7 +124,7 @@ def test_best_learner_comes_first() -> None:
         {"learner": name, "items": 10, "MAE": mae, "R2": r2, "memory_bytes": 1000}
         for name, mae, r2 in (("poor", "900", -50), ("good", "1", 0.9), ("none", math.nan, 0))
     ]
-    display = plotting.PrequentialDisplay.from_records(rows).plot(muted=["poor"])
+    display = plotting.PrequentialDisplay.from_records(rows, muted=["poor"]).plot()
     names = [text.get_text() for text in display.figure_.legends[0].get_texts()]
     assert names == ["good", "poor", "none"]
     mae, r2, memory = display.axes_
@@ -215,7 +215,7 @@ def test_live_in_a_window() -> None:
 # --- Trees
 
 
-@pytest.mark.parametrize("case", estimators.CASES)
+@pytest.mark.parametrize("case", estimators.TIGHTEST)
 def test_every_learner_can_be_drawn(case: tuple[str, int]) -> None:
     """Trees of all families, with all kinds of features, can be drawn and mapped."""
     model = estimators.make(case)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from river import datasets, metrics
 
 from river_extra_trees import ShrubEnsembleClassifier, ShrubEnsembleRegressor
-from river_extra_trees._core.schema import _labels_from_state
+from river_extra_trees._core.schema import Labels
 from river_extra_trees._core.shrubs import Shrubs
 from river_extra_trees._core.trees import Trees
 from tests.naive.shrubs import NaiveShrubs
@@ -28,9 +28,8 @@ def core(n_classes: int | None, **parameters: Any) -> Shrubs:
     shrubs = Shrubs(regression=n_classes is None, **parameters)
     if n_classes is None:
         return shrubs
-    restore, (rules, schema, _, window, _, *rest) = shrubs.__reduce__()
-    labels = _labels_from_state(range(n_classes))
-    return restore(rules, schema, labels, window, Trees(n_classes), *rest)
+    labels = Labels.restored({"labels": list(range(n_classes))})
+    return Shrubs.restored({**shrubs.state(), "labels": labels, "trees": Trees(n_classes)})
 
 
 def predict(shrubs: Shrubs, x: list[float]) -> list[float]:

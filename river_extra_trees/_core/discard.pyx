@@ -5,11 +5,11 @@ are computed once, for all trees that hold it.
 """
 
 from libc.math cimport INFINITY, log
-from libc.stdlib cimport calloc, free, malloc
 
 from .cloud.gathering cimport find
 from .cloud.particles cimport Particles
 from .grove cimport Leaf, Node
+from .memory cimport calloc, free, malloc
 from .posterior cimport Fit, LeafModel, fit
 
 cdef enum Criterion:

@@ -29,6 +29,7 @@ cdef class Forest:
     cdef int widen(self) except -1
     cdef int push(self, double target, double weight) noexcept nogil
     cdef int reserve_votes(self, int n_labels) except -1
+    cdef int check_window(self, Window window) except -1
     cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil
     cdef int winner(self) noexcept
     cdef int vote(self, object x) except -1

@@ -5,6 +5,8 @@ A forest of one is a tree. The families add to this how batches are weighed and 
 A forest may be split into parts, which hold some of its trees each and see all of its samples.
 """
 
+from copy import deepcopy
+
 import numpy as np
 
 from libc.math cimport NAN, fabs
@@ -15,9 +17,11 @@ from .schema cimport Labels, Schema
 from .trees cimport HEADER, WEIGHT, Trees
 from .window cimport Window
 
-# Squares of targets and sums of weights must stay finite.
-cdef double LARGEST_TARGET = 1e150
-cdef double LARGEST_WEIGHT = 1e100
+from . import state as limits
+from .state import State, from_state, require
+
+cdef double LARGEST_TARGET = limits.LARGEST_TARGET
+cdef double LARGEST_WEIGHT = limits.LARGEST_WEIGHT
 
 cdef enum:
     MAX_INTERRUPTIONS = 10
@@ -276,7 +280,18 @@ cdef class Forest:
             passed.append(node)
         return passed
 
-    # ---------------------------------------------------------------- parts
+    # ---------------------------------------------------------------- snapshots and parts
+
+    def bare(self):
+        """A copy that answers as this forest does, without the samples it needs for learning."""
+        cdef Forest copy = self.empty()
+        copy.schema, copy.labels, copy.trees, copy.prior = deepcopy(
+            (self.schema, self.labels, self.trees, self.prior))
+        return copy
+
+    def empty(self):
+        """A forest of this kind without trees, which counts votes as this one."""
+        raise NotImplementedError
 
     def keep(self, int first, int stop):
         """Become the part of the forest that holds the trees from `first` to before `stop`."""
@@ -306,19 +321,62 @@ cdef class Forest:
     def __sizeof__(self):
         return object.__sizeof__(self) + self.votes_capacity * sizeof(double)
 
-    def _state(self):
-        return (self.schema, self.labels, self.window, self.trees, self.prior, self.regression,
-                self.fading, self.first_tree, self.is_part)
+    def settings(self):
+        """The arguments that make such a forest."""
+        return {"n_trees": len(self.trees), "regression": self.regression, "fading": self.fading}
+
+    def state(self):
+        """What the trees have learned, and the samples that they have not grown on yet."""
+        return {
+            "regression": self.regression, "fading": self.fading, "schema": self.schema,
+            "labels": self.labels, "window": self.window, "trees": self.trees, "prior": self.prior,
+            "first_tree": self.first_tree, "is_part": self.is_part,
+        }
+
+    STATE = ("regression", "fading", "schema", "labels", "window", "trees", "prior", "first_tree",
+             "is_part")
+
+    @classmethod
+    def restored(cls, values):
+        """The forest of a state."""
+        forest = cls.__new__(cls)
+        forest._restore(State(cls.__name__, values, cls.STATE))
+        return forest
 
     def _restore(self, state):
-        (self.schema, self.labels, self.window, self.trees, self.prior, self.regression,
-         self.fading, self.first_tree, self.is_part) = state
+        cdef Trees trees
+        self.regression = state.flag("regression")
+        self.fading = state.number("fading", 0.0, 1.0)
+        self.schema = state.part("schema", Schema)
+        self.labels = state.part("labels", Labels)
+        self.window = state.part("window", Window)
+        self.trees = state.parts("trees", Trees)
+        self.prior = state.part("prior", Trees)
+        self.is_part = state.flag("is_part")
+        self.first_tree = state.whole("first_tree", 0, 2**31 - 1 if self.is_part else 0)
+        n_values = 2 if self.regression else len(self.labels)
+        require((self.trees or self.is_part) and not (self.regression and self.labels.labels),
+                "Forest: there is no tree, or a regression has labels")
+        require(self.prior.n_used == 1 and self.prior.fading == 1.0,
+                "Forest: the prior is more than a leaf")
+        for trees in [self.prior, *self.trees]:
+            require(trees.n_roots == 1 and trees.regression == self.regression
+                    and trees.n_values == n_values and trees.n_features <= self.schema.n_columns,
+                    "Forest: a tree does not belong to it")
+        require(all(trees.fading == self.fading for trees in self.trees),
+                "Forest: a tree fades differently")
+        self.check_window(self.window)
+
+    cdef int check_window(self, Window window) except -1:
+        """Refuse a restored window with columns or labels that this forest does not know."""
+        cdef int slot
+        cdef double target, n_labels = len(self.labels.labels)
+        require(window.n_columns <= self.schema.n_columns, "Forest: a column has no name")
+        for slot in window.slots():
+            target = window.target[slot]
+            require(self.regression or (0 <= target < n_labels and target == <int>target),
+                    "Forest: a sample has no known label")
+        return 0
 
     def __reduce__(self):
-        return _forest_from_state, (type(self), self._state())
-
-
-def _forest_from_state(kind, state):
-    cdef Forest forest = kind.__new__(kind)
-    forest._restore(state)
-    return forest
+        return from_state, (type(self), self.state())

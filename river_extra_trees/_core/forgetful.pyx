@@ -17,6 +17,8 @@ from .threads cimport jobs_of, run
 from .trees cimport HEADER, Trees
 from .window cimport Window, united
 
+from .state import require
+
 cdef enum:
     BAGGING_MEAN = 6        # leveraging bagging: expected number of copies of a batch ...
     BAGGING_MAX = 10        # ... and the most there may be (section 3.3)
@@ -84,7 +86,7 @@ cdef class ForgetfulForest(Forest):
         """Make room for the ballots on new labels."""
         if self.is_part and self.said.shape[2] < len(self.labels.labels):
             new = ((0, 0), (0, 0), (0, len(self.labels.labels) - self.said.shape[2]))
-            self.said = np.ascontiguousarray(np.pad(self.said, new))
+            self.said = np.ascontiguousarray(np.pad(np.asarray(self.said), new))
         return 0
 
     # ---------------------------------------------------------------- one sample
@@ -300,7 +302,18 @@ cdef class ForgetfulForest(Forest):
                 gone[retained.slots[i]] = 0
         self.window.release(gone)
 
-    # ---------------------------------------------------------------- parts
+    # ---------------------------------------------------------------- snapshots and parts
+
+    def bare(self):
+        cdef ForgetfulForest copy = super().bare()
+        copy.retained = [Retained() for _ in copy.trees]
+        copy.births = [0] * len(copy.trees)
+        copy.make_scratch()
+        return copy
+
+    def empty(self):
+        return ForgetfulForest(0, self.regression, 1, self.subsets, self.bagging, self.reference,
+                               self.seed)
 
     @property
     def n_in_batch(self):
@@ -352,21 +365,52 @@ cdef class ForgetfulForest(Forest):
         assert held == set(slots[: self.window.n_sorted])
         assert self.window.n_fresh < self.batch_size
 
-    def _state(self):
-        answers = np.asarray(self.answers)[:, : self.window.n_fresh]
-        return (super()._state(), self.batch_size, self.subsets, self.bagging, self.reference,
-                self.seed, self.n_batches, self.retained, self.births, answers.tobytes(),
-                self.ballots_so_far() if self.is_part and not self.regression else None)
+    def settings(self):
+        """The arguments that make such a forest."""
+        return {
+            "n_trees": len(self.trees), "regression": self.regression,
+            "batch_size": self.batch_size, "subsets": self.subsets, "bagging": self.bagging,
+            "reference": self.reference, "seed": self.seed,
+        }
+
+    def state(self):
+        """The trees, what they retain, and their answers to the samples of this batch."""
+        return {
+            **super().state(), "batch_size": self.batch_size, "subsets": self.subsets,
+            "bagging": self.bagging, "reference": self.reference, "seed": self.seed,
+            "n_batches": self.n_batches, "retained": self.retained,
+            "births": np.array(self.births, np.int64),
+            "answers": np.array(self.answers)[:, : self.window.n_fresh].copy(),
+            "said": self.ballots_so_far() if self.is_part and not self.regression else None,
+        }
+
+    STATE = (*Forest.STATE, "batch_size", "subsets", "bagging", "reference", "seed", "n_batches",
+             "retained", "births", "answers", "said")
 
     def _restore(self, state):
-        (forest, self.batch_size, self.subsets, self.bagging, self.reference, self.seed,
-         self.n_batches, self.retained, self.births, answers, said) = state
-        super()._restore(forest)
+        super()._restore(state)
+        n_trees, n_fresh = len(self.trees), self.window.n_fresh
+        self.batch_size = state.whole("batch_size", max(1, n_fresh), self.window.capacity)
+        self.subsets = state.flag("subsets")
+        self.bagging = state.flag("bagging")
+        self.reference = state.flag("reference")
+        self.seed = state.whole("seed", 0, 2**64 - 1)
+        self.n_batches = state.whole("n_batches")
+        self.retained = state.parts("retained", Retained, n_trees)
+        self.births = state.array("births", np.int64, n_trees).tolist()
+        require(all(0 <= birth <= self.n_batches for birth in self.births),
+                "ForgetfulForest: a tree is born in a later batch")
+        learned = set(self.window.slots()[: self.window.n_sorted])
+        for retained in self.retained:
+            slots = [slot for slot, _ in retained.samples()]
+            require(len(set(slots)) == len(slots) and learned.issuperset(slots),
+                    "ForgetfulForest: a tree retains a sample twice, or one that is not there")
+        answers = state.numbers("answers", n_trees + 2, n_fresh)
         self.make_scratch()
-        np.asarray(self.answers)[:, : self.window.n_fresh] = np.frombuffer(answers).reshape(
-            len(self.trees) + 2, self.window.n_fresh)
-        if said is not None:
-            np.asarray(self.said)[: len(said)] = said
+        np.asarray(self.answers)[:, :n_fresh] = answers
+        if self.is_part and not self.regression:
+            n_classes = self.said.shape[2]
+            np.asarray(self.said)[:n_fresh] = state.numbers("said", n_fresh, n_trees, n_classes)
 
     def __sizeof__(self):
         return super().__sizeof__() + self.answers.nbytes + self.copies.nbytes + self.said.nbytes

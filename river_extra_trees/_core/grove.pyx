@@ -1,7 +1,8 @@
 """Trees that share their branches. See the header for the layout."""
 
-from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
+
+from .memory cimport free, realloc
 
 
 cdef class Grove:

@@ -22,6 +22,8 @@ cdef class Pool:
 
     cdef void clear(self) noexcept nogil
     cdef int reserve(self, int capacity, int n_columns, int size_v) except -1
+    cdef int fill(self, const int[::1] slots, const double[:, ::1] x, const double[:, ::1] v,
+                  const double[::1] weight, const int64_t[::1] arrival) except -1
     cdef int push(self, const double* x, const double* v, double weight, int64_t arrival) except -1
     cdef void release(self, int slot) noexcept nogil
     cdef void insert(self, int slot, int column) noexcept nogil

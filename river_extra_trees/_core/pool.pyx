@@ -1,15 +1,25 @@
 """The active points of a cloud of dynamic trees. See the header for the layout."""
 
+import numpy as np
+
 from libc.math cimport NAN, isnan
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memmove
+
+from .memory cimport calloc, free, malloc
+from .schema cimport MAX_COLUMNS
+
+from .state import FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_WEIGHT, State, from_state, require
+
+cdef enum:
+    LEAST_CAPACITY = 16
 
 
 cdef class Pool:
     """Points in slots; a slot is taken by `push` and given back by `release`."""
 
     def __cinit__(self, int n_columns=0, int size_v=1):
-        self.reserve(16, n_columns, size_v)
+        self.reserve(LEAST_CAPACITY, n_columns, size_v)
 
     def __dealloc__(self):
         self.clear()
@@ -181,27 +191,72 @@ cdef class Pool:
         )
         return object.__sizeof__(self) + self.capacity * per_slot
 
+    def state(self):
+        """The points in order of arrival; the slots they are in, then the free ones."""
+        cdef Py_ssize_t i, n = self.size, n_columns = self.n_columns, size_v = self.size_v
+        cdef double[:, ::1] x = np.empty((n, n_columns)), v = np.empty((n, size_v))
+        cdef double[::1] weight = np.empty(n)
+        cdef int64_t[::1] arrival = np.empty(n, dtype=np.int64)
+        cdef int[::1] slots = np.array(
+            self.slots() + [self.free_slots[i] for i in range(self.capacity - self.size)],
+            dtype=np.int32)
+        for i in range(n):
+            if n_columns:
+                memcpy(&x[i, 0], self.x + slots[i] * n_columns, n_columns * sizeof(double))
+            memcpy(&v[i, 0], self.v + slots[i] * size_v, size_v * sizeof(double))
+            weight[i], arrival[i] = self.weight[slots[i]], self.arrival[slots[i]]
+        return {
+            "slots": np.asarray(slots), "x": np.asarray(x), "v": np.asarray(v),
+            "weight": np.asarray(weight), "arrival": np.asarray(arrival),
+        }
+
+    @classmethod
+    def restored(cls, values):
+        """The pool of a state. Whether columns and arrivals are right is the owner's to check."""
+        cdef Pool pool
+        state = State("Pool", values, ("slots", "x", "v", "weight", "arrival"))
+        slots = state.array("slots", np.int32, None)
+        arrival = state.array("arrival", np.int64, None)
+        n, capacity = len(arrival), len(slots)
+        x = state.array("x", np.float64, n, None)
+        v = state.numbers("v", n, None, least=-LARGEST_FLOAT, most=LARGEST_FLOAT)
+        weight = state.numbers("weight", n, least=FAINTEST_WEIGHT, most=LARGEST_WEIGHT)
+        require(LEAST_CAPACITY <= capacity <= max(LEAST_CAPACITY, 4 * n + 4)
+                and n <= capacity and x.shape[1] <= MAX_COLUMNS and 1 <= v.shape[1] <= MAX_COLUMNS,
+                "Pool: sizes that no pool has")
+        require(np.array_equal(np.sort(slots), np.arange(capacity)),
+                "Pool: the slots are not all there once")
+        require(np.all(np.diff(arrival, prepend=0) > 0), "Pool: the points are not in order")
+        require(not np.any(np.isinf(x)), "Pool: a value is infinite")
+        pool = Pool(x.shape[1], v.shape[1])
+        pool.reserve(capacity, pool.n_columns, pool.size_v)
+        pool.fill(slots, x, v, weight, arrival)
+        return pool
+
+    cdef int fill(self, const int[::1] slots, const double[:, ::1] x, const double[:, ::1] v,
+                  const double[::1] weight, const int64_t[::1] arrival) except -1:
+        """Take over valid points into the empty pool."""
+        cdef Py_ssize_t i, slot, n = arrival.shape[0]
+        cdef int rank, column
+        for i in range(n):
+            slot = slots[i]
+            if self.n_columns:
+                memcpy(self.x + slot * self.n_columns, &x[i, 0], self.n_columns * sizeof(double))
+            memcpy(self.v + slot * self.size_v, &v[i, 0], self.size_v * sizeof(double))
+            self.weight[slot], self.arrival[slot] = weight[i], arrival[i]
+        for i in range(n, self.capacity):
+            self.free_slots[i - n] = slots[i]
+        self.size = <int>n
+        for column in range(self.n_columns):
+            values = np.asarray(x)[:, column]
+            order = np.argsort(values, kind="stable")       # NaN last
+            n_present = int(n - np.isnan(values).sum())
+            self.n_present[column] = n_present
+            for rank in range(n_present):
+                slot = slots[<Py_ssize_t>order[rank]]
+                self.order[<size_t>column * self.capacity + rank] = <int>slot
+                self.rank[<size_t>column * self.capacity + slot] = rank
+        return 0
+
     def __reduce__(self):
-        points = [(slot, *self.point(slot)) for slot in self.slots()]
-        free_slots = [self.free_slots[i] for i in range(self.capacity - self.size)]
-        return _pool_from_state, (self.n_columns, self.size_v, self.capacity, points, free_slots)
-
-
-def _pool_from_state(int n_columns, int size_v, int capacity, points, free_slots):
-    cdef Pool pool = Pool(n_columns, size_v)
-    cdef int slot, i
-    assert capacity >= pool.capacity and len(points) + len(free_slots) == capacity
-    pool.reserve(capacity, n_columns, size_v)
-    for slot, x, v, weight, arrival in points:      # in order of arrival, as `insert` wants them
-        assert 0 <= slot < capacity and len(x) == n_columns and len(v) == size_v
-        for i in range(n_columns):
-            pool.x[slot * n_columns + i] = x[i]
-            pool.insert(slot, i)
-        for i in range(size_v):
-            pool.v[slot * size_v + i] = v[i]
-        pool.weight[slot] = weight
-        pool.arrival[slot] = arrival
-    for i in range(len(free_slots)):
-        pool.free_slots[i] = free_slots[i]
-    pool.size = len(points)
-    return pool
+        return from_state, (type(self), self.state())

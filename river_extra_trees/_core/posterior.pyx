@@ -3,8 +3,9 @@
 import numpy as np
 
 from libc.math cimport INFINITY, NAN, log
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
+
+from .memory cimport calloc, free
 
 cdef double LOG_2PI = 1.8378770664093453
 cdef double LOG_PI = 1.1447298858494002
@@ -60,7 +61,7 @@ cdef double log_gamma(double x) noexcept nogil:
 cdef void add_sample(
     const LeafModel* model, double* row, const double* v, double weight
 ) noexcept nogil:
-    """One more sample: v = (regressors, target), or v[0] = code of the class."""
+    """One more sample: v = (regressors, target); the target of a class is its code."""
     cdef int size = model.n_regressors + 1, i, j
     cdef double* means = row + 1
     cdef double* products = row + 1 + size
@@ -68,7 +69,7 @@ cdef void add_sample(
     cdef double* step = model.scratch
     row[0] += weight
     if model.multinomial:
-        row[1 + <int>v[0]] += weight
+        row[1 + <int>v[model.n_regressors]] += weight
         return
     if row[0] <= 0.0:
         return
@@ -88,11 +89,11 @@ cdef void add_samples(
     const double* weights
 ) noexcept nogil:
     """More samples: sample slots[i] has its v at v + slot * (q + 1) and weight weights[slot]."""
-    cdef int i
+    cdef int i, q = model.n_regressors
     if model.multinomial:
         for i in range(n):
             row[0] += weights[slots[i]]
-            row[1 + <int>v[slots[i]]] += weights[slots[i]]
+            row[1 + <int>v[slots[i] * (q + 1) + q]] += weights[slots[i]]
     else:
         for i in range(n):
             add_sample(model, row, v + slots[i] * (model.n_regressors + 1), weights[slots[i]])

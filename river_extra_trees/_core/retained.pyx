@@ -1,10 +1,16 @@
 """The samples that one tree retains. See the header for the layout."""
 
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy, memmove
+from libc.string cimport memmove
+
+import numpy as np
 
 from .memory cimport free, realloc
 from .rng cimport Rng, uniform
+
+from .state import State, from_state, require
+
+LARGEST_TOTAL = 2**31 - 1   # copies of all samples of a tree: they are counted in 32 bits
 
 
 cdef class Retained:
@@ -98,11 +104,30 @@ cdef class Retained:
     def __sizeof__(self):
         return object.__sizeof__(self) + 2 * self.capacity * sizeof(int)
 
+    def state(self):
+        """Slots and copies in order of forgetting."""
+        return {
+            "slots": np.array([self.slots[i] for i in range(self.n)], np.int32),
+            "copies": np.array([self.copies[i] for i in range(self.n)], np.int32),
+        }
+
+    @classmethod
+    def restored(cls, values):
+        """The samples of a state. Whether the window has them is the owner's to check."""
+        cdef Retained retained = Retained()
+        cdef int slot, copies
+        state = State("Retained", values, ("slots", "copies"))
+        slots = state.array("slots", np.int32, None)
+        numbers = state.array("copies", np.int32, len(slots))
+        require(np.all(numbers > 0) and numbers.sum(dtype=np.int64) <= LARGEST_TOTAL,
+                "Retained: no copies of a sample, or too many")
+        retained.reserve(max(1, len(slots)))
+        for slot, copies in zip(slots, numbers):
+            retained.add(slot, copies)
+        return retained
+
     def __reduce__(self):
-        return _retained_from_state, (
-            (<char*>self.slots)[: self.n * sizeof(int)] if self.n else b"",
-            (<char*>self.copies)[: self.n * sizeof(int)] if self.n else b"",
-        )
+        return from_state, (type(self), self.state())
 
 
 cdef Retained moved(Retained retained, const int[::1] place):
@@ -113,17 +138,3 @@ cdef Retained moved(Retained retained, const int[::1] place):
     for i in range(retained.n):
         copy.add(place[retained.slots[i]], retained.copies[i])
     return copy
-
-
-def _retained_from_state(bytes slots, bytes copies):
-    cdef Retained retained = Retained()
-    cdef int i, n = len(slots) // sizeof(int)
-    if len(slots) != len(copies):
-        raise ValueError("slots and copies differ in length")
-    retained.reserve(max(1, n))
-    memcpy(retained.slots, <char*>slots, len(slots))
-    memcpy(retained.copies, <char*>copies, len(copies))
-    retained.n = n
-    for i in range(n):
-        retained.total += retained.copies[i]
-    return retained

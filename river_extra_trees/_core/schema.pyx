@@ -8,9 +8,12 @@ from libc.math cimport INFINITY, NAN
 
 from .memory cimport free, realloc
 
+
 from collections.abc import Mapping
 
 import numpy as np
+
+from .state import State, StateError, from_state, require
 
 cdef extern from "Python.h":
     # On borrowed references: the fast path counts none.
@@ -356,19 +359,47 @@ cdef class Schema:
             + self.layout_capacity * (sizeof(PyObject*) + 2 * sizeof(int))
         )
 
+    def state(self):
+        """Names and values in the order of their columns and codes."""
+        return {
+            "names": list(self.names),
+            "categories": [None if codes is None else list(codes) for codes in self.codes],
+        }
+
+    @classmethod
+    def restored(cls, values):
+        """The schema of a state."""
+        cdef Schema schema = Schema()
+        state = State("Schema", values, ("names", "categories"))
+        names = state.items("names")
+        require(len(names) <= MAX_COLUMNS, "Schema: too many columns")
+        for name, categories in zip(names, state.items("categories", len(names))):
+            columns = schema.numeric if categories is None else schema.nominal
+            require(is_hashable(name) and name not in columns, "Schema: a column is there twice")
+            schema.add_column(name, categories is not None)
+            if categories is not None:
+                schema.codes[schema.n_columns - 1] = codes_of(categories)
+        return schema
+
     def __reduce__(self):
-        return _schema_from_state, (
-            list(self.names), [None if c is None else list(c) for c in self.codes]
-        )
+        return from_state, (type(self), self.state())
 
 
-def _schema_from_state(names, categories):
-    cdef Schema schema = Schema()
-    for name, values in zip(names, categories, strict=True):
-        schema.add_column(name, values is not None)
-        if values is not None:
-            schema.codes[schema.n_columns - 1] = {value: i for i, value in enumerate(values)}
-    return schema
+cdef bint is_hashable(object value):
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+cdef dict codes_of(object categories):
+    """The codes of the restored values of a nominal column."""
+    require(type(categories) is list and len(categories) <= MAX_CATEGORIES
+            and all(map(is_hashable, categories)), "Schema: categories must be hashable")
+    codes = {value: code for code, value in enumerate(categories)}
+    require(len(codes) == len(categories), "Schema: a category is there twice")
+    return codes
 
 
 cdef dict as_dict(object x):
@@ -426,12 +457,22 @@ cdef class Labels:
     def __len__(self):
         return len(self.labels)
 
+    def state(self):
+        """The labels in the order of their codes."""
+        return {"labels": list(self.labels)}
+
+    @classmethod
+    def restored(cls, values):
+        """The labels of a state."""
+        cdef Labels labels = Labels()
+        for label in State("Labels", values, ("labels",)).items("labels"):
+            try:
+                fresh = labels.code(label) == -1
+            except (TypeError, ValueError) as error:
+                raise StateError(f"Labels: {error}") from None
+            require(fresh, "Labels: a label is there twice")
+            labels.learn(label)
+        return labels
+
     def __reduce__(self):
-        return _labels_from_state, (list(self.labels),)
-
-
-def _labels_from_state(labels):
-    cdef Labels restored = Labels()
-    for label in labels:
-        restored.learn(label)
-    return restored
+        return from_state, (type(self), self.state())

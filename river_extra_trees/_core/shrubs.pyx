@@ -1,6 +1,10 @@
 """The weighted ensemble of Algorithm 1 (Buschjaeger, Hess, Morik 2022). See the header."""
 
-from libc.math cimport INFINITY, exp, sqrt
+from copy import deepcopy
+
+import numpy as np
+
+from libc.math cimport INFINITY, exp, fabs, sqrt
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memmove, memset
 
@@ -15,7 +19,10 @@ from .splitter cimport Splitter
 from .trees cimport HEADER, WEIGHT, Trees
 from .window cimport Window
 
+from .state import LARGEST_FLOAT, State, from_state, require
+
 cdef enum:
+    MAX_MODELS = 10_000  # of a restored ensemble
     REBUILD = 16        # windows after which the running sums are summed afresh, against drift
 
 # Weights never leave this range, whatever the step: rounds of a far too long step would end in NaN.
@@ -24,6 +31,13 @@ cdef double HUGE = 1e150
 cdef double MARGIN = 1e-9
 # A sample this much heavier than all others leaves rounding errors behind when it goes.
 cdef double HEAVY = 1e3
+
+
+# The running sums differ from fresh ones by no more than this share of the weight of the window.
+cdef double DRIFT = 1e-9
+
+SETTINGS = ("regression", "n_models", "window_size", "rounds", "loss", "max_depth", "shuffled",
+            "project_each_round", "standardised", "l0", "l1", "node_penalty", "lazy")
 
 
 cdef size_t block_size(size_t places, size_t window_size) noexcept nogil:
@@ -575,6 +589,17 @@ cdef class Shrubs:
         """(number of the sample it was born at, weight) of every tree."""
         return [(self.births[k], self.weights[k]) for k in range(self.trees.n_roots)]
 
+    def bare(self):
+        """A copy that answers as this ensemble does, without the window it needs for learning."""
+        cdef int k, n = self.trees.n_roots
+        settings = {**self.settings(), "n_models": max(1, n), "window_size": 1}
+        cdef Shrubs copy = Shrubs(**settings)
+        copy.schema, copy.labels, copy.trees = deepcopy((self.schema, self.labels, self.trees))
+        copy.widen(self.width)
+        for k in range(n):
+            copy.weights[k] = self.weights[k]
+        return copy
+
     def check(self):
         """Raise AssertionError if an invariant is broken."""
         cdef int k, slot
@@ -602,7 +627,7 @@ cdef class Shrubs:
         after = [self.gram[j * places + k] for j in range(n) for k in range(n)]
         after += [self.hits[k] for k in range(n)] + [self.total_weight]
         worst = max(abs(a - b) for a, b in zip(before, after))
-        assert worst <= 1e-9 * total, (worst, before, after)
+        assert worst <= DRIFT * total, (worst, before, after)
 
     def __sizeof__(self):
         cdef size_t places = self.n_models + 1
@@ -620,38 +645,105 @@ cdef class Shrubs:
             "l0": self.l0, "l1": self.l1, "node_penalty": self.node_penalty, "lazy": self.lazy,
         }
 
-    def __reduce__(self):
+    def state(self):
+        """The trees, their weights, the running sums and the window; leaves follow from these."""
         cdef Py_ssize_t places = self.n_models + 1, k, n = self.trees.n_roots
-        gram = b"".join([(<char*>(self.gram + k * places))[: n * sizeof(double)]
-                         for k in range(n)])
-        leaves = b"".join([(<char*>(self.leaves + k * self.window_size))[
-            : self.window_size * sizeof(int)] for k in range(n)])
-        numbers = [(self.weights[k], self.hits[k], self.births[k], self.sizes[k])
-                   for k in range(n)]
-        sums = (self.total_weight, self.since_rebuild, self.n_trained)
-        return _shrubs_from_state, (
-            self.settings(), self.schema, self.labels, self.window, self.trees, numbers, gram,
-            leaves, sums,
-        )
+        cdef double[:, ::1] gram = np.empty((n, n))
+        for k in range(n):
+            memcpy(&gram[k, 0], self.gram + k * places, n * sizeof(double))
+        return {
+            **self.settings(), "schema": self.schema, "labels": self.labels,
+            "window": self.window, "trees": self.trees,
+            "weights": np.array([self.weights[k] for k in range(n)], np.float64),
+            "hits": np.array([self.hits[k] for k in range(n)], np.float64),
+            "births": np.array([self.births[k] for k in range(n)], np.int64),
+            "gram": np.asarray(gram), "total_weight": self.total_weight,
+            "since_rebuild": self.since_rebuild, "n_trained": self.n_trained,
+        }
 
+    @classmethod
+    def restored(cls, values):
+        """The ensemble of a state."""
+        cdef Shrubs shrubs
+        state = State("Shrubs", values, (*SETTINGS, "schema", "labels", "window", "trees",
+                                         "weights", "hits", "births", "gram", "total_weight",
+                                         "since_rebuild", "n_trained"))
+        window = state.part("window", Window)
+        settings = {
+            "n_models": state.whole("n_models", 1, MAX_MODELS),
+            "window_size": state.whole("window_size", window.capacity, window.capacity),
+            "rounds": state.whole("rounds", 1, 2**31 - 1),
+            "loss": state.word("loss", ("mse", "cross_entropy")),
+            "max_depth": state.whole("max_depth", 0, 2**31 - 1),
+        }
+        for name in ("regression", "shuffled", "project_each_round", "standardised", "lazy"):
+            settings[name] = state.flag(name)
+        for name in ("l0", "l1", "node_penalty"):
+            settings[name] = state.number(name, 0.0, LARGEST_FLOAT)
+        shrubs = Shrubs(**settings)
+        shrubs._restore(state)
+        return shrubs
 
-def _shrubs_from_state(settings, schema, labels, Window window, Trees trees, numbers, bytes gram,
-                       bytes leaves, sums):
-    cdef Shrubs shrubs = Shrubs(**settings)
-    cdef Py_ssize_t places = shrubs.n_models + 1, k, n = trees.n_roots
-    cdef Py_ssize_t spacing = shrubs.window_size
-    if (len(numbers) != n or n > shrubs.n_models or window.capacity != spacing
-            or len(gram) != n * n * sizeof(double) or len(leaves) != n * spacing * sizeof(int)):
-        raise ValueError("the parts of this ensemble do not belong together")
-    shrubs.schema, shrubs.labels, shrubs.window, shrubs.trees = schema, labels, window, trees
-    shrubs.width = 1 if trees.regression else trees.n_values
-    shrubs.reserve_outputs(shrubs.width)
-    trees.reserve_roots(places)
-    for k in range(n):
-        shrubs.weights[k], shrubs.hits[k], shrubs.births[k], shrubs.sizes[k] = numbers[k]
-        memcpy(shrubs.gram + k * places, <char*>gram + k * n * sizeof(double),
-               n * sizeof(double))
-        memcpy(shrubs.leaves + k * spacing, <char*>leaves + k * spacing * sizeof(int),
-               spacing * sizeof(int))
-    shrubs.total_weight, shrubs.since_rebuild, shrubs.n_trained = sums
-    return shrubs
+    def _restore(self, state):
+        cdef int slot, n
+        cdef double target
+        self.schema = state.part("schema", Schema)
+        self.labels = state.part("labels", Labels)
+        self.window = state.part("window", Window)
+        trees, regression = state.part("trees", Trees), self.trees.regression
+        n, n_values = trees.n_roots, 2 if regression else len(self.labels)
+        require(trees.regression == regression and trees.n_values == n_values
+                and not (regression and self.labels.labels) and n <= self.n_models
+                and trees.n_features <= self.schema.n_columns,
+                "Shrubs: the trees do not belong to this ensemble")
+        require(self.window.n_fresh == 0 and self.window.n_columns <= self.schema.n_columns,
+                "Shrubs: the window does not belong to this ensemble")
+        for slot in self.window.slots():
+            target = self.window.target[slot]
+            require(regression or (0 <= target < n_values and target == <int>target),
+                    "Shrubs: a sample has no known label")
+        self.trees = trees
+        self.width = 1 if regression else n_values
+        self.reserve_outputs(self.width)
+        self.trees.reserve_roots(self.n_models + 1)
+        weights = state.numbers("weights", n, least=NEGLIGIBLE, most=1.0)
+        require(n == 0 or abs(weights.sum() - 1.0) < 1e-9, "Shrubs: the weights do not sum to one")
+        births = state.array("births", np.int64, n)
+        require(np.all((births >= 0) & (births < max(1, self.window.n_seen))),
+                "Shrubs: a tree is born after the last sample")
+        self.n_trained = state.whole("n_trained")
+        self.fill(weights, births)
+        self.fill_sums(state.numbers("hits", n), state.numbers("gram", n, n),
+                       state.number("total_weight"),
+                       state.whole("since_rebuild", 0, REBUILD * self.window_size))
+
+    cdef int fill(self, const double[::1] weights, const int64_t[::1] births) except -1:
+        """Take over the trees' weights and births; find their sizes and the samples' leaves."""
+        cdef int i, k, slot
+        for k in range(self.trees.n_roots):
+            self.weights[k], self.births[k] = weights[k], births[k]
+            self.sizes[k] = len(self.trees.preorder(k))
+        for i in range(self.window.n_sorted):
+            slot = self.window.by_arrival[i]
+            self.evaluate(self.window.data + slot, self.window.capacity, self.window.n_columns,
+                          self.leaves + slot, self.window_size)
+        return 0
+
+    cdef int fill_sums(self, const double[::1] hits, const double[:, ::1] gram,
+                       double total_weight, int since_rebuild) except -1:
+        """Take over the running sums, if they are those of the window but for rounding."""
+        cdef Py_ssize_t places = self.n_models + 1, j, k, n = self.trees.n_roots
+        self.rebuild()
+        cdef double worst = fabs(self.total_weight - total_weight)
+        for k in range(n):
+            worst = max(worst, fabs(self.hits[k] - hits[k]))
+            self.hits[k] = hits[k]
+            for j in range(n):
+                worst = max(worst, fabs(self.gram[k * places + j] - gram[k, j]))
+                self.gram[k * places + j] = gram[k, j]
+        require(worst <= DRIFT * total_weight, "Shrubs: the sums are not those of the window")
+        self.total_weight, self.since_rebuild = total_weight, since_rebuild
+        return 0
+
+    def __reduce__(self):
+        return from_state, (type(self), self.state())

@@ -12,6 +12,9 @@ from .threads cimport jobs_of, run
 from .trees cimport HEADER, VISITED, Trees
 from .window cimport Window
 
+from .state import require
+
+
 cdef class StreamForest(Forest):
     """Trees that keep growing, a batch of samples at a time.
 
@@ -199,6 +202,15 @@ cdef class StreamForest(Forest):
         self.batch_weight = 0.0
         self.draw_copies()
 
+    def bare(self):
+        cdef StreamForest copy = super().bare()
+        copy.losses = np.zeros(len(copy.trees))
+        return copy
+
+    def empty(self):
+        return StreamForest(0, self.regression, 1, False, self.reference, self.fading, 0,
+                            self.seed)
+
     def keep(self, int first, int stop):
         super().keep(first, stop)
         self.losses = np.array(self.losses[first:stop])
@@ -216,16 +228,42 @@ cdef class StreamForest(Forest):
         assert self.latest.size <= self.n_latest + self.window.size
         assert self.window.slots() == list(range(self.window.size))     # as `copies` is indexed
 
-    def _state(self):
-        return (super()._state(), self.batch_size, self.bootstrap, self.reference, self.seed,
-                self.n_batches, np.asarray(self.losses).tobytes(),
-                self.batch_weight, self.n_latest, self.latest)
+    def settings(self):
+        """The arguments that make such a forest."""
+        return {
+            **super().settings(), "batch_size": self.batch_size, "bootstrap": self.bootstrap,
+            "reference": self.reference, "n_latest": self.n_latest, "seed": self.seed,
+        }
+
+    def state(self):
+        """The trees and the samples; the bootstraps of the batch follow from the seed."""
+        return {
+            **super().state(), "batch_size": self.batch_size, "bootstrap": self.bootstrap,
+            "reference": self.reference, "n_latest": self.n_latest, "latest": self.latest,
+            "seed": self.seed, "n_batches": self.n_batches, "losses": np.array(self.losses),
+            "batch_weight": self.batch_weight,
+        }
+
+    STATE = (*Forest.STATE, "batch_size", "bootstrap", "reference", "n_latest", "latest", "seed",
+             "n_batches", "losses", "batch_weight")
 
     def _restore(self, state):
-        (forest, self.batch_size, self.bootstrap, self.reference, self.seed, self.n_batches,
-         losses, self.batch_weight, self.n_latest, self.latest) = state
-        super()._restore(forest)
-        self.losses = np.frombuffer(losses).copy()
+        super()._restore(state)
+        self.batch_size = state.whole("batch_size", 1, self.window.capacity)
+        self.bootstrap = state.flag("bootstrap")
+        self.reference = state.flag("reference")
+        self.n_latest = state.whole("n_latest", 0, 2**31 - 1)
+        self.latest = state.part("latest", Window)
+        self.seed = state.whole("seed", 0, 2**64 - 1)
+        self.n_batches = state.whole("n_batches")
+        self.losses = state.numbers("losses", len(self.trees), least=0.0).copy()
+        self.batch_weight = state.number("batch_weight", 0.0)
+        require(self.window.size <= self.batch_size
+                and self.window.slots() == list(range(self.window.size)),
+                "StreamForest: the batch is not in its slots")
+        require(self.latest.size <= self.n_latest + self.window.size,
+                "StreamForest: too many latest samples")
+        self.check_window(self.latest)
         self.make_copies()
 
     def __sizeof__(self):

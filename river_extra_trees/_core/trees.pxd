@@ -54,6 +54,10 @@ cdef class Trees:
     cdef void shrink_to(self, int max_nodes) noexcept nogil
     cdef void sort_by_use(self, int* nodes, int n) noexcept nogil
     cdef bint is_less_used(self, int a, int b) noexcept nogil
+    cdef int fill(self, const double[::1] threshold, const int[:, ::1] links,
+                  const uint8_t[:, ::1] flags, const double[:, ::1] stats) except -1
+    cdef int link(self, const int[::1] free_nodes, const int[::1] roots) except -1
+    cdef int meet(self, int node, int parent, int place) except -1
     cdef bint is_bottom_split(self, int node) noexcept nogil
     cdef int new_node(self, int parent, int depth) noexcept nogil
     cdef void cut(self, int node) noexcept nogil

@@ -4,9 +4,19 @@ Nothing here decides where to split: `splitter.pyx` does. Here a tree is walked,
 checked, pickled and told as plain Python values.
 """
 
+import numpy as np
+
+from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
 from .memory cimport free, realloc
+
+
+from .state import LARGEST_FLOAT, State, StateError, from_state, require
+
+cdef enum:
+    LARGEST_ARENA = 1 << 29     # nodes: twice as many are still counted in 32 bits
+    MAX_CLASSES = 1 << 24       # of a restored arena, whose widths so stay countable
 
 cdef double FAINTEST = 1e-200   # a faded class weight below is none
 
@@ -285,6 +295,11 @@ cdef class Trees:
     # ---------------------------------------------------------------- answers in Python values
 
     @property
+    def n_features(self):
+        """One more than the highest column that a node splits by."""
+        return 1 + max((self.nodes[i].feature for i in range(self.n_used)), default=-1)
+
+    @property
     def n_nodes(self):
         return self.n_used - self.n_free
 
@@ -353,36 +368,116 @@ cdef class Trees:
             + self.capacity * (sizeof(Node) + sizeof(int)) + self.n_cells * sizeof(double)
         )
 
+    def state(self):
+        """Nodes, statistics and roots; parents and depths follow from them."""
+        cdef Py_ssize_t i, n = self.n_used, width = self.width
+        cdef double[::1] threshold = np.empty(n)
+        cdef int[:, ::1] links = np.empty((n, 3), dtype=np.int32)
+        cdef uint8_t[:, ::1] flags = np.empty((n, 2), dtype=np.uint8)
+        cdef double[:, ::1] stats = np.empty((n, width))
+        for i in range(n):
+            threshold[i] = self.nodes[i].threshold
+            links[i, 0] = self.nodes[i].feature
+            links[i, 1], links[i, 2] = self.nodes[i].left, self.nodes[i].right
+            flags[i, 0], flags[i, 1] = self.nodes[i].nominal, self.nodes[i].missing_left
+            memcpy(&stats[i, 0], self.row(<int>i), width * sizeof(double))
+        return {
+            "regression": self.regression, "fading": self.fading, "n_values": self.n_values,
+            "threshold": np.asarray(threshold), "links": np.asarray(links),
+            "flags": np.asarray(flags), "stats": np.asarray(stats),
+            "free_nodes": np.array([self.free_nodes[i] for i in range(self.n_free)], np.int32),
+            "roots": np.array([self.roots[i] for i in range(self.n_roots)], np.int32),
+        }
+
+    @classmethod
+    def restored(cls, values):
+        """The trees of a state. Whether its features exist is the owner's to check."""
+        cdef Trees trees
+        state = State("Trees", values, ("regression", "fading", "n_values", "threshold", "links",
+                                        "flags", "stats", "free_nodes", "roots"))
+        threshold = state.numbers("threshold", None)
+        n = len(threshold)
+        regression = state.flag("regression")
+        n_values = state.whole("n_values", 2 if regression else 0, 2 if regression else MAX_CLASSES)
+        stats = state.array("stats", np.float64, n, HEADER + n_values)
+        trees = Trees(n_values, regression, state.number("fading", 0.0, 1.0))
+        require(n <= LARGEST_ARENA, "Trees: too many nodes")
+        check_stats(stats, regression)
+        trees.fill(threshold, state.array("links", np.int32, n, 3),
+                   state.array("flags", np.uint8, n, 2), stats)
+        trees.link(state.array("free_nodes", np.int32, None), state.array("roots", np.int32, None))
+        return trees
+
+    cdef int fill(self, const double[::1] threshold, const int[:, ::1] links,
+                  const uint8_t[:, ::1] flags, const double[:, ::1] stats) except -1:
+        """Take over nodes and statistics into the empty arena; `link` checks the links."""
+        cdef int i, n = <int>threshold.shape[0]
+        self.reserve(n, self.n_values)
+        self.n_used = n
+        for i in range(n):
+            self.nodes[i].threshold = threshold[i]
+            self.nodes[i].feature = links[i, 0]
+            self.nodes[i].left, self.nodes[i].right = links[i, 1], links[i, 2]
+            self.nodes[i].parent, self.nodes[i].depth = -1, 0
+            self.nodes[i].nominal = flags[i, 0] != 0
+            self.nodes[i].missing_left = flags[i, 1] != 0
+            self.nodes[i].live = 0
+            memcpy(self.row(i), &stats[i, 0], self.width * sizeof(double))
+        return 0
+
+    cdef int link(self, const int[::1] free_nodes, const int[::1] roots) except -1:
+        """Take over free nodes and roots; walk down from these, so that every node is met once."""
+        cdef int i, node, met = 0
+        cdef Py_ssize_t n = free_nodes.shape[0] + roots.shape[0]
+        require(n <= self.n_used, "Trees: more free nodes and roots than nodes")
+        self.reserve_roots(<int>roots.shape[0])
+        for i in range(roots.shape[0]):
+            self.roots[i] = roots[i]
+            self.meet(roots[i], -1, i)
+        met = <int>roots.shape[0]
+        self.n_roots = met
+        i = 0
+        while i < met:                          # `free_nodes` is the queue of nodes met so far
+            node = self.free_nodes[i]
+            i += 1
+            if self.nodes[node].feature >= 0:
+                self.meet(self.nodes[node].left, node, met)
+                self.meet(self.nodes[node].right, node, met + 1)
+                met += 2
+            else:
+                require(self.nodes[node].feature == LEAF and self.nodes[node].left == -1
+                        and self.nodes[node].right == -1, "Trees: a leaf has children")
+        for i in range(free_nodes.shape[0]):
+            self.meet(free_nodes[i], -1, met + i)
+        for i in range(free_nodes.shape[0]):
+            self.cut(free_nodes[i])
+        require(met + self.n_free == self.n_used, "Trees: a node is neither in a tree nor free")
+        return 0
+
+    cdef int meet(self, int node, int parent, int place) except -1:
+        """Note that a node was met as a child, a root or a free node, for the first time."""
+        require(0 <= node < self.n_used and not self.nodes[node].live,
+                "Trees: a node does not exist or is in two places")
+        self.free_nodes[place] = node
+        self.nodes[node].live = 1
+        self.nodes[node].parent = parent
+        self.nodes[node].depth = self.nodes[parent].depth + 1 if parent >= 0 else 0
+        return 0
+
     def __reduce__(self):
-        return _trees_from_state, (
-            self.n_values, self.regression, self.fading,
-            (<char*>self.nodes)[: self.n_used * sizeof(Node)] if self.n_used else b"",
-            (<char*>self.stats)[: <Py_ssize_t>self.n_used * self.width * sizeof(double)]
-            if self.n_used else b"",
-            (<char*>self.free_nodes)[: self.n_free * sizeof(int)] if self.n_free else b"",
-            [self.roots[i] for i in range(self.n_roots)],
-        )
+        return from_state, (type(self), self.state())
 
 
-def _trees_from_state(n_values, regression, fading, bytes nodes, bytes stats, bytes free_nodes,
-                      roots):
-    cdef Trees trees = Trees(n_values, regression, fading)
-    cdef int i
-    trees.reserve(len(nodes) // sizeof(Node), n_values)
-    trees.n_used = len(nodes) // sizeof(Node)
-    trees.n_free = len(free_nodes) // sizeof(int)
-    if len(stats) != trees.n_used * trees.width * sizeof(double):
-        raise ValueError("the statistics do not belong to these nodes")
-    if trees.n_used:
-        memcpy(trees.nodes, <char*>nodes, len(nodes))
-        memcpy(trees.stats, <char*>stats, len(stats))
-    if trees.n_free:
-        memcpy(trees.free_nodes, <char*>free_nodes, len(free_nodes))
-    trees.reserve_roots(len(roots))
-    for i in range(len(roots)):
-        trees.roots[i] = roots[i]
-    trees.n_roots = len(roots)
-    return trees
+cdef check_stats(stats, bint regression):
+    """Refuse statistics that no samples have.
+
+    Gains and sums of squares may overflow where samples are heavy; nothing is indexed by them.
+    """
+    sums = stats[:, :GAIN] if regression else np.delete(stats, GAIN, axis=1)
+    if not np.all((sums >= 0.0) & (sums <= LARGEST_FLOAT)):
+        raise StateError("Trees: a weight is negative or not finite")
+    if regression and not np.all(np.abs(stats[:, HEADER]) <= LARGEST_FLOAT):
+        raise StateError("Trees: a mean is not finite")
 
 
 cdef void memcpy_up(double* to, const double* source, int n) noexcept nogil:

@@ -30,6 +30,8 @@ cdef class Window:
 
     cdef int reserve(self, int capacity, int n_columns) except -1
     cdef int reserve_one(self, int n_columns) except -1
+    cdef int fill(self, const int[::1] slots, const double[:, ::1] data, const double[::1] target,
+                  const double[::1] weight, const int64_t[::1] arrival, int n_sorted) except -1
     cdef int move(self, int capacity, int column_capacity) except -1
     cdef void extend(self, int n_columns) noexcept nogil
     cdef int push(self, Schema schema, double target, double weight) noexcept nogil

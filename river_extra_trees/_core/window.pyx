@@ -7,7 +7,12 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memmove
 
 from .memory cimport calloc, free
-from .schema cimport Schema
+from .schema cimport MAX_COLUMNS, Schema
+
+from .state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT, State, from_state, require
+
+cdef enum:
+    LARGEST_WINDOW = 1 << 30    # slots: twice as many are still counted in 32 bits
 
 
 cdef size_t block_size(size_t capacity, size_t columns) noexcept nogil:
@@ -367,47 +372,76 @@ cdef class Window:
     def __sizeof__(self):
         return object.__sizeof__(self) + block_size(self.capacity, self.column_capacity)
 
-    def __reduce__(self):
+    def state(self):
+        """The samples in order of arrival; the slots they are in, then the free ones."""
         cdef Py_ssize_t i, column, n = self.size
-        cdef double[:, ::1] cells = np.empty((self.n_columns + 2, n))
+        cdef double[:, ::1] data = np.empty((self.n_columns if n else 0, n))
+        cdef double[::1] target = np.empty(n), weight = np.empty(n)
         cdef int64_t[::1] arrival = np.empty(n, dtype=np.int64)
-        slots = self.slots()
+        cdef int[::1] slots = np.array(
+            self.slots() + [self.free_slots[i] for i in range(self.capacity - self.size)],
+            dtype=np.int32)
         for i in range(n):
             for column in range(self.n_columns):
-                cells[column, i] = self.data[column * self.capacity + <int>slots[i]]
-            cells[self.n_columns, i] = self.target[<int>slots[i]]
-            cells[self.n_columns + 1, i] = self.weight[<int>slots[i]]
-            arrival[i] = self.arrival[<int>slots[i]]
-        slots += [self.free_slots[i] for i in range(self.capacity - self.size)]
-        return _window_from_state, (
-            self.n_columns, self.n_sorted, self.n_seen, np.array(slots, dtype=np.int32).tobytes(),
-            np.asarray(cells).tobytes(), np.asarray(arrival).tobytes(),
-        )
+                data[column, i] = self.data[column * self.capacity + slots[i]]
+            target[i] = self.target[slots[i]]
+            weight[i] = self.weight[slots[i]]
+            arrival[i] = self.arrival[slots[i]]
+        return {
+            "slots": np.asarray(slots), "data": np.asarray(data), "target": np.asarray(target),
+            "weight": np.asarray(weight), "arrival": np.asarray(arrival),
+            "n_sorted": self.n_sorted, "n_seen": self.n_seen,
+        }
 
+    @classmethod
+    def restored(cls, values):
+        """The window of a state. Whether targets are codes or numbers is the owner's to check."""
+        state = State("Window", values, ("slots", "data", "target", "weight", "arrival",
+                                         "n_sorted", "n_seen"))
+        slots = state.array("slots", np.int32, None)
+        arrival = state.array("arrival", np.int64, None)
+        n_seen = state.whole("n_seen")
+        n = len(arrival)
+        data = state.array("data", np.float64, None, n)
+        require(0 < len(slots) <= LARGEST_WINDOW and n <= len(slots) and len(data) <= MAX_COLUMNS,
+                "Window: more samples than slots, or too many columns")
+        require(np.array_equal(np.sort(slots), np.arange(len(slots))),
+                "Window: the slots are not all there once")
+        require(np.all(np.diff(arrival, prepend=-1) > 0) and (n == 0 or arrival[-1] < n_seen),
+                "Window: the samples are not in order of arrival")
+        require(not np.any(np.isinf(data)), "Window: a value is infinite")
+        restored = Window(len(slots))
+        (<Window>restored).fill(
+            slots, data, state.numbers("target", n, least=-LARGEST_TARGET, most=LARGEST_TARGET),
+            state.numbers("weight", n, least=FAINTEST_WEIGHT, most=LARGEST_WEIGHT), arrival,
+            state.whole("n_sorted", 0, n))
+        (<Window>restored).n_seen = n_seen
+        return restored
 
-def _window_from_state(int n_columns, int n_sorted, n_seen, slots, cells, arrival):
-    cdef const int[::1] slot_of = np.frombuffer(slots, dtype=np.int32)
-    cdef const int64_t[::1] arrivals = np.frombuffer(arrival, dtype=np.int64)
-    cdef Py_ssize_t i, column, n = arrivals.shape[0]
-    cdef const double[:, ::1] cell = np.frombuffer(cells).reshape(n_columns + 2, n)
-    cdef Window window = Window(slot_of.shape[0])
-    window.reserve(window.capacity, n_columns)
-    window.extend(n_columns)
-    for i in range(n):
-        for column in range(n_columns):
-            window.data[column * window.capacity + slot_of[i]] = cell[column, i]
-        window.target[slot_of[i]] = cell[n_columns, i]
-        window.weight[slot_of[i]] = cell[n_columns + 1, i]
-        window.arrival[slot_of[i]] = arrivals[i]
-        window.fresh[i] = slot_of[i]
-    for i in range(n, window.capacity):
-        window.free_slots[i - n] = slot_of[i]
-    window.size, window.n_fresh, window.n_seen = n, n_sorted, n_seen
-    window.sort()
-    for i in range(n_sorted, n):        # these were not sorted in yet
-        window.fresh[i - n_sorted] = slot_of[i]
-    window.n_fresh = n - n_sorted
-    return window
+    cdef int fill(self, const int[::1] slots, const double[:, ::1] data, const double[::1] target,
+                  const double[::1] weight, const int64_t[::1] arrival, int n_sorted) except -1:
+        """Take over valid samples into the empty window."""
+        cdef Py_ssize_t i, column, n = arrival.shape[0]
+        self.reserve(self.capacity, <int>data.shape[0])
+        self.extend(<int>data.shape[0])
+        for i in range(n):
+            for column in range(self.n_columns):
+                self.data[column * self.capacity + slots[i]] = data[column, i]
+            self.target[slots[i]] = target[i]
+            self.weight[slots[i]] = weight[i]
+            self.arrival[slots[i]] = arrival[i]
+            self.fresh[i] = slots[i]
+        for i in range(n, self.capacity):
+            self.free_slots[i - n] = slots[i]
+        self.size, self.n_fresh = <int>n, n_sorted
+        self.sort()
+        for i in range(n_sorted, n):        # these were not sorted in yet
+            self.fresh[i - n_sorted] = slots[i]
+        self.n_fresh = <int>n - n_sorted
+        return 0
+
+    def __reduce__(self):
+        return from_state, (type(self), self.state())
 
 
 cdef tuple united(list windows):

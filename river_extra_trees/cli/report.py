@@ -130,13 +130,11 @@ def draw(path: Path, race: Race, stream: Stream) -> None:
     import matplotlib
 
     matplotlib.use("agg")  # a file is written and no window opened
-    display = PrequentialDisplay.from_records(records(race))
-    display.plot(
-        muted=[
-            entrant.name
-            for entrant in race.entrants
-            if type(entrant.model).__module__.startswith("river.")
-        ]
-    )
+    of_river = [
+        entrant.name
+        for entrant in race.entrants
+        if type(entrant.model).__module__.startswith("river.")
+    ]
+    display = PrequentialDisplay.from_records(records(race), muted=of_river).plot()
     display.axes_[0].set_title(f"{stream.name}: predict, score, then learn each item")
     display.figure_.savefig(path, dpi=120)

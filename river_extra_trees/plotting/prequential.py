@@ -50,6 +50,8 @@ class PrequentialDisplay:
         What is known of each learner.
     drifts
         Items at which the stream is known to change.
+    muted
+        Names of learners to draw in grey: what the others are compared with.
 
     Attributes
     ----------
@@ -82,9 +84,12 @@ class PrequentialDisplay:
     axes_: list[Axes]
     figure_: Figure
 
-    def __init__(self, curves: Sequence[Curve], drifts: Sequence[int] = ()) -> None:
+    def __init__(
+        self, curves: Sequence[Curve], drifts: Sequence[int] = (), muted: Sequence[str] = ()
+    ) -> None:
         self.curves = list(curves)
         self.drifts = list(drifts)
+        self.muted = list(muted)
 
     @classmethod
     def from_stream(
@@ -96,6 +101,7 @@ class PrequentialDisplay:
         step: int = 100,
         detector: base.DriftDetector | None = None,
         drifts: Sequence[int] = (),
+        muted: Sequence[str] = (),
         memory: bool = True,
         delay: typing.Any = None,
         live: bool = False,
@@ -119,6 +125,8 @@ class PrequentialDisplay:
             become fewer, too.
         drifts
             Items at which the stream is known to change.
+        muted
+            Names of learners to draw in grey.
         memory
             Measure the memory too, which takes long for large models made of Python objects.
         delay
@@ -138,7 +146,7 @@ class PrequentialDisplay:
                 raise ValueError(f"{_name_of(metric)} cannot score {type(model).__name__}")
         scorers = [_Scorer(metric, detector) for _ in _named(models)]
         curves = [Curve(name) for name in _named(models)]
-        display = cls(curves, drifts)
+        display = cls(curves, drifts, muted)
         # Every learner reads a stream of its own, in step with the others.
         runs = [
             evaluate.iter_progressive_val_score(
@@ -169,6 +177,7 @@ class PrequentialDisplay:
         records: Iterable[Mapping[str, typing.Any]],
         *,
         drifts: Sequence[int] = (),
+        muted: Sequence[str] = (),
         detections: Mapping[str, Sequence[int]] | None = None,
     ) -> PrequentialDisplay:
         """Show what was recorded, as in the CSV file that `race --csv` writes.
@@ -181,6 +190,8 @@ class PrequentialDisplay:
             score with a panel of its own.
         drifts
             Items at which the stream is known to change.
+        muted
+            Names of learners to draw in grey.
         detections
             Items at which a drift was detected, by learner.
 
@@ -215,11 +226,9 @@ class PrequentialDisplay:
                     curve.scores.setdefault(key, []).append(_number(i, key, value))
         for name, items in (detections or {}).items():
             curves[name].detections = list(items)
-        return cls(list(curves.values()), drifts)
+        return cls(list(curves.values()), drifts, muted)
 
-    def plot(
-        self, axes: Sequence[Axes] | None = None, *, muted: Sequence[str] = ()
-    ) -> PrequentialDisplay:
+    def plot(self, axes: Sequence[Axes] | None = None) -> PrequentialDisplay:
         """Draw the curves, the best learner first in the legend.
 
         Scores that lie far apart get a logarithmic axis; R2, which knows no lower end, is cut at
@@ -229,8 +238,6 @@ class PrequentialDisplay:
         ----------
         axes
             One per score, and one more if the memory is to be shown; new ones for None.
-        muted
-            Names of learners to draw in grey: what the others are compared with.
 
         Returns
         -------
@@ -244,7 +251,7 @@ class PrequentialDisplay:
         self.axes_ = list(axes)
         self.figure_ = figure_of(self.axes_[0])
         ranking = self._ranking(names[0]) if names else self.curves
-        styles = _styles([curve.name for curve in ranking], muted)
+        styles = _styles([curve.name for curve in ranking], self.muted)
         for ax, name in zip(self.axes_, names, strict=False):
             for curve in ranking:
                 ax.plot(curve.items, curve.scores[name], label=curve.name, **styles[curve.name])
@@ -253,7 +260,7 @@ class PrequentialDisplay:
         if len(self.axes_) > len(names):
             for curve in ranking:
                 self.axes_[-1].plot(curve.items, curve.memory, **styles[curve.name])
-            _scale_memory(self.axes_[-1])
+            _scale_memory(self.axes_[-1], [size for curve in ranking for size in curve.memory])
         self._finish(len(ranking))
         return self
 
@@ -383,13 +390,13 @@ def _higher_is_better(score: str) -> bool | None:
 
 def _styles(names: Sequence[str], muted: Sequence[str]) -> dict[str, dict[str, typing.Any]]:
     """Colours for the learners, and dashes in grey for those that are muted."""
-    colours, dashes = itertools.cycle(CLASS_COLOURS), itertools.cycle(DASHES)
-    return {
-        name: {"color": MUTED, "linestyle": next(dashes), "linewidth": 1.3}
-        if name in muted
-        else {"color": next(colours), "linestyle": "-", "linewidth": 1.6}
-        for name in names
-    }
+    greys = itertools.cycle((MUTED, dash) for dash in DASHES)
+    colours = itertools.cycle((colour, dash) for dash in ("-", "--") for colour in CLASS_COLOURS)
+    styles = {}
+    for name in names:
+        colour, dash = next(greys if name in muted else colours)
+        styles[name] = {"color": colour, "linestyle": dash, "linewidth": 1.5}
+    return styles
 
 
 def _scale(ax: Axes, name: str, scores: Sequence[float]) -> None:
@@ -403,12 +410,18 @@ def _scale(ax: Axes, name: str, scores: Sequence[float]) -> None:
         label += " (cut at -1)"
     elif finite and min(finite) > 0 and max(finite) > WIDEST_LINEAR_RANGE * min(finite):
         ax.set_yscale("log")
+    elif all(score == int(score) for score in finite):
+        ax.locator_params(axis="y", integer=True)
     ax.set_ylabel(label + better[better_when_high])
 
 
-def _scale_memory(ax: Axes) -> None:
-    from matplotlib.ticker import EngFormatter
+def _scale_memory(ax: Axes, sizes: Sequence[float]) -> None:
+    """A logarithmic axis from one power of ten to another, so that both ends are labelled."""
+    from matplotlib.ticker import EngFormatter, NullFormatter
 
     ax.set_yscale("log")
+    powers = [math.log10(size) for size in sizes if size > 0]
+    ax.set_ylim(10.0 ** math.floor(min(powers)), 10.0 ** math.ceil(max(powers) + 1e-9))
     ax.yaxis.set_major_formatter(EngFormatter(unit="B"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
     ax.set_ylabel("memory")

@@ -97,7 +97,7 @@ def test_particles_tell_wrong_formulas_apart(
 ) -> None:
     """Degrees of freedom, determinant, prior exponents: each mutation fails the test above."""
     problem, found = frequencies
-    for wrong, model in mutants(problem).items():
+    for wrong, model in mutants(PROBLEMS[problem]()).items():
         _, law = enumeration.law_of(open_constant(model))
         assert enumeration.total_variation(found, enumeration.shapes(law)) > 0.03, wrong
 

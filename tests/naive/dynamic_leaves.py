@@ -166,6 +166,7 @@ class MultinomialLeaf:
 
     def __init__(self, n_classes: int) -> None:
         self.n_classes = n_classes
+        self.concentration = 1 / n_classes
 
     def nothing(self) -> Sums:
         return Sums(0.0, np.zeros((0, 0)), np.zeros(0), 0.0, np.zeros(self.n_classes))
@@ -176,18 +177,20 @@ class MultinomialLeaf:
         return Sums(float(len(y)), np.zeros((0, 0)), np.zeros(0), 0.0, counts)
 
     def probabilities(self, total: Sums) -> Array:
-        return (total.counts + 1 / self.n_classes) / (total.weight + 1)
+        prior = self.concentration
+        return (total.counts + prior) / (total.weight + self.n_classes * prior)
 
     def log_predictive(self, total: Sums, x: Array, y: float) -> float:
         del x
         return float(np.log(self.probabilities(total)[int(y)]))
 
     def log_evidence(self, total: Sums) -> float:
-        share = 1 / self.n_classes
+        prior = self.concentration
         return float(
-            -gammaln(total.weight + 1)
-            + np.sum(gammaln(total.counts + share))
-            - self.n_classes * gammaln(share)
+            gammaln(self.n_classes * prior)
+            - gammaln(total.weight + self.n_classes * prior)
+            + np.sum(gammaln(total.counts + prior))
+            - self.n_classes * gammaln(prior)
         )
 
     def reference_score(self, active: Sums, retired: Sums) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -65,13 +66,9 @@ class OtherPriorExponent(GaussianLeaf):
 class UniformDirichlet(MultinomialLeaf):
     """Dirichlet(1, ..., 1) in place of Dirichlet(1/K, ..., 1/K)."""
 
-    def log_evidence(self, total: Sums) -> float:
-        n_classes = self.n_classes
-        return float(
-            gammaln(n_classes)
-            - gammaln(total.weight + n_classes)
-            + np.sum(gammaln(total.counts + 1))
-        )
+    def __init__(self, n_classes: int) -> None:
+        super().__init__(n_classes)
+        self.concentration = 1.0
 
 
 @dataclass(frozen=True)
@@ -87,13 +84,12 @@ def with_leaf_model(model: DynamicTree, leaf_model: type[GaussianLeaf]) -> Dynam
     return replace(model, leaf_model=leaf_model(model.X.shape[1], linear=model.leaf_model.linear))
 
 
-def mutants(name: str) -> dict[str, DynamicTree]:
-    """Wrong models of a problem, by what is wrong with them."""
-    model = PROBLEMS[name]()
-    fields = (model.X, model.y, model.leaf_model, model.min_samples_leaf)
-    wrong: dict[str, DynamicTree] = {"depth exponent": OtherDepthExponent(*fields)}
-    if name == "multinomial":
-        wrong["Dirichlet"] = replace(model, leaf_model=UniformDirichlet(2))
+def mutants(model: DynamicTree) -> dict[str, DynamicTree]:
+    """Wrong versions of a model, by what is wrong with them."""
+    fields = {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
+    wrong: dict[str, DynamicTree] = {"depth exponent": OtherDepthExponent(**fields)}
+    if isinstance(model.leaf_model, MultinomialLeaf):
+        wrong["Dirichlet"] = replace(model, leaf_model=UniformDirichlet(model.leaf_model.n_classes))
         return wrong
     wrong["degrees of freedom"] = with_leaf_model(model, OneDegreeOfFreedomMore)
     wrong["determinant"] = with_leaf_model(model, NoDeterminant)

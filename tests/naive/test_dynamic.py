@@ -233,10 +233,11 @@ def test_the_filter_approaches_the_enumerated_law(problem: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("problem", "wrong"), [(problem, wrong) for problem in PROBLEMS for wrong in mutants(problem)]
+    ("problem", "wrong"),
+    [(problem, wrong) for problem in PROBLEMS for wrong in mutants(PROBLEMS[problem]())],
 )
 def test_a_wrong_formula_has_another_law(problem: str, wrong: str) -> None:
     """Otherwise the agreement of particles with the law would say nothing about the formula."""
     right = enumeration.shapes(enumeration.law_of(PROBLEMS[problem]())[1])
-    mutated = enumeration.shapes(enumeration.law_of(mutants(problem)[wrong])[1])
+    mutated = enumeration.shapes(enumeration.law_of(mutants(PROBLEMS[problem]())[wrong])[1])
     assert enumeration.total_variation(right, mutated) > 0.05

@@ -5,6 +5,7 @@ from libc.string cimport memset
 from ..posterior cimport Predictive, predictive
 from .gathering cimport find
 from .leaves cimport faded
+from .logistic cimport class_chances, fit_window
 from .particles cimport Particles
 
 
@@ -43,17 +44,32 @@ cdef list mixture(Particles cloud, object x):
 cdef dict probabilities(Particles cloud, object x):
     """Every label learned so far and its mean predictive probability at x."""
     cdef int visit, k
-    cdef const double* row
-    cdef double share, total = 0.0, a = cloud.model.concentration
+    cdef const double* chances
+    cdef double share, total = 0.0
     cdef double* answer = cloud.model.prior      # scratch here: no other use in classification
     find(cloud, x)
     memset(answer, 0, cloud.model.width * sizeof(double))
+    if cloud.slopes is not None:
+        fit_window(cloud)
     for visit in range(cloud.n_visits):
-        row = faded(cloud, visit)
-        share = cloud.visits[visit].n_particles / (
-            cloud.n_alive * (row[0] + a * cloud.model.n_classes))
+        if cloud.slopes is not None:
+            chances = class_chances(cloud, cloud.slopes, visit)
+        else:
+            chances = class_shares(cloud, visit)
+        share = <double>cloud.visits[visit].n_particles / cloud.n_alive
         for k in range(cloud.model.n_classes):
-            answer[k] += share * (row[1 + k] + a)
+            answer[k] += share * chances[k]
     for k in range(cloud.model.n_classes):
         total += answer[k]
     return {label: answer[<int>k] / total for k, label in enumerate(cloud.labels.labels)}
+
+
+cdef const double* class_shares(Particles cloud, int visit) noexcept nogil:
+    """Probabilities of the classes in a multinomial leaf that was found."""
+    cdef const double* row = faded(cloud, visit)
+    cdef double a = cloud.model.concentration
+    cdef double whole = row[0] + a * cloud.model.n_classes
+    cdef int k
+    for k in range(cloud.model.n_classes):
+        cloud.row_small[k] = (row[1 + k] + a) / whole
+    return cloud.row_small

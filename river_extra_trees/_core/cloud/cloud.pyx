@@ -10,8 +10,10 @@ from .retirement cimport oldest, random, retire_slot
 from .shape cimport prepare, widen
 
 from .inspection import describe, distinct_roots, nodes, split_shares, tree_statistics
+from .restoring import restored
 from .soundness import check
-from .state import restore, settings_of, state_of
+from ..state import from_state
+from .state import bare_state_of, settings_of, state_of
 
 
 cdef class Cloud(Particles):
@@ -33,8 +35,12 @@ cdef class Cloud(Particles):
         self.read_target(y)
         self.schema.encode(x)
 
-    def learn(self, x, y, w=1.0):
-        """Learn one sample; the caller has made room in the window. True if it was learned."""
+    def learn(self, x, y, w=1.0, int discarded=-1, rejuvenate_every=None):
+        """Retire the point in a slot, learn a sample, rejuvenate if it is time for that.
+
+        True if it was learned. A signal takes effect before or after all of this. Without a slot
+        the caller has made room in the window.
+        """
         cdef double weight = read_weight(w)
         cdef double target = self.read_target(y)
         cdef bint is_new = self.model.multinomial and target < 0.0
@@ -42,10 +48,14 @@ cdef class Cloud(Particles):
             self.schema.encode(x)
             return False
         self.schema.admit(x)
-        prepare(self, len(self.labels) if is_new else target)
+        prepare(self, len(self.labels) if is_new else target, discarded >= 0)
         if is_new:
             target = self.labels.learn(y)
+        if discarded >= 0:
+            retire_slot(self, discarded)
         learn_row(self, target, weight)
+        if rejuvenate_every is not None and self.n_seen % rejuvenate_every == 0:
+            rejuvenate(self)
         return True
 
     def retire(self, int slot):
@@ -110,11 +120,24 @@ cdef class Cloud(Particles):
         """Raise AssertionError if an invariant is broken."""
         check(self)
 
+    # --- State ------------------------------------------------------------------------------
+
+    def settings(self):
+        """The arguments that make an empty cloud of the same kind."""
+        return settings_of(self)
+
+    def state(self):
+        """All that the cloud has learned, with its settings."""
+        return state_of(self)
+
+    def bare(self):
+        """A copy that answers as this cloud does, without the active points."""
+        return self.restored(bare_state_of(self))
+
+    @classmethod
+    def restored(cls, values):
+        """The cloud of a state."""
+        return restored(cls, values)
+
     def __reduce__(self):
-        return _cloud_from_state, (settings_of(self), state_of(self))
-
-
-def _cloud_from_state(settings, state):
-    cdef Cloud cloud = Cloud(*settings)
-    restore(cloud, state)
-    return cloud
+        return from_state, (type(self), self.state())

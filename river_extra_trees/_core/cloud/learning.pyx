@@ -9,6 +9,7 @@ from ..rng cimport RESAMPLE, Rng, rng_for, uniform
 from .forgetting cimport mutate
 from .gathering cimport fill_v, gather, limited, reserve_slots
 from .leaves cimport finish_leaf, refresh, update_time, weight_at
+from .logistic cimport fit_window, weigh_by_chances
 from .moves cimport move_all
 from .particles cimport Particles
 
@@ -39,6 +40,10 @@ cdef int learn_row(Particles cloud, double target, double weight) except -1:
     cdef bint ok
     gather(cloud, x, 0, cloud.n_alive)
     reserve_slots(cloud)
+    if cloud.slopes is not None:
+        fit_window(cloud)
+        fill_v(cloud, x, target)
+        weigh_by_chances(cloud, cloud.slopes, <int>target)
     cloud.n_seen += 1
     for i in range(cloud.model.n_regressors):
         if not isnan(x[cloud.regressors[i]]):
@@ -53,7 +58,7 @@ cdef int learn_row(Particles cloud, double target, double weight) except -1:
         cloud.highest = max(cloud.highest, target)
     slot = cloud.pool.push(x, cloud.v, weight, cloud.n_seen)
     with nogil:
-        ok = step(cloud, slot, 0, cloud.n_alive)
+        ok = step(cloud, slot, 0, cloud.n_alive, cloud.slopes is not None)
         if isfinite(cloud.log_predictive):
             cloud.log_evidence += cloud.log_predictive
         cloud.n_alive = cloud.n_particles
@@ -66,22 +71,23 @@ cdef int learn_row(Particles cloud, double target, double weight) except -1:
     return 0
 
 
-cdef bint step(Particles cloud, int slot, int first, int stop) noexcept nogil:
+cdef bint step(Particles cloud, int slot, int first, int stop, bint weighed) noexcept nogil:
     """Weigh, resample, add, move. False when there was no memory for some moves.
 
     The point is added first, to every distinct leaf: the increase of the leaf's log marginal
-    likelihood is its log predictive density there, and the resampling does not mind.
+    likelihood is its log predictive density there, unless the visits are `weighed` already, and
+    the resampling does not mind.
     """
     cdef const double* x = cloud.pool.x + slot * cloud.pool.n_columns
     cdef int n_out = cloud.n_particles
     cloud.n_steps += 1
-    add_to_leaves(cloud, slot)
+    add_to_leaves(cloud, slot, weighed)
     cloud.log_predictive = weigh(cloud, first, stop)
     resample(cloud, first, stop, n_out)
     return move_all(cloud, x, first, first + n_out)
 
 
-cdef void add_to_leaves(Particles cloud, int slot) noexcept nogil:
+cdef void add_to_leaves(Particles cloud, int slot, bint weighed) noexcept nogil:
     """Add the point to each distinct leaf and note its log predictive density there."""
     cdef const double* v = cloud.pool.v + slot * cloud.pool.size_v
     cdef double weight
@@ -102,6 +108,8 @@ cdef void add_to_leaves(Particles cloud, int slot) noexcept nogil:
         after = here.log_marginal
         if here.is_linear != was_linear:    # a density compares like with like
             after = log_marginal(&cloud.model, cloud.grove.total(leaf), was_linear, &dummy)
+        if weighed:
+            continue
         if isnan(before) or isnan(after) or before == after:
             cloud.visits[visit].log_weight = 0.0     # no proper predictive yet
         else:

@@ -11,6 +11,7 @@ from ..grove cimport MAX_DEPTH, Grove
 from ..pool cimport Pool
 from ..posterior cimport LeafModel
 from ..schema cimport Labels, Schema
+from .slopes cimport Slopes
 
 cdef struct Visit:
     int node                # the leaf's node
@@ -73,7 +74,8 @@ cdef class Particles:
     cdef double decays[MAX_DECAYS]  # that particles may have, ascending
     cdef int n_decays
     cdef readonly bint reference
-    cdef readonly bint linear
+    cdef readonly bint linear       # leaves use the numeric features: the regressors
+    cdef Slopes slopes              # of linear leaves in a classification; else None
     cdef readonly bint cuts_by_range    # proposals uniform over the range, not over the gaps
     cdef double prior_weight
     cdef double log_split[MAX_DEPTH + 2]

@@ -2,10 +2,11 @@
 
 from libc.math cimport INFINITY, log, log1p, pow
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport calloc, free
 
+from ..memory cimport calloc, free
 from ..posterior cimport scratch_size
 from ..schema cimport Labels, Schema
+from .slopes cimport Slopes
 
 
 cdef class Particles:
@@ -20,7 +21,7 @@ cdef class Particles:
     n_classes
         0 for regression. Classes may be added later by learning one.
     linear
-        Whether regression leaves are linear in the numeric features.
+        Whether leaves use the numeric features: a linear model, or a logistic one of the classes.
     min_samples_leaf
         Active points that a split leaves on both sides.
     alpha, beta
@@ -55,6 +56,7 @@ cdef class Particles:
         self.decay = self.decays[self.n_decays - 1]
         self.linear, self.reference, self.cuts_by_range = linear, reference, cuts_by_range
         self.model.multinomial = classifier
+        self.slopes = Slopes() if classifier and linear else None
         for depth in range(MAX_DEPTH + 2):
             share = alpha * pow(1.0 + depth, -beta)
             self.log_split[depth] = log(share) if share > 0.0 else -INFINITY

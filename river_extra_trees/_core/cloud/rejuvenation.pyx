@@ -31,7 +31,7 @@ cdef int rejuvenate(Particles cloud) except -1:
     for slot in slots:
         gather(cloud, cloud.pool.x + slot * cloud.pool.n_columns, n, 2 * n)
         reserve_slots(cloud)
-        if not step(cloud, slot, n, 2 * n):
+        if not step(cloud, slot, n, 2 * n, False):
             raise MemoryError("some trees could not move")
     cloud.log_predictive = log_predictive
     inherited = {}

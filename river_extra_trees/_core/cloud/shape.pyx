@@ -1,10 +1,10 @@
 """Columns, regressors and classes: everything that grows when the stream brings new ones."""
 
 from libc.stdint cimport uint8_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
 from ..grove cimport Grove
+from ..memory cimport calloc, free, realloc
 from ..pool cimport Pool
 from ..posterior cimport row_width, scratch_size
 from ..schema cimport Schema
@@ -125,12 +125,12 @@ cdef int reserve_scratch(Particles cloud) except -1:
     return 0
 
 
-cdef int prepare(Particles cloud, double target) except -1:
-    """Everything that can fail before a sample is learned."""
+cdef int prepare(Particles cloud, double target, bint leaving) except -1:
+    """Everything that can fail before a sample is learned, and another one leaves the window."""
     adapt(cloud)
     if cloud.model.multinomial and target >= cloud.model.n_classes:
-        widen(cloud, cloud.pool.n_columns, 0, <int>target + 1)
-    if cloud.pool.size == cloud.pool.capacity:
+        widen(cloud, cloud.pool.n_columns, cloud.model.n_regressors, <int>target + 1)
+    if cloud.pool.size - leaving == cloud.pool.capacity:
         cloud.pool.reserve(
             2 * cloud.pool.capacity, cloud.pool.n_columns, cloud.pool.size_v)
     reserve_scratch(cloud)

@@ -1,142 +1,128 @@
-"""A cloud as settings and state that a pickle holds, and back."""
+"""A cloud as settings and state that pickles and model files hold; `restoring` is the way back."""
+
+from copy import deepcopy
 
 import numpy as np
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy
 
-from ..grove cimport MIN_BLOCK, Grove
-from .leaves cimport finish_leaf, set_prior
+from ..grove cimport Leaf, Node
+from ..pool cimport Pool
 from .particles cimport Particles
-from .shape cimport adapt, widen
 
 
 def settings_of(Particles cloud):
     """The arguments that make an empty cloud of the same kind."""
-    return (
-        cloud.n_particles, cloud.window, cloud.model.multinomial, cloud.linear,
-        cloud.min_samples_leaf, cloud.alpha, cloud.beta,
-        [cloud.decays[i] for i in range(cloud.n_decays)], cloud.prior_weight,
-        cloud.reference, cloud.cuts_by_range, cloud.seed,
-    )
+    return {
+        "n_particles": cloud.n_particles, "window": cloud.window,
+        "classifier": bool(cloud.model.multinomial), "linear": cloud.linear,
+        "min_samples_leaf": cloud.min_samples_leaf, "alpha": cloud.alpha, "beta": cloud.beta,
+        "decays": [cloud.decays[i] for i in range(cloud.n_decays)],
+        "prior_weight": cloud.prior_weight, "reference": cloud.reference,
+        "cuts_by_range": cloud.cuts_by_range, "seed": cloud.seed,
+    }
 
 
 def distinct_nodes(Particles cloud):
-    """The nodes that any particle holds, each once, in an order that only depends on shapes."""
-    numbers = {}
-    for particle in range(cloud.n_alive):
-        stack = [cloud.roots[<int>particle]]
-        while stack:
-            node = stack.pop()
-            if node not in numbers:
-                numbers[node] = len(numbers)
-                if cloud.grove.nodes[<int>node].feature >= 0:
-                    stack += [cloud.grove.nodes[<int>node].right,
-                              cloud.grove.nodes[<int>node].left]
-    return numbers
+    """The nodes that any particle holds, each once: those of depth 0, of depth 1, and so on.
+
+    The order within a depth is that of particles and paths, so that it only depends on shapes.
+    """
+    found, here = {}, dict.fromkeys([cloud.roots[i] for i in range(cloud.n_alive)])
+    while here:
+        below = {}
+        for node in here:
+            found[node] = len(found)
+            if cloud.grove.nodes[<int>node].feature >= 0:
+                below[cloud.grove.nodes[<int>node].left] = None
+                below[cloud.grove.nodes[<int>node].right] = None
+        here = below
+    return found
+
+
+def doubles(Particles cloud, which):
+    """The numbers of a row that belongs to the whole cloud."""
+    cdef int i, q = cloud.model.n_regressors
+    if which == "overall":
+        found = [cloud.overall[i] for i in range(cloud.model.width)]
+    elif which == "prior":      # classes have none of their own
+        found = [cloud.model.prior[i]
+                 for i in range(0 if cloud.model.multinomial else cloud.model.width)]
+    elif which == "fill":
+        found = [cloud.fill[i] for i in range(q)]
+    else:
+        found = [cloud.fill_weight[i] for i in range(q)]
+    return np.array(found, np.float64)
 
 
 def state_of(Particles cloud):
     """All that the cloud has learned."""
-    cdef int node, leaf, q = cloud.model.n_regressors
-    cdef Py_ssize_t i, width = 2 * cloud.model.width
     numbers = distinct_nodes(cloud)
-    shape = np.zeros((len(numbers), 7), dtype=np.int32)
-    cuts = np.zeros(len(numbers))
-    leaves = [node for node in numbers if cloud.grove.nodes[<int>node].feature < 0]
-    times = np.zeros((len(leaves), 2), dtype=np.int64)
-    cached = np.zeros((len(leaves), 2))
-    rows = np.zeros((len(leaves), width))
-    slots = []
+    return {
+        **settings_of(cloud), "schema": cloud.schema, "labels": cloud.labels, "pool": cloud.pool,
+        "overall": doubles(cloud, "overall"), "prior": doubles(cloud, "prior"),
+        "df_offset": cloud.model.df_offset, "per_leaf": cloud.model.per_leaf,
+        "fill": doubles(cloud, "fill"), "fill_weight": doubles(cloud, "fill_weight"),
+        "lowest": cloud.lowest, "highest": cloud.highest, "n_seen": cloud.n_seen,
+        "n_steps": cloud.n_steps, "log_evidence": cloud.log_evidence,
+        "log_predictive": cloud.log_predictive,
+        "roots": np.array([numbers[cloud.roots[i]] for i in range(cloud.n_alive)], np.int32),
+        **nodes_of(cloud, numbers), **leaves_of(cloud, numbers),
+    }
+
+
+def nodes_of(Particles cloud, numbers):
+    """Splits; depths, sizes and references follow from the links."""
+    cdef Py_ssize_t n = len(numbers), i
+    cdef double[::1] cuts = np.empty(n)
+    cdef int[:, ::1] links = np.empty((n, 3), dtype=np.int32)
+    cdef uint8_t[:, ::1] flags = np.empty((n, 2), dtype=np.uint8)
+    cdef const Node* here
     for node, i in numbers.items():
-        here = cloud.grove.nodes[node]
+        here = &cloud.grove.nodes[<int>node]
         inner = here.feature >= 0
-        shape[i] = (here.feature, numbers[here.left] if inner else -1,
-                    numbers[here.right] if inner else -1, here.n_leaves, here.depth,
-                    here.nominal, here.missing_left)
         cuts[i] = here.cut
-    for i in range(len(leaves)):
-        leaf = cloud.grove.nodes[<int>leaves[i]].left
-        times[i] = cloud.grove.leaves[leaf].time, cloud.grove.leaves[leaf].n_active
-        cached[i] = cloud.grove.leaves[leaf].log_marginal, cloud.grove.leaves[leaf].decay
-        for j in range(width):
-            rows[i, j] = cloud.grove.rows[leaf * width + <int>j]
-        slots += [cloud.grove.slots[cloud.grove.leaves[leaf].slots + <int>j]
-                  for j in range(cloud.grove.leaves[leaf].n_active)]
-    return (
-        cloud.schema, cloud.labels, cloud.pool, cloud.model.n_classes,
-        [cloud.overall[j] for j in range(cloud.model.width)],
-        [cloud.model.prior[j] for j in range(cloud.model.width)]
-        if not cloud.model.multinomial else [],
-        cloud.model.df_offset, cloud.model.per_leaf,
-        [cloud.fill[j] for j in range(q)], [cloud.fill_weight[j] for j in range(q)],
-        cloud.lowest, cloud.highest, cloud.n_seen, cloud.n_steps, cloud.log_evidence,
-        cloud.log_predictive, [numbers[cloud.roots[j]] for j in range(cloud.n_alive)],
-        shape.tobytes(), cuts.tobytes(), times.tobytes(), cached.tobytes(), rows.tobytes(),
-        np.array(slots, dtype=np.int32).tobytes(),
-    )
+        links[i, 0] = here.feature
+        links[i, 1] = numbers[here.left] if inner else -1
+        links[i, 2] = numbers[here.right] if inner else -1
+        flags[i, 0], flags[i, 1] = here.nominal, here.missing_left
+    return {"cuts": np.asarray(cuts), "links": np.asarray(links), "flags": np.asarray(flags)}
 
 
-def restore(Particles cloud, state):
-    """Give an empty cloud a state."""
-    cdef int i, j, node, leaf, start, n_leaves = 0, q
-    cdef Py_ssize_t width
-    (cloud.schema, cloud.labels, pool, n_classes, overall, prior, df_offset, per_leaf, fill,
-     fill_weight, cloud.lowest, cloud.highest, cloud.n_seen, cloud.n_steps, cloud.log_evidence,
-     cloud.log_predictive, roots, shape, cuts, times, cached, rows, slots) = state
-    adapt(cloud)
-    widen(cloud, cloud.pool.n_columns, cloud.model.n_regressors, n_classes)
-    cloud.pool = pool
-    q, width = cloud.model.n_regressors, 2 * cloud.model.width
-    for i in range(cloud.model.width):
-        cloud.overall[i] = overall[i]
-    for i in range(q):
-        cloud.fill[i], cloud.fill_weight[i] = fill[i], fill_weight[i]
-    set_prior(cloud)
-    for i in range(len(prior)):
-        cloud.model.prior[i] = prior[i]
-    cloud.model.df_offset, cloud.model.per_leaf = df_offset, per_leaf
-    cdef const int[:, ::1] shapes = np.frombuffer(shape, dtype=np.int32).reshape(-1, 7)
-    cdef const double[::1] cut = np.frombuffer(cuts)
-    cdef const int64_t[:, ::1] time = np.frombuffer(times, dtype=np.int64).reshape(-1, 2)
-    cdef const double[:, ::1] cache = np.frombuffer(cached).reshape(-1, 2)
-    cdef const double[:, ::1] row = np.frombuffer(rows).reshape(-1, width)
-    cdef const int[::1] slot = np.frombuffer(slots, dtype=np.int32)
-    cloud.grove = Grove(cloud.model.width)
-    if not cloud.grove.reserve(
-        shapes.shape[0], time.shape[0], 2 * slot.shape[0] + MIN_BLOCK * time.shape[0]
-    ):
-        raise MemoryError
-    start = 0
-    for i in range(shapes.shape[0]):
-        if shapes[i, 0] >= 0:
-            node = cloud.grove.new_node()
-            cloud.grove.nodes[node].left, cloud.grove.nodes[node].right = (
-                shapes[i, 1], shapes[i, 2])
-        else:
-            node = cloud.grove.new_leaf(shapes[i, 4], <int>time[n_leaves, 1])
-            leaf = cloud.grove.nodes[node].left
-            cloud.grove.leaves[leaf].time = time[n_leaves, 0]
-            cloud.grove.leaves[leaf].decay = cache[n_leaves, 1]
-            for j in range(width):
-                cloud.grove.rows[leaf * width + j] = row[n_leaves, j]
-            for j in range(<int>time[n_leaves, 1]):
-                cloud.grove.add_slot(&cloud.grove.leaves[leaf], slot[start + j])
-            start += <int>time[n_leaves, 1]
-            finish_leaf(cloud, node)
-            cloud.grove.leaves[leaf].log_marginal = cache[n_leaves, 0]
-            n_leaves += 1
-        cloud.grove.nodes[node].feature = shapes[i, 0]
-        cloud.grove.nodes[node].cut = cut[i]
-        cloud.grove.nodes[node].n_leaves = shapes[i, 3]
-        cloud.grove.nodes[node].depth = <short>shapes[i, 4]
-        cloud.grove.nodes[node].nominal = shapes[i, 5]
-        cloud.grove.nodes[node].missing_left = shapes[i, 6]
-        cloud.grove.nodes[node].refs = 0
-    for i in range(shapes.shape[0]):
-        if shapes[i, 0] >= 0:
-            cloud.grove.hold(shapes[i, 1])
-            cloud.grove.hold(shapes[i, 2])
-    cloud.n_alive = len(roots)
-    for i in range(cloud.n_alive):
-        cloud.roots[i] = roots[i]
-        cloud.grove.hold(cloud.roots[i])
+def leaves_of(Particles cloud, numbers):
+    """Statistics of the leaves, in the order of their nodes."""
+    cdef Py_ssize_t width = 2 * cloud.model.width, i
+    cdef int leaf
+    found = [cloud.grove.nodes[<int>node].left for node in numbers
+             if cloud.grove.nodes[<int>node].feature < 0]
+    cdef int64_t[::1] times = np.empty(len(found), dtype=np.int64)
+    cdef double[::1] log_marginals = np.empty(len(found)), leaf_decays = np.empty(len(found))
+    cdef double[:, ::1] rows = np.empty((len(found), width))
+    cdef int[::1] n_active = np.empty(len(found), dtype=np.int32)
+    cdef const Leaf* here
+    slots = []
+    for i in range(len(found)):
+        leaf = found[i]
+        here = &cloud.grove.leaves[leaf]
+        times[i], n_active[i] = here.time, here.n_active
+        log_marginals[i], leaf_decays[i] = here.log_marginal, here.decay
+        memcpy(&rows[i, 0], cloud.grove.rows + leaf * width, width * sizeof(double))
+        slots += [cloud.grove.slots[here.slots + <int>j] for j in range(here.n_active)]
+    return {
+        "times": np.asarray(times), "n_active": np.asarray(n_active),
+        "log_marginals": np.asarray(log_marginals), "leaf_decays": np.asarray(leaf_decays),
+        "rows": np.asarray(rows), "leaf_slots": np.array(slots, np.int32),
+    }
+
+
+def bare_state_of(Particles cloud):
+    """The same with all active points retired, which changes no answer."""
+    state = state_of(cloud)
+    rows = state["rows"]
+    rows[:, cloud.model.width:] = rows[:, : cloud.model.width]
+    return {
+        **state, "schema": deepcopy(cloud.schema), "labels": deepcopy(cloud.labels),
+        "pool": Pool(cloud.pool.n_columns, cloud.pool.size_v),
+        "n_active": np.zeros_like(state["n_active"]), "leaf_slots": np.zeros(0, np.int32),
+    }

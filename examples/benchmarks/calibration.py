@@ -1,0 +1,46 @@
+"""Simulation-based calibration of the dynamic trees: whether their posteriors are right.
+
+Trees and streams are drawn from the model, a cloud learns each stream, and the drawn tree's rank
+among the cloud's trees is noted: for the mean and the variance of the leaf at one place, the number
+of leaves, and the log likelihood. Right formulas give uniform ranks (chi-square test):
+
+    python examples/benchmarks/calibration.py --replications 10000
+    python examples/benchmarks/calibration.py linear --replications 1000
+    python examples/benchmarks/calibration.py --wrong     (controls: streams from wrong models)
+
+The simulation is the naive one of the tests, so that it shares no code with the cloud.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.naive.dynamic_calibration import PROBLEMS, QUANTITIES, p_values, ranks
+from tests.naive.dynamic_problems import mutants
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", choices=[[], *PROBLEMS], help="default: all")
+    parser.add_argument("--replications", type=int, default=1000)
+    parser.add_argument("--wrong", action="store_true", help="draw from models with one mistake")
+    options = parser.parse_args()
+    print(f"{'problem':34}" + "".join(f"{'p ' + name:>20}" for name in QUANTITIES) + "   CPU s")
+    for name in options.names or PROBLEMS:
+        problem = PROBLEMS[name]
+        right = problem.model()
+        for label, model in (mutants(right) if options.wrong else {"": right}).items():
+            started = time.process_time()
+            found = list(ranks(problem, model, options.replications))
+            values = "".join(f"{p:20.2g}" for p in p_values(found, problem.n_asked).values())
+            used = time.process_time() - started
+            print(f"{(name + ' ' + label).strip():34}{values} {used:7.0f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,338 @@
+"""What it costs, and what it gives, to learn in several processes.
+
+    python examples/benchmarks/distributed.py equality      answers of 1, 2, 3 and 5 workers
+    python examples/benchmarks/distributed.py throughput    against one process, side by side
+    python examples/benchmarks/distributed.py kill          workers killed under load
+    python examples/benchmarks/distributed.py memory        models per gigabyte, one per key
+    python examples/benchmarks/distributed.py pickles       what travels
+
+Needs Ray (the extra `ray`), but for the last two. `throughput` gives processor time as well as the
+clock's, as on a busy machine the latter says little; `plan` in the table is what follows from the
+processor times for machines of their own, as `docs/distributed.md` explains.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pickle
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from river.datasets import synth
+
+import river_extra_trees as ret
+from river_extra_trees.blocks import Block
+from river_extra_trees.distributed import DistributedClassifier, DistributedRegressor, KeyedModels
+
+FORESTS = {
+    "StreamDecisionForestClassifier": ret.StreamDecisionForestClassifier,
+    "StreamDecisionForestRegressor": ret.StreamDecisionForestRegressor,
+    "ForgetfulRandomForestClassifier": ret.ForgetfulRandomForestClassifier,
+    "ForgetfulRandomForestRegressor": ret.ForgetfulRandomForestRegressor,
+}
+LEARNERS: dict[str, Any] = {
+    "DynamicTreeRegressor": lambda: ret.DynamicTreeRegressor(seed=1),
+    "DynamicTreeRegressor, 20 particles": lambda: ret.DynamicTreeRegressor(
+        n_particles=20, window=100, seed=1
+    ),
+    "ForgetfulDecisionTreeClassifier": lambda: ret.ForgetfulDecisionTreeClassifier(seed=1),
+    "ForgetfulRandomForestClassifier": lambda: ret.ForgetfulRandomForestClassifier(seed=1),
+    "ShrubEnsembleClassifier": lambda: ret.ShrubEnsembleClassifier(seed=1),
+    "StreamDecisionForestClassifier": lambda: ret.StreamDecisionForestClassifier(seed=1),
+    "StreamDecisionTreeClassifier": lambda: ret.StreamDecisionTreeClassifier(seed=1),
+    "StreamDecisionTreeRegressor": lambda: ret.StreamDecisionTreeRegressor(seed=1),
+}
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def rows_for(name: str, n: int) -> list[tuple[dict[str, Any], Any]]:
+    """Samples of a stream with drift: 10 features, 4 classes or a number."""
+    if name.endswith("Regressor"):
+        return list(synth.FriedmanDrift(position=(n // 3, n // 2, n), seed=1).take(n))
+    stream = synth.RandomRBFDrift(
+        seed_model=1, seed_sample=1, n_classes=4, n_features=10, change_speed=0.5
+    )
+    return list(stream.take(n))
+
+
+def distributed(model: Any, **options: Any) -> Any:
+    kind = type(model).__name__
+    learner = DistributedRegressor if kind.endswith("Regressor") else DistributedClassifier
+    return learner(model, **options)
+
+
+def start_ray() -> None:
+    import ray
+
+    os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+
+
+# --- equality
+
+
+def answers(model: Any, rows: list[Any]) -> list[Any]:
+    """All the model says of the rows."""
+    if hasattr(model, "predict_proba_one"):
+        return [(model.predict_one(x), model.predict_proba_one(x)) for x, _ in rows]
+    return [model.predict_one(x) for x, _ in rows]
+
+
+def show_equality(options: argparse.Namespace) -> bool:
+    """Learn in one process and in several, and compare the answers along the way."""
+    start_ray()
+    print(f"{'forest':34} {'workers':>7} {'items':>6} {'answers':>8} {'different':>9}")
+    all_equal = True
+    for name, kind in FORESTS.items():
+        rows = rows_for(name, options.items)
+        for n_workers in (1, 2, 3, 5):
+            forest = kind(n_models=10, seed=1)
+            n_asked = n_different = 0
+            with distributed(forest, n_workers=n_workers) as model:
+                for start in range(0, len(rows), 250):
+                    block = rows[start : start + 250]
+                    asked = block[:10]
+                    expected = answers(forest, asked)
+                    said = answers(model, asked)
+                    n_asked += len(asked)
+                    n_different += sum(a != b for a, b in zip(said, expected, strict=True))
+                    for x, y in block:
+                        forest.learn_one(x, y)
+                        model.learn_one(x, y)
+            all_equal = all_equal and n_different == 0
+            line = f"{name:34} {n_workers:7} {len(rows):6} {n_asked:8} {n_different:9}"
+            print(line, flush=True)
+    return all_equal
+
+
+# --- throughput
+
+
+def processor_time(process: int) -> float:
+    """Seconds that a process has kept processors busy."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+class Measured:
+    """Seconds per repetition: by the clock, of this process, and of the busiest worker."""
+
+    def __init__(self) -> None:
+        self.clock: list[float] = []
+        self.here: list[float] = []
+        self.worker: list[float] = []
+
+    def run(self, model: Any, blocks: list[Any]) -> None:
+        """Let a model learn the blocks."""
+        workers = model.processes() if hasattr(model, "processes") else []
+        before = [processor_time(process) for process in workers]
+        clock, here = time.perf_counter(), time.process_time()
+        for X, y in blocks:
+            model.learn_many(X, y)
+        if workers:
+            model.counters()  # all has been learned
+        self.here.append(time.process_time() - here)
+        self.clock.append(time.perf_counter() - clock)
+        after = [processor_time(process) for process in workers]
+        self.worker.append(max((b - a for a, b in zip(before, after, strict=True)), default=0.0))
+
+
+def show_throughput(options: argparse.Namespace) -> bool:
+    """Let one process and two workers learn the same blocks in turn."""
+    import pandas as pd
+
+    start_ray()
+    print("microseconds per item: clock / processor time of this process / of the busiest worker;")
+    print("plan: one process's time over the larger of the last two, each with a processor alone")
+    print(
+        f"{'forest':34} {'trees':>5} {'block':>5} {'one process':>15} "
+        f"{'two workers':>23} {'clock':>6} {'plan':>6}   load {os.getloadavg()[0]:.1f}"
+    )
+    for name in options.forests:
+        rows = rows_for(name, options.items)
+        for n_models in options.trees:
+            for size in options.blocks:
+                frame, targets = pd.DataFrame([x for x, _ in rows]), [y for _, y in rows]
+                blocks = [
+                    (frame[i : i + size], targets[i : i + size]) for i in range(0, len(rows), size)
+                ]
+                one, two = Measured(), Measured()
+                for _ in range(options.repeats):
+                    forest = FORESTS[name](n_models=n_models, seed=1)
+                    with distributed(forest, n_workers=2) as model:
+                        model.processes()
+                        two.run(model, blocks)
+                    one.run(forest, blocks)
+                show_ratio(f"{name:34} {n_models:5} {size:5}", one, two, len(rows))
+    return True
+
+
+def show_ratio(what: str, one: Measured, two: Measured, n_items: int) -> None:
+    alone, clock = (1e6 / n_items * statistics.median(each) for each in (one.here, one.clock))
+    spread = [1e6 / n_items * statistics.median(each) for each in (two.clock, two.here, two.worker)]
+    print(
+        f"{what} {clock:7.1f} {alone:7.1f} {spread[0]:7.1f} {spread[1]:7.1f} {spread[2]:7.1f} "
+        f"{clock / spread[0]:6.2f} {alone / max(spread[1:]):6.2f}",
+        flush=True,
+    )
+
+
+# --- kill
+
+
+def show_kill(options: argparse.Namespace) -> bool:
+    """Kill workers under load, and show what they knew before and after."""
+    start_ray()
+    name = "StreamDecisionForestClassifier"
+    rows = rows_for(name, options.items)
+    forest = FORESTS[name](n_models=10, seed=1)
+    with tempfile.TemporaryDirectory() as folder:
+        model = distributed(forest, folder=folder, checkpoint_every=1000)
+        for i, (x, y) in enumerate(rows):
+            model.learn_one(x, y)
+            forest.learn_one(x, y)
+            if i % (len(rows) // 4) == 777:
+                show_death(f"forest, {i + 1} items told", model, number=i % 2)
+        same = answers(model, rows[:200]) == answers(forest, rows[:200])
+        print(f"{model.n_restarts} restarts; 200 answers as of one process: {same}")
+        model.close()
+    return kill_keyed(options) and same
+
+
+def kill_keyed(options: argparse.Namespace) -> bool:
+    """The same for a thousand models, and then for this process as well."""
+    base = ret.StreamDecisionTreeClassifier(seed=1)
+    rows = rows_for("Classifier", options.items)
+    with tempfile.TemporaryDirectory() as folder:
+        model = KeyedModels(base, folder=folder, checkpoint_every=1000)
+        for i, (x, y) in enumerate(rows):
+            model.learn_one(i % 1000, x, y)
+            if i % (len(rows) // 4) == 777:
+                show_death(f"keyed models, {i + 1} items told", model, number=i % 2)
+        counts = model.counts()
+        n_seen = sum(count.n_samples_seen for count in counts)
+        print(f"{model.n_restarts} restarts; {n_seen} of {len(rows)} items learned, {counts[0]}")
+        for process in model.processes():  # as if the machine went down
+            os.kill(process, signal.SIGKILL)
+        again = KeyedModels(base, folder=folder, checkpoint_every=1000)
+        told_again = len(rows) - again.position
+        print(f"after an end of all processes: tell the last {told_again} items again", end="; ")
+        for i in range(again.position, len(rows)):
+            again.learn_one(i % 1000, *rows[i])
+        print(f"{again.n_samples_seen} of {len(rows)} items learned")
+        complete = n_seen == again.n_samples_seen == len(rows)
+        again.close()
+    return complete
+
+
+def show_death(what: str, model: Any, number: int) -> None:
+    before = model.counters()
+    os.kill(model.processes()[number], signal.SIGKILL)
+    start = time.perf_counter()
+    after = model.counters()
+    print(
+        f"{what}: worker {number} killed. (seen, in its checkpoint) before {before}, "
+        f"after {after}, {time.perf_counter() - start:.1f} s",
+        flush=True,
+    )
+
+
+# --- memory and pickles
+
+
+def show_memory(options: argparse.Namespace) -> bool:
+    """Make many models, each with items of its own, and see what the process grows by."""
+    print(f"{'learner':36} {'items':>6} {'models':>6} {'kB each':>8} {'models per GB':>14}")
+    for name, make in LEARNERS.items():
+        rows = rows_for(name.partition(",")[0], 2000)
+        for n_items in (20, 200, 1000):
+            n_models = max(5, min(200, 40_000 // n_items if "Tree" in name else 4000 // n_items))
+            models = []
+            before = resident()
+            for k in range(n_models):
+                model = make()
+                for i in range(n_items):
+                    model.learn_one(*rows[(37 * k + i) % len(rows)])
+                models.append(model)
+            size = max(1, resident() - before) / n_models
+            print(
+                f"{name:36} {n_items:6} {n_models:6} {size / 1e3:8.1f} {1e9 / size:14,.0f}",
+                flush=True,
+            )
+            del models
+    return True
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def show_pickles(options: argparse.Namespace) -> bool:
+    """The sizes of what travels: bytes in the message, and beside it without a copy."""
+    print(f"{'what':48} {'message':>9} {'buffers':>9} {'dump ms':>8} {'load ms':>8}")
+    rows = rows_for("Classifier", 1000)
+    block = Block([x for x, _ in rows], [y for _, y in rows])
+    for name, make in LEARNERS.items():
+        model = make()
+        for x, y in rows_for(name.partition(",")[0], 1000):
+            model.learn_one(x, y)
+        show_pickle(name, model)
+        show_pickle("  its snapshot", model.snapshot())
+        if hasattr(model, "split"):
+            part = model.split(2)[0]
+            show_pickle("  half of its trees", part)
+            show_pickle("  ballots of half of its trees on the block", part.ballots(block))
+    show_pickle("block of 1,000 items", block)
+    show_pickle("the same as a list of dicts", rows)
+    return True
+
+
+def show_pickle(what: str, thing: Any) -> None:
+    dumps, loads = [], []
+    for _ in range(5):
+        buffers: list[pickle.PickleBuffer] = []
+        start = time.process_time()
+        message = pickle.dumps(thing, 5, buffer_callback=buffers.append)
+        dumps.append(time.process_time() - start)
+        start = time.process_time()
+        pickle.loads(message, buffers=buffers)
+        loads.append(time.process_time() - start)
+    size = sum(buffer.raw().nbytes for buffer in buffers)
+    print(
+        f"{what:48} {len(message):9,} {size:9,} {1e3 * min(dumps):8.2f} {1e3 * min(loads):8.2f}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    shows = {
+        "equality": (show_equality, 2000),
+        "throughput": (show_throughput, 2000),
+        "kill": (show_kill, 8000),
+        "memory": (show_memory, 0),
+        "pickles": (show_pickles, 0),
+    }
+    parser.add_argument("what", choices=shows)
+    parser.add_argument("--items", type=int)
+    parser.add_argument("--forests", nargs="+", choices=FORESTS, default=list(FORESTS)[::2])
+    parser.add_argument("--trees", nargs="+", type=int, default=[10, 100])
+    parser.add_argument("--blocks", nargs="+", type=int, default=[100, 1000])
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    show, n_items = shows[options.what]
+    options.items = options.items or n_items
+    sys.exit(0 if show(options) else 1)
+
+
+if __name__ == "__main__":
+    main()

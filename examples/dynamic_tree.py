@@ -1,0 +1,35 @@
+"""Dynamic trees: a regression that says how sure it is.
+
+Run it with `python examples/dynamic_tree.py`.
+"""
+
+from __future__ import annotations
+
+from river import datasets, metrics
+
+import river_extra_trees as ret
+
+
+def main() -> None:
+    for leaf in ("constant", "linear"):
+        model = ret.DynamicTreeRegressor(leaf=leaf, seed=1)
+        error, inside, width = metrics.MAE(), metrics.Accuracy(), 0.0
+        for n, (x, y) in enumerate(datasets.TrumpApproval()):
+            if n > 0:
+                answer = model.predict_one(x, with_dist=True)
+                low, high = answer.interval(0.9)
+                error.update(y, answer.mean)
+                inside.update(True, low <= y <= high)
+                width += high - low
+            model.learn_one(x, y)
+        print(f"{leaf} leaves: {error}, log evidence {model.log_evidence:.1f}")
+        print(
+            f"  {inside.get():.1%} of the targets lay in their 90 % interval, "
+            f"{width / n:.2f} wide on average"
+        )
+        print(f"  the tallest of {model.n_particles} trees has a height of {model.height}")
+        print(f"  the next target: {answer!r}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""Draw one picture of each kind, as the documentation shows them.
+
+Run it with `python examples/gallery.py FOLDER`; the pictures of the documentation are in
+`docs/pictures`.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from river import datasets, drift, metrics, utils
+from river.datasets import synth
+
+import river_extra_trees as ret
+from river_extra_trees import plotting
+
+
+def three_concepts() -> Iterator[Any]:
+    for concept in (0, 1, 2):
+        yield from synth.Sine(classification_function=concept, seed=concept).take(1500)
+
+
+def prequential() -> plotting.PrequentialDisplay:
+    learners = {
+        "forgetful tree": ret.ForgetfulDecisionTreeClassifier(seed=1),
+        "stream tree that keeps all": ret.StreamDecisionTreeClassifier(leaf_memory=None, seed=1),
+    }
+    return plotting.PrequentialDisplay.from_stream(
+        learners,
+        three_concepts(),
+        utils.Rolling(metrics.Accuracy, window_size=300),
+        detector=drift.binary.DDM(),
+        drifts=[1500, 3000],
+        step=50,
+    ).plot()
+
+
+def band() -> plotting.PredictiveBandDisplay:
+    rng = random.Random(1)
+    model = ret.DynamicTreeRegressor(
+        n_particles=300, leaf="constant", window=25, discard="alc", forgetting_factor=1.0, seed=1
+    )
+    for _ in range(150):
+        x = rng.uniform(-3.0, 2.0)
+        model.learn_one({"x": x}, x + x * x + rng.gauss(0.0, 1.0))
+    display = plotting.PredictiveBandDisplay.from_estimator(model, "x", (-3, 2)).plot()
+    active = model.active_samples()
+    display.ax_.plot(
+        [x["x"] for x, _ in active], [y for _, y in active], "k.", label="active samples"
+    )
+    display.ax_.legend(loc="upper center")
+    return display
+
+
+def main(folder: Path) -> None:
+    matplotlib.use("agg")
+    samples = list(datasets.Bananas().take(2000))
+    tree = ret.ForgetfulDecisionTreeClassifier(max_depth=5, seed=1)
+    for x, y in samples:
+        tree.learn_one(x, y)
+    segments = ret.StreamDecisionForestClassifier(seed=1)
+    for x, y in datasets.ImageSegments():
+        segments.learn_one(x, y)
+    pictures: dict[str, Any] = {
+        "prequential": prequential(),
+        "band": band(),
+        "leaf_map": plotting.LeafMapDisplay.from_estimator(tree, samples[-300:]).plot(),
+        "tree": plotting.TreeDisplay.from_estimator(segments, max_depth=4).plot(),
+        "importances": plotting.ImportancesDisplay.from_estimator(segments, n_features=10).plot(),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, display in pictures.items():
+        display.figure_.savefig(folder / f"{name}.png", dpi=110)
+        print(f"wrote {folder / name}.png")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,140 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: py:percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Drift and forgetting
+#
+# When a stream changes, old samples mislead. Both families shown here decide by themselves how much
+# to forget.
+
+# %%
+import random
+
+from river import metrics, utils
+from river.datasets import synth
+
+import river_extra_trees as ret
+from river_extra_trees import plotting
+
+# %% [markdown]
+# ## The forgetful tree: how many samples to keep
+#
+# After each batch a forgetful tree is exact CART on the samples that it retains. Their number grows
+# while the accuracy holds and shrinks when it falls. The concept changes abruptly twice; see the
+# retained size drop, and the height of the tree with it.
+
+
+# %%
+def three_concepts():
+    for concept in (0, 2, 1):
+        yield from synth.STAGGER(
+            classification_function=concept, seed=concept
+        ).take(2000)
+
+
+model = ret.ForgetfulDecisionTreeClassifier(seed=1)
+rolling = utils.Rolling(metrics.Accuracy, window_size=200)
+records = []
+for items, (x, y) in enumerate(three_concepts(), start=1):
+    rolling.update(y, model.predict_one(x))
+    model.learn_one(x, y)
+    if items % 50 == 0:
+        records.append(
+            {
+                "learner": "ForgetfulDecisionTreeClassifier",
+                "items": items,
+                "Accuracy, last 200": rolling.get(),
+                "samples retained": model.retained_sizes[0],
+                "height": model.height,
+            }
+        )
+picture = plotting.PrequentialDisplay.from_records(
+    records, drifts=[2000, 4000]
+).plot()
+
+# %% [markdown]
+# ## Dynamic trees: which forgetting factor?
+#
+# A factor of 1 keeps everything, 0.9 remembers about ten samples. With `"auto"` every tree of the
+# cloud has a factor of its own, and the evidence selects: the error follows the better of the two,
+# and the typical factor tells what the stream is like. The stream shows a step function, then
+# another, then the first one again.
+
+
+# %%
+def there_and_back(n=500, seed=3):
+    rng = random.Random(seed)
+    for part in range(3):
+        for _ in range(n):
+            a, b = rng.random(), rng.random()
+            first = 3.0 * (a > 0.5) + 2.0 * (b > 0.3)
+            second = 4.0 - 3.0 * (a > 0.4) * (b > 0.5)
+            yield (
+                {"a": a, "b": b},
+                (second if part == 1 else first) + rng.gauss(0.0, 0.3),
+            )
+
+
+models = {
+    f"λ = {factor}": ret.DynamicTreeRegressor(
+        n_particles=50,
+        leaf="constant",
+        window=100,
+        forgetting_factor=factor,
+        seed=1,
+    )
+    for factor in (1.0, 0.9, "auto")
+}
+
+
+def typical(values):
+    values = sorted(values)
+    return values[len(values) // 2]
+
+
+errors = {name: utils.Rolling(metrics.MAE, window_size=100) for name in models}
+records, live = [], None
+for items, (x, y) in enumerate(there_and_back(), start=1):
+    for name, model in models.items():
+        errors[name].update(y, model.predict_one(x))
+        model.learn_one(x, y)
+        if items % 25 == 0:
+            records.append(
+                {
+                    "learner": name,
+                    "items": items,
+                    "MAE, last 100": errors[name].get(),
+                    "height of the highest tree": model.height,
+                    "median forgetting factor": typical(model.forgetting_factors),
+                }
+            )
+    if items % 25 == 0 and (live is None or live.due or items == 1500):
+        display = plotting.PrequentialDisplay.from_records(
+            records, drifts=[500, 1000]
+        )
+        if live is None:
+            live = plotting.Live(display.plot().figure_)
+        else:
+            for ax in live.figure.axes:
+                ax.clear()
+            display.plot(live.figure.axes)
+        live.show()
+
+# %% [markdown]
+# Mean absolute error over the whole stream:
+
+# %%
+for name, model in models.items():
+    error = metrics.MAE()
+    model = model.clone()
+    for x, y in there_and_back():
+        error.update(y, model.predict_one(x))
+        model.learn_one(x, y)
+    print(f"{name:10} {error.get():.3f}")

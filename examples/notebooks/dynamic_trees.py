@@ -1,0 +1,170 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: py:percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Dynamic trees: how sure is the answer?
+#
+# A dynamic tree learner is a cloud of Bayesian trees. Every sample weighs the trees by how well
+# they predicted it, and lets each of them stay, grow or prune. What comes out is a whole predictive
+# distribution.
+
+# %%
+import math
+import random
+
+import matplotlib.pyplot as plt
+from river import metrics
+
+import river_extra_trees as ret
+from river_extra_trees import plotting
+
+# %% [markdown]
+# ## Bands that follow a stream
+#
+# The target is a wave with noise. After 300 samples the wave turns upside down. Trees carry
+# different forgetting factors (`forgetting_factor="auto"`, the default), and those that forget fast
+# enough win. Watch the bands: they widen when the past misleads, and become narrow again.
+
+
+# %%
+def wave(n, seed=7):
+    rng = random.Random(seed)
+    for i in range(n):
+        x = rng.uniform(-3.0, 3.0)
+        sign = 1.0 if i < 300 else -1.0
+        yield {"x": x}, sign * 2.0 * math.sin(1.5 * x) + rng.gauss(0.0, 0.4)
+
+
+model = ret.DynamicTreeRegressor(n_particles=100, window=120, seed=1)
+figure, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
+live = plotting.Live(figure, seconds=0.4)
+
+
+def draw(model, items):
+    ax.clear()
+    band = plotting.PredictiveBandDisplay.from_estimator(
+        model, "x", (-3, 3), n_points=80
+    )
+    band.plot(ax)
+    active = model.active_samples()
+    ax.plot(
+        [x["x"] for x, _ in active],
+        [y for _, y in active],
+        "k.",
+        label="samples in the window",
+    )
+    ax.set_ylim(-4, 4)
+    ax.set_title(
+        f"after {items} samples, forgetting factor {typical_factor(model):.3f}"
+    )
+    ax.legend(loc="upper center", ncols=4, fontsize="small")
+
+
+def typical_factor(model):
+    factors = sorted(model.forgetting_factors)
+    return factors[len(factors) // 2]
+
+
+for items, (x, y) in enumerate(wave(600), start=1):
+    model.learn_one(x, y)
+    if items >= 20 and live.due:
+        draw(model, items)
+        live.show()
+draw(model, items)
+live.show()
+
+# %% [markdown]
+# ## Is the band right?
+#
+# Of the targets yet to be learned, 90 % should lie inside the 90 % interval. Count them before the
+# turn and some time after it; right after a turn the bands are on the safe side.
+
+# %%
+model = ret.DynamicTreeRegressor(n_particles=100, window=120, seed=1)
+inside = {
+    "samples 100 to 300": metrics.Accuracy(),
+    "samples 450 to 600": metrics.Accuracy(),
+}
+for items, (x, y) in enumerate(wave(600), start=1):
+    for name, metric in inside.items():
+        _, first, _, last = name.split()
+        if int(first) <= items <= int(last):
+            low, high = model.predict_one(x, with_dist=True).interval(0.9)
+            metric.update(True, low <= y <= high)
+    model.learn_one(x, y)
+for name, metric in inside.items():
+    print(f"{name}: {metric.get():.0%} inside the 90 % interval")
+
+# %% [markdown]
+# ## Which samples are worth remembering?
+#
+# A window of 25 samples, and each new sample makes one retire: the one that reduces the predictive
+# variance least (`discard="alc"`). A retired sample stays in the prior of its leaf. This is the
+# example of Figure 1 of Anagnostopoulos and Gramacy (2013): `y = x + x² + noise`, constant leaves.
+# The samples that stay active gather first where the leaves meet, and in the end where the curve is
+# steepest: at the ends.
+
+
+# %%
+def parabola(n, seed=1):
+    rng = random.Random(seed)
+    for _ in range(n):
+        x = rng.uniform(-3.0, 2.0)
+        yield {"x": x}, x + x * x + rng.gauss(0.0, 1.0)
+
+
+model = ret.DynamicTreeRegressor(
+    n_particles=300,
+    leaf="constant",
+    window=25,
+    discard="alc",
+    forgetting_factor=1.0,
+    seed=1,
+)
+figure, axes = plt.subplots(
+    2, 2, figsize=(9, 6), sharex=True, sharey=True, layout="constrained"
+)
+live = plotting.Live(figure)
+panels = dict(zip((25, 75, 150, 300), axes.flat, strict=True))
+for items, (x, y) in enumerate(parabola(300), start=1):
+    model.learn_one(x, y)
+    if items in panels:
+        ax = panels[items]
+        plotting.PredictiveBandDisplay.from_estimator(
+            model, "x", (-3, 2), levels=(0.9,)
+        ).plot(ax)
+        active = model.active_samples()
+        ax.plot(
+            [x["x"] for x, _ in active],
+            [y for _, y in active],
+            "k.",
+            label="active samples",
+        )
+        ax.set_title(f"t = {items}")
+        live.show()
+figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+for ax in axes.flat:
+    ax.label_outer()
+live.show()
+
+# %% [markdown]
+# ## Linear or constant leaves?
+#
+# The evidence is the product of the densities that each model gave to each target before it saw it.
+# The log of a Bayes factor is a difference of two `log_evidence`.
+
+# %%
+evidence = {}
+for leaf in ("constant", "linear"):
+    model = ret.DynamicTreeRegressor(leaf=leaf, seed=1)
+    for x, y in parabola(300):
+        model.learn_one(x, y)
+    evidence[leaf] = model.log_evidence
+    print(f"{leaf:8} leaves: log evidence {evidence[leaf]:.1f}")

@@ -1,0 +1,155 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: py:percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # The first five minutes
+#
+# Every learner of this package is a river classifier or regressor: it predicts and learns one
+# sample at a time, and goes wherever river's own learners go. This notebook learns from data sets
+# that come with river, and needs no download.
+
+# %%
+from river import compose, datasets, drift, ensemble, evaluate, metrics, tree, utils
+from river.datasets import synth
+
+import river_extra_trees as ret
+from river_extra_trees import plotting
+
+# %% [markdown]
+# ## One sample at a time
+#
+# A sample is a dict of features, and a target. Numbers, booleans and strings may be mixed, and
+# values may be missing. The learner answers from the first sample on.
+
+# %%
+model = ret.StreamDecisionForestClassifier(seed=1)
+metric = metrics.Accuracy()
+for x, y in datasets.ImageSegments():
+    metric.update(y, model.predict_one(x))
+    model.learn_one(x, y)
+print(metric)
+model
+
+# %% [markdown]
+# ## A race, while it runs
+#
+# River calls it progressive validation: predict each item, score the answer, then learn the item.
+# `PrequentialDisplay` does so with several learners and draws their scores and their memory while
+# the stream runs.
+
+# %%
+learners = [
+    ret.StreamDecisionForestClassifier(seed=1),
+    ret.ShrubEnsembleClassifier(seed=1),
+    ret.ForgetfulDecisionTreeClassifier(seed=1),
+    tree.HoeffdingTreeClassifier(),
+]
+race = plotting.PrequentialDisplay.from_stream(
+    learners, datasets.ImageSegments(), metrics.Accuracy(), step=50, live=True
+)
+
+# %% [markdown]
+# ## In a pipeline
+#
+# Trees need no scaling and no encoding, but a pipeline may select or make features.
+
+
+# %%
+def with_weekend(x):
+    return {**x, "weekend": x["ordinal_date"] % 7 in (5, 6)}
+
+
+pipeline = compose.Pipeline(
+    compose.FuncTransformer(with_weekend),
+    compose.Discard("gallup"),
+    ret.DynamicTreeRegressor(seed=1),
+)
+evaluate.progressive_val_score(datasets.TrumpApproval(), pipeline, metrics.MAE())
+
+# %% [markdown]
+# ## In an ensemble
+#
+# A single tree can be the member of any of river's ensembles.
+
+# %%
+bagging = ensemble.BaggingClassifier(
+    ret.StreamDecisionTreeClassifier(max_features="sqrt", seed=1),
+    n_models=5,
+    seed=1,
+)
+evaluate.progressive_val_score(
+    datasets.ImageSegments(), bagging, metrics.Accuracy()
+)
+
+# %% [markdown]
+# ## With a drift detector
+#
+# In this stream the concept changes twice. Triangles mark where ADWIN notices from the errors of a
+# learner. The tree that keeps all it ever learned can be made to start anew by river's
+# `DriftRetrainingClassifier`; the forgetful tree notices by itself.
+
+
+# %%
+def three_concepts():
+    for concept in (0, 1, 2):
+        yield from synth.Sine(classification_function=concept, seed=concept).take(
+            1500
+        )
+
+
+stubborn = ret.StreamDecisionTreeClassifier(leaf_memory=None, seed=1)
+learners = {
+    "stream tree that keeps all": stubborn,
+    "stream tree retrained after a drift": drift.DriftRetrainingClassifier(
+        stubborn.clone(), drift_detector=drift.binary.DDM()
+    ),
+    "forgetful tree": ret.ForgetfulDecisionTreeClassifier(seed=1),
+}
+display = plotting.PrequentialDisplay.from_stream(
+    learners,
+    three_concepts(),
+    utils.Rolling(metrics.Accuracy, window_size=300),
+    detector=drift.ADWIN(),
+    drifts=[1500, 3000],
+    step=50,
+    live=True,
+)
+
+# %% [markdown]
+# ## Look inside
+#
+# A tree can be drawn, and says in words why it answers as it does.
+
+# %%
+model = ret.ForgetfulDecisionTreeClassifier(max_depth=4, seed=1)
+samples = list(datasets.Bananas().take(2000))
+for x, y in samples:
+    model.learn_one(x, y)
+picture = plotting.TreeDisplay.from_estimator(model, max_depth=3).plot()
+print(model.debug_one(samples[0][0]))
+
+# %% [markdown]
+# Its leaves are rectangles in the plane of the two features.
+
+# %%
+picture = plotting.LeafMapDisplay.from_estimator(model, samples[-300:]).plot()
+# %% [markdown]
+# Importances of a forest follow the stream, and cost nothing extra.
+
+# %%
+forest = ret.ForgetfulRandomForestClassifier(seed=1)
+for x, y in datasets.Phishing():
+    forest.learn_one(x, y)
+picture = plotting.ImportancesDisplay.from_estimator(forest).plot()
+
+# %% [markdown]
+# Next: [dynamic trees](dynamic_trees.ipynb), which know how sure they are;
+# [drift and forgetting](drift_and_forgetting.ipynb); and how to
+# [choose a learner under a memory budget](memory_budget.ipynb).

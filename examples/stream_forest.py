@@ -1,0 +1,34 @@
+"""Stream decision forests: fast CART trees that keep growing, in a pipeline, and looked into.
+
+Run it with `python examples/stream_forest.py`.
+"""
+
+from __future__ import annotations
+
+import time
+
+from river import compose, datasets, metrics
+
+import river_extra_trees as ret
+
+
+def main() -> None:
+    forest = ret.StreamDecisionForestClassifier(n_models=10, seed=1)
+    model = compose.Discard("region-pixel-count") | forest
+    metric = metrics.Accuracy()
+    start = time.process_time()
+    for x, y in datasets.ImageSegments():
+        metric.update(y, model.predict_one(x))
+        model.learn_one(x, y)
+    seconds = time.process_time() - start
+    microseconds = 1e6 * seconds / forest.n_samples_seen
+    print(f"{metric}, {microseconds:.0f} µs of CPU time per sample, pipeline included")
+    print("size:", forest.summary)
+    shares = sorted(forest.feature_importances_.items(), key=lambda item: -item[1])
+    print("most important:", {name: round(share, 2) for name, share in shares[:3]})
+    print("why the first tree says so of the last sample:")
+    print(forest.debug_one(x))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""The outer form of a file: a header that vouches for what follows, JSON, and arrays.
+
+======  =====  ==============================================================
+offset  bytes  content, numbers in little-endian order
+======  =====  ==============================================================
+0       8      magic, which tells kinds of files apart
+8       4      version of the format
+12      8      length of the JSON in bytes
+20      8      length of the arrays in bytes
+28      32     SHA-256 of the bytes before it and after it
+60             JSON in UTF-8, then the arrays in the form of safetensors
+======  =====  ==============================================================
+
+The hash finds accidents. It protects from nobody who can compute one, so whoever reads the content
+has to distrust it all the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from typing import Any
+
+import safetensors.numpy
+from numpy.typing import NDArray
+
+__all__ = ["DamagedError", "pack", "unpack"]
+
+HEAD = struct.Struct("<8sIQQ")
+DIGEST = hashlib.sha256().digest_size
+
+
+class DamagedError(ValueError):
+    """Bytes that no file of the wanted kind has."""
+
+
+def pack(magic: bytes, version: int, document: Any, arrays: dict[str, NDArray[Any]]) -> bytes:
+    """The bytes of a file. Equal documents and arrays give equal bytes.
+
+    Parameters
+    ----------
+    magic
+        Eight bytes.
+    version
+        Of the format.
+    document
+        What `json` can write.
+    arrays
+        Arrays by name.
+    """
+    text = json.dumps(document, separators=(",", ":")).encode()
+    block = safetensors.numpy.save(arrays)
+    head = HEAD.pack(magic, version, len(text), len(block))
+    return head + digest_of(head, text, block) + text + block
+
+
+def unpack(
+    content: bytes, magic: bytes, versions: range
+) -> tuple[int, Any, dict[str, NDArray[Any]]]:
+    """The version, the document and the arrays of a file.
+
+    Raises
+    ------
+    DamagedError
+        If the bytes are not such a file; the message says what is wrong.
+    """
+    if len(content) < HEAD.size + DIGEST or content[: len(magic)] != magic:
+        raise DamagedError("it is of another kind, or shorter than its header")
+    _, version, n_text, n_block = HEAD.unpack_from(content)
+    if version not in versions:
+        raise DamagedError(
+            f"its format has the version {version}; this package reads {versions[0]} to "
+            f"{versions[-1]}"
+        )
+    start = HEAD.size + DIGEST
+    if start + n_text + n_block != len(content):
+        raise DamagedError("it is shorter or longer than its header says")
+    text, block = content[start : start + n_text], content[start + n_text :]
+    if digest_of(content[: HEAD.size], text, block) != content[HEAD.size : start]:
+        raise DamagedError("its content has changed since it was written")
+    return version, read_json(text), read_arrays(block)
+
+
+def digest_of(head: bytes, text: bytes, block: bytes) -> bytes:
+    digest = hashlib.sha256(head)
+    digest.update(text)
+    digest.update(block)
+    return digest.digest()
+
+
+def read_json(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise DamagedError("its description cannot be read") from None
+
+
+def read_arrays(block: bytes) -> dict[str, NDArray[Any]]:
+    try:
+        return safetensors.numpy.load(block)
+    except Exception:  # the library has no common class for what it raises on foreign bytes
+        raise DamagedError("its arrays cannot be read") from None

@@ -1,0 +1,303 @@
+"""A cloud from its state, which is checked before anything is built on it.
+
+Nodes come in the order of their depth, so that links only lead forward and no path is a circle.
+"""
+
+import numpy as np
+
+from libc.math cimport fabs
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy
+
+from ..grove cimport MAX_DEPTH, MIN_BLOCK, Grove, Leaf, Node, side
+from ..pool cimport Pool
+from ..posterior cimport add_sample
+from ..schema cimport Labels, Schema
+from .leaves cimport finish_leaf, set_prior, weight_at
+from .particles cimport MAX_DECAYS, Particles
+from .shape cimport adapt, widen
+
+from ..state import LARGEST_FLOAT, State, require
+
+LARGEST_INT = 2**31 - 1
+FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}
+cdef double DRIFT = 1e-6    # rounding errors of statistics stay below this share of them
+NAMES = (
+    "n_particles", "window", "classifier", "linear", "min_samples_leaf", "alpha", "beta",
+    "decays", "prior_weight", "reference", "cuts_by_range", "seed", "schema", "labels", "pool",
+    "overall", "prior", "df_offset", "per_leaf", "fill", "fill_weight", "lowest", "highest",
+    "n_seen", "n_steps", "log_evidence", "log_predictive", "roots", "cuts", "links", "flags",
+    "times", "n_active", "log_marginals", "leaf_decays", "rows", "leaf_slots",
+)
+
+
+def restored(kind, values):
+    """A cloud of the given class from its state."""
+    state = State("Cloud", values, NAMES)
+    cloud = kind(**settings_from(state))
+    restore(cloud, state)
+    return cloud
+
+
+def settings_from(state):
+    """The arguments of the constructor; it takes memory for as many particles as have a root."""
+    n_roots = len(state.array("roots", np.int32, None))
+    settings = {
+        "n_particles": state.whole("n_particles", (n_roots + 1) // 2, n_roots),
+        "window": state.whole("window", 1, LARGEST_INT),
+        "min_samples_leaf": state.whole("min_samples_leaf", 1, LARGEST_INT),
+        "seed": state.whole("seed", 0, 2**64 - 1),
+        "alpha": state.number("alpha", 0.0, 1.0),
+        "beta": state.number("beta", 0.0, LARGEST_FLOAT),
+        "prior_weight": state.number("prior_weight", 0.0, LARGEST_FLOAT),
+        "decays": state.items("decays"),
+    }
+    for name in ("classifier", "linear", "reference", "cuts_by_range"):
+        settings[name] = state.flag(name)
+    require(n_roots in (settings["n_particles"], 2 * settings["n_particles"]) and n_roots > 0,
+            "Cloud: a particle has no tree")
+    require(1 <= len(settings["decays"]) <= MAX_DECAYS
+            and all(type(decay) is float and 0.0 < decay <= 1.0 for decay in settings["decays"])
+            and sorted(set(settings["decays"])) == settings["decays"],
+            "Cloud: forgetting factors must ascend in (0, 1]")
+    return settings
+
+
+def restore(Particles cloud, state):
+    """Give an empty cloud a state."""
+    cdef int q
+    cloud.schema = state.part("schema", Schema)
+    cloud.labels = state.part("labels", Labels)
+    pool = state.part("pool", Pool)
+    classifier = cloud.model.multinomial
+    require(classifier or not cloud.labels.labels, "Cloud: a regression has labels")
+    adapt(cloud)
+    widen(cloud, cloud.pool.n_columns, cloud.model.n_regressors,
+          max(1, len(cloud.labels)) if classifier else 0)
+    q = cloud.model.n_regressors
+    cloud.n_seen = state.whole("n_seen")
+    require(pool.n_columns == cloud.schema.n_columns and pool.size_v == q + 1
+            and pool.size <= cloud.window, "Cloud: the pool does not belong to this cloud")
+    cloud.pool = pool
+    check_points(cloud)
+    cloud.n_steps = state.whole("n_steps")
+    cloud.lowest, cloud.highest = state.number("lowest"), state.number("highest")
+    cloud.log_evidence = state.number("log_evidence")
+    cloud.log_predictive = state.number("log_predictive")
+    restore_prior(
+        cloud, state.numbers("overall", cloud.model.width, **FINITE),
+        state.numbers("prior", 0 if classifier else cloud.model.width, **FINITE),
+        state.numbers("fill", q, **FINITE), state.numbers("fill_weight", q, least=0.0),
+        state.number("df_offset"), state.number("per_leaf"))
+    restore_trees(cloud, state)
+    check_statistics(cloud)
+    check_trees(cloud)
+
+
+cdef int check_points(Particles cloud) except -1:
+    """Refuse active points of the future, or with labels that the cloud does not know."""
+    cdef int slot
+    cdef double target
+    for slot in cloud.pool.slots():
+        require(cloud.pool.arrival[slot] <= cloud.n_seen, "Cloud: a point is not learned yet")
+        target = cloud.pool.v[(slot + 1) * cloud.pool.size_v - 1]
+        require(not cloud.model.multinomial or (
+            0 <= target < len(cloud.labels.labels) and target == <int>target),
+            "Cloud: a point has no known label")
+    return 0
+
+
+cdef int restore_prior(
+    Particles cloud, const double[::1] overall, const double[::1] prior, const double[::1] fill,
+    const double[::1] fill_weight, double df_offset, double per_leaf
+) except -1:
+    """The prior as it was when it was last taken from the statistics of all samples."""
+    cdef int i
+    for i in range(cloud.model.width):
+        cloud.overall[i] = overall[i]
+    for i in range(cloud.model.n_regressors):
+        cloud.fill[i], cloud.fill_weight[i] = fill[i], fill_weight[i]
+    set_prior(cloud)
+    for i in range(<int>prior.shape[0]):
+        cloud.model.prior[i] = prior[i]
+    cloud.model.df_offset, cloud.model.per_leaf = df_offset, per_leaf
+    return 0
+
+
+cdef int restore_trees(Particles cloud, state) except -1:
+    """Nodes, leaves and roots."""
+    cdef const int[:, ::1] links = state.array("links", np.int32, None, 3)
+    cdef Py_ssize_t n = links.shape[0], n_leaves = np.count_nonzero(np.asarray(links)[:, 0] < 0)
+    cdef const double[::1] cuts = state.numbers("cuts", n)
+    cdef const uint8_t[:, ::1] flags = state.array("flags", np.uint8, n, 2)
+    cdef const int[::1] n_active = state.array("n_active", np.int32, n_leaves)
+    cdef const int[::1] slots = state.array("leaf_slots", np.int32, None)
+    cdef const int64_t[::1] times = state.array("times", np.int64, n_leaves)
+    cdef const double[::1] decays = state.numbers("leaf_decays", n_leaves)
+    require(0 < n <= LARGEST_INT // 8 and len(slots) <= LARGEST_INT // 8,
+            "Cloud: no nodes, or too many")
+    require(np.all(np.asarray(n_active) >= 0)
+            and np.sum(n_active, dtype=np.int64) == slots.shape[0]
+            and np.all((np.asarray(slots) >= 0) & (np.asarray(slots) < cloud.pool.capacity)),
+            "Cloud: a leaf holds points that are not there")
+    require(np.all((np.asarray(times) >= 0) & (np.asarray(times) <= cloud.n_seen))
+            and set(np.asarray(decays)) <= {cloud.decays[i] for i in range(cloud.n_decays)},
+            "Cloud: a leaf is of the future, or forgets as no particle does")
+    cloud.grove = Grove(cloud.model.width)
+    if not cloud.grove.reserve(<int>n, <int>n_leaves,
+                               <int>(2 * slots.shape[0] + MIN_BLOCK * n_leaves)):
+        raise MemoryError
+    cdef Py_ssize_t i, leaf = 0
+    for i in range(n):
+        if links[i, 0] >= 0:
+            cloud.grove.new_node()
+        else:
+            cloud.grove.new_leaf(0, n_active[leaf])
+            leaf += 1
+        cloud.grove.nodes[i].cut = cuts[i]
+        cloud.grove.nodes[i].nominal = flags[i, 0] != 0
+        cloud.grove.nodes[i].missing_left = flags[i, 1] != 0
+        cloud.grove.nodes[i].refs = 0
+    link(cloud, links, state.array("roots", np.int32, None))
+    fill_leaves(cloud, state.numbers("rows", n_leaves, 2 * cloud.model.width, **FINITE),
+                state.array("log_marginals", np.float64, n_leaves), times, decays, n_active, slots)
+    return 0
+
+
+cdef int link(Particles cloud, const int[:, ::1] links, const int[::1] roots) except -1:
+    """Take over links and roots: references, depths and numbers of leaves follow from them."""
+    cdef Py_ssize_t i, n = links.shape[0]
+    cdef int child, side_of
+    cdef Node* nodes = cloud.grove.nodes
+    cloud.n_alive = <int>roots.shape[0]
+    for i in range(cloud.n_alive):
+        require(0 <= roots[i] < n, "Cloud: a root does not exist")
+        cloud.roots[i] = roots[i]
+        cloud.grove.hold(roots[i])
+    for i in range(n):
+        require(nodes[i].refs > 0 and nodes[i].depth <= MAX_DEPTH,
+                "Cloud: a node is in no tree, or too deep")
+        if links[i, 0] < 0:
+            require(links[i, 0] == -1, "Cloud: a split by no feature")
+            continue
+        require(links[i, 0] < cloud.pool.n_columns and links[i, 1] != links[i, 2],
+                "Cloud: a split by no feature, or with one side")
+        nodes[i].feature, nodes[i].left, nodes[i].right = links[i, 0], links[i, 1], links[i, 2]
+        for side_of in range(1, 3):
+            child = links[i, side_of]
+            require(i < child < n and (nodes[child].refs == 0
+                                       or nodes[child].depth == nodes[i].depth + 1),
+                    "Cloud: a child does not exist, or has two depths")
+            nodes[child].depth = <short>(nodes[i].depth + 1)
+            cloud.grove.hold(child)
+    for i in range(n - 1, -1, -1):
+        if nodes[i].feature >= 0:
+            nodes[i].n_leaves = min(
+                nodes[nodes[i].left].n_leaves + nodes[nodes[i].right].n_leaves,
+                LARGEST_INT // 4)       # as many as a hostile file may count in one tree twice
+    return 0
+
+
+cdef int fill_leaves(
+    Particles cloud, const double[:, ::1] rows, const double[::1] log_marginals,
+    const int64_t[::1] times, const double[::1] decays, const int[::1] n_active,
+    const int[::1] slots
+) except -1:
+    """Take over the statistics of the leaves and the slots of their active points."""
+    cdef Py_ssize_t start = 0, width = 2 * cloud.model.width, j
+    cdef int node, leaf
+    cdef Leaf* here
+    require(not np.any(np.asarray(rows)[:, [0, cloud.model.width]] < 0.0),
+            "Cloud: a leaf has a negative weight")
+    require(not cloud.model.multinomial or not np.any(np.asarray(rows) < 0.0),
+            "Cloud: a class has a negative weight")
+    for node in range(cloud.grove.n_nodes):
+        if cloud.grove.nodes[node].feature >= 0:
+            continue
+        leaf = cloud.grove.nodes[node].left
+        here = &cloud.grove.leaves[leaf]
+        here.time, here.decay = times[leaf], decays[leaf]
+        memcpy(cloud.grove.rows + leaf * width, &rows[leaf, 0], width * sizeof(double))
+        for j in range(n_active[leaf]):
+            cloud.grove.add_slot(here, slots[start + j])
+        start += n_active[leaf]
+        finish_leaf(cloud, node)
+        here.log_marginal = log_marginals[leaf]
+    return 0
+
+
+cdef int check_statistics(Particles cloud) except -1:
+    """The statistics of a leaf are those of its active points and the retired ones together."""
+    cdef int leaf, i, j, width = cloud.model.width
+    cdef double size
+    cdef bint sound = True
+    cdef double* row = cloud.row_small
+    cdef const double* total
+    cdef const Leaf* here
+    for leaf in range(cloud.grove.n_leaves):
+        here = &cloud.grove.leaves[leaf]
+        total = cloud.grove.total(leaf)
+        memcpy(row, cloud.grove.retired(leaf), width * sizeof(double))
+        for j in range(here.n_active):
+            i = cloud.grove.slots[here.slots + j]
+            sound = sound and cloud.pool.arrival[i] >= 0
+            add_sample(&cloud.model, row, cloud.pool.v + i * cloud.pool.size_v,
+                       weight_at(cloud, i, here))
+        size = 1.0
+        for i in range(width):
+            size += fabs(total[i])
+        for i in range(width):
+            sound = sound and fabs(row[i] - total[i]) <= DRIFT * size
+    require(sound, "Cloud: the statistics are not those of the points")
+    return 0
+
+
+cdef int check_trees(Particles cloud) except -1:
+    """Every tree holds each of its nodes once, and each active point once: where it belongs."""
+    cdef int[::1] seen_by = np.full(cloud.grove.n_nodes, -1, dtype=np.int32)
+    cdef int[::1] holder = np.full(cloud.pool.capacity, -1, dtype=np.int32)
+    cdef int[::1] slots = np.array(cloud.pool.slots(), dtype=np.int32)
+    cdef int particle, root, node, i
+    cdef bint sound
+    for particle in range(cloud.n_alive):
+        root = cloud.roots[particle]
+        if seen_by[root] == root:
+            continue
+        require(note_holders(cloud, root, seen_by, holder) == slots.shape[0],
+                "Cloud: a tree does not hold each node and each point once")
+        sound = True
+        for i in range(slots.shape[0]):
+            node = root
+            while cloud.grove.nodes[node].feature >= 0:
+                node = side(&cloud.grove.nodes[node],
+                            cloud.pool.x + <Py_ssize_t>slots[i] * cloud.pool.n_columns)
+            sound = sound and holder[slots[i]] == node
+        require(sound, "Cloud: a point is not where its features lead")
+    return 0
+
+
+cdef int note_holders(Particles cloud, int root, int[::1] seen_by, int[::1] holder) noexcept:
+    """Note for each point of a tree the leaf that holds it; return their number.
+
+    -1 if the tree holds a node twice. As no node is pushed twice, the stack is large enough.
+    """
+    cdef int* stack = cloud.grove.stack
+    cdef int node, i, n_stack = 1, held = 0
+    cdef const Node* nodes = cloud.grove.nodes
+    cdef const Leaf* leaf
+    stack[0] = seen_by[root] = root
+    while n_stack:
+        n_stack -= 1
+        node = stack[n_stack]
+        if nodes[node].feature < 0:
+            leaf = &cloud.grove.leaves[nodes[node].left]
+            for i in range(leaf.n_active):
+                holder[cloud.grove.slots[leaf.slots + i]] = node
+            held += leaf.n_active
+            continue
+        if seen_by[nodes[node].left] == root or seen_by[nodes[node].right] == root:
+            return -1
+        seen_by[nodes[node].left] = seen_by[nodes[node].right] = root
+        stack[n_stack], stack[n_stack + 1] = nodes[node].left, nodes[node].right
+        n_stack += 2
+    return held

@@ -1,0 +1,164 @@
+"""What a core object remembers, described once for pickles and for model files.
+
+Every core class has a method `state`, which returns a dict from names to values, and a class method
+`restored`, which makes an object of such a dict. Values are None, bools, whole numbers, floats,
+strings, numpy arrays, other core objects, lists of values, and feature values and labels of any
+type. What does not decide future answers (scratch memory, caches, spare capacity) is left out, so
+that equal objects have equal states.
+
+`restored` trusts nothing: a state may come from a damaged or hostile file. Whatever could lead to a
+wrong index, an endless loop or a number that no calculation expects raises `StateError`, and
+memory is taken only for what the arrays of the state hold.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import sys
+from collections.abc import Collection
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "FAINTEST_WEIGHT",
+    "LARGEST_COUNT",
+    "LARGEST_FLOAT",
+    "LARGEST_TARGET",
+    "LARGEST_WEIGHT",
+    "State",
+    "StateError",
+    "from_state",
+    "require",
+]
+
+LARGEST_COUNT = 2**62  # of samples or batches in a stream: sums of two still fit into 64 bits
+# Of a sample: squares of targets and sums of weights must stay finite.
+LARGEST_TARGET = 1e150
+LARGEST_WEIGHT = 1e100
+FAINTEST_WEIGHT = 5e-324  # the least positive number: samples without weight are not learned
+LARGEST_FLOAT = sys.float_info.max
+
+Part = TypeVar("Part")
+
+
+class StateError(ValueError):
+    """A state that no object can have."""
+
+
+def require(condition: object, problem: str) -> None:
+    """Raise a StateError unless the condition holds."""
+    if not condition:
+        raise StateError(problem)
+
+
+def from_state(kind: Any, values: dict[str, Any]) -> Any:
+    """An object of a core class from its state: a function that every kind of pickle can name."""
+    return kind.restored(values)
+
+
+class State:
+    """A state that is read with distrust: each getter names the type and the range it wants.
+
+    Parameters
+    ----------
+    owner
+        Name of the class whose state it is, for the messages.
+    values
+        The state.
+    names
+        The names that it must have, all of them and no others.
+    """
+
+    def __init__(self, owner: str, values: Any, names: Collection[str]) -> None:
+        require(isinstance(values, dict), f"the state of {owner} is no dict")
+        require(set(values) == set(names), f"the state of {owner} has not the names it should have")
+        self.owner = owner
+        self.values = values
+
+    def refuse(self, name: str, wanted: str) -> None:
+        """Raise the StateError that says what a value should be."""
+        raise StateError(f"{self.owner}: {name} must be {wanted}")
+
+    def whole(self, name: str, least: int = 0, most: int = LARGEST_COUNT) -> int:
+        """A whole number from `least` to `most`."""
+        value = self.values[name]
+        if type(value) is not int or not least <= value <= most:
+            self.refuse(name, f"a whole number from {least} to {most}")
+        return int(value)
+
+    def number(self, name: str, least: float = -math.inf, most: float = math.inf) -> float:
+        """A float from `least` to `most`; not NaN."""
+        value = self.values[name]
+        if type(value) is not float or not least <= value <= most:
+            self.refuse(name, f"a float from {least} to {most}")
+        return float(value)
+
+    def real(self, name: str, least: float, most: float) -> Any:
+        """A number of any type that Python orders, from `least` to `most`; as it is."""
+        value = self.values[name]
+        if not isinstance(value, numbers.Real) or not least <= float(value) <= most:
+            self.refuse(name, f"a number from {least} to {most}")
+        return value
+
+    def flag(self, name: str) -> bool:
+        """True or False."""
+        if type(self.values[name]) is not bool:
+            self.refuse(name, "True or False")
+        return bool(self.values[name])
+
+    def word(self, name: str, words: Collection[str]) -> str:
+        """One of the given strings."""
+        value = self.values[name]
+        if type(value) is not str or value not in words:
+            self.refuse(name, f"one of {', '.join(words)}")
+        return str(value)
+
+    def items(self, name: str, length: int | None = None) -> list[Any]:
+        """A list, of the given length if one is given."""
+        value = self.values[name]
+        if type(value) is not list or length not in (None, len(value)):
+            self.refuse(name, "a list" if length is None else f"a list of {length}")
+        return list(value)
+
+    def part(self, name: str, kind: type[Part]) -> Part:
+        """A core object of the given class."""
+        value = self.values[name]
+        if type(value) is not kind:
+            self.refuse(name, f"of type {kind.__name__}")
+        return value
+
+    def parts(self, name: str, kind: type[Part], length: int | None = None) -> list[Part]:
+        """A list of different core objects of the given class."""
+        values = self.items(name, length)
+        if any(type(value) is not kind for value in values) or len(
+            {id(value) for value in values}
+        ) < len(values):
+            self.refuse(name, f"different objects of type {kind.__name__}")
+        return values
+
+    def array(self, name: str, dtype: Any, *shape: int | None) -> NDArray[Any]:
+        """An array in C order of the given type and shape; None stands for any length."""
+        value = self.values[name]
+        if (
+            not isinstance(value, np.ndarray)
+            or value.dtype != np.dtype(dtype)
+            or value.ndim != len(shape)
+            or any(
+                wanted not in (None, length)
+                for wanted, length in zip(shape, value.shape, strict=True)
+            )
+        ):
+            self.refuse(name, f"an array of {np.dtype(dtype)} of shape {shape}")
+        return np.ascontiguousarray(value)
+
+    def numbers(
+        self, name: str, *shape: int | None, least: float = -math.inf, most: float = math.inf
+    ) -> NDArray[np.float64]:
+        """An array of floats from `least` to `most`; not NaN."""
+        value = self.array(name, np.float64, *shape)
+        if not np.all((value >= least) & (value <= most)):
+            self.refuse(name, f"floats from {least} to {most}")
+        return value

@@ -1,0 +1,398 @@
+"""One forest whose trees live in several processes, and answer as in one."""
+
+from __future__ import annotations
+
+import shutil
+import typing
+import uuid
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+
+from river import base
+from river.utils import dataframe
+
+from river_extra_trees._base import check_parameter, check_whole
+from river_extra_trees._inspection import Sample
+from river_extra_trees.blocks import Block
+from river_extra_trees.parts import Ballots, ForestPart, SplitsIntoParts, merge
+
+from ._workers import Call, Worker
+
+__all__ = ["DistributedClassifier", "DistributedRegressor"]
+
+
+class _Distributed(base.Estimator):
+    """The blocks of both learners: gathered, sent, learned and answered."""
+
+    model: SplitsIntoParts
+    n_workers: int
+    block_size: int
+    folder: str | Path | None
+    checkpoint_every: int
+
+    def _begin(self) -> None:
+        check_parameter(
+            isinstance(self.model, SplitsIntoParts),
+            "model",
+            self.model,
+            "a forest that can be split: a stream or forgetful forest",
+        )
+        check_whole("n_workers", self.n_workers, 1)
+        check_parameter(
+            self.n_workers <= self.model.n_models,
+            "n_workers",
+            self.n_workers,
+            f"at most n_models, {self.model.n_models}",
+        )
+        for name in ("block_size", "checkpoint_every"):
+            check_whole(name, getattr(self, name), 1)
+        self._workers: list[Worker] = []
+        self._gathered: list[tuple[Sample, typing.Any, float]] = []  # not sent yet
+        # Sees all samples, and so knows what is valid, which labels there are, and counts votes.
+        self._front = ForestPart(self.model, 0, 0)
+        self._place: Path | None = None
+
+    def _started(self) -> list[Worker]:
+        """The workers, which begin when they are needed first."""
+        if not self._workers:
+            parts = self.model.split(self.n_workers)
+            if self.folder is not None:
+                self._place = Path(self.folder).absolute() / uuid.uuid4().hex
+            self._workers = [
+                Worker(
+                    part,
+                    None if self._place is None else self._place / f"part{i}.pickle",
+                    self.checkpoint_every,
+                )
+                for i, part in enumerate(parts)
+            ]
+        return self._workers
+
+    # ------------------------------------------------------------------ learning
+
+    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
+        """Learn a sample. It is sent to the workers with others, `block_size` at a time.
+
+        Parameters
+        ----------
+        x
+            Features, as the model takes them.
+        y
+            The target.
+        w
+            Weight of the sample; 0 learns nothing.
+
+        Raises
+        ------
+        ValueError, TypeError
+            What the model would raise. Nothing is learned then.
+        """
+        self._front.validate(x, y, w)
+        self._gathered.append((dict(x), y, w))
+        if len(self._gathered) >= self.block_size:
+            self._send_gathered()
+
+    def learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = None) -> None:
+        """Learn the rows of a data frame, one after the other.
+
+        Parameters
+        ----------
+        X
+            A data frame of any kind that narwhals knows (pandas, polars, pyarrow, ...).
+        y
+            A series of targets, as long as the frame.
+        w
+            One weight for all rows, a series of weights, or `None` for 1.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the lengths differ, or a row is refused; the message names the row. Nothing of the
+            frame is learned then.
+        """
+        block = Block.from_frame(dataframe.into_frame(X), y, w)
+        for i, (x, target, weight) in enumerate(block.samples()):
+            try:
+                self._front.validate(x, target, weight)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"row {i}: {error}") from None
+        self._send_gathered()
+        self._learn(block)
+
+    def _send_gathered(self) -> None:
+        if self._gathered:
+            rows, targets, weights = zip(*self._gathered, strict=True)
+            self._gathered = []
+            self._learn(Block(rows, targets, weights))
+
+    def _learn(self, block: Block) -> None:
+        """Let all parts learn a block: one round trip for every batch that is full."""
+        workers = self._started()
+        shared = self._put(block)
+        start = 0
+        while start < len(block):
+            calls = [worker.tell("learn", shared, start) for worker in workers]
+            start, report = self._front.learn(block, start)
+            if report is not None:
+                reports = [result[1] for result in self._results(calls)]
+                combined = self._front.combine(reports)
+                for worker in workers:
+                    worker.tell("grow", combined)
+                self._front.grow(combined)
+
+    def _put(self, block: Block) -> typing.Any:
+        """Lay a block where all workers can read it."""
+        return self._started()[0].share(block)
+
+    def _results(self, calls: Sequence[Call]) -> list[typing.Any]:
+        pairs = zip(self._started(), calls, strict=True)
+        return [worker.result(call) for worker, call in pairs]
+
+    # ------------------------------------------------------------------ answers
+
+    def _ballots(self, block: Block) -> list[Ballots]:
+        """What the trees of all workers say."""
+        self._send_gathered()
+        shared = self._put(block)
+        return self._results([worker.ask("ballots", shared) for worker in self._started()])
+
+    def _predict(self, block: Block) -> list[typing.Any]:
+        raise NotImplementedError
+
+    def predict_many(self, X: typing.Any) -> typing.Any:
+        """Predict the rows of a data frame.
+
+        Parameters
+        ----------
+        X
+            A data frame of any kind that narwhals knows.
+
+        Returns
+        -------
+        A series of the same kind.
+        """
+        frame = dataframe.into_frame(X)
+        predictions = self._predict(Block.from_frame(frame))
+        return dataframe.to_native_series(predictions, name="prediction", like=frame)
+
+    # ------------------------------------------------------------------ the whole
+
+    @property
+    def n_samples_seen(self) -> int:
+        """Number of samples learned, those of weight zero not counted."""
+        self._send_gathered()
+        return self._front.n_samples_seen
+
+    @property
+    def n_restarts(self) -> int:
+        """How often a worker was brought back to life."""
+        return sum(worker.n_restarts for worker in self._workers)
+
+    def processes(self) -> list[int]:
+        """The process number of each worker."""
+        return [worker.process() for worker in self._started()]
+
+    def counters(self) -> list[tuple[int, int]]:
+        """For each worker: samples its trees have seen, and those that its checkpoint covers."""
+        self._send_gathered()
+        return [worker.counters() for worker in self._started()]
+
+    def gather(self) -> typing.Any:
+        """Fetch the trees of all workers and make one forest of them, in this process.
+
+        It answers and goes on as this one does, and is what to save, to look at, or to take a
+        snapshot of. The workers go on, too.
+        """
+        self._send_gathered()
+        return merge(self._results([worker.ask("copy") for worker in self._started()]))
+
+    def close(self) -> None:
+        """End the workers; what they have learned is lost, with their checkpoints."""
+        for worker in self._workers:
+            worker.close()
+        if self._place is not None:
+            shutil.rmtree(self._place, ignore_errors=True)
+        self._begin()
+
+    def __enter__(self) -> typing.Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> typing.Any:
+        raise TypeError("the workers cannot be pickled: pickle what gather() returns")
+
+
+class DistributedClassifier(_Distributed, base.MiniBatchClassifier):
+    """A classifying forest in several processes that answers bit for bit as in one.
+
+    Ray[^1] runs the processes, here or on other machines: each holds some of the trees and learns
+    every sample. They exchange a message per batch, in which the trees' losses decide which of them
+    are swapped or discarded. Choose it for forests of many trees on fast streams; it pays where
+    the trees take much longer to learn a block than the block takes to travel.
+
+    Parameters
+    ----------
+    model
+        A `StreamDecisionForestClassifier` or `ForgetfulRandomForestClassifier`. It stays as it is;
+        what it has learned is where the workers begin.
+    n_workers
+        Number of processes, at most that of the trees.
+    block_size
+        Number of samples that `learn_one` gathers before it sends them. An answer sends them, too.
+    folder
+        Folder for the checkpoints of the workers, on a disk that all machines share; `None` for
+        none. With it, a worker that dies is brought back and loses nothing; without, its death is
+        an error.
+    checkpoint_every
+        Number of samples after which a worker writes a checkpoint. Until then, the blocks stay in
+        memory.
+
+    References
+    ----------
+    [^1]: Moritz, P. et al., 2018. Ray: A Distributed Framework for Emerging AI Applications.
+        13th USENIX Symposium on Operating Systems Design and Implementation, pp. 561-577.
+
+    Examples
+    --------
+    >>> import river_extra_trees as ret
+    >>> from river_extra_trees.distributed import DistributedClassifier
+
+    >>> forest = ret.StreamDecisionForestClassifier(n_models=100, seed=42)
+    >>> with DistributedClassifier(forest, n_workers=4) as model:  # doctest: +SKIP
+    ...     for x, y in datasets.Phishing():
+    ...         model.learn_one(x, y)
+    ...     model.predict_one(x)
+    True
+    """
+
+    def __init__(
+        self,
+        model: SplitsIntoParts,
+        n_workers: int = 2,
+        block_size: int = 500,
+        folder: str | Path | None = None,
+        checkpoint_every: int = 10_000,
+    ) -> None:
+        self.model = model
+        self.n_workers = n_workers
+        self.block_size = block_size
+        self.folder = folder
+        self.checkpoint_every = checkpoint_every
+        self._begin()
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def _predict(self, block: Block) -> list[typing.Any]:
+        return self._front.predict_labels(self._ballots(block))
+
+    def predict_one(self, x: Sample) -> typing.Any:
+        """Predict the label of a sample: `None` before the first sample was learned.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return self._predict(Block([x]))[0]
+
+    def predict_proba_one(self, x: Sample) -> dict[Hashable, float]:
+        """Predict the probability of every label learned so far.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return self._front.predict_probabilities(self._ballots(Block([x])))[0]
+
+    def predict_proba_many(self, X: typing.Any) -> typing.Any:
+        """Predict the class probabilities of the rows of a data frame.
+
+        Parameters
+        ----------
+        X
+            A data frame of any kind that narwhals knows.
+
+        Returns
+        -------
+        A data frame of the same kind with a column per class.
+        """
+        frame = dataframe.into_frame(X)
+        answers = self._front.predict_probabilities(self._ballots(Block.from_frame(frame)))
+        labels = list(answers[0]) if answers else []
+        columns = {label: [answer[label] for answer in answers] for label in labels}
+        return dataframe.to_native_frame(columns, like=frame)
+
+
+class DistributedRegressor(_Distributed, base.MiniBatchRegressor):
+    """A regressing forest in several processes that answers bit for bit as in one.
+
+    Ray[^1] runs the processes, here or on other machines: each holds some of the trees and learns
+    every sample. They exchange a message per batch, in which the trees' losses decide which of them
+    are swapped or discarded. Choose it for forests of many trees on fast streams; it pays where
+    the trees take much longer to learn a block than the block takes to travel.
+
+    Parameters
+    ----------
+    model
+        A `StreamDecisionForestRegressor` or `ForgetfulRandomForestRegressor`. It stays as it is;
+        what it has learned is where the workers begin.
+    n_workers
+        Number of processes, at most that of the trees.
+    block_size
+        Number of samples that `learn_one` gathers before it sends them. An answer sends them, too.
+    folder
+        Folder for the checkpoints of the workers, on a disk that all machines share; `None` for
+        none. With it, a worker that dies is brought back and loses nothing; without, its death is
+        an error.
+    checkpoint_every
+        Number of samples after which a worker writes a checkpoint. Until then, the blocks stay in
+        memory.
+
+    References
+    ----------
+    [^1]: Moritz, P. et al., 2018. Ray: A Distributed Framework for Emerging AI Applications.
+        13th USENIX Symposium on Operating Systems Design and Implementation, pp. 561-577.
+
+    Examples
+    --------
+    >>> import river_extra_trees as ret
+    >>> from river_extra_trees.distributed import DistributedRegressor
+
+    >>> forest = ret.StreamDecisionForestRegressor(n_models=100, seed=42)
+    >>> with DistributedRegressor(forest, n_workers=4) as model:  # doctest: +SKIP
+    ...     for x, y in datasets.TrumpApproval():
+    ...         model.learn_one(x, y)
+    """
+
+    def __init__(
+        self,
+        model: SplitsIntoParts,
+        n_workers: int = 2,
+        block_size: int = 500,
+        folder: str | Path | None = None,
+        checkpoint_every: int = 10_000,
+    ) -> None:
+        self.model = model
+        self.n_workers = n_workers
+        self.block_size = block_size
+        self.folder = folder
+        self.checkpoint_every = checkpoint_every
+        self._begin()
+
+    def _predict(self, block: Block) -> list[typing.Any]:
+        return self._front.predict_numbers(self._ballots(block))
+
+    def predict_one(self, x: Sample) -> float:
+        """Predict the target of a sample: 0 before the first sample was learned.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return float(self._predict(Block([x]))[0])

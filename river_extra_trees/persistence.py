@@ -1,0 +1,188 @@
+"""Saving a model to a file, and loading it again: safe, whole, and the same to the last bit.
+
+A model file is made of numbers, not of code: loading one never runs what it holds, and a file that
+is damaged or forged raises `ModelFileError`. `docs/model_files.md` says what is promised.
+
+>>> import tempfile, pathlib
+>>> import river_extra_trees as ret
+>>> from river import datasets
+>>> from river_extra_trees import persistence
+
+>>> model = ret.StreamDecisionForestClassifier(seed=42)
+>>> for x, y in datasets.Phishing().take(500):
+...     model.learn_one(x, y)
+>>> with tempfile.TemporaryDirectory() as folder:
+...     path = pathlib.Path(folder) / "phishing.model"
+...     persistence.save(model, path)
+...     loaded = persistence.load(path)
+>>> loaded.predict_proba_one(x) == model.predict_proba_one(x)
+True
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from pathlib import Path
+from typing import Any
+
+import river_extra_trees
+
+from ._atomic import replace_file
+from ._container import DamagedError, pack, unpack
+from ._core.state import State, StateError, require
+from ._inspection import TreeLearner
+from ._typed import Decoder, Encoder
+
+__all__ = ["ModelFileError", "load", "load_bytes", "save", "save_bytes"]
+
+MAGIC = b"\x93RXTREE\n"
+VERSION = 1  # of the format; a later version of the package reads all earlier ones
+FIELDS = ("class", "parameters", "state")
+
+
+class ModelFileError(ValueError):
+    """A file that holds no model, or a model that no file can hold."""
+
+
+def save(model: TreeLearner, path: str | os.PathLike[str]) -> None:
+    """Save a model to a file.
+
+    The file is replaced as a whole: when the process is killed or the disk is full, the old file
+    stays. Equal models give equal files.
+
+    Parameters
+    ----------
+    model
+        An estimator of this package. Of a pipeline or an ensemble of river save the part that is
+        one, or pickle the whole.
+    path
+        Where to.
+
+    Raises
+    ------
+    TypeError
+        If the model is no estimator of this package.
+    ModelFileError
+        If a label, a feature name or a nominal value is of a type that a file cannot hold. The
+        message names it.
+    OSError
+        If the file cannot be written.
+    """
+    replace_file(path, save_bytes(model))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Load the model of a file.
+
+    It answers and goes on learning as the saved one would, bit for bit.
+
+    Parameters
+    ----------
+    path
+        A file that `save` wrote.
+
+    Raises
+    ------
+    ModelFileError
+        If the file holds no model, is damaged, or was written by a later version of the format.
+    OSError
+        If the file cannot be read.
+    """
+    content = Path(path).read_bytes()
+    try:
+        return load_bytes(content)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+
+
+def save_bytes(model: TreeLearner) -> bytes:
+    """The bytes of a model file.
+
+    Parameters
+    ----------
+    model
+        An estimator of this package.
+
+    Raises
+    ------
+    TypeError, ModelFileError
+        As `save` does.
+    """
+    name = type(model).__name__
+    if not isinstance(model, TreeLearner) or class_of(name) is not type(model):
+        raise TypeError(
+            f"only estimators of river_extra_trees can be saved, not {type(model).__module__}."
+            f"{type(model).__qualname__}; save the one inside, or pickle the whole"
+        )
+    encoder = Encoder()
+    document = {"class": name, "parameters": model._get_params(), "state": model._state()}
+    try:
+        content = pack(MAGIC, VERSION, encoder.encode(document), encoder.arrays)
+        load_bytes(content)  # what cannot be loaded must not replace what can
+    except StateError as error:
+        raise ModelFileError(f"this {name} cannot be saved: {error}") from None
+    return content
+
+
+def load_bytes(content: bytes) -> Any:
+    """The model of the bytes of a model file.
+
+    Parameters
+    ----------
+    content
+        What `save_bytes` returned, or `save` wrote.
+
+    Raises
+    ------
+    ModelFileError
+        As `load` does.
+    """
+    try:
+        _, code, arrays = unpack(content, MAGIC, range(1, VERSION + 1))
+        decoder = Decoder(arrays)
+        file = State("the file", decoder.decode(code), FIELDS)
+        require(not decoder.arrays, "there are arrays that belong to nothing")
+        return restored(file)
+    except (DamagedError, StateError) as error:
+        raise ModelFileError(f"not a sound model file: {error}") from None
+
+
+def class_of(name: Any) -> type[TreeLearner] | None:
+    """The estimator of this name."""
+    found = getattr(river_extra_trees, name) if name in river_extra_trees.__all__ else None
+    return found if inspect.isclass(found) and issubclass(found, TreeLearner) else None
+
+
+def restored(file: State) -> TreeLearner:
+    """The estimator of a class, its parameters and its state."""
+    kind, parameters, state = (file.values[name] for name in FIELDS)
+    require(isinstance(kind, str) and isinstance(parameters, dict), "it names no class")
+    found = class_of(kind)
+    if found is None:
+        raise StateError("it names no class of this package")
+    known = inspect.signature(found).parameters
+    require(all(name in known for name in parameters), f"{kind} has no such parameters")
+    require(isinstance(state, dict) and hasattr(state.get("core"), "settings"), "it has no state")
+    settings = state["core"].settings()
+    for name, setting in found._sizes.items():  # before memory is taken for them
+        require(
+            name not in known or parameters.get(name) == settings.get(setting),
+            f"{name} is not that of the trees",
+        )
+    try:
+        model = found(**parameters)
+    except (TypeError, ValueError) as error:
+        raise StateError(f"{kind} refuses its parameters: {error}") from None
+    check_settings(model, settings)
+    model._restore(State(kind, state, model._state()))
+    return model
+
+
+def check_settings(model: TreeLearner, settings: dict[str, Any]) -> None:
+    """Refuse a core object that the parameters do not make; a drawn seed may be any."""
+    expected = model._state()["core"].settings()
+    require(settings.keys() == expected.keys(), "the state is of another family")
+    for name, value in expected.items():
+        drawn = name == "seed" and getattr(model, "seed", None) is None
+        require(drawn or settings[name] == value, f"{name} is not that of the parameters")

@@ -1,0 +1,179 @@
+"""Simulation-based calibration of a cloud of dynamic trees under their sequential prior.
+
+A tree and a stream are drawn from the model itself: each target from the predictive of its leaf,
+then the move of the tree, both as the naive version has them. The compiled cloud then learns the
+stream. The drawn tree and the particles are exchangeable, so the rank of anything that is asked of
+the tree among the answers of some particles is uniform. The parameters of the leaves are drawn from
+their posterior given the tree, and are asked for as well.
+
+The prior of a regression is improper and a class is known once it was seen, so the targets of the
+first rows, which the starting leaf needs before it can be split, are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import stats
+
+from tests.naive.dynamic import DynamicTree, Leaf, Tree, move_chances
+from tests.naive.dynamic_clouds import cloud_of, row_of, tree_at
+from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
+
+Array = np.ndarray
+
+N_COLUMNS = 1
+PROBE = np.array([0.4])  # where a tree is asked for the parameters of its leaf
+QUANTITIES = ("leaf mean", "leaf variance", "leaves", "log likelihood")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A model, the length of its streams, and how closely the cloud follows its law."""
+
+    leaf_model: GaussianLeaf | MultinomialLeaf
+    min_samples_leaf: int
+    n_rows: int
+    n_active: int  # beyond these the oldest row retires before each new one
+    alpha: float = 0.95
+    n_particles: int = 300
+    n_asked: int = 9  # particles; ranks go from 0 to this number
+
+    def model(self) -> DynamicTree:
+        """The model of the compiled cloud, which leaves (2 pi)^(size / 2) per leaf out."""
+        X, y = np.zeros((self.n_rows, N_COLUMNS)), np.zeros(self.n_rows)
+        bonus = -self.leaf_model.size / 2 * float(np.log(2 * np.pi))
+        return DynamicTree(
+            X, y, self.leaf_model, self.min_samples_leaf, alpha=self.alpha, leaf_bonus=bonus
+        )
+
+
+PROBLEMS = {
+    "constant": Problem(GaussianLeaf(N_COLUMNS, linear=False), 3, 24, 24),
+    "linear": Problem(GaussianLeaf(N_COLUMNS, linear=True), 4, 24, 24, alpha=0.3),
+    "multinomial": Problem(MultinomialLeaf(4), 2, 24, 24),
+    "retiring": Problem(GaussianLeaf(N_COLUMNS, linear=False), 3, 24, 14),
+}
+
+
+# The model draws
+
+
+def draw_target(model: DynamicTree, tree: Tree, x: Array, rng: np.random.Generator) -> float:
+    total = model.total(model.leaf_at(tree, x))
+    if isinstance(model.leaf_model, MultinomialLeaf):
+        chances = model.leaf_model.probabilities(total)
+        return float(rng.choice(len(chances), p=chances))
+    df, location, scale = model.leaf_model.predictive(total, x)
+    return location + scale * float(rng.standard_t(df))
+
+
+def draw_move(model: DynamicTree, tree: Tree, row: int, rng: np.random.Generator) -> Tree:
+    """Stay, grow or prune, `row` already in the tree."""
+    leaf = model.leaf_at(tree, model.X[row])
+    column = int(rng.integers(N_COLUMNS))
+    low, high = model.cut_range(leaf, column)
+    proposal = (column, float(rng.uniform(low, high))) if low < high else None
+    choices = model.moves(tree, row, proposal)
+    chances = move_chances([score for score, _ in choices])
+    return choices[int(rng.choice(len(choices), p=chances))][1]
+
+
+def simulate(
+    problem: Problem, model: DynamicTree, rng: np.random.Generator
+) -> tuple[DynamicTree, Tree]:
+    """The model with a stream from its sequential prior, and the tree that the stream ends with."""
+    n_given = 2 * model.min_samples_leaf
+    X, y = rng.random((problem.n_rows, N_COLUMNS)), np.zeros(problem.n_rows)
+    is_class = isinstance(model.leaf_model, MultinomialLeaf)
+    y[:n_given] = np.arange(n_given) if is_class else rng.normal(size=n_given)
+    model = replace(model, X=X, y=y)
+    tree: Tree = Leaf(tuple(range(n_given - 1)), model.leaf_model.nothing())
+    for row in range(n_given - 1, problem.n_rows):
+        if row >= problem.n_active:
+            tree = model.retire(tree, row - problem.n_active)
+        if row >= n_given:
+            y[row] = draw_target(model, tree, X[row], rng)
+        tree = draw_move(model, model.add(tree, row), row, rng)
+    return model, tree
+
+
+# The cloud answers
+
+
+def learned_trees(problem: Problem, model: DynamicTree, seed: int) -> list[Tree]:
+    """Trees of some particles, drawn at random, of a compiled cloud that has learned the stream."""
+    cloud = cloud_of(model, problem.n_particles, seed)
+    for row in range(problem.n_rows):
+        if row >= problem.n_active:
+            cloud.retire(cloud.oldest())
+        cloud.learn(row_of(model.X[row]), float(model.y[row]))
+    roots, counts = zip(*cloud.distinct_roots(), strict=True)
+    rng = np.random.default_rng(seed)
+    asked = rng.choice(np.repeat(roots, counts), problem.n_asked, replace=False)
+    known = {root: tree_at(model, cloud, root) for root in set(asked.tolist())}
+    return [known[root] for root in asked.tolist()]
+
+
+def draw_leaf(
+    model: DynamicTree, leaf: Leaf, x: Array, rng: np.random.Generator
+) -> tuple[float, float, float]:
+    """Mean at x and variance of a leaf whose parameters are drawn, and their log likelihood.
+
+    The mean of a leaf of classes is the probability of the second one.
+    """
+    total, leaf_model = model.total(leaf), model.leaf_model
+    if isinstance(leaf_model, MultinomialLeaf):
+        theta = rng.dirichlet(total.counts + leaf_model.concentration)
+        return theta[1], theta[1] * (1 - theta[1]), float(total.counts @ np.log(theta + 1e-300))
+    kernel = np.linalg.inv(total.gram)
+    theta = kernel @ total.cross
+    residual = total.square - theta @ total.cross
+    variance = residual / rng.chisquare(leaf_model.degrees_of_freedom(total))
+    theta = theta + np.sqrt(variance) * np.linalg.cholesky(kernel) @ rng.normal(size=len(theta))
+    misfit = total.square - 2 * theta @ total.cross + theta @ total.gram @ theta
+    likelihood = -0.5 * (misfit / variance + total.weight * np.log(variance))
+    return leaf_model.design(x) @ theta, variance, likelihood
+
+
+def ask(model: DynamicTree, tree: Tree, rng: np.random.Generator) -> Array:
+    """The quantities of a tree, in the order of `QUANTITIES`."""
+    asked = model.leaf_at(tree, PROBE)
+    leaves = list(model.leaves(tree))
+    drawn = [draw_leaf(model, leaf, PROBE, rng) for leaf in leaves]
+    (at_probe,) = [i for i, leaf in enumerate(leaves) if leaf is asked]
+    mean, variance, _ = drawn[at_probe]
+    return np.array([mean, variance, len(leaves), sum(part for _, _, part in drawn)])
+
+
+# Ranks
+
+
+def rank_of(value: float, others: Array, rng: np.random.Generator) -> int:
+    """Place among the others; equal ones are in random order."""
+    ties = int(np.sum(others == value))
+    return int(np.sum(others < value)) + int(rng.integers(ties + 1))
+
+
+def ranks(problem: Problem, simulated: DynamicTree, n: int, seed: int = 0) -> Iterator[list[int]]:
+    """For each of n replications the rank of each quantity; streams come from `simulated`."""
+    right = problem.model()
+    for replication in range(n):
+        rng = np.random.default_rng((seed, replication))
+        drawn, tree = simulate(problem, simulated, rng)
+        model = replace(right, X=drawn.X, y=drawn.y)
+        truth = ask(drawn, tree, rng)
+        trees = learned_trees(problem, model, int(rng.integers(2**63)))
+        answers = np.array([ask(model, one, rng) for one in trees])
+        yield [rank_of(value, others, rng) for value, others in zip(truth, answers.T, strict=True)]
+
+
+def p_values(found: list[list[int]], n_asked: int) -> dict[str, float]:
+    """Of the chi-square test that the ranks of a quantity are uniform."""
+    counts = [np.bincount(column, minlength=n_asked + 1) for column in np.array(found).T]
+    return {
+        name: float(stats.chisquare(count).pvalue)
+        for name, count in zip(QUANTITIES, counts, strict=True)
+    }

@@ -1,0 +1,50 @@
+"""The example scripts and all Python in the documentation run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem != "gallery")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PAGES_WITH_PYTHON = [page for page in PAGES if PYTHON.search(page.read_text(encoding="utf-8"))]
+
+
+def run(*command: object) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, *map(str, command)], env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_script(script: Path) -> None:
+    """An example prints something, and no warning."""
+    done = run(script)
+    assert done.stdout
+    assert done.stderr == ""
+
+
+def test_gallery(tmp_path: Path) -> None:
+    """The pictures of the documentation can be drawn again, all of them."""
+    run(ROOT / "examples" / "gallery.py", tmp_path)
+    made = {path.name for path in tmp_path.iterdir()}
+    assert made == {path.name for path in (ROOT / "docs" / "pictures").iterdir()}
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_PYTHON, ids=lambda path: path.stem)
+def test_page(page: Path) -> None:
+    """The Python blocks of a page run one after the other, as a reader would run them."""
+    names: dict[str, Any] = {}
+    for block in PYTHON.findall(page.read_text(encoding="utf-8")):
+        exec(compile(block, str(page), "exec"), names)

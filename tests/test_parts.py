@@ -1,0 +1,240 @@
+"""Forests in parts: what they learn and answer is, bit for bit, what one forest does."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+import river_extra_trees as ret
+from river_extra_trees.blocks import Block
+from river_extra_trees.parts import ForestPart, learn_together, merge
+from tests.estimators import CASES, answers, is_classifier, learn, make, stream
+
+Case = tuple[str, int]
+SPLITTABLE = [case for case in CASES if hasattr(make(case), "split")]
+SIZES = (1, 5, 33, 150, 7)  # of the blocks: inside of a batch, just one, several
+
+
+class Twin:
+    """A forest and the same forest in parts, which learn one stream with weights."""
+
+    def __init__(self, case: Case, n_parts: int, n_before: int) -> None:
+        self.case = case
+        self.rows = list(stream(case, n_before + sum(SIZES) + 150))
+        self.at = n_before
+        rng = random.Random(3)
+        self.weights = [rng.choice([0.0, 1.0, 2.5]) for _ in self.rows]
+        self.forest = make(case)
+        self.learn_alone(0, n_before)
+        self.parts = self.forest.split(n_parts)
+        self.front = ForestPart(self.forest, 0, 0)
+
+    def learn_alone(self, start: int, stop: int) -> None:
+        for (x, y), w in zip(self.rows[start:stop], self.weights[start:stop], strict=True):
+            self.forest.learn_one(x, y, w)
+
+    def learn(self, size: int) -> None:
+        """Learn one block in both ways, and send the parts through a pickle at each message."""
+        rows, targets = zip(*self.rows[self.at : self.at + size], strict=True)
+        block = Block(rows, targets, self.weights[self.at : self.at + size])
+        block = pickle.loads(pickle.dumps(block, 5))
+        start = 0
+        while start < size:
+            stop, reports = start, []
+            for part in [self.front, *self.parts]:
+                stop, report = part.learn(block, start)
+                reports.append(report)
+            start = stop
+            self.parts = pickle.loads(pickle.dumps(self.parts, 5))
+            if reports[0] is not None:
+                combined = pickle.loads(pickle.dumps(self.front.combine(reports), 5))
+                for part in [self.front, *self.parts]:
+                    part.grow(combined)
+        self.learn_alone(self.at, self.at + size)
+        self.at += size
+
+    def answers_of_parts(self, rows: Sequence[Any]) -> list[str]:
+        block = Block([x for x, _ in rows])
+        ballots = [part.ballots(block) for part in self.parts]
+        if not is_classifier(self.case):
+            return [repr(number) for number in self.front.predict_numbers(ballots)]
+        probabilities = self.front.predict_probabilities(ballots)
+        return [
+            repr((label, sorted(each.items(), key=repr)))
+            for label, each in zip(self.front.predict_labels(ballots), probabilities, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 3])
+@pytest.mark.parametrize("case", SPLITTABLE, ids=str)
+def test_parts_are_one_forest(case: Case, n_parts: int) -> None:
+    """Parts answer, and merge to a forest that answers and goes on, as one forest does.
+
+    They are split before the first sample, or in the middle of a batch.
+    """
+    asked = list(stream(case, 40, seed=2))
+    for n_before in (0, 137):
+        twin = Twin(case, min(n_parts, make(case).n_models), n_before)
+        for size in SIZES:
+            twin.learn(size)
+            expected = answers(twin.forest, asked)
+            assert twin.answers_of_parts(asked) == expected
+            assert twin.front.n_samples_seen == twin.forest.n_samples_seen
+        merged = merge(twin.parts)
+        merged._forest.check()
+        assert answers(merged, asked) == expected
+        rest = twin.rows[twin.at :]
+        assert answers(learn(merged, rest), asked) == answers(learn(twin.forest, rest), asked)
+
+
+def test_trees_are_swapped_and_discarded() -> None:
+    """The streams of these tests do make the parts agree on which trees go."""
+    case = ("StreamDecisionForestClassifier", 0)
+    forest = make(case)
+    planted = list(forest._forest.trees)
+    learn(forest, stream(case, 200))
+    assert all(now is not then for now, then in zip(forest._forest.trees, planted, strict=True))
+    case = ("ForgetfulRandomForestClassifier", 2)
+    forest = learn(make(case), stream(case, 400))
+    assert any(birth > 0 for birth in forest._forest.births)
+
+
+def test_many_parts() -> None:
+    """Five parts, as many as there are trees."""
+    case = ("StreamDecisionForestRegressor", 0)
+    forest = make(case, n_models=5)
+    parts = forest.split(5)
+    assert [(part.first, part.n_trees) for part in parts] == [(i, 1) for i in range(5)]
+    rows, targets = zip(*stream(case, 100), strict=True)
+    learn_together(parts, Block(rows, targets))
+    asked = list(stream(case, 40, seed=2))
+    parts.reverse()
+    assert answers(merge(parts), asked) == answers(
+        learn(forest, zip(rows, targets, strict=True)), asked
+    )
+
+
+@pytest.mark.parametrize("n", [0, 4, 1.5, True])
+def test_number_of_parts(n: Any) -> None:
+    """There are as many parts as trees at most, and at least one."""
+    forest = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
+    with pytest.raises(ValueError, match="n must be"):
+        forest.split(n)
+
+
+def test_parts_that_do_not_belong_together() -> None:
+    """What keeps parts from being merged is said."""
+    case = ("StreamDecisionForestClassifier", 0)
+    forest = make(case)
+    a, b, c = forest.split(3)
+    rows, targets = zip(*stream(case, 10), strict=True)
+    with pytest.raises(ValueError, match="no parts"):
+        merge([])
+    with pytest.raises(ValueError, match="tree 0 is missing"):
+        merge([b, c])
+    with pytest.raises(ValueError, match="tree 1 is missing"):
+        merge([a, c])
+    with pytest.raises(ValueError, match="tree 2 is missing"):
+        merge([a, b])
+    with pytest.raises(ValueError, match="there twice"):
+        merge([a, b, b, c])
+    with pytest.raises(ValueError, match="another forest"):
+        merge([a, make(case, seed=2).split(3)[1], c])
+    b.learn(Block(rows, targets))
+    with pytest.raises(ValueError, match="has learned other samples: 10 in place of 0"):
+        merge([a, b, c])
+
+
+def test_order_of_calls() -> None:
+    """A full batch is grown before the next one begins, and not before it is full."""
+    case = ("ForgetfulRandomForestClassifier", 1)
+    part, other = make(case).split(2)
+    rows, targets = zip(*stream(case, 30), strict=True)
+    block = Block(rows, targets)
+    with pytest.raises(RuntimeError, match="not full"):
+        part.grow(None)
+    stop, report = part.learn(block)
+    assert stop == make(case).batch_size
+    with pytest.raises(RuntimeError, match="call grow"):
+        part.learn(block, stop)
+    with pytest.raises(ValueError, match="yet to grow"):
+        merge([part, other])
+    part.grow(part.combine([report, other.learn(block)[1]]))
+    assert part.learn(block, stop) == (len(block), None)
+
+
+def test_part_of_a_part() -> None:
+    """Only whole forests are split."""
+    forest = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
+    part = ForestPart(forest, 0, 2)
+    with pytest.raises(ValueError, match="first, stop"):
+        ForestPart(part._model, 0, 1)
+
+
+# --- Blocks
+
+
+def test_block_keeps_what_matters() -> None:
+    """Values come out as they went in, but for floats in place of other exact numbers."""
+    rows = [
+        {"a": 1.5, "b": 3, "c": "red", "d": True, "e": None, "f": 2**60, 7: (1, 2)},
+        {"a": -0.0, "b": 4, "c": 1.0, "d": False, "e": 2.0, "f": 1.5},
+    ]
+    block = pickle.loads(pickle.dumps(Block(rows, ["x", 1], [1.0, 2.0]), 5))
+    first, second = block.samples()
+    assert first == (
+        {"a": 1.5, "b": 3.0, "c": "red", "d": 1.0, "e": pytest.approx(float("nan"), nan_ok=True)}
+        | {"f": 2**60, 7: (1, 2)},
+        "x",
+        1.0,
+    )
+    assert second[0] == {**rows[1], 7: None}
+    assert second[1:] == (1, 2.0)
+    assert [y for _, y, _ in block.samples(1)] == [1]
+    assert [y for _, y, _ in block.take([1, 0, 1]).samples()] == [1, "x", 1]
+
+
+def test_block_of_nothing() -> None:
+    """Blocks may lack rows, features or targets."""
+    assert list(Block([], []).samples()) == []
+    assert list(Block([{}, {}], [1, 2]).samples()) == [({}, 1, 1.0), ({}, 2, 1.0)]
+    with pytest.raises(ValueError, match="no targets"):
+        list(Block([{}]).samples())
+    with pytest.raises(ValueError, match="1 rows and 2 weights"):
+        Block([{}], [1], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_block_of_a_frame(kind: str) -> None:
+    """Frames of all kinds make the same blocks as their rows do."""
+    columns = {"a": [0.5, 1.5, 2.5], "b": [1, 2, 3], "c": ["x", "y", "x"]}
+    frame = _frame(kind, columns)
+    block = Block.from_frame(frame, [1, 2, 3], 0.5)
+    assert list(block.samples()) == [
+        ({"a": a, "b": b, "c": c}, y, 0.5)
+        for a, b, c, y in zip(*columns.values(), [1, 2, 3], strict=True)
+    ]
+
+
+def _frame(kind: str, columns: dict[str, list[Any]]) -> Any:
+    import narwhals
+
+    library = pytest.importorskip(kind, reason=f"{kind} is not installed")
+    make_frame = library.table if kind == "pyarrow" else library.DataFrame
+    return narwhals.from_native(make_frame(columns), eager_only=True)
+
+
+def test_buffers_travel_without_a_copy() -> None:
+    """With protocol 5 the numbers of a block are out of band."""
+    block = Block([{"a": float(i), "b": i / 2} for i in range(1000)], [0.5] * 1000)
+    buffers: list[pickle.PickleBuffer] = []
+    message = pickle.dumps(block, 5, buffer_callback=buffers.append)
+    assert len(message) < 500
+    assert sum(buffer.raw().nbytes for buffer in buffers) == 8 * (2 * 1000 + 1000)
+    again = pickle.loads(message, buffers=buffers)
+    assert again.numbers.base is not None  # a view of the buffer it was given
+    assert list(again.samples()) == list(block.samples())
