@@ -457,6 +457,7 @@ cdef tuple united(list windows):
         for i, slot in enumerate(window.slots()):
             samples[window.arrival[slot]] = (i >= window.n_sorted, window, slot)
         whole.reserve(max(whole.capacity, window.capacity), window.n_columns)
+        whole.extend(window.n_columns)
     whole.reserve(max(whole.capacity, len(samples)), 0)
     for is_fresh in (False, True):
         for arrival in sorted(samples):
