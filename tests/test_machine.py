@@ -22,7 +22,7 @@ from tests.estimators import answers, is_classifier, make
 
 STEPS_PER_RUN = 30
 # Steps per family: few in the suite, as many as asked for by `make machine`.
-N_STEPS = int(os.environ.get("RIVER_EXTRA_TREES_STEPS") or 450)
+N_STEPS = int(os.environ.get("RIVER_EXTRA_TREES_STEPS") or 120)
 
 FAMILIES = {
     "dynamic": [("DynamicTreeClassifier", 1), ("DynamicTreeRegressor", 3)],
