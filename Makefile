@@ -3,12 +3,14 @@
 
 PYTHON ?= python3
 DEMO_STREAM ?= ImageSegments
+STEPS ?= 100000
+ITEMS ?= 10000000
 VENV := .venv
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo notebooks docs test checked asan coverage fuzz lint format clean
+.PHONY: help build demo notebooks docs test checked asan coverage machine soak fuzz lint format clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,14 +55,22 @@ checked: ## run the tests with bounds checks and C asserts
 	@RIVER_EXTRA_TREES_BUILD=checked $(MAKE) --no-print-directory test
 
 asan: export RIVER_EXTRA_TREES_BUILD = asan
-asan: $(VENV)/installed/test ## run the tests under the address and undefined-behaviour sanitizers
+asan: $(VENV)/installed/test ## run the tests under the sanitizers, which have to find planted bugs first
 	@$(RUN) setup.py --quiet build_ext --inplace
+	@tools/under_sanitizers.sh $(RUN) tools/planted_bugs.py
 	@tools/under_sanitizers.sh $(RUN) -m pytest -n auto --dist loadgroup $(ARGS)
 
 coverage: export RIVER_EXTRA_TREES_BUILD = coverage
 coverage: $(VENV)/installed/test $(VENV)/installed/coverage ## report the Python and Cython lines that the tests reach
 	@$(RUN) setup.py --quiet build_ext --inplace
-	@$(RUN) -m pytest -n auto --dist loadgroup --cov --cov-report=term-missing:skip-covered $(ARGS)
+	@$(RUN) -m pytest -n auto --dist loadgroup --cov --cov-report=term-missing:skip-covered \
+		--cov-fail-under=95 $(ARGS)
+
+machine: build $(VENV)/installed/test ## take 100,000 random steps with each family (STEPS=)
+	@RIVER_EXTRA_TREES_STEPS=$(STEPS) $(RUN) -m pytest -n auto tests/test_machine.py $(ARGS)
+
+soak: build ## run ten million items through each family: memory, latency, answers (ITEMS=)
+	@$(RUN) examples/benchmarks/soak.py --items $(ITEMS)
 
 SECONDS ?= 60
 fuzz: build $(VENV)/installed/test $(VENV)/installed/fuzz ## fuzz the loader of model files (SECONDS=600)

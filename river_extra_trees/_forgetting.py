@@ -8,6 +8,7 @@ losses of the running mean of the targets (0 for labels).
 
 from __future__ import annotations
 
+import copy
 import math
 import typing
 
@@ -15,7 +16,7 @@ from scipy import special
 
 from ._core.state import LARGEST_COUNT, State, require
 
-__all__ = ["AdaptParameters", "DriftTest"]
+__all__ = ["AdaptParameters", "BatchPlan", "DriftTest"]
 
 Sums = tuple[float, float, float, float]
 
@@ -101,6 +102,9 @@ class AdaptParameters:
     def max_height(self) -> int:
         """About one sample per leaf, were the tree balanced: floor(log2(retained size))."""
         return max(1, self.retained_size.bit_length() - 1)
+
+    def copy(self) -> AdaptParameters:
+        return copy.copy(self)
 
     def state(self) -> dict[str, typing.Any]:
         """What changes from batch to batch."""
@@ -218,6 +222,9 @@ class DriftTest:
         self.reference = reference
         self.last: Sums | None = None
 
+    def copy(self) -> DriftTest:
+        return copy.copy(self)
+
     def state(self) -> dict[str, typing.Any]:
         """What changes from batch to batch."""
         return {"last": None if self.last is None else list(self.last)}
@@ -276,3 +283,13 @@ class DriftTest:
             if (difference > 0)
             else 0
         )
+
+
+class BatchPlan(typing.NamedTuple):
+    """What the trees of a forest are to do with a batch."""
+
+    parameters: list[AdaptParameters]  # of each tree from now on
+    drift_test: DriftTest | None
+    discarded: list[int]  # trees that get new features, the worst first
+    sizes: list[int]  # per tree: number of samples to retain
+    depths: list[int]  # per tree: depth at which leaves stay leaves

@@ -111,13 +111,11 @@ class _DynamicTree(SplitsIntoClouds):
             and nothing is learned.
         """
         cloud = self._cloud
+        discarded = -1
         if cloud.pool.size >= self.window:
             self._check_one(x, y, w)
-            if w > 0:
-                cloud.retire(self._discarded())
-        learned = cloud.learn(x, y, w)
-        if learned and self.rejuvenate_every and cloud.n_seen % self.rejuvenate_every == 0:
-            cloud.rejuvenate()
+            discarded = self._discarded()
+        cloud.learn(x, y, w, discarded, self.rejuvenate_every)
 
     def _discarded(self) -> int:
         """The slot of the active sample that is of least use."""
@@ -282,9 +280,9 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     every linear leaf multiplies the prior of its tree by e per coefficient, by exp(6) at most. Both
     numbers and `min_samples_leaf` were chosen on Friedman's function and on the first 2,000 samples
     of the ten regression streams of `examples/benchmarks/dynamic_tree.py`, so that the scores there
-    are no comparison on unseen data. Retired samples count in the evidence of a tree like active ones, so
-    that a retirement without forgetting changes neither predictions nor the odds of staying and
-    pruning.
+    are no comparison on unseen data. Retired samples count in the evidence of a tree like active
+    ones, so that a retirement without forgetting changes neither predictions nor the odds of
+    staying and pruning.
 
     Linear leaves use the numeric features (the first 64); a missing value is replaced by the mean
     of its feature there, and goes to the side of a split that was drawn for missing values. Nominal

@@ -10,9 +10,9 @@ features may be missing, nominal or new.
 
 from __future__ import annotations
 
+import math
 import typing
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from ._core.forgetful import ForgetfulForest
 from ._core.schema import Schema
 from ._core.splitter import Splitter
 from ._core.state import State, require
-from ._forgetting import AdaptParameters, DriftTest
+from ._forgetting import AdaptParameters, BatchPlan, DriftTest
 from ._inspection import (
     Sample,
     TreeLearner,
@@ -120,65 +120,54 @@ class _Forgetful(TreeLearner):
             finite or not hashable, or the weight is negative or not finite. The message names it,
             and nothing is learned.
         """
-        if self._forest.learn(x, y, w):
-            self._learn_batch()
+        self._forest.learn(x, y, w, self)
 
-    def _learn_batch(self) -> None:
-        """Adapt what each tree retains to its accuracy on the batch, then grow it on that."""
-        self._adapt(self._forest.tree_losses())
+    def _plan_batch(self, tree_losses: Losses | None = None) -> BatchPlan:
+        """What each tree retains of the past, by its accuracy on the batch, and which ones go.
 
-    def _adapt(self, tree_losses: Losses) -> None:
-        """The same, given what the answers of all trees of the forest cost."""
+        Nothing is changed: the core carries the plan out as a whole, or not at all. The losses are
+        of all trees of the forest, of which others may be elsewhere.
+        """
         forest = self._forest
-        forest.begin_batch()
         guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
-        discarded = self._discarded(guess, tree_losses)
+        drift_test = None if self._drift_test is None else self._drift_test.copy()
+        discarded = self._discarded(drift_test, guess, tree_losses)
+        adapted = [parameters.copy() for parameters in self._parameters]
         if self.reference:
             for tree in discarded:
-                self._parameters[tree] = self._new_parameters()
-        for tree, parameters in enumerate(self._parameters):
+                adapted[tree] = self._new_parameters()
+        for tree, parameters in enumerate(adapted):
             batch = forest.losses(tree)
             if batch[0] > 0:
                 parameters.adapt(batch, guess, forest.held(tree))
         for tree in discarded:
-            forest.replace(tree)
-            self._parameters[tree].rate = self.initial_rate
-        self._grow()
-        forest.end_batch()
+            adapted[tree].rate = self.initial_rate
+        depth = math.inf if self.max_depth is None else self.max_depth
+        return BatchPlan(
+            adapted,
+            drift_test,
+            discarded,
+            [min(parameters.retained_size, self.max_retained) for parameters in adapted],
+            [int(min(parameters.max_height, depth)) for parameters in adapted],
+        )
 
-    def _discarded(self, guess: float, tree_losses: Losses) -> list[int]:
+    def _discarded(
+        self, drift_test: DriftTest | None, guess: float, tree_losses: Losses | None
+    ) -> list[int]:
         """The trees here that are to be discarded, worst first (appendix C, function Discard).
 
         They get new features and the initial rate, but what they retain follows their accuracy as
         ever. To start cold with all the old samples, as the text has it, keeps the very concept
         that failed, and often for long.
         """
-        if self._drift_test is None or self._forest.n_batches == 0:
-            return []
         forest = self._forest
-        losses = forest.losses(self._n_trees, False)
-        worst = np.argsort(-tree_losses, kind="stable") - forest.first_tree
-        worst = worst[: self._drift_test.n_discarded(losses, guess)]
+        if drift_test is None or forest.n_batches == 0:
+            return []
+        if tree_losses is None:
+            tree_losses = forest.tree_losses()
+        n = drift_test.n_discarded(forest.losses(self._n_trees, False), guess)
+        worst = (-tree_losses).argsort(kind="stable")[:n] - forest.first_tree
         return [tree for tree in worst.tolist() if 0 <= tree < self._n_trees]
-
-    def _grow(self) -> None:
-        """Grow all trees, in as many threads as there are splitters."""
-        jobs = len(self._splitters)
-
-        def grow(job: int) -> None:
-            for tree in range(job, self._n_trees, jobs):
-                parameters = self._parameters[tree]
-                height = parameters.max_height
-                if self.max_depth is not None:
-                    height = min(height, self.max_depth)
-                size = min(parameters.retained_size, self.max_retained)
-                self._forest.revise(tree, size, self._splitters[job], height)
-
-        if jobs == 1:
-            grow(0)
-        else:
-            with ThreadPoolExecutor(jobs) as pool:
-                list(pool.map(grow, range(jobs)))
 
     _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
 
@@ -271,7 +260,7 @@ class _SplitsIntoParts(SplitsIntoParts, _Forgetful):
     def _grow_part(self, combined: tuple[Losses, Losses]) -> None:
         losses, answers = combined
         self._forest.set_answers(answers)
-        self._adapt(losses)
+        self._forest.learn_batch(self, lambda: self._plan_batch(losses))
 
 
 class _ForgetfulClassifier(_Forgetful, TreeClassifier):

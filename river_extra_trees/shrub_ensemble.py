@@ -111,21 +111,19 @@ class _ShrubEnsemble(TreeLearner):
             finite or not hashable, or the weight is negative or not finite. The message names it,
             and nothing is learned.
         """
-        shrubs = self._shrubs
-        wrong = shrubs.slide(x, y, w)  # lines 3 to 5 of Algorithm 1
-        if wrong is None:
-            return
-        train = (shrubs.n_seen - 1) % self.update_interval == 0
-        if self._only_errors:
-            train = train and wrong
-        step_size, l2 = self._step()
-        max_features = n_features_visited(self.max_features, shrubs.n_columns)
-        shrubs.update(train, step_size, l2, self._seed, max_features)  # lines 6 to 12
+        self._shrubs.learn(x, y, w, self._plan_step)
 
-    def _step(self) -> tuple[float, float]:
+    def _plan_step(self, n_outputs: int) -> tuple[bool, bool, float, float, int, int]:
+        """What the next step of Algorithm 1 is to do, see `Shrubs.learn`. Nothing is changed."""
+        train = self._shrubs.n_seen % self.update_interval == 0
+        step_size, l2 = self._step(n_outputs)
+        max_features = n_features_visited(self.max_features, self._shrubs.n_columns)
+        return train, self._only_errors, step_size, l2, self._seed, max_features
+
+    def _step(self, n_outputs: int) -> tuple[float, float]:
         """Step size (0 for the adaptive one) and strength of the squared weights' regulariser."""
         if self.rho is not None:
-            l2 = self.n_models * (2.0 - self.rho) / (self.rho * self._shrubs.n_outputs)
+            l2 = self.n_models * (2.0 - self.rho) / (self.rho * n_outputs)
             return 1.0 / (self.n_models + l2), l2
         return 0.0 if self.step_size == "adaptive" else float(self.step_size), self.l2
 

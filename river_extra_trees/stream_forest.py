@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import typing
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
@@ -155,33 +154,18 @@ class _StreamForest(TreeLearner):
             finite or not hashable, or the weight is negative or not finite. The message names it,
             and nothing is learned.
         """
-        if self._forest.learn(x, y, w):
-            self._learn_batch()
+        self._forest.learn(x, y, w, self)
 
-    def _learn_batch(self) -> None:
-        """Algorithm 2 of the paper for one batch (Algorithm 1 where there is one tree)."""
-        self._grow(self._forest.tree_losses())
+    def _plan_batch(self, losses: Losses | None = None) -> tuple[list[int], int]:
+        """The trees to be swapped after a batch, and how many features a split looks at.
 
-    def _grow(self, losses: Losses) -> None:
-        """Swap the trees that lost most, and let the others grow. The losses are of all trees."""
-        forest = self._forest
-        forest.begin_growth()
-        swapped = forest.worst(losses, self._n_swaps, self._always_swaps)
-        max_features = n_features_visited(self.max_features, len(forest.schema.names))
-        jobs = len(self._splitters)
-
-        def grow(job: int) -> None:
-            for tree in range(job, self._n_trees, jobs):
-                is_swapped = forest.first_tree + tree in swapped
-                change = forest.replace if is_swapped else forest.grow_tree
-                change(tree, self._splitters[job], max_features, self.max_nodes)
-
-        if jobs == 1:
-            grow(0)
-        else:
-            with ThreadPoolExecutor(jobs) as pool:
-                list(pool.map(grow, range(jobs)))
-        forest.end_batch()
+        Nothing is changed: the core carries the plan out as a whole, or not at all. The losses are
+        of all trees of the forest, of which others may be elsewhere.
+        """
+        if losses is None:
+            losses = self._forest.tree_losses()
+        swapped = self._forest.worst(losses, self._n_swaps, self._always_swaps)
+        return swapped, n_features_visited(self.max_features, len(self._forest.schema.names))
 
     _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
 
@@ -236,7 +220,7 @@ class _SplitsIntoParts(SplitsIntoParts, _StreamForest):
         return np.concatenate(reports)
 
     def _grow_part(self, combined: Losses) -> None:
-        self._grow(combined)
+        self._forest.learn_batch(self, lambda: self._plan_batch(combined))
 
 
 class _StreamForestClassifier(_StreamForest, TreeClassifier):

@@ -261,3 +261,44 @@ def test_input_is_left_alone(case: Case) -> None:
         x.clear()
     rest = list(stream(case, 50, seed=1))
     assert answers(model, rest) == answers(twin, rest)
+
+
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_too_many_labels(case: Case) -> None:
+    """A stream of ever-new labels is refused from the 1,025th label on; known ones go on."""
+    model = make(case)
+    for i in range(1024):
+        model.learn_one({"a": float(i % 10)}, f"label {i}")
+    before = frozen(model)
+    with pytest.raises(ValueError, match="label 1024"):
+        model.learn_one({"a": 1.0, "new": 2.0}, "label 1024")
+    assert frozen(model) == before
+    model.learn_one({"a": 1.0}, "label 7")
+    assert len(model.predict_proba_one({"a": 1.0})) == 1024
+
+
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_labels_of_mixed_types(case: Case) -> None:
+    """Labels are told apart as keys of a dict: 1, True, numpy's 1 and 1.0 are one, "1" is not."""
+    model = make(case)
+    for i in range(120):
+        model.learn_one({"a": float(i % 2)}, (1, "1", True, "1", np.int64(1), "1")[i % 6])
+    assert list(map(repr, model.predict_proba_one({"a": 0.0}))) == ["1", "'1'"]
+    assert model.predict_one({"a": 1.0}) == "1"
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_duplicates(case: Case) -> None:
+    """One sample over and over, with one target or with several, is learned and answered."""
+    model = make(case)
+    x, targets = {"a": 0.1, "b": "same"}, [y for _, y in stream(case, 300)]
+    for y in targets:
+        model.learn_one(x, y)
+    assert is_finite(model, x)
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_unknown_features_only(case: Case) -> None:
+    """A sample of which no feature was ever learned is answered."""
+    model, _, _ = taught(case)
+    assert is_finite(model, {"never": 1.0, "seen": "before"})

@@ -1,4 +1,4 @@
-"""Explanations, missing values of other libraries, interruptions, and parameters of any type."""
+"""Explanations, missing values of other libraries, and parameters of any type."""
 
 from __future__ import annotations
 
@@ -9,11 +9,7 @@ import pandas as pd
 import pytest
 
 import river_extra_trees
-from river_extra_trees import (
-    ForgetfulRandomForestClassifier,
-    StreamDecisionForestClassifier,
-    StreamDecisionTreeClassifier,
-)
+from river_extra_trees import StreamDecisionTreeClassifier
 
 
 @pytest.mark.parametrize("splitter", ["best", "random"])
@@ -39,26 +35,6 @@ def test_missing_values_of_pandas_are_missing(missing: Any) -> None:
     assert model._forest.schema.names == ["a"]
     with pytest.raises(ValueError, match="label"):
         model.learn_one({"a": 1.0}, missing)
-
-
-@pytest.mark.parametrize("made", [StreamDecisionForestClassifier, ForgetfulRandomForestClassifier])
-def test_learning_goes_on_after_an_interruption(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C between a full batch and its growth costs that growth, and nothing else."""
-    model = made(n_models=2, batch_size=5, seed=1)
-
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(model, "_learn_batch", interrupt)
-        for i in range(4):
-            model.learn_one({"a": float(i)}, i % 2)
-        with pytest.raises(KeyboardInterrupt):
-            model.learn_one({"a": 4.0}, 0)
-    for i in range(23):
-        model.learn_one({"a": float(i)}, i % 2)
-    model._forest.check()
-    assert model._forest.n_batches == 5
 
 
 @pytest.mark.parametrize("value", [10.5, "a", -1, 2**31, True], ids=str)

@@ -37,13 +37,13 @@ def predict(shrubs: Shrubs, x: list[float]) -> list[float]:
     if shrubs.trees.regression:
         return [shrubs.predict_number(row)]
     if not shrubs.trees.n_roots:
-        return [1 / shrubs.n_outputs] * shrubs.n_outputs
+        return [1 / len(shrubs.labels)] * len(shrubs.labels)
     return list(shrubs.predict_proba(row).values())
 
 
 def learn(shrubs: Shrubs, x: list[float], y: Any, step_size: float | str, l2: float = 0.0) -> None:
-    shrubs.slide(dict(enumerate(x)), y, 1.0)
-    shrubs.update(True, 0.0 if step_size == "adaptive" else step_size, l2, 1, len(x))
+    step = 0.0 if step_size == "adaptive" else float(step_size)
+    shrubs.learn(dict(enumerate(x)), y, 1.0, lambda _: (True, False, step, l2, 1, len(x)))
 
 
 def noisy_stream(n: int, n_features: int, n_classes: int, seed: int) -> list[tuple[dict, int]]:
@@ -163,8 +163,7 @@ def test_lazy_training_changes_nothing(loss: str, max_features: int) -> None:
         shrubs = core(4, n_models=8, window_size=50, loss=loss, lazy=lazy, max_depth=6)
         history = []
         for x, y in noisy_stream(1500, 3, 4, 7):
-            shrubs.slide(x, y, 1.0)
-            shrubs.update(True, 0.2, 0.0, 5, max_features)
+            shrubs.learn(x, y, 1.0, lambda _: (True, False, 0.2, 0.0, 5, max_features))
             history += shrubs.tree_weights()
         kept.append(history)
         trained.append(shrubs.n_trained)
@@ -311,7 +310,7 @@ def test_rho_sets_step_and_regulariser() -> None:
     model = ShrubEnsembleClassifier(n_models=8, rho=0.5, seed=1)
     for label in (0, 1, 2):
         model.learn_one({"a": label}, label)
-    assert model._step() == (1 / 16, 8.0)
+    assert model._step(3) == (1 / 16, 8.0)
 
 
 @pytest.mark.parametrize("shuffle_features", [False, True])

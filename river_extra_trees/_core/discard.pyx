@@ -5,12 +5,12 @@ are computed once, for all trees that hold it.
 """
 
 from libc.math cimport INFINITY, log, pow
-from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from .cloud.gathering cimport find
 from .cloud.particles cimport Particles
 from .grove cimport Leaf, Node
+from .memory cimport calloc, free, malloc
 from .posterior cimport Fit, LeafModel, fit, scale
 
 cdef enum Criterion:

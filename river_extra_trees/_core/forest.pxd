@@ -6,6 +6,7 @@ from .window cimport Window
 
 cdef double read_weight(object w) except -1.0
 cdef double read_number(object y) except? -1.0
+cdef object uninterrupted(object plan, list interruption)
 
 cdef class Forest:
     cdef readonly Schema schema
@@ -22,10 +23,13 @@ cdef class Forest:
     cdef int votes_capacity
 
     cdef double read_target(self, object y) except? -1.0
+    cdef double admit(self, object x, object y) except? -1.0
+    cdef int reserve_label(self) except -1
+    cdef int reserve_sample(self) except -1
+    cdef int widen(self) except -1
+    cdef int push(self, double target, double weight) noexcept nogil
+    cdef int reserve_votes(self, int n_labels) except -1
     cdef int check_window(self, Window window) except -1
-    cdef int push(self, object x, object y, double target, double weight) except -1
-    cdef int add_label(self, object y) except -1
-    cdef int reserve_votes(self) except -1
     cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil
     cdef int winner(self) noexcept
     cdef int vote(self, object x) except -1

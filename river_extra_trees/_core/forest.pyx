@@ -10,9 +10,9 @@ from copy import deepcopy
 import numpy as np
 
 from libc.math cimport NAN, fabs
-from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
+from .memory cimport free, realloc
 from .schema cimport Labels, Schema
 from .trees cimport HEADER, WEIGHT, Trees
 from .window cimport Window
@@ -22,6 +22,9 @@ from .state import State, from_state, require
 
 cdef double LARGEST_TARGET = limits.LARGEST_TARGET
 cdef double LARGEST_WEIGHT = limits.LARGEST_WEIGHT
+
+cdef enum:
+    MAX_INTERRUPTIONS = 10
 
 
 cdef double read_weight(object w) except -1.0:
@@ -52,6 +55,22 @@ cdef double read_number(object y) except? -1.0:
             f"the target must be a finite number of at most {LARGEST_TARGET:g}, not {y!r}"
         )
     return target
+
+
+cdef object uninterrupted(object plan, list interruption):
+    """Call a function that changes nothing, once more if a signal breaks in.
+
+    What the signal raised goes to the list, for the caller to raise when the work is done: a batch
+    is so learned wholly or not at all. An error of the function's own comes back each time.
+    """
+    for _ in range(MAX_INTERRUPTIONS):
+        try:
+            return plan()
+        except MemoryError:
+            raise
+        except BaseException as error:
+            interruption[0] = error
+    raise interruption[0]
 
 
 cdef class Forest:
@@ -98,32 +117,61 @@ cdef class Forest:
         self.read_target(y)
         self.schema.encode(x)
 
-    cdef int add_label(self, object y) except -1:
-        """Learn a new label and make room for it everywhere, or raise MemoryError before."""
+    cdef double admit(self, object x, object y) except? -1.0:
+        """Encode a sample and give its new features and label their places; return its target.
+
+        If anything fails, a lack of memory included, all is as before; afterwards the sample can
+        be learned without fail.
+        """
+        cdef double target = self.read_target(y)
+        cdef bint is_new = not self.regression and target < 0.0, learned = False
+        self.schema.admit(x)
+        try:
+            if is_new:
+                self.reserve_label()
+                target = self.labels.learn(y)
+                learned = True
+            self.reserve_sample()
+        except BaseException:
+            if learned:
+                self.labels.unlearn()
+            self.schema.retract()
+            raise
+        if is_new:
+            self.widen()
+        return target
+
+    cdef int reserve_label(self) except -1:
+        """Make room for one more label everywhere."""
         cdef Trees trees
         cdef int n_labels = len(self.labels.labels) + 1
         for trees in self.trees:
+            trees.reserve(0, n_labels)
+        self.prior.reserve(0, n_labels)
+        return self.reserve_votes(n_labels)
+
+    cdef int reserve_sample(self) except -1:
+        """Make room for the row that the schema encoded last; only the last step may show."""
+        return self.window.reserve_one(self.schema.n_columns)
+
+    cdef int widen(self) except -1:
+        """Give a new label its place everywhere."""
+        cdef Trees trees
+        cdef int n_labels = len(self.labels.labels)
+        for trees in self.trees:
             trees.widen(n_labels)
         self.prior.widen(n_labels)
-        return self.labels.learn(y)
+        return 0
 
-    cdef int push(self, object x, object y, double target, double weight) except -1:
-        """Encode a valid sample into the window; return its slot. New features get columns."""
-        cdef int capacity = self.window.capacity
-        self.schema.admit(x)
-        if self.window.size == capacity:
-            capacity *= 2
-        self.window.reserve(capacity, self.schema.n_columns)    # from here on no memory is needed
-        if not self.regression and target < 0.0:
-            target = self.add_label(y)
+    cdef int push(self, double target, double weight) noexcept nogil:
+        """Let an admitted sample into the window; return its slot."""
         self.prior.learn(self.prior.roots[0], target, weight, 0.0)
         return self.window.push(self.schema, target, weight)
 
     # ---------------------------------------------------------------- answers
 
-    cdef int reserve_votes(self) except -1:
-        """Make room for a vote per label, and for one before there is any."""
-        cdef int n_labels = max(1, len(self.labels.labels))
+    cdef int reserve_votes(self, int n_labels) except -1:
+        """Make room for a vote per label."""
         cdef void* votes
         if n_labels > self.votes_capacity:
             votes = realloc(self.votes, n_labels * sizeof(double))
@@ -156,7 +204,7 @@ cdef class Forest:
         cdef int leaf
         cdef Trees trees
         cdef bint voted = False
-        self.reserve_votes()
+        self.reserve_votes(max(1, len(self.labels.labels)))
         self.schema.encode(x)
         memset(self.votes, 0, len(self.labels.labels) * sizeof(double))
         for trees in self.trees:

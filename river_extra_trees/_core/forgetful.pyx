@@ -6,15 +6,16 @@ Yuan, Sun and Shasha (2023). How much a tree retains is decided in Python, betwe
 import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from .forest cimport Forest, read_weight
+from .forest cimport Forest, read_weight, uninterrupted
+from .memory cimport calloc, free
 from .retained cimport Retained, moved
 from .rng cimport BOOTSTRAP, FORGET, SUBSET, Rng, below, next_word, poisson, rng_for, uniform
 from .splitter cimport Splitter
+from .threads cimport jobs_of, run
 from .trees cimport HEADER, Trees
-from .window cimport united
+from .window cimport Window, united
 
 from .state import require
 
@@ -83,34 +84,49 @@ cdef class ForgetfulForest(Forest):
 
     cdef int widen_said(self) except -1:
         """Make room for the ballots on new labels."""
-        cdef Py_ssize_t n_new = len(self.labels.labels) - self.said.shape[2]
-        if self.is_part and n_new > 0:
-            self.said = np.ascontiguousarray(
-                np.pad(np.asarray(self.said), ((0, 0), (0, 0), (0, n_new))))
+        if self.is_part and self.said.shape[2] < len(self.labels.labels):
+            new = ((0, 0), (0, 0), (0, len(self.labels.labels) - self.said.shape[2]))
+            self.said = np.ascontiguousarray(np.pad(np.asarray(self.said), new))
         return 0
 
     # ---------------------------------------------------------------- one sample
 
-    def learn(self, x, y, w):
-        """Learn a sample; return whether the batch is now full."""
-        cdef double weight = read_weight(w)
-        cdef double target = self.read_target(y)
-        cdef int position, slot
-        cdef double prior
+    cdef int reserve_sample(self) except -1:
+        self.reserve_votes(max(1, len(self.labels.labels)))
+        self.widen_said()
+        return Forest.reserve_sample(self)
+
+    def learn(self, x, y, w, learner=None):
+        """Learn a sample, and its batch when that is full; return whether it was.
+
+        Parameters
+        ----------
+        x, y, w
+            The sample.
+        learner
+            Has `_plan_batch`, a function that changes nothing and returns a `BatchPlan`;
+            `_parameters` and `_drift_test`, which get the plan's; and `_splitters`, one per thread.
+            None in a part of a forest, for which `learn_batch` is called when all have reported.
+        """
+        cdef double weight = read_weight(w), target, prior
+        cdef int position
+        if self.window.n_fresh >= self.batch_size:  # there was no memory to grow on this batch
+            self.validate(x, y, w)
+            self.learn_batch(learner, learner._plan_batch)
         if weight == 0.0:
-            self.schema.encode(x)
+            self.validate(x, y, w)
             return False
-        if self.window.n_fresh >= self.batch_size:  # Ctrl-C came between this batch and its growth
-            self.begin_batch()
-            self.end_batch()
+        target = self.admit(x, y)
         position = self.window.n_fresh
         prior = self.prior.row(self.prior.roots[0])[HEADER] if self.regression else 0.0
-        slot = self.push(x, y, target, weight)
-        self.reserve_votes()
-        self.widen_said()
+        self.push(target, weight)
         self.answers[len(self.trees) + 1, position] = prior
-        self.test(self.window.target[slot], weight, position)
-        return position + 1 >= self.batch_size
+        self.test(target, weight, position)
+        if position + 1 < self.batch_size:
+            return False
+        if learner is not None:
+            self.learn_batch(learner, learner._plan_batch)
+        return True
 
     cdef void test(self, double target, double weight, int position) noexcept:
         """Let each tree answer for the row encoded last, then learn it in its leaf."""
@@ -147,15 +163,36 @@ cdef class ForgetfulForest(Forest):
 
     # ---------------------------------------------------------------- one batch
 
-    def begin_batch(self):
-        """Sort the batch in and draw the bags; to be called before all of the following."""
+    def learn_batch(self, learner, plan_batch):
+        """Let all trees retain what the plan says, and grow them on that.
+
+        A signal takes effect before or after. Without memory nothing is grown; the next call of
+        `learn` then tries again, to the same result.
+        """
+        cdef Growth growth
+        interruption = [None]
+        self.draw_copies()
+        plan = uninterrupted(plan_batch, interruption)
+        growth = Growth(self, learner._splitters, plan)
+        growth.prepare(plan.discarded)
+        jobs = jobs_of(growth.grow, len(growth.splitters))
+        learner._parameters = plan.parameters
+        learner._drift_test = plan.drift_test
+        self.births = growth.births
+        self.window.sort()
+        run(jobs)
+        self.end_batch(growth.marks)
+        if interruption[0] is not None:
+            raise interruption[0]
+
+    cdef void draw_copies(self) noexcept nogil:
+        """Draw the bags of this batch."""
         cdef int tree, bag, _
         cdef Rng rng
-        self.window.sort()
         if not self.bagging:
             return
         self.copies[:, :] = 0
-        for tree in range(len(self.trees)):
+        for tree in range(self.copies.shape[0]):
             rng = rng_for(self.seed, self.first_tree + tree, self.n_batches, BOOTSTRAP)
             bag = min(poisson(&rng, BAGGING_MEAN), BAGGING_MAX)
             for _ in range(bag * self.batch_size):
@@ -163,9 +200,7 @@ cdef class ForgetfulForest(Forest):
 
     cdef int slot_at(self, int position) noexcept nogil:
         """The slot of a sample of this batch."""
-        if self.window.n_fresh:             # not sorted in yet
-            return self.window.fresh[position]
-        return self.window.by_arrival[self.window.n_sorted - self.batch_size + position]
+        return self.window.fresh[position]
 
     def losses(self, int tree, bint bagged=True):
         """What the answers of a tree (or, after the last one, of the forest) to this batch cost.
@@ -215,11 +250,7 @@ cdef class ForgetfulForest(Forest):
         """Say what the whole forest answered to each sample of this batch."""
         np.asarray(self.answers)[len(self.trees), : len(answers)] = answers
 
-    def replace(self, int tree):
-        """Draw new features for a tree."""
-        self.births[tree] = self.n_batches
-
-    cdef int choose(self, int tree, uint8_t* chosen) except -1:
+    cdef int choose(self, uint64_t birth, int tree, uint8_t* chosen) except -1:
         """Mark the columns that a tree looks at: m of f, m uniform in [floor(sqrt(f)) + 2, f].
 
         Columns that arrive later may enter, and then the number of columns is drawn from the wider
@@ -230,7 +261,7 @@ cdef class ForgetfulForest(Forest):
         if not self.subsets:
             memset(chosen, 1, f)
             return 0
-        rng = rng_for(self.seed, self.first_tree + tree, <uint64_t>self.births[tree], SUBSET)
+        rng = rng_for(self.seed, self.first_tree + tree, birth, SUBSET)
         least = min(f, <int>(<double>f ** 0.5) + 2)
         m = least + <int>(uniform(&rng) * (f - least + 1))
         keys = [(next_word(&rng), column) for column in range(f)]
@@ -238,45 +269,6 @@ cdef class ForgetfulForest(Forest):
         for _, column in sorted(keys)[:m]:
             chosen[column] = 1
         return 0
-
-    def revise(self, int tree, int64_t size, Splitter splitter, int max_depth):
-        """Let a tree retain `size` samples, those of the batch among them, and grow it on them.
-
-        Copies count as samples. A tree whose bag of the batch is empty stays as it is.
-        """
-        cdef Retained retained = self.retained[tree]
-        cdef Trees trees = self.trees[tree]
-        cdef int i, n = 0, root = trees.roots[0]
-        cdef int* copies
-        cdef uint8_t* chosen
-        retained.reserve(self.batch_size)
-        for i in range(self.batch_size):
-            n += self.copies[tree, i]
-        if n == 0:
-            return
-        self.forget(tree, retained, retained.total + n - size)
-        copies = <int*>calloc(self.window.capacity, sizeof(int))
-        chosen = <uint8_t*>calloc(self.window.n_columns + 1, 1)
-        try:
-            if copies == NULL or chosen == NULL:
-                raise MemoryError
-            self.add_batch(tree, retained)
-            self.choose(tree, chosen)
-            retained.mark(copies)
-            trees.collapse(root)
-            trees.reset(root)
-            for i in range(retained.n):
-                trees.learn(root, self.window.target[retained.slots[i]],
-                            self.window.weight[retained.slots[i]] * retained.copies[i],
-                            self.n_batches + 1)
-            splitter.max_depth = max_depth
-            splitter.grow(trees, root, self.window, self.schema, copies, 0,
-                          self.n_batches + 1,
-                          rng_for(self.seed, self.first_tree + tree, self.n_batches, FORGET),
-                          chosen, retained.slots, retained.n)
-        finally:
-            free(copies)
-            free(chosen)
 
     cdef void forget(self, int tree, Retained retained, int64_t k) noexcept nogil:
         k = min(k, retained.total)
@@ -296,24 +288,19 @@ cdef class ForgetfulForest(Forest):
             if self.copies[tree, position]:
                 retained.add(self.slot_at(position), self.copies[tree, position])
 
-    def end_batch(self):
-        """Release the samples that no tree retains."""
-        self.release()
+    cdef void end_batch(self, uint8_t* gone) noexcept:
+        """Release the samples that no tree retains; `gone` is memory for a mark per slot."""
+        self.release(gone)
         self.n_batches += 1
 
-    cdef int release(self) except -1:
+    cdef void release(self, uint8_t* gone) noexcept:
         cdef Retained retained
         cdef int i
-        cdef uint8_t* gone = <uint8_t*>calloc(self.window.capacity, 1)
-        if gone == NULL:
-            raise MemoryError
         memset(gone, 1, self.window.capacity)
         for retained in self.retained:
             for i in range(retained.n):
                 gone[retained.slots[i]] = 0
         self.window.release(gone)
-        free(gone)
-        return 0
 
     # ---------------------------------------------------------------- snapshots and parts
 
@@ -334,6 +321,7 @@ cdef class ForgetfulForest(Forest):
         return self.window.n_fresh
 
     def keep(self, int first, int stop):
+        cdef uint8_t[::1] gone = np.empty(self.window.capacity, dtype=np.uint8)
         answers = np.asarray(self.answers)
         said = self.said_before_split() if first == 0 and not self.regression else None
         super().keep(first, stop)
@@ -343,7 +331,7 @@ cdef class ForgetfulForest(Forest):
         self.answers = np.vstack([answers[first:stop], answers[-2:]])
         if said is not None and stop > 0:
             np.asarray(self.said)[: len(said), 0] = said
-        self.release()
+        self.release(&gone[0])
 
     def said_before_split(self):
         """The answers of the whole forest to this batch, as if its first tree had given them."""
@@ -426,3 +414,91 @@ cdef class ForgetfulForest(Forest):
 
     def __sizeof__(self):
         return super().__sizeof__() + self.answers.nbytes + self.copies.nbytes + self.said.nbytes
+
+
+cdef class Growth:
+    """The growth of all trees on one batch: `prepare` can fail, `grow` cannot."""
+
+    cdef ForgetfulForest forest
+    cdef list splitters     # one per job
+    cdef list births        # of the forest, with new ones for the trees to be discarded
+    cdef list sizes         # per tree: what it is to retain
+    cdef list depths        # per tree: the most that it may have
+    cdef uint8_t* marks     # a block of memory: per slot whether it is released ...
+    cdef uint8_t* chosen    # ... per tree and column whether the tree looks at it ...
+    cdef int* copies        # ... and per job and slot the copies that a tree retains
+
+    def __cinit__(self, ForgetfulForest forest, list splitters, plan):
+        self.forest, self.splitters = forest, splitters
+        self.sizes, self.depths = plan.sizes, plan.depths
+        self.births = list(forest.births)
+
+    def __dealloc__(self):
+        free(self.copies)
+
+    cdef int prepare(self, list discarded) except -1:
+        """Make everything that needs memory."""
+        cdef ForgetfulForest forest = self.forest
+        cdef size_t capacity = forest.window.capacity, columns = forest.window.n_columns
+        cdef int tree, jobs = len(self.splitters)
+        for tree in discarded:
+            self.births[tree] = forest.n_batches
+        self.copies = <int*>calloc(
+            jobs * capacity * sizeof(int) + capacity + len(self.births) * columns, 1)
+        if self.copies == NULL:
+            raise MemoryError
+        self.marks = <uint8_t*>(self.copies + jobs * capacity)
+        self.chosen = self.marks + capacity
+        for tree in range(len(self.births)):
+            (<Retained>forest.retained[tree]).reserve(forest.batch_size)
+            forest.choose(self.births[tree], tree, self.chosen + tree * columns)
+            self.reserve_tree(forest.trees[tree], self.splitters[tree % jobs])
+        return 0
+
+    cdef int reserve_tree(self, Trees trees, Splitter splitter) except -1:
+        """Make room for a tree that is grown anew from its root."""
+        cdef Window window = self.forest.window
+        trees.reserve(max(0, 2 * window.size + 1 - (trees.n_used - trees.n_free)), trees.n_values)
+        return splitter.reserve_scratch(trees, window.size, window.capacity, window.n_columns,
+                                        trees.n_values)
+
+    def grow(self, int job):
+        """Grow the trees of one job."""
+        cdef int tree = job, n_trees = len(self.births)
+        cdef Py_ssize_t columns = self.forest.window.n_columns
+        while tree < n_trees:           # a range of Python's would need memory
+            self.revise(tree, self.sizes[tree], self.splitters[job], self.depths[tree],
+                        self.copies + <Py_ssize_t>job * self.forest.window.capacity,
+                        self.chosen + tree * columns)
+            tree += len(self.splitters)
+
+    cdef int revise(self, int tree, int64_t size, Splitter splitter, int max_depth, int* copies,
+                    const uint8_t* chosen) except -1:
+        """Let a tree retain `size` samples, those of the batch among them, and grow it on them.
+
+        Copies count as samples. A tree whose bag of the batch is empty stays as it is.
+        """
+        cdef ForgetfulForest forest = self.forest
+        cdef Retained retained = forest.retained[tree]
+        cdef Trees trees = forest.trees[tree]
+        cdef int i, slot, n = 0, root = trees.roots[0]
+        for i in range(forest.batch_size):
+            n += forest.copies[tree, i]
+        if n == 0:
+            return 0
+        forest.forget(tree, retained, retained.total + n - size)
+        forest.add_batch(tree, retained)
+        memset(copies, 0, forest.window.capacity * sizeof(int))
+        retained.mark(copies)
+        trees.collapse(root)
+        trees.reset(root)
+        for i in range(retained.n):
+            slot = retained.slots[i]
+            trees.learn(root, forest.window.target[slot],
+                        forest.window.weight[slot] * retained.copies[i], forest.n_batches + 1)
+        splitter.max_depth = max_depth
+        splitter.grow(trees, root, forest.window, forest.schema, copies, 0,
+                      forest.n_batches + 1,
+                      rng_for(forest.seed, forest.first_tree + tree, forest.n_batches, FORGET),
+                      chosen, retained.slots, retained.n)
+        return 0

@@ -1,8 +1,9 @@
 """Trees that share their branches. See the header for the layout."""
 
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
+
+from .memory cimport free, malloc, realloc
 
 
 cdef class Grove:

@@ -4,9 +4,9 @@ import numpy as np
 
 from libc.math cimport NAN, isnan
 from libc.stdint cimport int64_t
-from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memmove
 
+from .memory cimport calloc, free, malloc
 from .schema cimport MAX_COLUMNS
 
 from .state import FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_WEIGHT, State, from_state, require

@@ -3,8 +3,9 @@
 import numpy as np
 
 from libc.math cimport INFINITY, NAN, log
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
+
+from .memory cimport calloc, free
 
 cdef double LOG_2PI = 1.8378770664093453
 cdef double LOG_PI = 1.1447298858494002

@@ -1,11 +1,11 @@
 """The samples that one tree retains. See the header for the layout."""
 
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, realloc
 from libc.string cimport memmove
 
 import numpy as np
 
+from .memory cimport free, realloc
 from .rng cimport Rng, uniform
 
 from .state import State, from_state, require

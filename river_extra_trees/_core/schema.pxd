@@ -11,6 +11,7 @@ from cpython.object cimport PyObject
 cdef enum:
     MAX_CATEGORIES = 1024   # codes of one nominal column; later values share the code OTHER
     MAX_COLUMNS = 1 << 14   # later features are ignored, so that a stream of ever-new names fits
+    MAX_LABELS = 1024       # a further one is refused, so that a stream of ever-new labels fits
     OTHER = -1              # code of a nominal value that has no code of its own
 
 cdef class Schema:
@@ -21,6 +22,8 @@ cdef class Schema:
     cdef readonly int n_columns
     cdef double* row            # scratch: the row last encoded, row[column], NaN where missing
     cdef int row_capacity
+    cdef list brought           # (name, is nominal, value) that the last `admit` gave a place ...
+    cdef int n_before           # ... and the number of columns before; no part of the state
 
     # The keys of the last row that was looked up by name, in the order of its dict. A row whose
     # keys are the same objects in the same order needs no look-up. A cache: no part of the state.
@@ -39,7 +42,9 @@ cdef class Schema:
     cdef bint store(self, Py_ssize_t i, PyObject* value) except -1
     cdef int by_name(self, dict x, list fresh) except -1
     cdef int remember(self, dict x) except -1
-    cdef int commit(self, list fresh) except -1
+    cdef int commit(self, dict x, list fresh) except -1
+    cdef int retract(self) except -1
+    cdef int add(self, list fresh) except -1
     cdef int add_column(self, object name, bint is_nominal) except -1
     cdef int reserve(self, int n_columns) except -1
     cdef void blank(self) noexcept nogil
@@ -50,3 +55,4 @@ cdef class Labels:
 
     cdef int code(self, object label) except -2
     cdef int learn(self, object label) except -1
+    cdef int unlearn(self) except -1

@@ -5,7 +5,9 @@ from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY, NAN
-from libc.stdlib cimport free, realloc
+
+from .memory cimport free, realloc
+
 
 from collections.abc import Mapping
 
@@ -92,6 +94,7 @@ cdef class Schema:
         self.names = []
         self.codes = []
         self.layout = []
+        self.reserve(1)     # `row` is an address even before the first feature
 
     def __dealloc__(self):
         free(self.row)
@@ -107,14 +110,14 @@ cdef class Schema:
         return 0
 
     cdef int admit(self, object x) except -1:
+        self.brought = None
         if not isinstance(x, dict):
             x = as_dict(x)
         if not self.by_layout(<dict>x):
             fresh = []
             self.by_name(<dict>x, fresh)
             if fresh:
-                self.commit(fresh)
-                self.by_name(<dict>x, None)
+                self.commit(<dict>x, fresh)
         return 0
 
     cdef bint by_layout(self, dict x) except -1:
@@ -208,9 +211,40 @@ cdef class Schema:
                 self.remember(x)
         return 0
 
-    cdef int commit(self, list fresh) except -1:
-        """Give columns and codes to what a valid row brought for the first time."""
-        for name, is_nominal, value in sorted(fresh, key=order_of):
+    cdef int commit(self, dict x, list fresh) except -1:
+        """Give columns and codes to what a valid row brought for the first time; encode the row."""
+        fresh.sort(key=order_of)
+        self.brought, self.n_before = fresh, self.n_columns
+        try:
+            self.add(fresh)
+            self.by_name(x, None)
+        except BaseException:
+            self.retract()
+            raise
+        return 0
+
+    cdef int retract(self) except -1:
+        """Take back what the last `admit` brought, of which some may be missing."""
+        if self.brought is None:
+            return 0
+        self.layout_size = 0
+        for name, is_nominal, value in reversed(self.brought):
+            columns = <dict>(self.nominal if is_nominal else self.numeric)
+            column = columns.get(name)
+            if column is None:
+                continue
+            if column >= self.n_before:
+                del columns[name]
+            else:
+                (<dict>self.codes[<int>column]).pop(value, None)
+        self.n_columns = self.n_before
+        del self.names[self.n_before :]
+        del self.codes[self.n_before :]
+        self.brought = None
+        return 0
+
+    cdef int add(self, list fresh) except -1:
+        for name, is_nominal, value in fresh:
             columns = self.nominal if is_nominal else self.numeric
             if name not in columns:
                 if self.n_columns == MAX_COLUMNS:
@@ -316,6 +350,7 @@ cdef class Schema:
                 codes = self.codes[column]
                 assert list(codes.values()) == list(range(len(codes)))
                 assert len(codes) <= MAX_CATEGORIES
+        assert self.n_columns <= min(MAX_COLUMNS, self.row_capacity)
 
     def __sizeof__(self):
         return (
@@ -396,6 +431,10 @@ cdef class Labels:
                 raise ValueError("a label must not be None")
             if is_missing(label):
                 raise ValueError(f"a label must not be {label!r}")
+            if len(self.labels) == MAX_LABELS:
+                raise ValueError(
+                    f"the label {label!r} is one too many: a model tells {MAX_LABELS} labels apart"
+                )
             return -1
         return code
 
@@ -403,8 +442,17 @@ cdef class Labels:
         """Give the next code to a label that `code` answered -1 for."""
         cdef int code = len(self.labels)
         self.labels.append(label)
-        self.known[label] = code
+        try:
+            self.known[label] = code
+        except BaseException:
+            self.labels.pop()
+            raise
         return code
+
+    cdef int unlearn(self) except -1:
+        """Take back the label that was learned last."""
+        del self.known[self.labels.pop()]
+        return 0
 
     def __len__(self):
         return len(self.labels)

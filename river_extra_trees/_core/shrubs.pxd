@@ -52,16 +52,19 @@ cdef class Shrubs:
     cdef double* outputs        # scratch: outputs[c * places + k] = h_k(x)[c]; a block of its own
     cdef double* slopes         # scratch: f(x)[c], or the derivative of the loss by it
     cdef int width              # outputs of a tree: classes, or 1
+    cdef int width_capacity
     cdef double total_weight    # of the samples in the window
     cdef double reach           # the most that one step of 1 can give a newcomer
     cdef double centre          # of the targets in the window
     cdef double scale
     cdef int since_rebuild      # samples since gram and hits were summed afresh
 
+    cdef int reserve_outputs(self, int width) except -1
+    cdef int reserve(self, int width) except -1
+    cdef void widen(self, int width) noexcept nogil
     cdef int fill(self, const double[::1] weights, const int64_t[::1] births) except -1
     cdef double fill_sums(self, const double[::1] hits, const double[:, ::1] gram,
                           double total_weight, int since_rebuild) except -1
-    cdef int widen(self, int width) except -1
     cdef bint sums_run(self) noexcept nogil
     cdef void evaluate(self, const double* x, Py_ssize_t stride, Py_ssize_t n_columns,
                        int* leaves, Py_ssize_t spacing) noexcept nogil
@@ -73,6 +76,8 @@ cdef class Shrubs:
     cdef void count(self, int slot, double sign) noexcept nogil
     cdef void rebuild(self) noexcept nogil
     cdef bint is_hopeless(self, double step_size, double l2) noexcept nogil
+    cdef int update(self, bint train, double step_size, double l2, uint64_t seed,
+                    int max_features) except -1
     cdef int train(self, uint64_t seed, int max_features) except -1
     cdef void count_newcomer(self, int newcomer) noexcept nogil
     cdef void weigh(self, double step_size, double l2) noexcept nogil
@@ -84,4 +89,4 @@ cdef class Shrubs:
     cdef void softmax(self) noexcept nogil
     cdef void project(self, double step_size) noexcept nogil
     cdef void threshold(self, double step_size) noexcept nogil
-    cdef int prune(self) except -1
+    cdef void prune(self) noexcept nogil

@@ -6,10 +6,10 @@ import numpy as np
 
 from libc.math cimport INFINITY, exp, fabs, sqrt
 from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memmove, memset
 
 from .forest cimport read_number, read_weight
+from .memory cimport calloc, free, realloc
 from .rng cimport FEATURES, rng_for
 from .schema cimport Labels, Schema
 from .simplex cimport (
@@ -92,25 +92,31 @@ cdef class Shrubs:
         self.sizes = <int*>(self.births + places)
         self.answering = self.sizes + places
         self.leaves = self.answering + places
-        self.widen(1 if regression else 0)
+        self.width = 1 if regression else 0
+        self.reserve_outputs(self.width)
+        self.trees.reserve_roots(places)
 
     def __dealloc__(self):
         free(self.weights)
         free(self.outputs)
 
-    cdef int widen(self, int width) except -1:
+    cdef int reserve_outputs(self, int width) except -1:
         """Make room for more classes."""
         cdef size_t places = self.n_models + 1
         cdef void* memory
-        if width > self.width:
+        if width > self.width_capacity:
             memory = realloc(self.outputs, width * (places + 1) * sizeof(double))
             if memory == NULL:
                 raise MemoryError
             self.outputs = <double*>memory
             self.slopes = self.outputs + width * places
-            self.trees.widen(width)
-            self.width = width
+            self.width_capacity = width
         return 0
+
+    cdef void widen(self, int width) noexcept nogil:
+        """Give more classes their places. Room was made by `reserve_outputs` and the trees."""
+        self.trees.widen(width)
+        self.width = width
 
     cdef bint sums_run(self) noexcept nogil:
         """Whether `gram` and `hits` give the gradient."""
@@ -195,25 +201,56 @@ cdef class Shrubs:
         self.read_target(y)
         self.schema.encode(x)
 
-    def slide(self, x, y, w):
-        """Let a sample into the window, the oldest out.
+    def learn(self, x, y, w, plan):
+        """Learn a sample. Whatever fails, a lack of memory or a signal, nothing was learned.
 
-        Returns whether the ensemble answers it wrongly, or None if its weight is zero and nothing
-        was learned. Without trees every answer is wrong, in a regression none.
+        Parameters
+        ----------
+        x, y, w
+            The sample.
+        plan
+            A function that changes nothing, of the number of classes. Returns whether to train a
+            shrub, whether only if the ensemble answers the sample wrongly, the step size (0 for
+            the adaptive one, 1 / (number of trees + 1)), the strength of the squared weights'
+            regulariser, the seed of the shrub, and the number of features its splits look at.
         """
-        cdef double weight = read_weight(w), target = self.read_target(y)
+        cdef double weight = read_weight(w), target = self.read_target(y), step_size, l2
+        cdef bint is_new = not self.trees.regression and target < 0.0, train, only_errors, wrong
+        cdef uint64_t seed
+        cdef int max_features
         if weight == 0.0:
             self.schema.encode(x)
-            return None
+            return
         self.schema.admit(x)
-        self.window.reserve(self.window_size, self.schema.n_columns)
-        if target < 0.0 and not self.trees.regression:
+        try:
+            train, only_errors, step_size, l2, seed, max_features = plan(
+                max(1, self.width + is_new))
+            self.reserve(self.width + is_new)
+            if is_new:
+                target = self.labels.learn(y)
+        except BaseException:
+            self.schema.retract()
+            raise
+        if is_new:
             self.widen(self.width + 1)
-            target = self.labels.learn(y)
-        return self.push(target, weight)
+        wrong = self.push(target, weight)
+        self.update(train and (wrong or not only_errors), step_size, l2, seed, max_features)
+
+    cdef int reserve(self, int width) except -1:
+        """Make room for the row that the schema encoded last, and for a shrub."""
+        cdef int n = min(self.window.size + 1, self.window_size)
+        self.window.reserve(self.window_size, self.schema.n_columns)
+        self.reserve_outputs(width)
+        self.trees.reserve(2 * n + 1, width)
+        return self.splitter.reserve_scratch(
+            self.trees, n, self.window_size, self.schema.n_columns, width)
 
     cdef bint push(self, double target, double weight) noexcept nogil:
-        """`slide` for the row that the schema encoded last."""
+        """Let the row that the schema encoded last into the window, the oldest out.
+
+        Returns whether the ensemble answers it wrongly. Without trees every answer is wrong, in a
+        regression none.
+        """
         cdef int slot = -1, c, best = 0
         cdef Py_ssize_t spacing = self.window_size
         if self.window.size == self.window_size:
@@ -223,6 +260,7 @@ cdef class Shrubs:
                 self.since_rebuild = REBUILD * self.window_size
             if self.sums_run():
                 self.count(slot, -1.0)
+        self.window.extend(self.schema.n_columns)
         slot = self.window.slide(self.schema.row, target, weight, slot)
         self.total_weight += weight
         self.evaluate(self.window.data + slot, self.window.capacity, self.window.n_columns,
@@ -277,25 +315,17 @@ cdef class Shrubs:
 
     # ---------------------------------------------------------------- lines 6 to 8: a new shrub
 
-    def update(self, bint train, double step_size, double l2, uint64_t seed, int max_features):
-        """Lines 6 to 12: train a shrub if asked to, and weigh all of them.
-
-        Parameters
-        ----------
-        step_size
-            0 for the adaptive step, 1 / (number of trees + 1).
-        l2
-            Strength of the squared weights' regulariser.
-        seed, max_features
-            For the new shrub; 0 features are all features.
-        """
+    cdef int update(self, bint train, double step_size, double l2, uint64_t seed,
+                    int max_features) except -1:
+        """Lines 6 to 12: train a shrub if asked to, and weigh all of them."""
         if step_size == 0.0:
             step_size = 1.0 / (self.trees.n_roots + train + 1)
         if train and not (self.lazy and self.is_hopeless(step_size, l2)):
             self.train(seed, max_features)
         with nogil:
             self.weigh(step_size, l2)
-        self.prune()
+            self.prune()
+        return 0
 
     cdef bint is_hopeless(self, double step_size, double l2) noexcept nogil:
         """Whether no tree whatsoever could take the place of one of the present ones.
@@ -318,12 +348,11 @@ cdef class Shrubs:
         return step_size * self.reach < smallest - MARGIN
 
     cdef int train(self, uint64_t seed, int max_features) except -1:
-        """Grow a shrub on the window; its weight is zero."""
+        """Grow a shrub on the window; its weight is zero. Needs no memory that is not there."""
         cdef int tree, root, i, slot, k
         cdef int64_t step = self.window.n_seen
         cdef int* leaves
-        self.trees.reserve(2 * self.window.size)
-        tree = self.trees.plant()
+        tree = self.trees.new_root()
         root = self.trees.roots[tree]
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
@@ -523,13 +552,13 @@ cdef class Shrubs:
 
     # ---------------------------------------------------------------- line 12: pruning
 
-    cdef int prune(self) except -1:
+    cdef void prune(self) noexcept nogil:
         """Remove the trees without weight."""
         cdef Py_ssize_t places = self.n_models + 1, spacing = self.window_size
         cdef int j, k, kept = 0, n = self.trees.n_roots
         for k in range(n):
             if self.weights[k] <= NEGLIGIBLE:
-                self.trees.fell(kept)
+                self.trees.remove(kept)
                 continue
             if kept < k:
                 self.weights[kept] = self.weights[k]
@@ -543,7 +572,6 @@ cdef class Shrubs:
                 for j in range(n):      # columns of all rows, those still to move included
                     self.gram[j * places + kept] = self.gram[j * places + k]
             kept += 1
-        return 0
 
     # ---------------------------------------------------------------- in Python values
 
@@ -556,11 +584,6 @@ cdef class Shrubs:
     def n_columns(self):
         """Number of columns of the schema."""
         return self.schema.n_columns
-
-    @property
-    def n_outputs(self):
-        """Number of classes known, at least 1; 1 in a regression."""
-        return max(1, self.width)
 
     def tree_weights(self):
         """(number of the sample it was born at, weight) of every tree."""
@@ -603,7 +626,7 @@ cdef class Shrubs:
     def __sizeof__(self):
         cdef size_t places = self.n_models + 1
         return (object.__sizeof__(self) + block_size(places, self.window_size)
-                + self.width * (places + 1) * sizeof(double))
+                + self.width_capacity * (places + 1) * sizeof(double))
 
     def settings(self):
         """The arguments that make such an ensemble."""
@@ -674,7 +697,9 @@ cdef class Shrubs:
             require(regression or (0 <= target < n_values and target == <int>target),
                     "Shrubs: a sample has no known label")
         self.trees = trees
-        self.widen(1 if regression else n_values)
+        self.width = 1 if regression else n_values
+        self.reserve_outputs(self.width)
+        self.trees.reserve_roots(self.n_models + 1)
         weights = state.numbers("weights", n, most=1.0)
         require(n == 0 or (np.all(weights > NEGLIGIBLE) and abs(weights.sum() - 1.0) < 1e-9),
                 "Shrubs: the weights do not sum to one")

@@ -116,6 +116,10 @@ cdef class Splitter:
     cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
                   int max_features, double step, Rng rng, const uint8_t* chosen=*,
                   const int* members=*, int n_members=*) except -1
+    cdef int reserve(self, Trees trees, size_t n, size_t slots, size_t columns,
+                     size_t classes) except -1
+    cdef int reserve_scratch(self, Trees trees, size_t n, size_t slots, size_t columns,
+                             size_t classes) except -1
     cdef int prepare(self, Trees trees, Window window, Schema schema, const int* copies,
                      const uint8_t* chosen) except -1
     cdef void enter(self, int root, const int* copies_of_slot) noexcept nogil

@@ -4,9 +4,9 @@ cimport cython
 from libc.float cimport DBL_EPSILON
 from libc.math cimport INFINITY, log
 from libc.stdint cimport uint8_t, uint64_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
+from .memory cimport calloc, free
 from .rng cimport Rng, below, uniform
 from .schema cimport Schema
 from .trees cimport GAIN, HEADER, VISITED, WEIGHT, Node, Trees
@@ -136,17 +136,18 @@ cdef class Splitter:
         self.window = self.trees = None
         return (trees.n_used - trees.n_free - before) // 2
 
-    cdef int prepare(self, Trees trees, Window window, Schema schema, const int* copies,
-                     const uint8_t* chosen) except -1:
-        """Lay out the scratch memory and fill what is known per slot and per column."""
-        cdef size_t slots = window.capacity, columns = window.n_columns, n = window.n_sorted
-        cdef size_t classes = trees.n_values, wider = max(n, columns)
-        cdef int i
-        trees.reserve(2 * <int>n)
+    cdef int reserve(self, Trees trees, size_t n, size_t slots, size_t columns,
+                     size_t classes) except -1:
+        """Make room for growing a tree on n samples, in it and in the scratch memory."""
+        trees.reserve(2 * <int>n, <int>classes)
+        return self.reserve_scratch(trees, n, slots, columns, classes)
+
+    cdef int reserve_scratch(self, Trees trees, size_t n, size_t slots, size_t columns,
+                             size_t classes) except -1:
         cdef size_t bytes = columns // 8 + 1
         cdef size_t doubles = columns * n + 3 * n + 4 * classes + columns + classes * bytes
-        cdef size_t ints = ((columns + 4) * n + 2 * slots + 2 * columns + wider + trees.capacity
-                            + 8 * classes * bytes)
+        cdef size_t ints = ((columns + 4) * n + 2 * slots + 2 * columns + max(n, columns)
+                            + trees.capacity + 8 * classes * bytes)
         cdef size_t need = (doubles * sizeof(double) + n * sizeof(Group) + (n + 1) * sizeof(Task)
                             + ints * sizeof(int) + columns + n + n * bytes)
         if need > self.block_bytes:
@@ -156,6 +157,15 @@ cdef class Splitter:
             if self.block == NULL:
                 raise MemoryError
             self.block_bytes = need + need // 2
+        return 0
+
+    cdef int prepare(self, Trees trees, Window window, Schema schema, const int* copies,
+                     const uint8_t* chosen) except -1:
+        """Lay out the scratch memory and fill what is known per slot and per column."""
+        cdef size_t slots = window.capacity, columns = window.n_columns, n = window.n_sorted
+        cdef size_t classes = trees.n_values, wider = max(n, columns), bytes = columns // 8 + 1
+        cdef int i
+        self.reserve(trees, n, slots, columns, classes)
         self.values = <double*>self.block
         self.target = self.values + columns * n
         self.mass = self.target + n

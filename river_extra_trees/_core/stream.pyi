@@ -1,10 +1,9 @@
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
 
 from .forest import Forest
-from .splitter import Splitter
 from .window import Window
 
 class StreamForest(Forest):
@@ -26,14 +25,9 @@ class StreamForest(Forest):
         n_latest: int,
         seed: int,
     ) -> None: ...
-    def learn(self, x: Mapping[Hashable, Any], y: Any, w: Any) -> bool: ...
-    def begin_growth(self) -> None: ...
-    def grow_tree(
-        self, index: int, splitter: Splitter, max_features: int, max_nodes: int
+    def learn(self, x: Mapping[Hashable, Any], y: Any, w: Any, learner: Any = None) -> bool: ...
+    def learn_batch(
+        self, learner: Any, plan_batch: Callable[[], tuple[list[int], int]]
     ) -> None: ...
     def tree_losses(self) -> np.ndarray: ...
     def worst(self, losses: np.ndarray, n_swaps: int, always: bool) -> list[int]: ...
-    def replace(
-        self, index: int, splitter: Splitter, max_features: int, max_nodes: int
-    ) -> None: ...
-    def end_batch(self) -> None: ...

@@ -4,9 +4,11 @@ import numpy as np
 
 from libc.stdint cimport uint64_t
 
-from .forest cimport Forest, read_weight
+from .forest cimport Forest, read_weight, uninterrupted
+from .memory cimport calloc, free
 from .rng cimport BOOTSTRAP, FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
 from .splitter cimport Splitter
+from .threads cimport jobs_of, run
 from .trees cimport HEADER, VISITED, Trees
 from .window cimport Window
 
@@ -57,38 +59,64 @@ cdef class StreamForest(Forest):
         self.seed = seed
         self.window.reserve(batch_size, 0)
         self.losses = np.zeros(n_trees)
-        self.draw_copies()
+        self.make_copies()
 
-    cdef int draw_copies(self) except -1:
+    cdef int make_copies(self) except -1:
+        if self.bootstrap:
+            self.copies = np.empty((len(self.trees), self.batch_size), dtype=np.intc)
+            self.draw_copies()
+        return 0
+
+    cdef void draw_copies(self) noexcept nogil:
         """Draw the bootstraps of the next batch: batch_size draws with replacement per tree."""
-        cdef int tree
+        cdef int tree, _
         cdef Rng rng
         if not self.bootstrap:
-            return 0
-        self.copies = np.zeros((len(self.trees), self.batch_size), dtype=np.intc)
-        for tree in range(len(self.trees)):
+            return
+        self.copies[:, :] = 0
+        for tree in range(self.copies.shape[0]):
             rng = rng_for(self.seed, self.first_tree + tree, self.n_batches, BOOTSTRAP)
             for _ in range(self.batch_size):
                 self.copies[tree, <int>below(&rng, self.batch_size)] += 1
+
+    cdef int reserve_sample(self) except -1:
+        Forest.reserve_sample(self)     # never moves the window: a batch fits from the beginning
+        if self.n_latest:
+            self.latest.reserve_one(self.schema.n_columns)
         return 0
 
-    def learn(self, x, y, w):
-        """Learn a sample; return whether the batch is now full."""
-        cdef double weight = read_weight(w)
-        cdef double target = self.read_target(y)
-        cdef int position, slot
+    def learn(self, x, y, w, learner=None):
+        """Learn a sample, and its batch when that is full; return whether it was.
+
+        Parameters
+        ----------
+        x, y, w
+            The sample.
+        learner
+            Has `_plan_batch`, a function that changes nothing and returns the trees to be replaced
+            and the number of features that a split looks at; `_splitters`, one per thread; and
+            `max_nodes`. None in a part of a forest, for which `learn_batch` is called when all
+            have reported.
+        """
+        cdef double weight = read_weight(w), target
+        cdef int position
+        if self.window.size >= self.batch_size:     # there was no memory to grow on this batch
+            self.validate(x, y, w)
+            self.learn_batch(learner, learner._plan_batch)
         if weight == 0.0:
-            self.schema.encode(x)
+            self.validate(x, y, w)
             return False
-        if self.window.size >= self.batch_size:     # Ctrl-C came between this batch and its growth
-            self.begin_growth()
-            self.end_batch()
+        target = self.admit(x, y)
         position = self.window.size
-        slot = self.push(x, y, target, weight)
+        self.push(target, weight)
         if self.n_latest:
-            self.latest.push(self.schema, self.window.target[slot], weight)
-        self.count(self.window.target[slot], weight, position)
-        return position + 1 >= self.batch_size
+            self.latest.push(self.schema, target, weight)
+        self.count(target, weight, position)
+        if position + 1 < self.batch_size:
+            return False
+        if learner is not None:
+            self.learn_batch(learner, learner._plan_batch)
+        return True
 
     cdef void count(self, double target, double weight, int position) noexcept:
         """Score each tree on a sample, then add the sample to the statistics of its nodes."""
@@ -109,18 +137,27 @@ cdef class StreamForest(Forest):
             if copies and not self.reference:
                 trees.learn(leaf, target, weight * copies, self.n_batches + 1)
 
-    def grow_tree(self, int index, Splitter splitter, int max_features, int max_nodes):
-        """Split the leaves of one tree that the batch has reached (Algorithm 1)."""
-        cdef Trees trees = self.trees[index]
-        cdef const int* copies = &self.copies[index, 0] if self.bootstrap else NULL
-        if self.reference:
-            self.overwrite(trees, copies)
-        splitter.grow(trees, trees.roots[0], self.window, self.schema, copies, max_features,
-                      self.n_batches + 1,
-                      rng_for(self.seed, self.first_tree + index, self.n_batches, FEATURES))
-        trees.shrink(max_nodes)
+    def learn_batch(self, learner, plan_batch):
+        """Grow all trees on the batch, some of them anew, and begin the next one.
 
-    cdef int overwrite(self, Trees trees, const int* copies) except -1:
+        A signal takes effect before or after. Without memory nothing is grown; the next call of
+        `learn` then tries again, to the same result.
+        """
+        cdef Growth growth
+        interruption = [None]
+        swapped, max_features = uninterrupted(plan_batch, interruption)
+        growth = Growth(self, learner._splitters, max_features, learner.max_nodes)
+        growth.prepare(swapped)
+        jobs = jobs_of(growth.grow, len(growth.splitters))
+        self.window.sort()
+        self.latest.sort()
+        run(jobs)
+        self.trees = growth.trees
+        self.end_batch()
+        if interruption[0] is not None:
+            raise interruption[0]
+
+    cdef void overwrite(self, Trees trees, const int* copies) noexcept nogil:
         """Make the leaves that the batch has reached hold this batch alone."""
         cdef int i, slot, leaf, n
         cdef double step = self.n_batches + 1
@@ -138,12 +175,6 @@ cdef class StreamForest(Forest):
             else:
                 trees.add_class(leaf, <int>self.window.target[slot],
                                 n * self.window.weight[slot], step)
-        return 0
-
-    def begin_growth(self):
-        """Sort the samples; to be called once before `grow_tree` and `replace`."""
-        self.window.sort()
-        self.latest.sort()
 
     def tree_losses(self):
         """The prequential loss of each tree in this batch."""
@@ -162,41 +193,10 @@ cdef class StreamForest(Forest):
         order = np.argsort(-losses, kind="stable")[:n_swaps].tolist()
         return [tree for tree in order if losses[tree] > 0.0 or not always]
 
-    def replace(self, int index, Splitter splitter, int max_features, int max_nodes):
-        """Put a new tree in the place of one, grown on a bootstrap of the latest samples."""
-        cdef Trees trees = self.sapling()
-        cdef Window window = self.latest if self.n_latest else self.window
-        cdef int[::1] copies = np.zeros(window.capacity, dtype=np.intc)
-        cdef uint64_t number = self.first_tree + index
-        cdef Rng rng = rng_for(self.seed, number, self.n_batches, RENEW)
-        cdef int i, slot
-        for _ in range(window.n_sorted):
-            copies[window.by_arrival[<int>below(&rng, window.n_sorted)]] += 1
-        for i in range(window.n_sorted):
-            slot = window.by_arrival[i]
-            if copies[slot]:
-                trees.learn(trees.roots[0], window.target[slot],
-                            window.weight[slot] * copies[slot], self.n_batches + 1)
-        splitter.grow(trees, trees.roots[0], window, self.schema, &copies[0], max_features,
-                      self.n_batches + 1, rng_for(self.seed, number, self.n_batches, FEATURES))
-        trees.shrink(max_nodes)
-        self.trees[index] = trees
-
-    cdef int forget_oldest(self) except -1:
-        """Keep of the latest samples no more than asked for."""
-        cdef unsigned char[::1] gone
-        cdef int i, n_gone = self.latest.size - self.n_latest
-        if n_gone > 0:
-            gone = np.zeros(self.latest.capacity, dtype=np.uint8)
-            for i in range(n_gone):
-                gone[self.latest.by_arrival[i]] = 1
-            self.latest.release(&gone[0])
-        return 0
-
-    def end_batch(self):
+    cdef void end_batch(self) noexcept:
         """Forget the batch and draw the bootstraps of the next."""
         self.window.clear()
-        self.forget_oldest()
+        self.latest.release_first(self.latest.size - self.n_latest)
         self.n_batches += 1
         self.losses[:] = 0.0
         self.batch_weight = 0.0
@@ -214,12 +214,12 @@ cdef class StreamForest(Forest):
     def keep(self, int first, int stop):
         super().keep(first, stop)
         self.losses = np.array(self.losses[first:stop])
-        self.draw_copies()
+        self.make_copies()
 
     def join(self, parts):
         super().join(parts)
         self.losses = np.concatenate([part.tree_losses() for part in [self, *parts]])
-        self.draw_copies()
+        self.make_copies()
 
     def check(self):
         """Raise AssertionError if an invariant is broken."""
@@ -264,9 +264,111 @@ cdef class StreamForest(Forest):
         require(self.latest.size <= self.n_latest + self.window.size,
                 "StreamForest: too many latest samples")
         self.check_window(self.latest)
-        self.draw_copies()
+        self.make_copies()
 
     def __sizeof__(self):
         return super().__sizeof__() + (
             self.losses.nbytes + (self.copies.nbytes if self.bootstrap else 0)
         )
+
+
+cdef class Bootstrap:
+    """Copies of each sample, per slot."""
+
+    cdef int* copies
+
+    def __cinit__(self, int capacity):
+        self.copies = <int*>calloc(capacity, sizeof(int))
+        if self.copies == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.copies)
+
+
+cdef class Growth:
+    """The growth of all trees on one batch: `prepare` can fail, `grow` cannot."""
+
+    cdef StreamForest forest
+    cdef list trees         # of the forest, with new ones in the places of those to be replaced
+    cdef list splitters     # one per job
+    cdef int max_features
+    cdef int max_nodes
+    cdef list bootstraps    # per tree: of the samples for a new one; None: it is grown further
+
+    def __cinit__(self, StreamForest forest, list splitters, int max_features, int max_nodes):
+        self.forest, self.splitters = forest, splitters
+        self.max_features, self.max_nodes = max_features, max_nodes
+        self.trees = list(forest.trees)
+        self.bootstraps = [None] * len(self.trees)
+
+    cdef int prepare(self, list swapped) except -1:
+        """Make everything that needs memory."""
+        cdef int index
+        cdef Splitter splitter
+        cdef Trees trees
+        cdef Window window
+        for number in swapped:
+            index = number - self.forest.first_tree
+            if not 0 <= index < len(self.trees):
+                continue            # in another part of the forest
+            self.trees[index] = self.forest.sapling()
+            self.bootstraps[index] = self.draw(index)
+        for index in range(len(self.trees)):
+            trees = self.trees[index]
+            splitter = self.splitters[index % len(self.splitters)]
+            window = self.window_of(index)
+            splitter.reserve(trees, window.size, window.capacity, window.n_columns, trees.n_values)
+        return 0
+
+    cdef Window window_of(self, int index):
+        """The samples that a tree is grown on."""
+        if self.bootstraps[index] is not None and self.forest.n_latest > 0:
+            return self.forest.latest
+        return self.forest.window
+
+    cdef Bootstrap draw(self, int index):
+        """A bootstrap of the samples for a new tree."""
+        cdef Window window = self.forest.latest if self.forest.n_latest else self.forest.window
+        cdef Bootstrap bootstrap = Bootstrap(window.capacity)
+        cdef Rng rng = rng_for(self.forest.seed, self.forest.first_tree + index,
+                               self.forest.n_batches, RENEW)
+        window.sort()
+        for _ in range(window.n_sorted):
+            bootstrap.copies[window.by_arrival[<int>below(&rng, window.n_sorted)]] += 1
+        return bootstrap
+
+    def grow(self, int job):
+        """Grow the trees of one job."""
+        cdef int index = job, n_trees = len(self.trees)
+        cdef const int* copies
+        while index < n_trees:          # a range of Python's would need memory
+            copies = NULL
+            if self.bootstraps[index] is not None:
+                copies = (<Bootstrap>self.bootstraps[index]).copies
+                self.plant(self.trees[index], self.window_of(index), copies)
+            elif self.forest.bootstrap:
+                copies = &self.forest.copies[index, 0]
+            self.grow_tree(index, self.splitters[job], copies)
+            index += len(self.splitters)
+
+    cdef void plant(self, Trees trees, Window window, const int* copies) noexcept nogil:
+        """Let the root of a new tree learn its samples."""
+        cdef int i, slot
+        for i in range(window.n_sorted):
+            slot = window.by_arrival[i]
+            if copies[slot]:
+                trees.learn(trees.roots[0], window.target[slot],
+                            window.weight[slot] * copies[slot], self.forest.n_batches + 1)
+
+    cdef int grow_tree(self, int index, Splitter splitter, const int* copies) except -1:
+        """Split the leaves of one tree that the samples have reached (Algorithm 1)."""
+        cdef StreamForest forest = self.forest
+        cdef Trees trees = self.trees[index]
+        if forest.reference and self.bootstraps[index] is None:
+            forest.overwrite(trees, copies)
+        splitter.grow(trees, trees.roots[0], self.window_of(index), forest.schema, copies,
+                      self.max_features, forest.n_batches + 1,
+                      rng_for(forest.seed, forest.first_tree + index, forest.n_batches, FEATURES))
+        trees.shrink_to(self.max_nodes)
+        return 0

@@ -39,17 +39,25 @@ cdef class Trees:
     cdef readonly double fading     # see `learn`
     cdef int width                  # HEADER + n_values
     cdef int capacity               # nodes allocated
+    cdef size_t n_cells             # doubles allocated in stats, at least capacity * width
     cdef int n_used                 # nodes ever used: all live ids are below
     cdef int n_free
     cdef int* roots
     cdef readonly int n_roots
+    cdef int root_capacity
 
-    cdef int reserve(self, int extra) except -1
+    cdef int reserve(self, int extra, int n_values) except -1
+    cdef int reserve_roots(self, int n_roots) except -1
+    cdef void widen(self, int n_values) noexcept nogil
+    cdef int new_root(self) noexcept nogil
+    cdef void remove(self, int tree) noexcept nogil
+    cdef void shrink_to(self, int max_nodes) noexcept nogil
+    cdef void sort_by_use(self, int* nodes, int n) noexcept nogil
+    cdef bint is_less_used(self, int a, int b) noexcept nogil
     cdef int fill(self, const double[::1] threshold, const int[:, ::1] links,
                   const uint8_t[:, ::1] flags, const double[:, ::1] stats) except -1
     cdef int link(self, const int[::1] free_nodes, const int[::1] roots) except -1
     cdef int meet(self, int node, int parent, int place) except -1
-    cdef int widen(self, int n_values) except -1
     cdef bint is_bottom_split(self, int node) noexcept nogil
     cdef int new_node(self, int parent, int depth) noexcept nogil
     cdef void cut(self, int node) noexcept nogil

@@ -7,8 +7,9 @@ checked, pickled and told as plain Python values.
 import numpy as np
 
 from libc.stdint cimport uint8_t
-from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
+
+from .memory cimport free, realloc
 
 from .state import LARGEST_FLOAT, LARGEST_TARGET, State, StateError, from_state, require
 
@@ -47,13 +48,28 @@ cdef class Trees:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, int extra) except -1:
-        """Make sure that `extra` nodes can be made without a new allocation."""
+    cdef int reserve(self, int extra, int n_values) except -1:
+        """Make sure that `extra` nodes and `n_values` classes need no new allocation.
+
+        Nothing but memory changes, so that nothing is to be undone if there is none.
+        """
         cdef int capacity = self.n_used - self.n_free + extra
+        cdef int width = self.width if self.regression else HEADER + max(n_values, self.n_values)
+        cdef size_t n_cells
         cdef void* memory
         if capacity <= self.capacity:
+            capacity = self.capacity
+        else:
+            capacity = max(capacity, self.capacity + self.capacity // 2, 4)
+        n_cells = <size_t>capacity * width
+        if n_cells > self.n_cells:
+            memory = realloc(self.stats, n_cells * sizeof(double))
+            if memory == NULL:
+                raise MemoryError
+            self.stats = <double*>memory
+            self.n_cells = n_cells
+        if capacity == self.capacity:
             return 0
-        capacity = max(capacity, self.capacity + self.capacity // 2, 4)
         memory = realloc(self.nodes, capacity * sizeof(Node))
         if memory == NULL:
             raise MemoryError
@@ -62,30 +78,30 @@ cdef class Trees:
         if memory == NULL:
             raise MemoryError
         self.free_nodes = <int*>memory
-        memory = realloc(self.stats, <size_t>capacity * self.width * sizeof(double))
-        if memory == NULL:
-            raise MemoryError
-        self.stats = <double*>memory
         self.capacity = capacity
         return 0
 
-    cdef int widen(self, int n_values) except -1:
-        """Make room for more classes; their weights are zero everywhere."""
-        cdef int node, width = HEADER + n_values
+    cdef int reserve_roots(self, int n_roots) except -1:
         cdef void* memory
+        if n_roots > self.root_capacity:
+            memory = realloc(self.roots, n_roots * sizeof(int))
+            if memory == NULL:
+                raise MemoryError
+            self.roots = <int*>memory
+            self.root_capacity = n_roots
+        return 0
+
+    cdef void widen(self, int n_values) noexcept nogil:
+        """Give more classes their place, of weight zero everywhere. `reserve` made the room."""
+        cdef int node, width = HEADER + n_values
         if self.regression or n_values <= self.n_values:
-            return 0
-        memory = realloc(self.stats, max(<size_t>self.capacity * width, 1) * sizeof(double))
-        if memory == NULL:
-            raise MemoryError
-        self.stats = <double*>memory
+            return
         for node in range(self.n_used - 1, -1, -1):     # from the end: rows only move up
             memcpy_up(self.stats + <Py_ssize_t>node * width, self.row(node), self.width)
             memset(self.stats + <Py_ssize_t>node * width + self.width, 0,
                    (width - self.width) * sizeof(double))
         self.width = width
         self.n_values = n_values
-        return 0
 
     cdef int new_node(self, int parent, int depth) noexcept nogil:
         """A leaf with empty statistics. Room for it was made by `reserve`."""
@@ -139,19 +155,23 @@ cdef class Trees:
 
     def plant(self):
         """Add a tree of one empty leaf; return its number among the roots."""
-        cdef void* roots = realloc(self.roots, (self.n_roots + 1) * sizeof(int))
-        if roots == NULL:
-            raise MemoryError
-        self.roots = <int*>roots
-        self.reserve(1)
+        self.reserve_roots(self.n_roots + 1)
+        self.reserve(1, self.n_values)
+        return self.new_root()
+
+    cdef int new_root(self) noexcept nogil:
+        """`plant` where room was made by `reserve_roots` and `reserve`."""
         self.roots[self.n_roots] = self.new_node(-1, 0)
         self.n_roots += 1
         return self.n_roots - 1
 
     def fell(self, int tree):
         """Remove a tree; the numbers of the later ones go down by one."""
-        cdef int i
         assert 0 <= tree < self.n_roots
+        self.remove(tree)
+
+    cdef void remove(self, int tree) noexcept nogil:
+        cdef int i
         self.collapse(self.roots[tree])
         self.cut(self.roots[tree])
         for i in range(tree, self.n_roots - 1):
@@ -159,17 +179,32 @@ cdef class Trees:
         self.n_roots -= 1
 
     def shrink(self, int max_nodes):
+        """See `shrink_to`."""
+        self.shrink_to(max_nodes)
+
+    cdef void shrink_to(self, int max_nodes) noexcept nogil:
         """Collapse the least recently visited splits at the bottom until the arena fits.
 
         Among equally old ones the lightest goes first. Each round collapses as many as could be
         needed, so that the cost is spread over the nodes removed.
         """
-        cdef int i
-        while self.n_nodes > max_nodes:
-            bottom = [i for i in range(self.n_used) if self.is_bottom_split(i)]
-            bottom.sort(key=self.usefulness)
-            for i in bottom[: max(1, (self.n_nodes - max_nodes + 1) // 2)]:
-                self.collapse(i)
+        cdef int node, n, i
+        cdef int* bottom
+        while self.n_used - self.n_free > max_nodes:
+            n = 0
+            for node in range(self.n_used):
+                n += self.is_bottom_split(node)
+            # They are listed at the end of the stack of free nodes. There is room: a split at the
+            # bottom has two leaves of its own, which are not on the stack until it is collapsed.
+            bottom = self.free_nodes + self.capacity - n
+            n = 0
+            for node in range(self.n_used):
+                if self.is_bottom_split(node):
+                    bottom[n] = node
+                    n += 1
+            self.sort_by_use(bottom, n)
+            for i in range(min(n, max(1, (self.n_used - self.n_free - max_nodes + 1) // 2))):
+                self.collapse(bottom[i])
 
     cdef bint is_bottom_split(self, int node) noexcept nogil:
         return (
@@ -178,8 +213,26 @@ cdef class Trees:
             and self.nodes[self.nodes[node].right].feature < 0
         )
 
-    def usefulness(self, int node):
-        return self.row(node)[VISITED], self.row(node)[WEIGHT], node
+    cdef void sort_by_use(self, int* nodes, int n) noexcept nogil:
+        """Bring nodes into ascending order of use (Shell 1959: it needs no memory)."""
+        cdef int gap = n // 2, i, j, node
+        while gap > 0:
+            for i in range(gap, n):
+                node, j = nodes[i], i
+                while j >= gap and self.is_less_used(node, nodes[j - gap]):
+                    nodes[j] = nodes[j - gap]
+                    j -= gap
+                nodes[j] = node
+            gap //= 2
+
+    cdef bint is_less_used(self, int a, int b) noexcept nogil:
+        cdef const double* of_a = self.row(a)
+        cdef const double* of_b = self.row(b)
+        if of_a[VISITED] != of_b[VISITED]:
+            return of_a[VISITED] < of_b[VISITED]
+        if of_a[WEIGHT] != of_b[WEIGHT]:
+            return of_a[WEIGHT] < of_b[WEIGHT]
+        return a < b
 
     # ---------------------------------------------------------------- learning
 
@@ -310,8 +363,8 @@ cdef class Trees:
 
     def __sizeof__(self):
         return (
-            object.__sizeof__(self) + self.n_roots * sizeof(int)
-            + self.capacity * (sizeof(Node) + sizeof(int) + self.width * sizeof(double))
+            object.__sizeof__(self) + self.root_capacity * sizeof(int)
+            + self.capacity * (sizeof(Node) + sizeof(int)) + self.n_cells * sizeof(double)
         )
 
     def state(self):
@@ -358,7 +411,7 @@ cdef class Trees:
                   const uint8_t[:, ::1] flags, const double[:, ::1] stats) except -1:
         """Take over nodes and statistics into the empty arena; `link` checks the links."""
         cdef int i, n = <int>threshold.shape[0]
-        self.reserve(n)
+        self.reserve(n, self.n_values)
         self.n_used = n
         for i in range(n):
             self.nodes[i].threshold = threshold[i]
@@ -376,9 +429,7 @@ cdef class Trees:
         cdef int i, node, met = 0
         cdef Py_ssize_t n = free_nodes.shape[0] + roots.shape[0]
         require(n <= self.n_used, "Trees: more free nodes and roots than nodes")
-        self.roots = <int*>realloc(self.roots, max(1, roots.shape[0]) * sizeof(int))
-        if self.roots == NULL:
-            raise MemoryError
+        self.reserve_roots(<int>roots.shape[0])
         for i in range(roots.shape[0]):
             self.roots[i] = roots[i]
             self.meet(roots[i], -1, i)

@@ -28,14 +28,18 @@ cdef class Window:
     cdef readonly int64_t n_seen    # samples ever pushed
     cdef int column_capacity
 
-    cdef int push(self, Schema schema, double target, double weight) except -1
     cdef int reserve(self, int capacity, int n_columns) except -1
+    cdef int reserve_one(self, int n_columns) except -1
     cdef int fill(self, const int[::1] slots, const double[:, ::1] data, const double[::1] target,
                   const double[::1] weight, const int64_t[::1] arrival, int n_sorted) except -1
     cdef int move(self, int capacity, int column_capacity) except -1
+    cdef void extend(self, int n_columns) noexcept nogil
+    cdef int push(self, Schema schema, double target, double weight) noexcept nogil
     cdef void sort(self) noexcept nogil
     cdef int slide(self, const double* row, double target, double weight, int gone) noexcept nogil
     cdef void release(self, const uint8_t* gone) noexcept nogil
+    cdef void release_first(self, int n) noexcept nogil
+    cdef int keep_arrived(self, int* slots) noexcept nogil
     cdef void clear(self) noexcept nogil
     cdef int copy(self, Window other, int slot) noexcept nogil
 

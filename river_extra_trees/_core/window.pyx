@@ -4,9 +4,9 @@ import numpy as np
 
 from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memmove
 
+from .memory cimport calloc, free
 from .schema cimport MAX_COLUMNS, Schema
 
 from .state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT, State, from_state, require
@@ -150,27 +150,33 @@ cdef class Window:
         return 0
 
     cdef int reserve(self, int capacity, int n_columns) except -1:
-        """Make room. Slots and orders keep their meaning; new columns are missing everywhere."""
-        cdef Py_ssize_t column, slot
+        """Make room, or raise MemoryError and leave all as it is. Slots and orders stay valid."""
         cdef int column_capacity = self.column_capacity
         if n_columns > column_capacity:
             column_capacity = max(n_columns, 2 * column_capacity)
         if capacity > self.capacity or column_capacity > self.column_capacity:
             self.move(max(capacity, self.capacity), column_capacity)
+        return 0
+
+    cdef int reserve_one(self, int n_columns) except -1:
+        """Make room for one more sample."""
+        return self.reserve(2 * self.capacity if self.size == self.capacity else self.capacity,
+                            n_columns)
+
+    cdef void extend(self, int n_columns) noexcept nogil:
+        """Add new columns, missing everywhere. Room was made by `reserve`."""
+        cdef Py_ssize_t column, slot
         for column in range(self.n_columns, n_columns):
             for slot in range(self.capacity):
                 self.data[column * self.capacity + slot] = NAN
             memcpy(self.order + column * self.capacity, self.by_arrival,
                    self.n_sorted * sizeof(int))
         self.n_columns = max(self.n_columns, n_columns)
-        return 0
 
-    cdef int push(self, Schema schema, double target, double weight) except -1:
-        """Store the row that the schema encoded last; return its slot."""
+    cdef int push(self, Schema schema, double target, double weight) noexcept nogil:
+        """Store the row that the schema encoded last; return its slot. `reserve` made the room."""
         cdef int column, slot
-        if self.size == self.capacity or schema.n_columns > self.n_columns:
-            self.reserve(2 * self.capacity if self.size == self.capacity else self.capacity,
-                         schema.n_columns)
+        self.extend(schema.n_columns)
         slot = self.free_slots[self.capacity - self.size - 1]
         for column in range(schema.n_columns):
             self.data[<Py_ssize_t>column * self.capacity + slot] = schema.row[column]
@@ -257,6 +263,28 @@ cdef class Window:
                 self.size -= 1
         self.n_sorted = keep(self.by_arrival, self.n_sorted, gone)
 
+    cdef void release_first(self, int n) noexcept nogil:
+        """Free the slots of the n samples that arrived first; all samples must be sorted in."""
+        cdef Py_ssize_t column
+        cdef int i
+        if n <= 0:
+            return
+        for i in range(n - 1, -1, -1):
+            self.arrival[self.by_arrival[i]] = -1
+            self.free_slots[self.capacity - self.size] = self.by_arrival[i]
+            self.size -= 1
+        for column in range(self.n_columns):
+            self.keep_arrived(self.order + column * self.capacity)
+        self.n_sorted = self.keep_arrived(self.by_arrival)
+
+    cdef int keep_arrived(self, int* slots) noexcept nogil:
+        """Drop the free slots from an array of n_sorted, in place; return how many are left."""
+        cdef int i, kept = 0
+        for i in range(self.n_sorted):
+            slots[kept] = slots[i]
+            kept += self.arrival[slots[i]] >= 0
+        return kept
+
     cdef void clear(self) noexcept nogil:
         """Forget every sample."""
         cdef int slot
@@ -301,12 +329,14 @@ cdef class Window:
     def store(self, Schema schema, x, double target, double weight=1.0):
         """Encode a dict and push it; return the slot."""
         schema.admit(x)
+        self.reserve_one(schema.n_columns)
         return self.push(schema, target, weight)
 
     def store_sliding(self, Schema schema, x, double target, double weight=1.0, int gone=-1):
         """Encode a dict and let it in for the sample in the slot `gone`; return its slot."""
         schema.admit(x)
         self.reserve(self.capacity + (gone < 0 and self.size == self.capacity), schema.n_columns)
+        self.extend(schema.n_columns)
         self.sort()
         return self.slide(schema.row, target, weight, gone)
 
@@ -393,6 +423,7 @@ cdef class Window:
         """Take over valid samples into the empty window."""
         cdef Py_ssize_t i, column, n = arrival.shape[0]
         self.reserve(self.capacity, <int>data.shape[0])
+        self.extend(<int>data.shape[0])
         for i in range(n):
             for column in range(self.n_columns):
                 self.data[column * self.capacity + slots[i]] = data[column, i]
@@ -426,6 +457,7 @@ cdef tuple united(list windows):
         for i, slot in enumerate(window.slots()):
             samples[window.arrival[slot]] = (i >= window.n_sorted, window, slot)
         whole.reserve(max(whole.capacity, window.capacity), window.n_columns)
+        whole.extend(window.n_columns)
     whole.reserve(max(whole.capacity, len(samples)), 0)
     for is_fresh in (False, True):
         for arrival in sorted(samples):

@@ -37,8 +37,12 @@ cdef class Cloud(Particles):
         self.read_target(y)
         self.schema.encode(x)
 
-    def learn(self, x, y, w=1.0):
-        """Learn one sample; the caller has made room in the window. True if it was learned."""
+    def learn(self, x, y, w=1.0, int discarded=-1, rejuvenate_every=None):
+        """Retire the point in a slot, learn a sample, rejuvenate if it is time for that.
+
+        True if it was learned. A signal takes effect before or after all of this. Without a slot
+        the caller has made room in the window.
+        """
         cdef double weight = read_weight(w)
         cdef double target = self.read_target(y)
         cdef bint is_new = self.model.multinomial and target < 0.0
@@ -46,10 +50,14 @@ cdef class Cloud(Particles):
             self.schema.encode(x)
             return False
         self.schema.admit(x)
-        prepare(self, len(self.labels) if is_new else target)
+        prepare(self, len(self.labels) if is_new else target, discarded >= 0)
         if is_new:
             target = self.labels.learn(y)
+        if discarded >= 0:
+            retire_slot(self, discarded)
         learn_row(self, target, weight)
+        if rejuvenate_every is not None and self.n_seen % rejuvenate_every == 0:
+            rejuvenate(self)
         return True
 
     def retire(self, int slot):

@@ -2,9 +2,9 @@
 
 from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
+from ..memory cimport calloc, free
 from ..schema cimport Labels, Schema
 from .slopes cimport Slopes
 

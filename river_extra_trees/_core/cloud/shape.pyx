@@ -5,11 +5,11 @@ Whatever can fail is done first, into new memory; only then does the cloud chang
 
 from libc.math cimport INFINITY, log, log1p, pow
 from libc.stdint cimport uint8_t, uint64_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from ..grove cimport MAX_DEPTH
 from ..lanes cimport LANES
+from ..memory cimport calloc, free
 from ..posterior cimport MAX_REGRESSORS, row_width, scratch_size
 from ..schema cimport Schema
 from .leaves cimport refresh
@@ -175,12 +175,12 @@ cdef int reserve_scratch(Particles cloud) except -1:
     return 0
 
 
-cdef int prepare(Particles cloud, double target) except -1:
-    """Everything that can fail before a sample is learned."""
+cdef int prepare(Particles cloud, double target, bint leaving) except -1:
+    """Everything that can fail before a sample is learned, and another one leaves the window."""
     adapt(cloud)
     if cloud.model.multinomial and target >= cloud.model.n_classes:
         widen(cloud, cloud.pool.n_columns, cloud.model.n_regressors, <int>target + 1)
-    if cloud.pool.size == cloud.pool.capacity:
+    if cloud.pool.size - leaving == cloud.pool.capacity:
         cloud.pool.reserve(
             2 * cloud.pool.capacity, cloud.pool.n_columns, cloud.pool.size_v)
     reserve_scratch(cloud)

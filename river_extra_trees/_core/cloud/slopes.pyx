@@ -1,6 +1,6 @@
 """Work space of logistic leaves. See the header."""
 
-from libc.stdlib cimport calloc, free
+from ..memory cimport calloc, free
 
 
 cdef class Slopes:

@@ -1,0 +1,204 @@
+"""Faults: no memory, signals at any instant, threads and other processes.
+
+After any of them a model is as it was before the sample, or as it is after it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import multiprocessing
+import pickle
+import random
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.estimators import CASES, PARAMETERS, answers, frozen, learn, make, stream
+
+Case = tuple[str, int]
+FIRST = [case for case in CASES if case[1] == 0]
+# Dynamic trees may be left in between by a lack of memory, as their documentation says.
+ATOMIC = [case for case in FIRST if not case[0].startswith("Dynamic")]
+THREADED = [case for case in CASES if PARAMETERS[case[0]][case[1]].get("n_jobs", 1) > 1]
+
+
+def fuller_stream(case: Case, n: int, seed: int) -> list[Any]:
+    """A stream in which new features, values and labels come all the time."""
+    rng = random.Random(seed)
+    rows = []
+    for i, (x, y) in enumerate(stream(case, n, seed)):
+        if i % 7 == 3:
+            x = {**x, f"feature {i}": rng.random(), "c": f"value {i}"}
+        rows.append((x, f"label {i}" if isinstance(y, str) and i % 11 == 5 else y))
+    return rows
+
+
+def state(model: Any) -> bytes:
+    """The whole state of a model, whichever equal objects in it are one and the same."""
+    file = io.BytesIO()
+    pickler = pickle.Pickler(file)
+    pickler.fast = True
+    pickler.dump(model)
+    return file.getvalue()
+
+
+# --- No memory
+
+
+@contextlib.contextmanager
+def without_memory(k: int) -> Iterator[None]:
+    """Let the k-th allocation of the interpreter or of the core fail."""
+    testcapi = pytest.importorskip("_testcapi", reason="this Python was built without its tests")
+    testcapi.set_nomemory(k, k + 1)
+    try:
+        yield
+    finally:
+        testcapi.remove_mem_hooks()
+
+
+def failures(before: bytes, act: Callable[[Any], Any]) -> Iterator[Any]:
+    """Run an action on copies of a model, the k-th allocation failing; yield those it hit."""
+    passed, k = 0, 0
+    while passed < 10:  # a thread that cannot be started, for instance, is no error
+        k += 1
+        model = pickle.loads(before)
+        error = None
+        try:
+            with without_memory(k):
+                act(model)
+        except MemoryError as raised:
+            error = raised
+        passed = passed + 1 if error is None else 0
+        if error is not None:
+            yield model
+    assert k > 10
+
+
+@pytest.mark.parametrize("case", ATOMIC + THREADED, ids=str)
+def test_no_memory_to_learn(case: Case) -> None:
+    """Whichever allocation of learn_one fails, nothing was learned, or all of it.
+
+    Of a sample that completes a batch the growth may be missing: the next call makes up for it.
+    """
+    rows = fuller_stream(case, 70, 0)
+    model = make(case)
+    hit = 0
+    for i, (x, y) in enumerate(rows[:-1]):
+        if i in (0, 3, 16, 59):
+            before = frozen(model)
+            for broken in failures(before, lambda model, x=x, y=y: model.learn_one(x, y)):
+                hit += 1
+                if state(broken) != state(pickle.loads(before)):
+                    after = learn(pickle.loads(before), rows[i : i + 2])
+                    assert state(learn(broken, [rows[i + 1]])) == state(after)
+        model.learn_one(x, y)
+    assert hit > 20
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_no_memory_to_answer(case: Case) -> None:
+    """Whichever allocation of a prediction or of a pickle fails, the model stays as it was."""
+    model = learn(make(case), fuller_stream(case, 60, 0))
+    x, _ = fuller_stream(case, 4, 1)[3]
+    before = state(model)
+    for act in (lambda model: model.predict_one(x), pickle.dumps):
+        for broken in failures(frozen(model), act):
+            assert state(broken) == before
+
+
+# --- Signals
+
+
+class Alarm(BaseException):
+    """What the signal raises."""
+
+
+@pytest.fixture
+def alarm() -> Iterator[Callable[[float], None]]:
+    """Let a signal raise after some seconds."""
+
+    def raise_alarm(*_: Any) -> None:
+        raise Alarm
+
+    previous = signal.signal(signal.SIGALRM, raise_alarm)
+    yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, previous)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+@pytest.mark.parametrize("case", FIRST + THREADED, ids=str)
+def test_interrupted_anywhere(case: Case, alarm: Callable[[float], None]) -> None:
+    """A signal that raises at any instant finds the model as before some sample or after it."""
+    rows = fuller_stream(case, 120, 2)
+    twins = [state(make(case))]
+    model = make(case)
+    for row in rows:
+        twins.append(state(learn(model, [row])))
+    rng = random.Random(3)
+    n_interrupted = 0
+    for _ in range(25):
+        model, learned = make(case), 0
+        try:
+            alarm(rng.uniform(1e-5, 2e-3))
+            for x, y in rows:
+                model.learn_one(x, y)
+                learned += 1
+            alarm(0)
+        except Alarm:
+            n_interrupted += 1
+        assert state(model) in twins[learned : learned + 2]
+        model._state()["core"].check()
+    assert n_interrupted > 2
+
+
+# --- Threads and processes
+
+
+@pytest.mark.parametrize("case", FIRST + THREADED, ids=str)
+def test_eight_threads_answer_while_one_learns(case: Case) -> None:
+    """With a lock around each call, any number of threads may use one model."""
+    rows = list(stream(case, 150))
+    expected = state(learn(make(case), rows))
+    model, lock, done = make(case), threading.Lock(), threading.Event()
+    errors: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            while not done.is_set():
+                for x, _ in rows[:5]:
+                    with lock:
+                        model.predict_one(x)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for x, y in rows:
+        with lock:
+            model.learn_one(x, y)
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert state(model) == expected
+
+
+def learn_and_answer(model: Any, rows: list[Any]) -> list[str]:
+    return answers(learn(model, rows), rows)
+
+
+@pytest.mark.parametrize("way", ["fork", "spawn"])
+def test_processes(way: str) -> None:
+    """A child process learns and answers as its parent does, threads included."""
+    if way not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"this system cannot {way} processes")
+    models = [(learn(make(case), stream(case, 70)), list(stream(case, 70, 1))) for case in THREADED]
+    with multiprocessing.get_context(way).Pool(2) as pool:
+        theirs = pool.starmap(learn_and_answer, models)
+    assert theirs == [learn_and_answer(*pair) for pair in models]
