@@ -10,7 +10,7 @@ RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo notebooks docs test checked asan coverage machine soak lint format clean
+.PHONY: help build demo notebooks docs test checked asan coverage machine soak fuzz lint format clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,7 +26,7 @@ $(VENV)/installed/package: pyproject.toml setup.py
 	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[cli,plot]'
 	@mkdir -p $(@D) && touch $@
 
-$(VENV)/installed/test $(VENV)/installed/lint $(VENV)/installed/coverage \
+$(VENV)/installed/test $(VENV)/installed/lint $(VENV)/installed/coverage $(VENV)/installed/fuzz \
 $(VENV)/installed/notebooks $(VENV)/installed/docs: $(VENV)/installed/package
 	@echo "Installing the packages of the group $(@F) ..."
 	@$(PIP) --group $(@F)
@@ -71,6 +71,10 @@ machine: build $(VENV)/installed/test ## take 100,000 random steps with each fam
 
 soak: build ## run ten million items through each family: memory, latency, answers (ITEMS=)
 	@$(RUN) examples/benchmarks/soak.py --items $(ITEMS)
+
+SECONDS ?= 60
+fuzz: build $(VENV)/installed/test $(VENV)/installed/fuzz ## fuzz the loader of model files (SECONDS=600)
+	@$(RUN) -m tests.fuzz.model_file build/fuzz -max_total_time=$(SECONDS)
 
 lint: $(VENV)/installed/lint ## check style and types
 	@$(RUN) -m ruff check .

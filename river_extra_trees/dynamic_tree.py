@@ -19,18 +19,21 @@ from ._core.discard import Survey
 from ._core.relevance import relevance
 from ._core.schema import Schema
 from ._core.state import State
-from ._inspection import Sample, TreeLearner, describe_classes, describe_number, name_node
+from ._inspection import Sample, describe_classes, describe_number, name_node
 from ._mixture import StudentMixture
+from .clouds import SplitsIntoClouds
 
 __all__ = ["DynamicTreeClassifier", "DynamicTreeRegressor"]
 
-# Weight of the leaves' prior in samples. Chosen with the ten streams of examples/benchmarks.
-PRIOR_WEIGHT = 1.0
-# Forgetting factors that particles choose from when it is "auto": these memories in samples.
-MEMORIES = (30.0, 80.0, 200.0, 500.0, 2000.0)
+# Weight of the leaves' prior in samples.
+PRIOR_WEIGHT = 0.3
+# What every leaf adds to the log prior of a tree, beside alpha and beta.
+LEAF_BONUS = {"linear": 6.0, "constant": 0.0}
+# Forgetting factors that compete when it is "auto": those of these memories in samples.
+MEMORIES = (math.inf, 500.0, 120.0, 30.0)
 
 
-class _DynamicTree(TreeLearner):
+class _DynamicTree(SplitsIntoClouds):
     """What both learners share. Subclasses set their parameters and call `_begin`."""
 
     n_particles: int
@@ -43,8 +46,11 @@ class _DynamicTree(TreeLearner):
     min_samples_leaf: int | None
     reference: bool
     seed: int | None
+    _more_columns = ("active", "retired")
 
-    def _begin(self, classifier: bool, linear: bool, min_samples_leaf: int) -> None:
+    def _begin(
+        self, classifier: bool, linear: bool, min_samples_leaf: int, leaf_bonus: float
+    ) -> None:
         policies = (
             ("oldest", "random", "entropy") if classifier else ("oldest", "random", "alc", "alm")
         )
@@ -64,7 +70,7 @@ class _DynamicTree(TreeLearner):
         check_parameter(
             not (automatic and self.reference), "reference", True, "False when forgetting is 'auto'"
         )
-        automatic_factors = [1.0 - 1.0 / memory for memory in MEMORIES] + [1.0]
+        factors = [1.0 - 1.0 / memory for memory in MEMORIES[: self.n_particles]]
         check_parameter(0.0 <= self.alpha < 1.0, "alpha", self.alpha, "in [0, 1)")
         check_parameter(self.beta >= 0.0, "beta", self.beta, "at least 0")
         check_whole("min_samples_leaf", self.min_samples_leaf, 1, optional=True)
@@ -76,7 +82,8 @@ class _DynamicTree(TreeLearner):
             self.min_samples_leaf or min_samples_leaf,
             self.alpha,
             self.beta,
-            automatic_factors if automatic else [float(self.forgetting_factor)],
+            0.0 if self.reference else leaf_bonus,
+            factors if automatic else [float(self.forgetting_factor)],
             PRIOR_WEIGHT,
             self.reference,
             self.reference,
@@ -140,9 +147,9 @@ class _DynamicTree(TreeLearner):
         return self._cloud.log_predictive
 
     @property
-    def forgetting_factors(self) -> list[float]:
-        """Forgetting factor of each particle; they differ when it is `"auto"`."""
-        return self._cloud.forgetting_factors()
+    def forgetting_factors(self) -> dict[float, float]:
+        """Forgetting factors and the probability of each: of one, 1, unless it is `"auto"`."""
+        return self._cloud.beliefs()
 
     def active_samples(self) -> list[tuple[dict[typing.Any, typing.Any], typing.Any]]:
         """The samples in the window, from which new splits can be made, in order of arrival.
@@ -182,9 +189,11 @@ class _DynamicTree(TreeLearner):
     def _by_feature(self, rows: list[list[float]]) -> dict[typing.Any, float]:
         """Average numbers per particle and column into numbers per feature."""
         sums: dict[typing.Any, float] = {}
+        shares = self._cloud.shares()
         for column, name in enumerate(self._cloud.schema.names):
             if rows and column < len(rows[0]):
-                sums[name] = sums.get(name, 0.0) + sum(row[column] for row in rows) / len(rows)
+                mean = sum(row[column] * share for row, share in zip(rows, shares, strict=True))
+                sums[name] = sums.get(name, 0.0) + mean
         return sums
 
     @property
@@ -242,8 +251,9 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         one that reduces the predictive variance least; `"alm"`, the one that is predicted most
         surely. The last two are for streams without drift.
     forgetting_factor
-        What is left of a sample's weight after each later one, in (0, 1]; or `"auto"`: each tree
-        has a factor of its own, and evidence selects among memories from 30 samples to all.
+        What is left of a sample's weight after each later one, in (0, 1]; or `"auto"`: trees that
+        remember all samples, about 500, 120 and 30 compete, and evidence decides at every sample
+        how much each memory counts and how many trees it has.
     rejuvenate_every
         Number of samples after which as many new trees, grown from the window, compete with the
         old ones; `None` for never.
@@ -252,8 +262,9 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     beta
         A node at depth D is split with prior probability `alpha * (1 + D) ** -beta`.
     min_samples_leaf
-        Active samples that a split leaves on both sides; `None` for 4, with `reference` and linear
-        leaves for 4 and two per feature.
+        Active samples that a split leaves on both sides. `None`: 4; with linear leaves two more
+        than there are coefficients, but no more than an eighth of the window; with linear leaves
+        and `reference` 4 and two per feature.
     reference
         Behave as the R package dynaTree 1.2-17: flat priors, its scores of moves (which have 2 / pi
         where 2 pi is meant and treat retired samples differently), cuts uniform over the range of
@@ -263,13 +274,15 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
 
     Notes
     -----
-    A leaf's prior is worth one sample that looks like all samples of the stream, with one degree of
-    freedom: a leaf that knows little answers like the overall linear fit, features and targets may
-    have any scale, and the evidence of a tree has no free constant. The weight of one was chosen on
-    the first 3,000 samples of the ten regression streams of `examples/benchmarks/dynamic_tree.py`,
-    so that the scores there are no comparison on unseen data. Retired samples count in the
-    evidence of a tree like active ones, so that a retirement without forgetting changes neither
-    predictions nor the odds of staying and pruning.
+    A leaf's prior is worth a third of a sample that looks like all samples of the stream, with one
+    degree of freedom: a leaf that knows little answers like the overall linear fit, and features
+    and targets may have any scale. Large trees are favoured beyond what `alpha` and `beta` can say:
+    every linear leaf multiplies the prior of its tree by e per coefficient, by exp(6) at most. Both
+    numbers and `min_samples_leaf` were chosen on Friedman's function and on the first 2,000 samples
+    of the ten regression streams of `examples/benchmarks/dynamic_tree.py`, so that the scores there
+    are no comparison on unseen data. Retired samples count in the evidence of a tree like active ones, so
+    that a retirement without forgetting changes neither predictions nor the odds of staying and
+    pruning.
 
     Linear leaves use the numeric features (the first 64); a missing value is replaced by the mean
     of its feature there, and goes to the side of a split that was drawn for missing values. Nominal
@@ -293,7 +306,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     >>> model = ret.DynamicTreeRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0.337858
+    MAE: 0.336088
 
     The answer can be a whole distribution:
 
@@ -330,7 +343,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         self.reference = reference
         self.seed = seed
         check_parameter(leaf in ("linear", "constant"), "leaf", leaf, "'linear' or 'constant'")
-        self._begin(False, leaf == "linear", 4)
+        self._begin(False, leaf == "linear", 0, LEAF_BONUS[leaf])
 
     @typing.overload
     def predict_one(self, x: Sample, with_dist: typing.Literal[False] = False) -> float: ...
@@ -363,6 +376,11 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
             `"alc"`: fall of the predictive variance, averaged over the features' space.
             `"alm"`: the predictive variance at x. `"ei"`: expected improvement below the lowest
             target seen.
+
+        Raises
+        ------
+        ValueError
+            If the criterion has another name.
         """
         check_parameter(
             criterion in ("alc", "alm", "ei"), "criterion", criterion, "'alc', 'alm' or 'ei'"
@@ -402,8 +420,9 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         Which active sample retires when the window is full: `"oldest"`; `"random"`; `"entropy"`,
         the one whose label is predicted most surely (for streams without drift).
     forgetting_factor
-        What is left of a sample's weight after each later one, in (0, 1]; or `"auto"`: each tree
-        has a factor of its own, and evidence selects among memories from 30 samples to all.
+        What is left of a sample's weight after each later one, in (0, 1]; or `"auto"`: trees that
+        remember all samples, about 500, 120 and 30 compete, and evidence decides at every sample
+        how much each memory counts and how many trees it has.
     rejuvenate_every
         Number of samples after which as many new trees, grown from the window, compete with the
         old ones; `None` for never. Worth its time on streams that drift fast.
@@ -450,7 +469,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
     >>> model = ret.DynamicTreeClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 89.27%
+    Accuracy: 89.11%
     """
 
     def __init__(
@@ -484,7 +503,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         check_parameter(
             not (reference and leaf == "logistic"), "reference", True, "False with logistic leaves"
         )
-        self._begin(True, leaf == "logistic", 1)
+        self._begin(True, leaf == "logistic", 1, 0.0)
 
     def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
         """Predict the probability of every label learned so far.
@@ -507,14 +526,25 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         probabilities = self._cloud.probabilities(x)
         return max(probabilities, key=probabilities.__getitem__) if probabilities else None
 
-    def acquisition_one(self, x: Sample) -> float:
-        """Score how much the label at x is worth knowing: the entropy of the predicted one.
+    def acquisition_one(self, x: Sample, criterion: str = "entropy") -> float:
+        """Say how much there is to gain from the label of a sample: more is better.
+
+        `river.active.EntropySampler` asks for labels by the same measure.
 
         Parameters
         ----------
         x
-            Features of a candidate.
+            Features.
+        criterion
+            `"entropy"`: of the mean of the trees' class probabilities, in nats. It counts what the
+            leaves are unsure of and what the trees disagree about.
+
+        Raises
+        ------
+        ValueError
+            If the criterion has another name.
         """
+        check_parameter(criterion == "entropy", "criterion", criterion, "'entropy'")
         probabilities = self.predict_proba_one(x).values()
         return -sum(p * math.log(p) for p in probabilities if p > 0.0)
 

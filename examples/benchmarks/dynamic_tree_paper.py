@@ -264,7 +264,7 @@ def run_drift(options: argparse.Namespace) -> None:
 def run_height(options: argparse.Namespace) -> None:
     """Mean height in the last thousand steps of each third: simple, complex, simple again."""
     third = options.steps // 3
-    methods: dict[str, tuple[int, float]] = {"H1": (100, 1.0), "H0.9": (100, 0.9)}
+    methods: dict[str, tuple[int, float]] = {"H1": (100, 1.0), "H0.99": (100, 0.99)}
     if options.full:
         methods["FULL"] = (options.steps, 1.0)
     rows = []
@@ -382,7 +382,7 @@ def main() -> None:
     )
     command("spambase", run_spambase, 200, seed=0)
     drift = command("drift", run_drift, 50, speed=0.1, steps=10_000, repeats=1, leaf="linear")
-    lambdas = ["1.0", "0.98", "0.95", "0.9", "0.7", "0.4", "auto", "default"]
+    lambdas = ["1.0", "0.999", "0.995", "0.99", "0.98", "0.95", "0.9", "auto"]
     drift.add_argument("--factors", nargs="+", default=lambdas)
     height = command("height", run_height, 50, steps=30_000, leaf="linear")
     height.add_argument("--full", action="store_true", help="also keep every point (slow)")

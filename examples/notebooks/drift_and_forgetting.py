@@ -64,7 +64,7 @@ picture = plotting.PrequentialDisplay.from_records(
 #
 # A factor of 1 keeps everything, 0.9 remembers about ten samples. With `"auto"` every tree of the
 # cloud has a factor of its own, and the evidence selects: the error follows the better of the two,
-# and the typical factor tells what the stream is like. The stream shows a step function, then
+# and the most probable factor tells what the stream is like. The stream shows a step function, then
 # another, then the first one again.
 
 
@@ -94,9 +94,8 @@ models = {
 }
 
 
-def typical(values):
-    values = sorted(values)
-    return values[len(values) // 2]
+def most_probable(factors):
+    return max(factors, key=factors.get)
 
 
 errors = {name: utils.Rolling(metrics.MAE, window_size=100) for name in models}
@@ -112,7 +111,9 @@ for items, (x, y) in enumerate(there_and_back(), start=1):
                     "items": items,
                     "MAE, last 100": errors[name].get(),
                     "height of the highest tree": model.height,
-                    "median forgetting factor": typical(model.forgetting_factors),
+                    "most probable forgetting factor": most_probable(
+                        model.forgetting_factors
+                    ),
                 }
             )
     if items % 25 == 0 and (live is None or live.due or items == 1500):

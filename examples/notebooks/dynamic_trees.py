@@ -62,14 +62,14 @@ def draw(model, items):
     )
     ax.set_ylim(-4, 4)
     ax.set_title(
-        f"after {items} samples, forgetting factor {typical_factor(model):.3f}"
+        f"after {items} samples, forgetting factor {probable_factor(model):.3f}"
     )
     ax.legend(loc="upper center", ncols=4, fontsize="small")
 
 
-def typical_factor(model):
-    factors = sorted(model.forgetting_factors)
-    return factors[len(factors) // 2]
+def probable_factor(model):
+    factors = model.forgetting_factors
+    return max(factors, key=factors.get)
 
 
 for items, (x, y) in enumerate(wave(600), start=1):

@@ -4,13 +4,14 @@ The point that teaches least about the leaves it lies in is the one to retire. T
 are computed once, for all trees that hold it.
 """
 
-from libc.math cimport INFINITY, log
+from libc.math cimport INFINITY, log, pow
+from .memory cimport calloc, free, malloc
+from libc.string cimport memcpy
 
 from .cloud.gathering cimport find
 from .cloud.particles cimport Particles
 from .grove cimport Leaf, Node
-from .memory cimport calloc, free, malloc
-from .posterior cimport Fit, LeafModel, fit
+from .posterior cimport Fit, LeafModel, fit, scale
 
 cdef enum Criterion:
     ALC
@@ -24,7 +25,7 @@ cdef double LEAST_DF = 0.1
 
 
 cdef class Survey:
-    """The distinct nodes of a cloud, how many trees hold each, and the boxes they cover.
+    """The distinct nodes of a cloud, what share of the trees holds each, and the boxes they cover.
 
     It is a picture of the moment: after the next sample a new one is needed.
     """
@@ -32,21 +33,23 @@ cdef class Survey:
     cdef Particles cloud
     cdef int* nodes             # distinct nodes, parents before children
     cdef int n_nodes
-    cdef int* n_trees           # per node id
+    cdef double* share          # per node id: of the trees that hold it
     cdef double* boxes          # boxes[2 (node id * n_regressors + i)]: bounds of regressor i
     cdef double* solved         # scratch: see `lean_on`
+    cdef double* row            # scratch: the statistics of a leaf
     cdef double mass            # weight of all samples in a tree, on average
 
     def __cinit__(self, Particles cloud not None):
         cdef size_t n = cloud.grove.n_nodes, q = cloud.model.n_regressors
         self.cloud = cloud
         self.nodes = <int*>malloc(n * sizeof(int))
-        self.n_trees = <int*>calloc(n, sizeof(int))
+        self.share = <double*>calloc(n, sizeof(double))
         self.boxes = <double*>malloc(2 * (n * q + 1) * sizeof(double))
         self.solved = <double*>malloc((q + 1) * sizeof(double))
+        self.row = <double*>malloc(cloud.model.width * sizeof(double))
         if (
-            self.nodes == NULL or self.n_trees == NULL or self.boxes == NULL
-            or self.solved == NULL
+            self.nodes == NULL or self.share == NULL or self.boxes == NULL
+            or self.solved == NULL or self.row == NULL
         ):
             raise MemoryError
         with nogil:
@@ -54,21 +57,21 @@ cdef class Survey:
 
     def __dealloc__(self):
         free(self.nodes)
-        free(self.n_trees)
+        free(self.share)
         free(self.boxes)
         free(self.solved)
+        free(self.row)
 
     cdef void visit_all(self) noexcept nogil:
         """List every node once, level by level, handing counts and boxes down."""
         cdef Node* nodes = self.cloud.grove.nodes
         cdef int particle, node, at = 0, leaf
-        cdef double whole = 0.0
         for particle in range(self.cloud.n_alive):
             node = self.cloud.roots[particle]
-            if self.n_trees[node] == 0:
+            if self.share[node] == 0.0:
                 self.append(node)
                 self.range_of_all(node)
-            self.n_trees[node] += 1
+            self.share[node] += self.cloud.share[particle]
         while at < self.n_nodes:
             node = self.nodes[at]
             at += 1
@@ -77,8 +80,24 @@ cdef class Survey:
                 self.descend(node, nodes[node].right, False)
                 continue
             leaf = nodes[node].left
-            whole += self.n_trees[node] * self.cloud.grove.total(leaf)[0]
-        self.mass = whole / self.cloud.n_alive
+            self.mass += self.share[node] * self.cloud.grove.total(leaf)[0] * self.fading(leaf)
+
+    cdef double fading(self, int leaf) noexcept nogil:
+        """What the samples of a leaf will have kept of their weight when the next one comes."""
+        cdef const Leaf* here = &self.cloud.grove.leaves[leaf]
+        if here.decay == 1.0 or self.cloud.reference:
+            return 1.0
+        return pow(here.decay, <double>(self.cloud.n_seen + 1 - here.time))
+
+    cdef const double* faded(self, int leaf) noexcept nogil:
+        """The statistics of a leaf as the next sample will meet them."""
+        cdef const double* row = self.cloud.grove.total(leaf)
+        cdef double factor = self.fading(leaf)
+        if factor == 1.0:
+            return row
+        memcpy(self.row, row, self.cloud.model.width * sizeof(double))
+        scale(&self.cloud.model, self.row, factor)
+        return self.row
 
     cdef void append(self, int node) noexcept nogil:
         self.nodes[self.n_nodes] = node
@@ -107,7 +126,7 @@ cdef class Survey:
         cdef const double* box = self.boxes + 2 * <size_t>node * q
         cdef double* cut = self.boxes + 2 * <size_t>child * q
         cdef const Node* here = &self.cloud.grove.nodes[node]
-        if self.n_trees[child] == 0:
+        if self.share[child] == 0.0:
             self.append(child)
             for i in range(2 * q):
                 cut[i] = box[i]
@@ -117,7 +136,7 @@ cdef class Survey:
                         cut[2 * i + 1] = max(cut[2 * i], min(cut[2 * i + 1], here.cut))
                     else:
                         cut[2 * i] = min(cut[2 * i + 1], max(cut[2 * i], here.cut))
-        self.n_trees[child] += self.n_trees[node]
+        self.share[child] += self.share[node]
 
     cdef double lean_on(
         self, const Fit* posterior, const double* v, double* mean
@@ -173,14 +192,15 @@ cdef class Survey:
     cdef double alc_in(self, int node, const Fit* posterior, const double* v) noexcept nogil:
         """ALC of v over the whole space: a leaf counts by its share of the samples."""
         cdef int leaf = self.cloud.grove.nodes[node].left, q = self.cloud.model.n_regressors
-        cdef double share = self.cloud.grove.total(leaf)[0] / max(1e-300, self.mass)
+        cdef double share = (
+            self.cloud.grove.total(leaf)[0] * self.fading(leaf) / max(1e-300, self.mass))
         if not posterior.proper:
             return INFINITY
         return share * self.alc(posterior, v, self.boxes + 2 * <size_t>node * q)
 
     cdef double entropy(self, int leaf) noexcept nogil:
         """Entropy of the class probabilities of a leaf: section 4.3."""
-        cdef const double* row = self.cloud.grove.total(leaf)
+        cdef const double* row = self.faded(leaf)
         cdef double a = self.cloud.model.concentration, total = 0.0, share
         cdef int k, n = self.cloud.model.n_classes
         for k in range(n):
@@ -194,12 +214,12 @@ cdef class Survey:
         cdef const Leaf* here = &self.cloud.grove.leaves[leaf]
         cdef const int* slots = self.cloud.grove.slots + here.slots
         cdef const double* v
-        cdef double n = self.n_trees[node], worth = 0.0, mean, leverage
+        cdef double n = self.share[node], worth = 0.0, mean, leverage
         cdef Fit posterior
         if criterion == ENTROPY:
             worth = self.entropy(leaf)
         else:
-            posterior = fit(&self.cloud.model, self.cloud.grove.total(leaf), True)
+            posterior = fit(&self.cloud.model, self.faded(leaf), True)
         for i in range(here.n_active):
             slot = slots[i]
             v = self.cloud.pool.v + <size_t>slot * self.cloud.pool.size_v
@@ -222,7 +242,7 @@ cdef class Survey:
         """
         cdef Criterion chosen = CRITERIA[criterion]
         cdef int capacity = self.cloud.pool.capacity, i, slot
-        cdef double n = self.cloud.n_alive, mean
+        cdef double mean
         cdef double* sums = <double*>calloc(3 * <size_t>capacity, sizeof(double))
         if sums == NULL:
             raise MemoryError
@@ -233,8 +253,8 @@ cdef class Survey:
         found = {}
         for slot in range(capacity):
             if self.cloud.pool.arrival[slot] >= 0:
-                mean = sums[3 * slot + 1] / n
-                found[slot] = (sums[3 * slot] + sums[3 * slot + 2]) / n - mean * mean
+                mean = sums[3 * slot + 1]
+                found[slot] = sums[3 * slot] + sums[3 * slot + 2] - mean * mean
         free(sums)
         return found
 
@@ -252,6 +272,6 @@ cdef class Survey:
         find(cloud, x)
         for visit in range(cloud.n_visits):
             node = cloud.visits[visit].node
-            posterior = fit(&cloud.model, cloud.grove.total(cloud.grove.nodes[node].left), True)
-            total += cloud.visits[visit].n_particles * self.alc_in(node, &posterior, cloud.v)
-        return total / cloud.n_alive
+            posterior = fit(&cloud.model, self.faded(cloud.grove.nodes[node].left), True)
+            total += cloud.visits[visit].share * self.alc_in(node, &posterior, cloud.v)
+        return total

@@ -14,7 +14,7 @@ slots[leaf.slots ...]            the slots in the pool of the leaf's active poin
                                  4, 8, 16, ... cells; free blocks of each size are chained
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 cdef enum:
     MAX_DEPTH = 60      # no leaf this deep is split: improbable by the prior, and memory is bounded
@@ -23,6 +23,8 @@ cdef enum:
 
 cdef struct Node:
     double cut          # numeric: x <= cut goes left; nominal: x == cut goes left
+    int64_t region      # nodes of one region hold the same samples: a leaf, the splits that replace
+                        #   it in other trees, the leaf that these are pruned to
     int feature         # column, or -1 for a leaf
     int left            # node; of a leaf: its id in `leaves`; of a free node: the next free one
     int right           # node
@@ -31,8 +33,8 @@ cdef struct Node:
     unsigned int stamp  # scratch of `Cloud.gather`: `memo` is valid while this is the current tick
     int memo            # scratch of `Cloud.gather`
     short depth         # of the root: 0
-    bint nominal
-    bint missing_left   # where missing values go
+    uint8_t nominal
+    uint8_t missing_left    # where missing values go
 
 cdef struct Leaf:
     int64_t time        # number of samples in the stream when the weights were last up to date
@@ -55,10 +57,12 @@ cdef class Grove:
     cdef int free_block[N_BLOCK_SIZES]
     cdef readonly int width     # doubles of one row of statistics
     cdef readonly int nodes_in_use, leaves_in_use
+    cdef readonly int64_t n_regions     # so far
 
     cdef bint reserve(self, int n_nodes, int n_leaves, int n_cells) noexcept nogil
     cdef int new_node(self) noexcept nogil
-    cdef int new_leaf(self, int depth, int n_slots) noexcept nogil
+    cdef int64_t new_region(self) noexcept nogil
+    cdef int new_leaf(self, int depth, int64_t region, int n_slots) noexcept nogil
     cdef int new_block(self, int block) noexcept nogil
     cdef void free_slots_of(self, Leaf* leaf) noexcept nogil
     cdef void add_slot(self, Leaf* leaf, int slot) noexcept nogil
@@ -68,6 +72,9 @@ cdef class Grove:
     cdef void release(self, int node) noexcept nogil
     cdef int own(self, int node) noexcept nogil
     cdef int replant(self, int root, const double* x, int depth, int node) noexcept nogil
+    cdef int cells_in_use(self) noexcept nogil
+    cdef Grove compacted(self, int* roots, int n_roots)
+    cdef int copy_node(self, Grove other, int node) noexcept nogil
     cdef double* total(self, int leaf) noexcept nogil
     cdef double* retired(self, int leaf) noexcept nogil
 

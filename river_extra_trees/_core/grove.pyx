@@ -1,8 +1,9 @@
 """Trees that share their branches. See the header for the layout."""
 
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-from .memory cimport free, realloc
+from .memory cimport free, malloc, realloc
 
 
 cdef class Grove:
@@ -81,7 +82,12 @@ cdef class Grove:
         self.nodes_in_use += 1
         return node
 
-    cdef int new_leaf(self, int depth, int n_slots) noexcept nogil:
+    cdef int64_t new_region(self) noexcept nogil:
+        """A region that no node stands for yet."""
+        self.n_regions += 1
+        return self.n_regions
+
+    cdef int new_leaf(self, int depth, int64_t region, int n_slots) noexcept nogil:
         """The node of an empty leaf with room for n slots."""
         cdef int node = self.new_node(), leaf = self.free_leaf
         if leaf >= 0:
@@ -98,6 +104,7 @@ cdef class Grove:
         self.nodes[node].left = leaf
         self.nodes[node].n_leaves = 1
         self.nodes[node].depth = <short>depth
+        self.nodes[node].region = region
         return node
 
     cdef int new_block(self, int block) noexcept nogil:
@@ -118,6 +125,75 @@ cdef class Grove:
 
     cdef double* retired(self, int leaf) noexcept nogil:
         return self.rows + <size_t>leaf * 2 * self.width + self.width
+
+    # --- Saving memory ----------------------------------------------------------------------
+
+    cdef Grove compacted(self, int* roots, int n_roots):
+        """The same trees without anything spare; `roots` get the new numbers of their nodes.
+
+        The nodes of a tree come to lie side by side.
+        """
+        cdef Grove new = Grove(self.width)
+        cdef int* numbers = <int*>malloc((self.n_nodes + 1) * sizeof(int))
+        cdef int i, node, n_stack
+        if numbers == NULL or not new.reserve(
+            self.nodes_in_use, self.leaves_in_use, self.cells_in_use()
+        ):
+            free(numbers)
+            raise MemoryError
+        memset(numbers, 255, self.n_nodes * sizeof(int))    # -1
+        new.n_regions = self.n_regions
+        for i in range(n_roots):
+            n_stack, self.stack[0] = 1, roots[i]
+            while n_stack:
+                n_stack -= 1
+                node = self.stack[n_stack]
+                if numbers[node] >= 0:
+                    continue
+                numbers[node] = new.copy_node(self, node)
+                if self.nodes[node].feature >= 0:
+                    self.stack[n_stack] = self.nodes[node].right
+                    self.stack[n_stack + 1] = self.nodes[node].left
+                    n_stack += 2
+            roots[i] = numbers[roots[i]]
+        for i in range(new.n_nodes):
+            if new.nodes[i].feature >= 0:
+                new.nodes[i].left = numbers[new.nodes[i].left]
+                new.nodes[i].right = numbers[new.nodes[i].right]
+        free(numbers)
+        return new
+
+    cdef int cells_in_use(self) noexcept nogil:
+        """Cells of slot blocks that just fit."""
+        cdef int node, n = 0
+        cdef const Node* here
+        for node in range(self.n_nodes):
+            here = &self.nodes[node]
+            if here.refs and here.feature < 0:
+                n += MIN_BLOCK << block_for(self.leaves[here.left].n_active)
+        return n
+
+    cdef int copy_node(self, Grove other, int node) noexcept nogil:
+        """A node of another grove; an inner one keeps the numbers of its children there."""
+        cdef const Node* old = &other.nodes[node]
+        cdef const Leaf* leaf
+        cdef Leaf* here
+        cdef int copy
+        if old.feature >= 0:
+            copy = self.new_node()
+            self.nodes[copy] = old[0]
+            self.nodes[copy].stamp = 0
+            return copy
+        leaf = &other.leaves[old.left]
+        copy = self.new_leaf(old.depth, old.region, leaf.n_active)
+        self.nodes[copy].refs = old.refs
+        here = &self.leaves[self.nodes[copy].left]
+        here.time, here.log_marginal, here.decay = leaf.time, leaf.log_marginal, leaf.decay
+        here.n_active, here.is_linear = leaf.n_active, leaf.is_linear
+        memcpy(self.slots + here.slots, other.slots + leaf.slots, leaf.n_active * sizeof(int))
+        memcpy(self.total(self.nodes[copy].left), other.total(old.left),
+               2 * self.width * sizeof(double))
+        return copy
 
     # --- Slots of a leaf --------------------------------------------------------------------
 

@@ -21,8 +21,22 @@ equation (1). `df_offset` says how many degrees of freedom a posterior has beyon
 -(q + 1) for the flat prior.
 """
 
+from libc.math cimport log
+
 cdef enum:
     MAX_SERIES = 8          # log_gamma uses its series from here on
+    MAX_REGRESSORS = 64     # numeric features after these are split on, but not regressed on
+
+cdef extern from *:
+    """
+    static const double HALF_LOG_2PI = 0.9189385332046728;
+    /* A pivot below this share of its diagonal is rounding: the column repeats earlier ones. */
+    static const double PIVOT_TOLERANCE = 1e-11;
+    /* No residual sum of squares is below this share of the total one, for the same reason. */
+    static const double RESIDUAL_TOLERANCE = 1e-13;
+    static const double SMALLEST = 1e-290;
+    """
+    const double HALF_LOG_2PI, PIVOT_TOLERANCE, RESIDUAL_TOLERANCE, SMALLEST
 
 cdef struct LeafModel:
     bint multinomial
@@ -41,7 +55,8 @@ cdef struct Fit:
     double weight           # of the samples and the prior
     double df
     double sse
-    double log_determinant  # of the whole Gram matrix, the intercept included
+    double determinant      # of the whole Gram matrix, the intercept included, ...
+    double log_rest         # ... but for a factor, of which this is the logarithm
 
 cdef struct Predictive:
     double mean             # of the Student-t
@@ -74,6 +89,28 @@ cdef Predictive predictive(
     const LeafModel* model, const double* row, const double* v
 ) noexcept nogil
 cdef double log_density(Predictive student, double y) noexcept nogil
-cdef double reference_score(
-    const LeafModel* model, const double* total, const double* retired
+cdef double log_multinomial(
+    const LeafModel* model, const double* row, int stride
 ) noexcept nogil
+cdef double evidence(const LeafModel* model, const Fit* fit, double weight) noexcept nogil
+cdef double reference_score(
+    const LeafModel* model, const Fit* fit, double mean, const double* retired, double share
+) noexcept nogil
+
+cdef inline double stirling(double x, double* product) noexcept nogil:
+    """Log of the gamma function for x > 0, by Stirling's series, but for log(product[0]).
+
+    The arguments below the reach of the series multiply into `product`, so that the caller
+    takes one logarithm for a whole sum of these.
+    """
+    cdef double inverse, square
+    while x < MAX_SERIES:
+        product[0] *= x
+        x += 1.0
+    inverse = 1.0 / x
+    square = inverse * inverse
+    return (
+        (x - 0.5) * log(x) - x + HALF_LOG_2PI
+        + inverse * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square * (
+            1.0 / 1680 - square * (1.0 / 1188 - square * (691.0 / 360360))))))
+    )

@@ -10,12 +10,6 @@ from .memory cimport calloc, free
 cdef double LOG_2PI = 1.8378770664093453
 cdef double LOG_PI = 1.1447298858494002
 cdef double LOG_2_OVER_PI = -0.4515827052894548
-cdef double HALF_LOG_2PI = 0.9189385332046728
-# A pivot below this share of its diagonal is rounding: the column repeats earlier ones.
-cdef double PIVOT_TOLERANCE = 1e-11
-# No residual sum of squares is below this share of the total one, for the same reason.
-cdef double RESIDUAL_TOLERANCE = 1e-13
-cdef double SMALLEST = 1e-290
 
 
 cdef int row_width(bint multinomial, int n_regressors, int n_classes) noexcept nogil:
@@ -28,25 +22,6 @@ cdef int row_width(bint multinomial, int n_regressors, int n_classes) noexcept n
 cdef int scratch_size(int n_regressors) noexcept nogil:
     """Doubles of work space: the factor, means, the diagonal, a column, a right-hand side."""
     return (n_regressors + 1) * (n_regressors + 2) // 2 + 4 * (n_regressors + 1)
-
-
-cdef inline double stirling(double x, double* product) noexcept nogil:
-    """Log of the gamma function for x > 0, by Stirling's series, but for log(product[0]).
-
-    The arguments below the reach of the series multiply into `product`, so that the caller
-    takes one logarithm for a whole sum of these.
-    """
-    cdef double inverse, square
-    while x < MAX_SERIES:
-        product[0] *= x
-        x += 1.0
-    inverse = 1.0 / x
-    square = inverse * inverse
-    return (
-        (x - 0.5) * log(x) - x + HALF_LOG_2PI
-        + inverse * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square * (
-            1.0 / 1680 - square * (1.0 / 1188 - square * (691.0 / 360360))))))
-    )
 
 
 cdef double log_gamma(double x) noexcept nogil:
@@ -188,14 +163,14 @@ cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept no
     cdef double* column = diagonal + size
     cdef double* pivot_row
     cdef double* target_row
-    cdef double pivot, ratio, product = 1.0
+    cdef double pivot, ratio
     result.n_regressors = model.n_regressors if linear else 0
     result.df = row[0] + model.df_offset + model.n_regressors - result.n_regressors
     if result.n_regressors > 0 and result.df <= 0.0:
         return fit(model, row, False)
     merge_prior(model, row, means, factor)
     result.weight = row[0] + model.prior[0]
-    result.log_determinant = log(result.weight) if result.weight > 0.0 else 0.0
+    result.determinant, result.log_rest = result.weight, 0.0
     if result.n_regressors == 0:
         result.sse = factor[n_cells - 1]
         result.proper = result.df > 0.0 and result.sse > 0.0 and result.weight > 0.0
@@ -209,10 +184,10 @@ cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept no
         pivot = pivot_row[k]
         if pivot <= PIVOT_TOLERANCE * diagonal[k] or pivot <= SMALLEST:
             return fit(model, row, False)
-        product *= pivot
-        if product < 1e-200 or product > 1e200:
-            result.log_determinant += log(product)
-            product = 1.0
+        result.determinant *= pivot
+        if not 1e-150 < result.determinant < 1e150:
+            result.log_rest += log(result.determinant)
+            result.determinant = 1.0
         target_row = pivot_row + k + 1
         for i in range(k + 1, size):
             column[i] = target_row[k]
@@ -225,7 +200,6 @@ cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept no
                 target_row[j] -= ratio * column[j]
             target_row += i + 1
         pivot_row += k + 1
-    result.log_determinant += log(product)
     result.sse = max(factor[n_cells - 1], RESIDUAL_TOLERANCE * diagonal[size - 1])
     result.proper = result.sse > 0.0
     return result
@@ -266,44 +240,38 @@ cdef double log_marginal(
     whether the regressors were used; ask with `linear=False` to leave them out.
     """
     cdef Fit result
-    if model.multinomial or model.n_regressors == 0:
-        is_linear[0] = False
-        return log_multinomial(model, row) if model.multinomial else log_constant(model, row)
+    is_linear[0] = False
+    if model.multinomial:
+        return log_multinomial(model, row, 1)
     result = fit(model, row, linear)
     is_linear[0] = result.n_regressors > 0
-    if not result.proper:
-        return -INFINITY if result.df > 0.0 else NAN     # NaN: no density yet
+    return evidence(model, &result, row[0])
+
+
+cdef double evidence(const LeafModel* model, const Fit* fit, double weight) noexcept nogil:
+    """Log marginal likelihood of a regression leaf whose samples weigh so much; NaN: none yet."""
+    cdef double gamma, product = 1.0
+    if not fit.proper:
+        return -INFINITY if fit.df > 0.0 else NAN
+    gamma = stirling(0.5 * fit.df, &product)
     return (
-        model.per_leaf
-        - 0.5 * row[0] * LOG_2PI
-        - 0.5 * result.log_determinant
-        - 0.5 * result.df * log(0.5 * result.sse)
-        + log_gamma(0.5 * result.df)
+        model.per_leaf - 0.5 * weight * LOG_2PI + gamma
+        - 0.5 * (fit.df * log(0.5 * fit.sse) + fit.log_rest
+                 + log(fit.determinant * product * product))
     )
 
 
-cdef double log_constant(const LeafModel* model, const double* row) noexcept nogil:
-    """The same for constant leaves, which are many: three logarithms at most."""
-    cdef double prior = model.prior[0], weight = row[0] + prior, df = row[0] + model.df_offset
-    cdef double gap, sse = row[2], product = 1.0, gamma
-    if prior > 0.0:
-        gap = row[1] - model.prior[1]
-        sse += model.prior[2] + row[0] * prior / weight * gap * gap
-    if df <= 0.0 or sse <= 0.0:
-        return -INFINITY if df > 0.0 else NAN
-    gamma = stirling(0.5 * df, &product)
-    return (
-        model.per_leaf - 0.5 * row[0] * LOG_2PI + gamma
-        - 0.5 * (df * log(0.5 * sse) + log(weight * product * product))
-    )
+cdef double log_multinomial(
+    const LeafModel* model, const double* row, int stride
+) noexcept nogil:
+    """The same for multinomial leaves: gamma functions of the counts over that of their sum.
 
-
-cdef double log_multinomial(const LeafModel* model, const double* row) noexcept nogil:
-    """The same for multinomial leaves: gamma functions of the counts over that of their sum."""
+    Cell i of the row is at i * stride.
+    """
     cdef double total = model.per_leaf, product = 1.0, below = 1.0
     cdef int k
     for k in range(model.n_classes):
-        total += stirling(row[1 + k] + model.concentration, &product)
+        total += stirling(row[(1 + k) * stride] + model.concentration, &product)
         if not 1e-200 < product < 1e200:
             total -= log(product)
             product = 1.0
@@ -352,37 +320,32 @@ cdef double log_density(Predictive student, double y) noexcept nogil:
 
 
 cdef double reference_score(
-    const LeafModel* model, const double* total, const double* retired
+    const LeafModel* model, const Fit* fit, double mean, const double* retired, double share
 ) noexcept nogil:
     """Score of a leaf in the moves of dynaTree 1.2-17, needed to compare with its output.
 
     It differs from the marginal likelihood in the constant (2/pi where 2 pi is meant) and, once
-    something is retired, in terms that are not those of the conjugate prior.
+    something is retired, in terms that are not those of the conjugate prior. `mean` is that of
+    all targets in the leaf, to which a share of the retired row belongs.
     """
-    cdef bint is_linear
-    cdef Fit result
-    cdef double score, active = total[0] - retired[0], mass = retired[0], prior_sse, gap
-    cdef int size = model.n_regressors + 1
-    cdef double retired_mean = retired[size]
-    if model.multinomial:
-        return log_marginal(model, total, True, &is_linear)
-    result = fit(model, total, True)
-    if not result.proper:
+    cdef double score, mass = share * retired[0], active = fit.weight - mass, prior_sse, gap
+    cdef double log_determinant, retired_mean = retired[model.n_regressors + 1]
+    if not fit.proper:
         return -INFINITY
+    log_determinant = fit.log_rest + log(fit.determinant)
     score = (
-        -0.5 * (active - result.n_regressors - 1) * LOG_2_OVER_PI
-        - 0.5 * result.df * log(0.5 * result.sse) + log_gamma(0.5 * result.df)
-        - 0.5 * result.log_determinant
+        -0.5 * (active - fit.n_regressors - 1) * LOG_2_OVER_PI
+        - 0.5 * fit.df * log(0.5 * fit.sse) + log_gamma(0.5 * fit.df) - 0.5 * log_determinant
     )
     if mass <= 0.0:
         return score
-    prior_sse = retired[model.width - 1]
+    prior_sse = share * retired[model.width - 1]
     if model.n_regressors > 0:
         prior_sse += mass * retired_mean * retired_mean
     else:
-        score += 0.5 * (result.log_determinant - log(active) + log(mass))
-        gap = (total[size] - retired_mean) * total[0] / active      # between the two means
-        prior_sse += active * mass / total[0] * gap * gap
+        score += 0.5 * (log_determinant - log(active) + log(mass))
+        gap = (mean - retired_mean) * fit.weight / active       # between the two means
+        prior_sse += active * mass / fit.weight * gap * gap
     return score + 0.5 * mass * log(0.5 * prior_sse) - log_gamma(0.5 * mass)
 
 
@@ -403,7 +366,8 @@ cdef class Statistics:
     cdef double* row
 
     def __cinit__(self, int n_regressors=0, int n_classes=0):
-        assert n_regressors >= 0 and n_classes >= 0 and not (n_regressors and n_classes)
+        assert 0 <= n_regressors <= MAX_REGRESSORS and n_classes >= 0
+        assert not (n_regressors and n_classes)
         self.model.multinomial = n_classes > 0
         self.model.n_regressors = n_regressors
         self.model.n_classes = n_classes
@@ -470,8 +434,14 @@ cdef class Statistics:
 
     def reference_score(self, Statistics retired):
         """Score of dynaTree 1.2-17, `retired` being a part of this row."""
+        cdef bint is_linear
+        cdef Fit posterior
         assert retired.model.width == self.model.width
-        return reference_score(&self.model, self.row, retired.row)
+        if self.model.multinomial:
+            return log_marginal(&self.model, self.row, True, &is_linear)
+        posterior = fit(&self.model, self.row, True)
+        return reference_score(
+            &self.model, &posterior, self.row[self.model.n_regressors + 1], retired.row, 1.0)
 
     def predictive(self, z=()):
         """(mean, squared scale, degrees of freedom) of the Student-t predictive at z."""

@@ -24,7 +24,6 @@ cdef enum Purpose:
     DISCARD = 8
     REJUVENATE = 9
     RENEW = 10
-    MUTATE = 20
 
 cdef struct Rng:
     uint64_t state

@@ -271,7 +271,7 @@ CONFIGURATIONS = [
     for row in table("stat_summary")
     if not row["config"].endswith(("_alc", "_ent")) and "implicit" not in row["config"]
 ]
-N_RUNS = 6
+N_RUNS = 12
 
 
 def measure(config: str, seed: int) -> tuple[dict[str, float], np.ndarray]:

@@ -29,6 +29,7 @@ def cloud_of(
         min_samples_leaf=model.min_samples_leaf,
         alpha=model.alpha,
         beta=model.beta,
+        leaf_bonus=0.0,
         decays=[decay],
         prior_weight=0.0,
         reference=model.reference_scores,

@@ -24,8 +24,8 @@ cdef double predict(Particles cloud, object x) except? -1.0:
         return 0.0
     for visit in range(cloud.n_visits):
         student = predictive(&cloud.model, faded(cloud, visit), cloud.v)
-        total += cloud.visits[visit].n_particles * clamped(cloud, student.mean)
-    return clamped(cloud, total / cloud.n_alive)
+        total += cloud.visits[visit].share * clamped(cloud, student.mean)
+    return clamped(cloud, total)
 
 
 cdef list mixture(Particles cloud, object x):
@@ -37,7 +37,7 @@ cdef list mixture(Particles cloud, object x):
     for visit in range(cloud.n_visits):
         student = predictive(&cloud.model, faded(cloud, visit), cloud.v)
         parts.append((clamped(cloud, student.mean), student.scale2, student.df,
-                      <double>cloud.visits[visit].n_particles / cloud.n_alive))
+                      cloud.visits[visit].share))
     return parts
 
 
@@ -45,7 +45,7 @@ cdef dict probabilities(Particles cloud, object x):
     """Every label learned so far and its mean predictive probability at x."""
     cdef int visit, k
     cdef const double* chances
-    cdef double share, total = 0.0
+    cdef double total = 0.0
     cdef double* answer = cloud.model.prior      # scratch here: no other use in classification
     find(cloud, x)
     memset(answer, 0, cloud.model.width * sizeof(double))
@@ -56,10 +56,9 @@ cdef dict probabilities(Particles cloud, object x):
             chances = class_chances(cloud, cloud.slopes, visit)
         else:
             chances = class_shares(cloud, visit)
-        share = <double>cloud.visits[visit].n_particles / cloud.n_alive
         for k in range(cloud.model.n_classes):
-            answer[k] += share * chances[k]
-    for k in range(cloud.model.n_classes):
+            answer[k] += cloud.visits[visit].share * chances[k]
+    for k in range(len(cloud.labels.labels)):
         total += answer[k]
     return {label: answer[<int>k] / total for k, label in enumerate(cloud.labels.labels)}
 
@@ -69,7 +68,8 @@ cdef const double* class_shares(Particles cloud, int visit) noexcept nogil:
     cdef const double* row = faded(cloud, visit)
     cdef double a = cloud.model.concentration
     cdef double whole = row[0] + a * cloud.model.n_classes
+    cdef double* shares = cloud.row_other + cloud.model.width
     cdef int k
     for k in range(cloud.model.n_classes):
-        cloud.row_small[k] = (row[1 + k] + a) / whole
-    return cloud.row_small
+        shares[k] = (row[1 + k] + a) / whole
+    return shares

@@ -1,8 +1,9 @@
 """The cloud as Python sees it."""
 
 from ..forest cimport read_number, read_weight
+from ..grove cimport Grove
+from ..pool cimport Pool
 from .answers cimport mixture, predict, probabilities
-from .forgetting cimport forgetting_factors
 from .learning cimport learn_row, plant_roots
 from .particles cimport Particles
 from .rejuvenation cimport rejuvenate
@@ -20,6 +21,7 @@ cdef class Cloud(Particles):
     """Particles that learn, retire and answer. For the parameters see `Particles`."""
 
     def __cinit__(self):
+        self.pool, self.grove = Pool(), Grove()
         widen(self, 0, 0, 1 if self.model.multinomial else 0)
         plant_roots(self, 0)
 
@@ -104,9 +106,13 @@ cdef class Cloud(Particles):
         """Nodes of the tree at a root in preorder, left before right, as plain values."""
         return nodes(self, root)
 
-    def forgetting_factors(self):
-        """Per particle: its forgetting factor."""
-        return forgetting_factors(self)
+    def beliefs(self):
+        """Forgetting factors and the probability of each."""
+        return {self.decays[k]: self.belief[k] for k in range(self.n_decays)}
+
+    def shares(self):
+        """Per particle: its share of the answers."""
+        return [self.share[particle] for particle in range(self.n_alive)]
 
     def split_shares(self):
         """Per particle and column: share of the column in the splits of the tree."""

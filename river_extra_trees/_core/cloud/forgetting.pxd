@@ -1,5 +1,5 @@
 from .particles cimport Particles
 
-cdef int mutate(Particles cloud) except -1
-cdef int regrown(Particles cloud, int node, double decay) noexcept nogil
-cdef list forgetting_factors(Particles cloud)
+cdef void divide(Particles cloud, int* stratum) noexcept nogil
+cdef void believe(Particles cloud) noexcept nogil
+cdef void set_shares(Particles cloud, int first) noexcept nogil

@@ -57,7 +57,7 @@ cdef void gather(Particles cloud, const double* x, int first, int stop) noexcept
                     nodes[node].stamp = cloud.tick
                     nodes[node].memo = cloud.n_visits
                     cloud.visits[cloud.n_visits].node = node
-                    cloud.visits[cloud.n_visits].n_particles = 0
+                    cloud.visits[cloud.n_visits].share = 0.0
                     cloud.n_visits += 1
                 group = cloud.n_groups
                 cloud.groups[group].visit = nodes[node].memo
@@ -67,7 +67,7 @@ cdef void gather(Particles cloud, const double* x, int first, int stop) noexcept
                 nodes[path[i]].stamp = cloud.tick
                 nodes[path[i]].memo = group
         cloud.group_of[particle] = group
-        cloud.visits[cloud.groups[group].visit].n_particles += 1
+        cloud.visits[cloud.groups[group].visit].share += cloud.share[particle]
 
 
 cdef int reserve_slots(Particles cloud) except -1:

@@ -98,7 +98,7 @@ def nodes(Particles cloud, int root):
         assert 0 <= id < cloud.grove.n_nodes and cloud.grove.nodes[id].refs > 0
         node = &cloud.grove.nodes[id]
         entry = {"node": id, "depth": node.depth, "feature": node.feature,
-                 "n_leaves": node.n_leaves, "refs": node.refs}
+                 "n_leaves": node.n_leaves, "refs": node.refs, "region": node.region}
         if node.feature >= 0:
             entry.update(left=node.left, right=node.right, threshold=node.cut,
                          nominal=bool(node.nominal), missing_left=bool(node.missing_left))

@@ -6,30 +6,29 @@ from libc.string cimport memcpy
 from ..grove cimport MIN_BLOCK, Leaf
 from ..posterior cimport add_sample, log_marginal, scale
 from ..rng cimport RESAMPLE, Rng, rng_for, uniform
-from .forgetting cimport mutate
+from .forgetting cimport believe, divide, set_shares
 from .gathering cimport fill_v, gather, limited, reserve_slots
 from .leaves cimport finish_leaf, refresh, update_time, weight_at
 from .logistic cimport fit_window, weigh_by_chances
 from .moves cimport move_all
-from .particles cimport Particles
+from .particles cimport MAX_DECAYS, Particles
 
 
 cdef int plant_roots(Particles cloud, int first) except -1:
-    """An empty leaf per forgetting factor, each for as many particles from `first` on."""
-    cdef int node = -1, particle, factor, last = -1
+    """An empty leaf per forgetting factor, for the particles of its stratum from `first` on."""
+    cdef int node, particle, k
     if not cloud.grove.reserve(cloud.n_decays, cloud.n_decays, cloud.n_decays * MIN_BLOCK):
         raise MemoryError
-    for particle in range(cloud.n_particles):
-        factor = particle * cloud.n_decays // cloud.n_particles
-        if factor == last:
-            cloud.grove.hold(node)
-        else:
-            last = factor
-            node = cloud.grove.new_leaf(0, MIN_BLOCK)
-            cloud.grove.leaves[cloud.grove.nodes[node].left].decay = cloud.decays[factor]
-            cloud.grove.leaves[cloud.grove.nodes[node].left].time = cloud.n_seen
-            finish_leaf(cloud, node)
-        cloud.roots[first + particle] = node
+    divide(cloud, cloud.stratum)
+    set_shares(cloud, first)
+    for k in range(cloud.n_decays):
+        node = cloud.grove.new_leaf(0, cloud.grove.new_region(), MIN_BLOCK)
+        cloud.grove.leaves[cloud.grove.nodes[node].left].decay = cloud.decays[k]
+        cloud.grove.leaves[cloud.grove.nodes[node].left].time = cloud.n_seen
+        finish_leaf(cloud, node)
+        for particle in range(cloud.stratum[k], cloud.stratum[k + 1]):
+            cloud.roots[first + particle] = node
+        cloud.grove.count(node, cloud.stratum[k + 1] - cloud.stratum[k] - 1)
     return 0
 
 
@@ -62,12 +61,20 @@ cdef int learn_row(Particles cloud, double target, double weight) except -1:
         if isfinite(cloud.log_predictive):
             cloud.log_evidence += cloud.log_predictive
         cloud.n_alive = cloud.n_particles
-        if cloud.n_seen % cloud.window == 0 or cloud.n_seen & (cloud.n_seen - 1) == 0:
-            refresh(cloud)
-    if cloud.n_decays > 1:
-        mutate(cloud)
+    if cloud.n_seen % cloud.window == 0 or cloud.n_seen & (cloud.n_seen - 1) == 0:
+        refresh(cloud)
+        save_memory(cloud)
     if not ok:
         raise MemoryError("some trees could not move; the sample is learned")
+    return 0
+
+
+cdef int save_memory(Particles cloud) except -1:
+    """Leave no more room in the grove than its trees need: they were more when it was young."""
+    try:
+        cloud.grove = cloud.grove.compacted(cloud.roots, cloud.n_alive)
+    except MemoryError:
+        pass        # it stays as it is
     return 0
 
 
@@ -79,12 +86,13 @@ cdef bint step(Particles cloud, int slot, int first, int stop, bint weighed) noe
     the resampling does not mind.
     """
     cdef const double* x = cloud.pool.x + slot * cloud.pool.n_columns
-    cdef int n_out = cloud.n_particles
     cloud.n_steps += 1
     add_to_leaves(cloud, slot, weighed)
     cloud.log_predictive = weigh(cloud, first, stop)
-    resample(cloud, first, stop, n_out)
-    return move_all(cloud, x, first, first + n_out)
+    if first == 0:      # a sample of the stream, not one of a rejuvenation
+        believe(cloud)
+    resample(cloud, first)
+    return move_all(cloud, x, first, first + cloud.n_particles)
 
 
 cdef void add_to_leaves(Particles cloud, int slot, bint weighed) noexcept nogil:
@@ -129,34 +137,52 @@ cdef double weigh(Particles cloud, int first, int stop) noexcept nogil:
         return largest
     for visit in range(cloud.n_visits):
         cloud.visits[visit].log_weight = exp(cloud.visits[visit].log_weight - largest)
-        total += cloud.visits[visit].log_weight * cloud.visits[visit].n_particles
+        total += cloud.visits[visit].log_weight * cloud.visits[visit].share
     for particle in range(first, stop):
         cloud.weights[particle] = (
             cloud.visits[cloud.groups[cloud.group_of[particle]].visit].log_weight)
-    return largest + log(total / (stop - first))
+    return largest + log(total)
 
 
-cdef void resample(Particles cloud, int first, int stop, int n_out) noexcept nogil:
-    """Systematic resampling; copies of a particle end up side by side.
-
-    A particle of weight w has floor(n w) or ceil(n w) copies, as in residual resampling.
-    """
+cdef void resample(Particles cloud, int first) noexcept nogil:
+    """Draw every stratum anew, with as many particles as it is due."""
     cdef Rng rng = rng_for(cloud.seed, 0, cloud.n_steps, RESAMPLE)
-    cdef double u = uniform(&rng), total = 0.0, cumulative = 0.0
-    cdef int particle, n = 0, copies
-    cdef bint equal = stop - first == n_out
+    cdef int stratum[MAX_DECAYS + 1]
+    cdef int k
+    divide(cloud, stratum)
+    for k in range(cloud.n_decays):
+        draw(cloud, uniform(&rng), first + cloud.stratum[k], first + cloud.stratum[k + 1],
+             stratum[k], stratum[k + 1])
+    memcpy(cloud.roots + first, cloud.resampled, cloud.n_particles * sizeof(int))
+    memcpy(cloud.group_of + first, cloud.regrouped, cloud.n_particles * sizeof(int))
+    memcpy(cloud.stratum, stratum, sizeof(stratum))
+    set_shares(cloud, first)
+
+
+cdef void draw(
+    Particles cloud, double u, int first, int stop, int n, int n_end
+) noexcept nogil:
+    """Systematic resampling of particles `first` to `stop` into places `n` to `n_end`.
+
+    A particle of weight w has floor or ceil of w times the places copies, as in residual
+    resampling; they end up side by side. Particles of equal weights in as many places stay.
+    """
+    cdef double total = 0.0, cumulative = n
+    cdef int particle, copies, places = n_end - n
+    cdef bint equal = True
     for particle in range(first, stop):
         total += cloud.weights[particle]
         equal = equal and cloud.weights[particle] == cloud.weights[first]
-    if equal:
-        return
     for particle in range(first, stop):
-        cumulative += cloud.weights[particle] * n_out / total
+        if equal and stop - first == places:
+            cumulative += 1.0
+        elif total > 0.0:
+            cumulative += cloud.weights[particle] * places / total
+        else:                   # too small to tell apart
+            cumulative += <double>places / (stop - first)
         copies = n
-        while n < n_out and (n + u < cumulative or particle == stop - 1):
+        while n < n_end and (n + u < cumulative or particle == stop - 1):
             cloud.resampled[n] = cloud.roots[particle]
             cloud.regrouped[n] = cloud.group_of[particle]
             n += 1
         cloud.grove.count(cloud.roots[particle], n - copies - 1)
-    memcpy(cloud.roots + first, cloud.resampled, n_out * sizeof(int))
-    memcpy(cloud.group_of + first, cloud.regrouped, n_out * sizeof(int))

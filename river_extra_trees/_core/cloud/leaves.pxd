@@ -6,6 +6,7 @@ cdef void refresh(Particles cloud) noexcept nogil
 cdef void finish_leaf(Particles cloud, int node) noexcept nogil
 cdef void update_time(Particles cloud, int leaf) noexcept nogil
 cdef double weight_at(Particles cloud, int slot, const Leaf* leaf) noexcept nogil
+cdef void weigh_samples(Particles cloud, int leaf) noexcept nogil
 cdef const double* faded(Particles cloud, int visit) noexcept nogil
 cdef void sum_slots(Particles cloud, const int* slots, int n, double* row) noexcept nogil
 cdef double row_score(Particles cloud, const double* total, const double* retired) noexcept nogil

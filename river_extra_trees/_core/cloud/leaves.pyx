@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memset
 
 from ..grove cimport Leaf, Node
 from ..posterior cimport (
-    add_samples, log_gamma, log_marginal, merge, reference_score, scale,
+    Fit, add_samples, fit, log_gamma, log_marginal, merge, reference_score, scale,
 )
 from .particles cimport Particles
 
@@ -41,9 +41,9 @@ cdef void set_prior(Particles cloud) noexcept nogil:
     # The log marginal likelihood of no samples at all is 0 by the choice of `per_leaf`.
     cloud.model.df_offset = 1.0
     cloud.model.per_leaf = 0.0
-    memset(cloud.row_small, 0, cloud.model.width * sizeof(double))
+    memset(cloud.row_other, 0, cloud.model.width * sizeof(double))
     cloud.model.per_leaf = -log_marginal(
-        &cloud.model, cloud.row_small, True, &is_linear)
+        &cloud.model, cloud.row_other, True, &is_linear)
 
 
 cdef void refresh(Particles cloud) noexcept nogil:
@@ -85,16 +85,29 @@ cdef double weight_at(Particles cloud, int slot, const Leaf* leaf) noexcept nogi
         leaf.decay, <double>(leaf.time - cloud.pool.arrival[slot]))
 
 
+cdef void weigh_samples(Particles cloud, int leaf) noexcept nogil:
+    """Let `sample_weight` hold the weights of the active points of a leaf."""
+    cdef const Leaf* here = &cloud.grove.leaves[leaf]
+    cdef const int* slots = cloud.grove.slots + here.slots
+    cdef int i
+    if here.decay == 1.0 or cloud.reference:
+        cloud.sample_weight = cloud.pool.weight
+        return
+    cloud.sample_weight = cloud.faded_weight
+    for i in range(here.n_active):
+        cloud.faded_weight[slots[i]] = weight_at(cloud, slots[i], here)
+
+
 cdef const double* faded(Particles cloud, int visit) noexcept nogil:
     """Statistics of a leaf that was found, as the next sample will meet them."""
     cdef int leaf = cloud.grove.nodes[cloud.visits[visit].node].left
     cdef double decay = cloud.grove.leaves[leaf].decay
     if decay == 1.0 or cloud.reference:
         return cloud.grove.total(leaf)
-    memcpy(cloud.row_child, cloud.grove.total(leaf), cloud.model.width * sizeof(double))
-    scale(&cloud.model, cloud.row_child, pow(
+    memcpy(cloud.row_other, cloud.grove.total(leaf), cloud.model.width * sizeof(double))
+    scale(&cloud.model, cloud.row_other, pow(
         decay, <double>(cloud.n_seen + 1 - cloud.grove.leaves[leaf].time)))
-    return cloud.row_child
+    return cloud.row_other
 
 
 cdef void sum_slots(Particles cloud, const int* slots, int n, double* row) noexcept nogil:
@@ -104,15 +117,17 @@ cdef void sum_slots(Particles cloud, const int* slots, int n, double* row) noexc
 cdef double row_score(Particles cloud, const double* total, const double* retired) noexcept nogil:
     """What a leaf with these statistics adds to the log posterior of its tree."""
     cdef bint is_linear
-    if cloud.reference:
-        return reference_score(&cloud.model, total, retired)
+    cdef Fit posterior
+    if cloud.reference and not cloud.model.multinomial:
+        posterior = fit(&cloud.model, total, True)
+        return reference_score(
+            &cloud.model, &posterior, total[cloud.model.n_regressors + 1], retired, 1.0)
     return log_marginal(&cloud.model, total, True, &is_linear)
 
 
 cdef double leaf_score(Particles cloud, int leaf) noexcept nogil:
     if cloud.reference:
-        return reference_score(
-            &cloud.model, cloud.grove.total(leaf), cloud.grove.retired(leaf))
+        return row_score(cloud, cloud.grove.total(leaf), cloud.grove.retired(leaf))
     return cloud.grove.leaves[leaf].log_marginal
 
 

@@ -1,9 +1,11 @@
 """Stay, grow or prune at the leaf of a point: sections 2.2 and 2.3 of the paper."""
 
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from ..grove cimport Leaf
+from ..grove cimport Leaf, Node
 from ..posterior cimport merge
+from ..rng cimport MOVE, Rng, rng_for
 from .leaves cimport finish_leaf, row_score, sum_slots, sum_subtree
 from .particles cimport Cut, Group, Particles, Visit
 from .proposals cimport odds, propose_all
@@ -11,6 +13,7 @@ from .proposals cimport odds, propose_all
 
 cdef bint move_all(Particles cloud, const double* x, int first, int stop) noexcept nogil:
     """Stay, grow or prune, visit by visit."""
+    cdef Rng rng = rng_for(cloud.seed, 0, cloud.n_steps, MOVE)
     cdef int visit, group, particle
     cdef bint ok = True
     for visit in range(cloud.n_visits):
@@ -24,17 +27,19 @@ cdef bint move_all(Particles cloud, const double* x, int first, int stop) noexce
         cloud.visits[visit].first = particle
     for visit in range(cloud.n_visits):
         if cloud.visits[visit].first >= 0:       # else the resampling has left none
-            ok = move_visit(cloud, x, &cloud.visits[visit]) and ok
+            ok = move_visit(cloud, x, &cloud.visits[visit], &rng) and ok
     return ok
 
 
-cdef bint move_visit(Particles cloud, const double* x, Visit* visit) noexcept nogil:
+cdef bint move_visit(
+    Particles cloud, const double* x, Visit* visit, Rng* rng
+) noexcept nogil:
     """The moves of all particles that hold one leaf (there is at least one)."""
     cdef int particle = visit.first
     cdef bint ok = True
     cdef double u, grow
     cdef Group* group
-    propose_all(cloud, visit)
+    propose_all(cloud, visit, rng)
     while particle >= 0:
         group = &cloud.groups[cloud.group_of[particle]]
         if group.prune_odds < 0.0:
@@ -69,12 +74,36 @@ cdef bint apply_prune(Particles cloud, const double* x, int particle, Group* gro
     if not cloud.grove.reserve(depth + 1, 1, 4 * cloud.pool.size + 16):
         return False
     if group.pruned < 0:
+        group.pruned = leaf_in_place_of(cloud, group.parent)
+    if group.pruned < 0:
         group.pruned = plant_pruned(cloud, group)
     else:
         cloud.grove.hold(group.pruned)
     cloud.roots[particle] = cloud.grove.replant(
         cloud.roots[particle], x, depth, group.pruned)
     return True
+
+
+cdef int leaf_in_place_of(Particles cloud, int node) noexcept nogil:
+    """A leaf that another tree has where this one has a split, or -1.
+
+    It holds the new point, so it is among the leaves visited or pruned to in this step.
+    """
+    cdef int64_t region = cloud.grove.nodes[node].region
+    cdef const Node* leaf
+    cdef int i
+    if cloud.reference and cloud.decays[0] < 1.0:       # what is retired fades leaf by leaf
+        return -1
+    for i in range(cloud.n_visits):
+        leaf = &cloud.grove.nodes[cloud.visits[i].node]
+        if leaf.region == region and leaf.feature < 0 and leaf.refs > 0:
+            return cloud.visits[i].node
+    for i in range(cloud.n_groups):
+        if cloud.groups[i].pruned >= 0:
+            leaf = &cloud.grove.nodes[cloud.groups[i].pruned]
+            if leaf.region == region:
+                return cloud.groups[i].pruned
+    return -1
 
 
 cdef int plant_pruned(Particles cloud, Group* group) noexcept nogil:
@@ -87,7 +116,8 @@ cdef int plant_pruned(Particles cloud, Group* group) noexcept nogil:
     cdef Leaf* whole
     cdef Leaf* part
     sum_subtree(cloud, group.parent, cloud.row_other, &score, &n_active)
-    node = cloud.grove.new_leaf(cloud.grove.nodes[group.parent].depth, n_active)
+    node = cloud.grove.new_leaf(
+        cloud.grove.nodes[group.parent].depth, cloud.grove.nodes[group.parent].region, n_active)
     leaf = cloud.grove.nodes[node].left
     whole = &cloud.grove.leaves[leaf]
     slots = cloud.grove.slots + whole.slots
@@ -125,6 +155,7 @@ cdef bint apply_grow(
     cloud.grove.nodes[new].nominal = cut.nominal
     cloud.grove.nodes[new].missing_left = cut.missing_left
     cloud.grove.nodes[new].n_leaves = 2
+    cloud.grove.nodes[new].region = cloud.grove.nodes[node].region
     cloud.grove.nodes[new].depth = <short>depth
     left = plant_leaf(cloud, node, cut, True)
     right = plant_leaf(cloud, node, cut, False)
@@ -139,7 +170,8 @@ cdef int plant_leaf(Particles cloud, int node, const Cut* cut, bint left) noexce
     cdef int n = cloud.grove.leaves[old].n_active, n_present = cloud.n_present[cut.column]
     cdef int n_left = cut.n_left + (n - n_present) * cut.missing_left
     cdef int n_here = n_left if left else n - n_left
-    cdef int child = cloud.grove.new_leaf(cloud.grove.nodes[node].depth + 1, n_here)
+    cdef int child = cloud.grove.new_leaf(
+        cloud.grove.nodes[node].depth + 1, cloud.grove.new_region(), n_here)
     cdef int leaf = cloud.grove.nodes[child].left, i
     cdef Leaf* here = &cloud.grove.leaves[leaf]
     cdef int* slots = cloud.grove.slots + here.slots

@@ -8,6 +8,7 @@ distinct pair of such a leaf and its parent, which is all that stay and prune de
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..grove cimport MAX_DEPTH, Grove
+from ..lanes cimport PAIRS
 from ..pool cimport Pool
 from ..posterior cimport LeafModel
 from ..schema cimport Labels, Schema
@@ -15,9 +16,9 @@ from .slopes cimport Slopes
 
 cdef struct Visit:
     int node                # the leaf's node
-    int n_particles         # that hold it
+    double share            # of the particles that hold it, see `Particles.share`
     int first               # the first of them, after the resampling; then follow `Particles.next`
-    double log_weight       # log predictive density of the new point
+    double log_weight       # log predictive density of the new point, then its exponential
 
 cdef struct Group:
     int visit
@@ -27,18 +28,30 @@ cdef struct Group:
 
 cdef struct Cut:
     double threshold
-    double* odds            # of this cut against stay, a cell of `Particles.memo`; NULL: no cut
     double u                # of the particle: which move is taken
+    double* odds            # of this cut against stay, a cell of `Particles.memo`; NULL: no cut
     int column
     int start               # the present values in sorted order: `n_left` from `start` go left
     int n_left
-    bint nominal
-    bint missing_left
+    uint8_t nominal
+    uint8_t missing_left
+
+cdef struct Sweep:          # scratch: weighing the cuts proposed at one leaf
+    double* offsets         # offsets[slot * size_v ...]: v less its means in the leaf
+    double* passed          # cells (see `lanes`) of the samples passed
+    double* low             # of the prior alone
+    double* high            # of the prior and the whole leaf
+    double* retired         # of the leaf's retired samples
+    double* lanes           # of the children of the cuts waiting for their odds, side by side
+    double* waiting[PAIRS]     # where these odds go
+    double shares[PAIRS]       # of the retired samples, that go to the first child
+    double base             # log odds of a cut, the evidence of its children left out
+    int n_waiting
+    int leaf
 
 cdef enum:
     MAX_PROPOSALS = 100     # independent proposals per leaf and step; further particles repeat one
     MAX_DECAYS = 8
-    MAX_REGRESSORS = 64     # numeric features after these are split on, but not regressed on
 
 cdef class Particles:
     cdef readonly Schema schema
@@ -46,8 +59,12 @@ cdef class Particles:
     cdef readonly Pool pool
     cdef readonly Grove grove
     cdef LeafModel model
+    cdef double* block              # all that follows, and the rows of the model and `row_other`
+    cdef size_t block_bytes
     cdef double* overall            # statistics of all samples, slowly fading: scale of the prior
     cdef double* v                  # scratch: the new point, see posterior
+    cdef double* row_other          # scratch rows, two
+    cdef int n_columns              # that `nominal` has room for
     cdef double* fill               # per regressor: running mean, stands in for a missing value
     cdef double* fill_weight
     cdef int* regressors            # column of each regressor
@@ -56,12 +73,17 @@ cdef class Particles:
 
     cdef readonly int n_particles
     cdef int n_alive                # n_particles, or twice that after a rejuvenation
+    cdef int capacity               # particles there is room for
+    cdef void* per_particle         # all that follows
     cdef int* roots                 # roots[particle]
+    cdef double* share              # share[particle]: of the answers and the evidence; sum to 1
     cdef int* resampled             # scratch
     cdef int* group_of              # scratch: group_of[particle]
     cdef int* regrouped             # scratch
     cdef int* next                  # scratch: next particle at the same visit
     cdef double* weights            # scratch
+    cdef int* drawn                 # scratch: particles whose proposals were drawn independently
+    cdef Cut* cuts                  # scratch: the proposal of each particle
     cdef Visit* visits
     cdef Group* groups
     cdef int n_visits, n_groups
@@ -69,10 +91,14 @@ cdef class Particles:
 
     cdef readonly int window
     cdef public int min_samples_leaf        # a test raises it to keep the trees at their roots
-    cdef readonly double alpha, beta
-    cdef double decay               # of a new root
-    cdef double decays[MAX_DECAYS]  # that particles may have, ascending
+    cdef bint leaves_follow         # min_samples_leaf follows the number of regressors
+    cdef readonly double alpha, beta, leaf_bonus
+    # Particles of one forgetting factor are a stratum: they lie side by side, those of decays[k]
+    # from stratum[k] up to stratum[k + 1]. Particles of different strata never share a tree.
+    cdef double decays[MAX_DECAYS]
     cdef int n_decays
+    cdef int stratum[MAX_DECAYS + 1]
+    cdef double belief[MAX_DECAYS]  # probability of each forgetting factor
     cdef readonly bint reference
     cdef readonly bint linear       # leaves use the numeric features: the regressors
     cdef Slopes slopes              # of linear leaves in a classification; else None
@@ -87,16 +113,21 @@ cdef class Particles:
     cdef readonly double log_evidence
     cdef readonly double log_predictive     # of the last sample learned
 
+    cdef void* scratch              # all that follows: work space for the cuts of one leaf
+    cdef size_t scratch_bytes
+    cdef int scratch_capacity       # of the pool it has room for, 0 when it is out of date
     cdef int* order                 # order[column * capacity ...]: sorted slots of the current leaf
     cdef int* n_present             # per column: of these not missing; -1 where not sorted yet
     cdef double* memo               # memo[(2 column + missing_left) * (capacity + 1) + i]: odds of
-                                    #   a cut, -1 where one is proposed; i is n_left, of a nominal
-                                    #   column start
-    cdef int* n_needed              # per column and missing_left: number of i proposed
+                                    #   a proposed cut; i is n_left, of a nominal column start
+    cdef uint64_t* proposed         # proposed[(2 column + missing_left) * n_words ...]: bit i is
+                                    #   set where the cut i is proposed
+    cdef int n_words                # capacity // 64 + 1
     cdef uint64_t* bits             # scratch for sorting: a bit per rank in the pool
-    cdef Cut* cuts                  # scratch: the proposal of each particle
-    cdef double* sample_weight      # scratch, per slot: weight in the current leaf
-    cdef double* row_small          # scratch rows, two each
-    cdef double* row_other
-    cdef double* row_child
-    cdef int scratch_capacity
+    cdef int* places                # scratch: the cuts proposed of one column, in sorted order
+    cdef const double* sample_weight    # per slot: weight in the current leaf; lies in the pool, or
+                                        #   where samples fade in ...
+    cdef double* faded_weight           # ... this scratch
+    cdef Sweep sweep
+
+    cdef int reserve_particles(self, int n) except -1

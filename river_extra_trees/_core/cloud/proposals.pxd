@@ -1,8 +1,24 @@
 from libc.math cimport exp
 
+from ..rng cimport Rng
 from .particles cimport Particles, Visit
 
-cdef void propose_all(Particles cloud, Visit* visit) noexcept nogil
+cdef extern from *:
+    """
+    #ifdef _MSC_VER
+    #include <intrin.h>
+    static int lowest_bit(unsigned long long word) {
+        unsigned long place;
+        _BitScanForward64(&place, word);
+        return (int)place;
+    }
+    #else
+    #define lowest_bit __builtin_ctzll
+    #endif
+    """
+    int lowest_bit(unsigned long long word) noexcept nogil
+
+cdef void propose_all(Particles cloud, Visit* visit, Rng* rng) noexcept nogil
 
 cdef inline double odds(double log_odds) noexcept nogil:
     """Odds from their logarithm; 0 where there are none."""

@@ -1,13 +1,16 @@
 """New particles from the active points, with what the old ones have retired."""
 
+from libc.string cimport memcpy
+
 from ..grove cimport MIN_BLOCK, Leaf, side
 from ..posterior cimport merge
 from ..rng cimport REJUVENATE, Rng, below, rng_for
-from .forgetting cimport regrown
+from .forgetting cimport set_shares
 from .gathering cimport gather, reserve_slots
 from .learning cimport plant_roots, step
 from .leaves cimport finish_leaf, update_time
 from .particles cimport Particles
+from .shape cimport reserve_scratch
 
 
 cdef int rejuvenate(Particles cloud) except -1:
@@ -23,6 +26,8 @@ cdef int rejuvenate(Particles cloud) except -1:
     cdef Rng rng = rng_for(cloud.seed, 0, cloud.n_steps, REJUVENATE)
     if cloud.n_alive > n or cloud.pool.size == 0:
         return 0
+    cloud.reserve_particles(2 * n)
+    reserve_scratch(cloud)
     slots = cloud.pool.slots()
     for i in range(len(slots) - 1, 0, -1):      # Fisher and Yates
         j = <int>below(&rng, i + 1)
@@ -45,8 +50,24 @@ cdef int rejuvenate(Particles cloud) except -1:
     for slot in inherited:
         while slot >= 0 and cloud.grove.nodes[slot].refs:
             cloud.grove.release(slot)
-    cloud.n_alive = 2 * n
+    join(cloud)
     return 0
+
+
+cdef void join(Particles cloud) noexcept nogil:
+    """Put the new particles of every stratum behind its old ones."""
+    cdef int k, half, first, stop, n = cloud.n_particles, place = 0
+    for k in range(cloud.n_decays):
+        first, stop = cloud.stratum[k], cloud.stratum[k + 1]
+        for half in range(2):
+            memcpy(cloud.resampled + place, cloud.roots + half * n + first,
+                   (stop - first) * sizeof(int))
+            place += stop - first
+    memcpy(cloud.roots, cloud.resampled, 2 * n * sizeof(int))
+    for k in range(cloud.n_decays + 1):
+        cloud.stratum[k] *= 2
+    set_shares(cloud, 0)
+    cloud.n_alive = 2 * n
 
 
 cdef int inherit(Particles cloud, int root, int old) except -1:
@@ -57,10 +78,7 @@ cdef int inherit(Particles cloud, int root, int old) except -1:
         2 * n_leaves, n_leaves, 2 * cloud.pool.size + MIN_BLOCK * n_leaves
     ):
         raise MemoryError
-    node = root
-    while cloud.grove.nodes[node].feature >= 0:
-        node = cloud.grove.nodes[node].left
-    root = regrown(cloud, root, cloud.grove.leaves[cloud.grove.nodes[node].left].decay)
+    root = copied(cloud, root)
     stack = [(old, ())]
     while stack:
         node, around = stack.pop()
@@ -106,3 +124,54 @@ cdef list slots_below(Particles cloud, int node):
         leaf = &cloud.grove.leaves[cloud.grove.nodes[node].left]
         found += [cloud.grove.slots[leaf.slots + i] for i in range(leaf.n_active)]
     return found
+
+
+cdef int copied(Particles cloud, int node) noexcept nogil:
+    """A copy of a whole tree that shares nothing with it."""
+    cdef int* stack = cloud.grove.stack
+    cdef int root = copied_node(cloud, node), at, child, n_stack = 0
+    if cloud.grove.nodes[root].feature >= 0:
+        stack[0] = root
+        n_stack = 1
+    while n_stack:              # copies whose children are not copied yet
+        n_stack -= 1
+        at = stack[n_stack]
+        child = copied_node(cloud, cloud.grove.nodes[at].left)
+        cloud.grove.nodes[at].left = child
+        if cloud.grove.nodes[child].feature >= 0:
+            stack[n_stack] = child
+            n_stack += 1
+        child = copied_node(cloud, cloud.grove.nodes[at].right)
+        cloud.grove.nodes[at].right = child
+        if cloud.grove.nodes[child].feature >= 0:
+            stack[n_stack] = child
+            n_stack += 1
+    return root
+
+
+cdef int copied_node(Particles cloud, int old) noexcept nogil:
+    """A copy of one node; an inner one still has the old children."""
+    cdef int copy, leaf, i, depth = cloud.grove.nodes[old].depth
+    cdef const int* slots
+    cdef Leaf* here
+    if cloud.grove.nodes[old].feature >= 0:
+        copy = cloud.grove.new_node()
+        cloud.grove.nodes[copy] = cloud.grove.nodes[old]
+        cloud.grove.nodes[copy].refs = 1
+        cloud.grove.nodes[copy].stamp = 0
+        cloud.grove.nodes[copy].region = cloud.grove.new_region()
+        return copy
+    old = cloud.grove.nodes[old].left
+    update_time(cloud, old)
+    copy = cloud.grove.new_leaf(
+        depth, cloud.grove.new_region(), cloud.grove.leaves[old].n_active)
+    leaf = cloud.grove.nodes[copy].left
+    here = &cloud.grove.leaves[leaf]
+    here.time, here.decay = cloud.n_seen, cloud.grove.leaves[old].decay
+    memcpy(cloud.grove.total(leaf), cloud.grove.total(old),
+           2 * cloud.model.width * sizeof(double))
+    slots = cloud.grove.slots + cloud.grove.leaves[old].slots
+    for i in range(cloud.grove.leaves[old].n_active):
+        cloud.grove.add_slot(here, slots[i])
+    finish_leaf(cloud, copy)
+    return copy

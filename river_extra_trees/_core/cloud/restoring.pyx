@@ -13,6 +13,7 @@ from ..grove cimport MAX_DEPTH, MIN_BLOCK, Grove, Leaf, Node, side
 from ..pool cimport Pool
 from ..posterior cimport add_sample
 from ..schema cimport Labels, Schema
+from .forgetting cimport set_shares
 from .leaves cimport finish_leaf, set_prior, weight_at
 from .particles cimport MAX_DECAYS, Particles
 from .shape cimport adapt, widen
@@ -20,14 +21,16 @@ from .shape cimport adapt, widen
 from ..state import LARGEST_FLOAT, State, require
 
 LARGEST_INT = 2**31 - 1
+LARGEST_REGION = 2**62
 FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}
 cdef double DRIFT = 1e-6    # rounding errors of statistics stay below this share of them
 NAMES = (
     "n_particles", "window", "classifier", "linear", "min_samples_leaf", "alpha", "beta",
-    "decays", "prior_weight", "reference", "cuts_by_range", "seed", "schema", "labels", "pool",
-    "overall", "prior", "df_offset", "per_leaf", "fill", "fill_weight", "lowest", "highest",
-    "n_seen", "n_steps", "log_evidence", "log_predictive", "roots", "cuts", "links", "flags",
-    "times", "n_active", "log_marginals", "leaf_decays", "rows", "leaf_slots",
+    "leaf_bonus", "decays", "prior_weight", "reference", "cuts_by_range", "seed", "schema",
+    "labels", "pool", "overall", "prior", "df_offset", "per_leaf", "fill", "fill_weight", "lowest",
+    "highest", "n_seen", "n_steps", "log_evidence", "log_predictive", "belief", "stratum", "roots",
+    "cuts", "links", "flags", "regions", "n_regions", "times", "n_active", "log_marginals",
+    "leaf_decays", "rows", "leaf_slots",
 )
 
 
@@ -45,10 +48,11 @@ def settings_from(state):
     settings = {
         "n_particles": state.whole("n_particles", (n_roots + 1) // 2, n_roots),
         "window": state.whole("window", 1, LARGEST_INT),
-        "min_samples_leaf": state.whole("min_samples_leaf", 1, LARGEST_INT),
+        "min_samples_leaf": state.whole("min_samples_leaf", 0, LARGEST_INT),
         "seed": state.whole("seed", 0, 2**64 - 1),
         "alpha": state.number("alpha", 0.0, 1.0),
         "beta": state.number("beta", 0.0, LARGEST_FLOAT),
+        "leaf_bonus": state.number("leaf_bonus", -LARGEST_FLOAT, LARGEST_FLOAT),
         "prior_weight": state.number("prior_weight", 0.0, LARGEST_FLOAT),
         "decays": state.items("decays"),
     }
@@ -56,10 +60,10 @@ def settings_from(state):
         settings[name] = state.flag(name)
     require(n_roots in (settings["n_particles"], 2 * settings["n_particles"]) and n_roots > 0,
             "Cloud: a particle has no tree")
-    require(1 <= len(settings["decays"]) <= MAX_DECAYS
+    require(1 <= len(settings["decays"]) <= min(MAX_DECAYS, settings["n_particles"])
             and all(type(decay) is float and 0.0 < decay <= 1.0 for decay in settings["decays"])
-            and sorted(set(settings["decays"])) == settings["decays"],
-            "Cloud: forgetting factors must ascend in (0, 1]")
+            and len(set(settings["decays"])) == len(settings["decays"]),
+            "Cloud: forgetting factors must differ and be in (0, 1]")
     return settings
 
 
@@ -90,8 +94,25 @@ def restore(Particles cloud, state):
         state.numbers("fill", q, **FINITE), state.numbers("fill_weight", q, least=0.0),
         state.number("df_offset"), state.number("per_leaf"))
     restore_trees(cloud, state)
+    restore_strata(
+        cloud, state.numbers("belief", cloud.n_decays, least=0.0, most=1.0),
+        state.array("stratum", np.int32, cloud.n_decays + 1))
     check_statistics(cloud)
     check_trees(cloud)
+
+
+cdef int restore_strata(
+    Particles cloud, const double[::1] belief, const int[::1] stratum
+) except -1:
+    """Take over what is believed of the forgetting factors, and whose particles lie where."""
+    cdef int k
+    require(fabs(np.sum(belief) - 1.0) <= DRIFT, "Cloud: beliefs must add up to 1")
+    require(stratum[0] == 0 and stratum[cloud.n_decays] == cloud.n_alive
+            and np.all(np.diff(stratum) > 0), "Cloud: a forgetting factor has no particles")
+    for k in range(cloud.n_decays):
+        cloud.belief[k], cloud.stratum[k + 1] = belief[k], stratum[k + 1]
+    set_shares(cloud, 0)
+    return 0
 
 
 cdef int check_points(Particles cloud) except -1:
@@ -130,6 +151,7 @@ cdef int restore_trees(Particles cloud, state) except -1:
     cdef Py_ssize_t n = links.shape[0], n_leaves = np.count_nonzero(np.asarray(links)[:, 0] < 0)
     cdef const double[::1] cuts = state.numbers("cuts", n)
     cdef const uint8_t[:, ::1] flags = state.array("flags", np.uint8, n, 2)
+    cdef const int64_t[::1] regions = state.array("regions", np.int64, n)
     cdef const int[::1] n_active = state.array("n_active", np.int32, n_leaves)
     cdef const int[::1] slots = state.array("leaf_slots", np.int32, None)
     cdef const int64_t[::1] times = state.array("times", np.int64, n_leaves)
@@ -152,13 +174,18 @@ cdef int restore_trees(Particles cloud, state) except -1:
         if links[i, 0] >= 0:
             cloud.grove.new_node()
         else:
-            cloud.grove.new_leaf(0, n_active[leaf])
+            cloud.grove.new_leaf(0, 0, n_active[leaf])
             leaf += 1
         cloud.grove.nodes[i].cut = cuts[i]
+        cloud.grove.nodes[i].region = regions[i]
         cloud.grove.nodes[i].nominal = flags[i, 0] != 0
         cloud.grove.nodes[i].missing_left = flags[i, 1] != 0
         cloud.grove.nodes[i].refs = 0
+    cloud.grove.n_regions = state.whole("n_regions", 0, LARGEST_REGION)
+    require(np.all((np.asarray(regions) > 0) & (np.asarray(regions) <= cloud.grove.n_regions)),
+            "Cloud: a node of no region")
     link(cloud, links, state.array("roots", np.int32, None))
+    check_regions(cloud)
     fill_leaves(cloud, state.numbers("rows", n_leaves, 2 * cloud.model.width, **FINITE),
                 state.array("log_marginals", np.float64, n_leaves), times, decays, n_active, slots)
     return 0
@@ -169,6 +196,7 @@ cdef int link(Particles cloud, const int[:, ::1] links, const int[::1] roots) ex
     cdef Py_ssize_t i, n = links.shape[0]
     cdef int child, side_of
     cdef Node* nodes = cloud.grove.nodes
+    cloud.reserve_particles(<int>roots.shape[0])
     cloud.n_alive = <int>roots.shape[0]
     for i in range(cloud.n_alive):
         require(0 <= roots[i] < n, "Cloud: a root does not exist")
@@ -178,7 +206,7 @@ cdef int link(Particles cloud, const int[:, ::1] links, const int[::1] roots) ex
         require(nodes[i].refs > 0 and nodes[i].depth <= MAX_DEPTH,
                 "Cloud: a node is in no tree, or too deep")
         if links[i, 0] < 0:
-            require(links[i, 0] == -1, "Cloud: a split by no feature")
+            require(links[i, 0] == -1 and not nodes[i].nominal, "Cloud: a split by no feature")
             continue
         require(links[i, 0] < cloud.pool.n_columns and links[i, 1] != links[i, 2],
                 "Cloud: a split by no feature, or with one side")
@@ -195,6 +223,26 @@ cdef int link(Particles cloud, const int[:, ::1] links, const int[::1] roots) ex
             nodes[i].n_leaves = min(
                 nodes[nodes[i].left].n_leaves + nodes[nodes[i].right].n_leaves,
                 LARGEST_INT // 4)       # as many as a hostile file may count in one tree twice
+    return 0
+
+
+cdef int check_regions(Particles cloud) except -1:
+    """Nodes of one region lie at the end of the same way, so that they hold the same points."""
+    cdef const Node* here
+    cdef int i
+    ways = {}
+    for i in range(cloud.n_alive):
+        region = cloud.grove.nodes[cloud.roots[i]].region
+        require(ways.setdefault(region, None) is None, "Cloud: a region in two places")
+    for i in range(cloud.grove.n_nodes):
+        here = &cloud.grove.nodes[i]
+        if here.feature < 0:
+            continue
+        way = here.region, here.feature, here.cut, here.nominal, here.missing_left
+        for child, is_left in ((here.left, True), (here.right, False)):
+            region = cloud.grove.nodes[<int>child].region
+            require(ways.setdefault(region, (way, is_left)) == (way, is_left),
+                    "Cloud: a region in two places")
     return 0
 
 
@@ -231,7 +279,7 @@ cdef int check_statistics(Particles cloud) except -1:
     cdef int leaf, i, j, width = cloud.model.width
     cdef double size
     cdef bint sound = True
-    cdef double* row = cloud.row_small
+    cdef double* row = cloud.row_other
     cdef const double* total
     cdef const Leaf* here
     for leaf in range(cloud.grove.n_leaves):

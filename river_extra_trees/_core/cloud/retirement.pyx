@@ -20,12 +20,12 @@ cdef void retire_slot(Particles cloud, int slot) noexcept nogil:
         leaf = cloud.grove.nodes[node].left
         here = &cloud.grove.leaves[leaf]
         cloud.grove.remove_slot(here, slot)
-        if cloud.reference and cloud.decay < 1.0:     # power prior, section 5, leaf by leaf
+        if cloud.reference and cloud.decays[0] < 1.0:     # power prior, section 5, leaf by leaf
             subtract(&cloud.model, cloud.grove.total(leaf), cloud.grove.retired(leaf),
-                     1.0 - cloud.decay)
-            scale(&cloud.model, cloud.grove.retired(leaf), cloud.decay)
+                     1.0 - cloud.decays[0])
+            scale(&cloud.model, cloud.grove.retired(leaf), cloud.decays[0])
         add_sample(&cloud.model, cloud.grove.retired(leaf), v, weight_at(cloud, slot, here))
-        if cloud.reference and cloud.decay < 1.0:
+        if cloud.reference and cloud.decays[0] < 1.0:
             finish_leaf(cloud, node)
     cloud.pool.release(slot)
 

@@ -1,15 +1,19 @@
-"""Columns, regressors and classes: everything that grows when the stream brings new ones."""
+"""Columns, regressors and classes: everything that grows when the stream brings new ones.
 
+Whatever can fail is done first, into new memory; only then does the cloud change.
+"""
+
+from libc.math cimport INFINITY, log, log1p, pow
 from libc.stdint cimport uint8_t, uint64_t
+from ..memory cimport calloc, free
 from libc.string cimport memcpy
 
-from ..grove cimport Grove
-from ..memory cimport calloc, free, realloc
-from ..pool cimport Pool
-from ..posterior cimport row_width, scratch_size
+from ..grove cimport MAX_DEPTH
+from ..lanes cimport LANES
+from ..posterior cimport MAX_REGRESSORS, row_width, scratch_size
 from ..schema cimport Schema
 from .leaves cimport refresh
-from .particles cimport MAX_REGRESSORS, Particles
+from .particles cimport Particles
 
 
 cdef int adapt(Particles cloud) except -1:
@@ -38,60 +42,91 @@ cdef int widen(Particles cloud, int n_columns, int n_regressors, int n_classes) 
     Earlier samples miss a new feature, and the value 0 stands in for it in their statistics.
     """
     cdef int width = row_width(cloud.model.multinomial, n_regressors, n_classes)
-    cdef Grove grove = Grove(width)
-    cdef Py_ssize_t i
-    if cloud.pool is None:
-        cloud.pool = Pool(n_columns, n_regressors + 1)
-    elif n_columns != cloud.pool.n_columns or n_regressors + 1 != cloud.pool.size_v:
-        cloud.pool.reserve(cloud.pool.capacity, n_columns, n_regressors + 1)
-    cloud.overall = wider(cloud, cloud.overall, 1, width, n_regressors)
-    cloud.model.prior = wider(cloud, cloud.model.prior, 1, width, n_regressors)
-    cloud.row_small = wider(cloud, cloud.row_small, 2, width, n_regressors)
-    cloud.row_other = wider(cloud, cloud.row_other, 2, width, n_regressors)
-    cloud.row_child = wider(cloud, cloud.row_child, 2, width, n_regressors)
-    if cloud.grove is None:
-        cloud.grove = grove
-    elif width != cloud.grove.width:
-        cloud.grove.rows = wider(
-            cloud, cloud.grove.rows, 2 * cloud.grove.leaf_capacity, width, n_regressors)
-        cloud.grove.width = width
-    cloud.v = <double*>resized(cloud.v, (n_regressors + 1) * sizeof(double))
-    cloud.fill = <double*>resized(cloud.fill, (n_regressors + 1) * sizeof(double))
-    cloud.fill_weight = <double*>resized(
-        cloud.fill_weight, (n_regressors + 1) * sizeof(double))
-    cloud.regressors = <int*>resized(cloud.regressors, (n_regressors + 1) * sizeof(int))
-    cloud.nominal = <uint8_t*>resized(cloud.nominal, n_columns + 1)
-    cloud.model.scratch = <double*>resized(
-        cloud.model.scratch, scratch_size(n_regressors) * sizeof(double))
-    for i in range(cloud.model.n_regressors, n_regressors):
-        cloud.fill[i] = cloud.fill_weight[i] = 0.0
+    cdef size_t n_leaf_rows = 2 * <size_t>cloud.grove.leaf_capacity, size = n_regressors + 1
+    cdef size_t block_bytes = (
+        (4 * width + 3 * size + scratch_size(n_regressors)) * sizeof(double)
+        + size * sizeof(int) + n_columns
+    )
+    cdef double* block = <double*>calloc(block_bytes, 1)
+    cdef double* rows = <double*>calloc(n_leaf_rows * width + 1, sizeof(double))
+    try:
+        if block == NULL or rows == NULL:
+            raise MemoryError
+        if n_columns != cloud.pool.n_columns or n_regressors + 1 != cloud.pool.size_v:
+            cloud.pool.reserve(cloud.pool.capacity, n_columns, n_regressors + 1)
+    except MemoryError:
+        free(block)
+        free(rows)
+        raise
+    copy_rows(cloud, cloud.grove.rows, rows, n_leaf_rows, width, n_regressors)
+    free(cloud.grove.rows)
+    cloud.grove.rows, cloud.grove.width = rows, width
+    move_block(cloud, block, width, n_regressors)
+    cloud.block_bytes, cloud.n_columns = block_bytes, n_columns
     cloud.model.n_regressors, cloud.model.n_classes = n_regressors, n_classes
     cloud.model.width = width
     cloud.scratch_capacity = 0
+    price_depths(cloud)
+    if cloud.leaves_follow:
+        cloud.min_samples_leaf = least_leaf(cloud)
     refresh(cloud)
     return 0
 
 
-cdef void* resized(void* memory, size_t size) except NULL:
-    memory = realloc(memory, max(<size_t>1, size))
-    if memory == NULL:
-        raise MemoryError
-    return memory
+cdef void price_depths(Particles cloud) noexcept nogil:
+    """Log prior of a split and of a leaf at each depth."""
+    cdef double share, bonus = min(cloud.leaf_bonus, cloud.model.n_regressors + 1.0)
+    cdef int depth
+    for depth in range(MAX_DEPTH + 2):
+        share = cloud.alpha * pow(1.0 + depth, -cloud.beta)
+        cloud.log_split[depth] = log(share) if share > 0.0 else -INFINITY
+        cloud.log_stop[depth] = log1p(-share) + bonus
 
 
-cdef double* wider(
-    Particles cloud, double* rows, Py_ssize_t n_rows, int width, int n_regressors
-) except NULL:
-    """Rows of the current shape, copied into rows of a new one; the old ones are freed."""
-    cdef double* new = <double*>calloc(max(<Py_ssize_t>1, n_rows * width), sizeof(double))
-    cdef Py_ssize_t i, old_width = cloud.model.width
-    cdef int old = cloud.model.n_regressors
+cdef int least_leaf(Particles cloud) noexcept nogil:
+    """Active points that a new leaf needs: a linear fit with two degrees of freedom to spare.
+
+    The reference wants two points per coefficient.
+    """
+    cdef int q = cloud.model.n_regressors
+    if q == 0:
+        return 4
+    return 2 * q + 4 if cloud.reference else max(4, min(q + 3, cloud.window // 8))
+
+
+cdef void move_block(
+    Particles cloud, double* block, int width, int n_regressors
+) noexcept nogil:
+    """Take a new block for the numbers per column and for single rows, and fill it from the old."""
+    cdef int size = n_regressors + 1, old_size = cloud.model.n_regressors + 1
+    cdef double* fill = block + 4 * width
+    cdef int* regressors = <int*>(fill + 3 * size + scratch_size(n_regressors))
+    cdef uint8_t* nominal = <uint8_t*>(regressors + size)
+    if cloud.block != NULL:
+        copy_rows(cloud, cloud.overall, block, 1, width, n_regressors)
+        copy_rows(cloud, cloud.model.prior, block + width, 1, width, n_regressors)
+        memcpy(fill, cloud.fill, (old_size - 1) * sizeof(double))
+        memcpy(fill + size, cloud.fill_weight, (old_size - 1) * sizeof(double))
+        memcpy(regressors, cloud.regressors, (old_size - 1) * sizeof(int))
+        memcpy(nominal, cloud.nominal, cloud.n_columns)
+    free(cloud.block)
+    cloud.block = cloud.overall = block
+    cloud.model.prior = block + width
+    cloud.row_other = block + 2 * width
+    cloud.fill, cloud.fill_weight, cloud.v = fill, fill + size, fill + 2 * size
+    cloud.model.scratch = fill + 3 * size
+    cloud.regressors, cloud.nominal = regressors, nominal
+
+
+cdef void copy_rows(
+    Particles cloud, const double* rows, double* into, size_t n_rows, int width, int n_regressors
+) noexcept nogil:
+    """Copy rows of the current shape into blank rows of a new one."""
+    cdef size_t i, old = cloud.model.n_regressors, old_width = cloud.model.width
     cdef double* to_row
     cdef const double* row
-    if new == NULL:
-        raise MemoryError
-    for i in range(n_rows if rows != NULL else 0):
-        row, to_row = rows + i * old_width, new + i * width
+    for i in range(n_rows):
+        row, to_row = rows + i * old_width, into + i * width
         if cloud.model.multinomial:
             memcpy(to_row, row, old_width * sizeof(double))
             continue
@@ -103,24 +138,39 @@ cdef double* wider(
         to_row += n_regressors * (n_regressors + 1) // 2
         memcpy(to_row, row, old * sizeof(double))
         to_row[n_regressors] = row[old]
-    free(rows)
-    return new
 
 
 cdef int reserve_scratch(Particles cloud) except -1:
-    """Work space for proposals in a leaf that holds the whole pool."""
-    cdef size_t capacity = cloud.pool.capacity
-    cdef size_t columns = max(1, cloud.pool.n_columns)
+    """Make room for the cuts of a leaf that holds the whole pool; see `Particles` and `Sweep`."""
+    cdef size_t capacity = cloud.pool.capacity, columns = cloud.pool.n_columns
+    cdef size_t width = cloud.model.width, n_words = capacity // 64 + 1
+    cdef size_t n_bytes = (
+        ((4 + LANES) * width + capacity * (cloud.pool.size_v + 1)
+         + 2 * columns * (capacity + 1)) * sizeof(double)
+        + (2 * columns + 1) * n_words * sizeof(uint64_t)
+        + ((columns + 1) * (capacity + 1)) * sizeof(int)
+    )
+    cdef double* doubles
+    cdef uint64_t* words
     if cloud.scratch_capacity == cloud.pool.capacity:
         return 0
-    cloud.order = <int*>resized(cloud.order, columns * capacity * sizeof(int))
-    cloud.n_present = <int*>resized(cloud.n_present, columns * sizeof(int))
-    cloud.memo = <double*>resized(
-        cloud.memo, 2 * columns * (capacity + 1) * sizeof(double))
-    cloud.n_needed = <int*>resized(cloud.n_needed, 2 * columns * sizeof(int))
-    cloud.bits = <uint64_t*>resized(cloud.bits, (capacity // 64 + 1) * sizeof(uint64_t))
-    cloud.sample_weight = <double*>resized(
-        cloud.sample_weight, capacity * sizeof(double))
+    doubles = <double*>calloc(n_bytes, 1)
+    if doubles == NULL:
+        raise MemoryError
+    free(cloud.scratch)
+    cloud.scratch, cloud.scratch_bytes = doubles, n_bytes
+    cloud.sweep.passed, cloud.sweep.low = doubles, doubles + width
+    cloud.sweep.high, cloud.sweep.retired = doubles + 2 * width, doubles + 3 * width
+    cloud.sweep.lanes = doubles + 4 * width
+    cloud.sweep.offsets = cloud.sweep.lanes + LANES * width
+    cloud.faded_weight = cloud.sweep.offsets + capacity * cloud.pool.size_v
+    cloud.memo = cloud.faded_weight + capacity
+    words = <uint64_t*>(cloud.memo + 2 * columns * (capacity + 1))
+    cloud.n_words = <int>n_words
+    cloud.bits, cloud.proposed = words, words + cloud.n_words
+    cloud.places = <int*>(cloud.proposed + 2 * columns * cloud.n_words)
+    cloud.n_present = cloud.places + capacity + 1
+    cloud.order = cloud.n_present + columns
     cloud.scratch_capacity = cloud.pool.capacity
     return 0
 

@@ -7,6 +7,7 @@ from ..grove cimport Leaf, side
 from ..posterior cimport add_sample
 from .inspection import distinct_roots, nodes
 from .leaves cimport weight_at
+from .rejuvenation cimport leaves_below
 from .particles cimport Particles
 
 
@@ -14,7 +15,8 @@ def check(Particles cloud):
     """Raise AssertionError if an invariant is broken."""
     cdef int id
     cloud.pool.check()
-    refs, seen = {}, {}
+    check_strata(cloud)
+    refs, seen, leaf_of = {}, {}, {}
     for root, n in distinct_roots(cloud):
         refs[root] = refs.get(root, 0) + n
         held = []
@@ -22,6 +24,8 @@ def check(Particles cloud):
             id = node["node"]
             if node["feature"] < 0:
                 held += node["slots"]
+                if not cloud.reference:
+                    assert leaf_of.setdefault(node["region"], id) == id, "one leaf per region"
                 check_leaf(cloud, node)
             else:
                 left, right = node["left"], node["right"]
@@ -42,11 +46,24 @@ def check(Particles cloud):
         cloud.grove.leaves_in_use)
 
 
+def check_strata(Particles cloud):
+    """Beliefs and shares are probabilities, and every stratum holds trees of its factor alone."""
+    cdef int k, particle, node
+    assert fabs(sum(cloud.belief[k] for k in range(cloud.n_decays)) - 1.0) < 1e-9
+    assert fabs(sum(cloud.share[particle] for particle in range(cloud.n_alive)) - 1.0) < 1e-9
+    assert cloud.stratum[0] == 0 and cloud.stratum[cloud.n_decays] == cloud.n_alive
+    for k in range(cloud.n_decays):
+        assert cloud.stratum[k] < cloud.stratum[k + 1]
+        for particle in range(cloud.stratum[k], cloud.stratum[k + 1]):
+            for node in leaves_below(cloud, cloud.roots[particle]):
+                assert cloud.grove.leaves[cloud.grove.nodes[node].left].decay == cloud.decays[k]
+
+
 def check_leaf(Particles cloud, node):
     """Statistics are those of the active points and the retired ones together."""
     cdef int i, slot
     cdef Leaf* leaf = &cloud.grove.leaves[cloud.grove.nodes[<int>node["node"]].left]
-    cdef double* row = cloud.row_small
+    cdef double* row = cloud.row_other
     memcpy(row, cloud.grove.retired(cloud.grove.nodes[<int>node["node"]].left),
            cloud.model.width * sizeof(double))
     for slot in node["slots"]:

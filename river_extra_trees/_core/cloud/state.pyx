@@ -17,7 +17,8 @@ def settings_of(Particles cloud):
     return {
         "n_particles": cloud.n_particles, "window": cloud.window,
         "classifier": bool(cloud.model.multinomial), "linear": cloud.linear,
-        "min_samples_leaf": cloud.min_samples_leaf, "alpha": cloud.alpha, "beta": cloud.beta,
+        "min_samples_leaf": 0 if cloud.leaves_follow else cloud.min_samples_leaf,
+        "alpha": cloud.alpha, "beta": cloud.beta, "leaf_bonus": cloud.leaf_bonus,
         "decays": [cloud.decays[i] for i in range(cloud.n_decays)],
         "prior_weight": cloud.prior_weight, "reference": cloud.reference,
         "cuts_by_range": cloud.cuts_by_range, "seed": cloud.seed,
@@ -67,6 +68,8 @@ def state_of(Particles cloud):
         "lowest": cloud.lowest, "highest": cloud.highest, "n_seen": cloud.n_seen,
         "n_steps": cloud.n_steps, "log_evidence": cloud.log_evidence,
         "log_predictive": cloud.log_predictive,
+        "belief": np.array([cloud.belief[i] for i in range(cloud.n_decays)]),
+        "stratum": np.array([cloud.stratum[i] for i in range(cloud.n_decays + 1)], np.int32),
         "roots": np.array([numbers[cloud.roots[i]] for i in range(cloud.n_alive)], np.int32),
         **nodes_of(cloud, numbers), **leaves_of(cloud, numbers),
     }
@@ -76,18 +79,22 @@ def nodes_of(Particles cloud, numbers):
     """Splits; depths, sizes and references follow from the links."""
     cdef Py_ssize_t n = len(numbers), i
     cdef double[::1] cuts = np.empty(n)
+    cdef int64_t[::1] regions = np.empty(n, dtype=np.int64)
     cdef int[:, ::1] links = np.empty((n, 3), dtype=np.int32)
     cdef uint8_t[:, ::1] flags = np.empty((n, 2), dtype=np.uint8)
     cdef const Node* here
     for node, i in numbers.items():
         here = &cloud.grove.nodes[<int>node]
         inner = here.feature >= 0
-        cuts[i] = here.cut
+        cuts[i], regions[i] = here.cut, here.region
         links[i, 0] = here.feature
         links[i, 1] = numbers[here.left] if inner else -1
         links[i, 2] = numbers[here.right] if inner else -1
         flags[i, 0], flags[i, 1] = here.nominal, here.missing_left
-    return {"cuts": np.asarray(cuts), "links": np.asarray(links), "flags": np.asarray(flags)}
+    return {
+        "cuts": np.asarray(cuts), "links": np.asarray(links), "flags": np.asarray(flags),
+        "regions": np.asarray(regions), "n_regions": cloud.grove.n_regions,
+    }
 
 
 def leaves_of(Particles cloud, numbers):
@@ -117,12 +124,17 @@ def leaves_of(Particles cloud, numbers):
 
 
 def bare_state_of(Particles cloud):
-    """The same with all active points retired, which changes no answer."""
+    """The same with all active points retired, which changes no answer.
+
+    But for logistic leaves: these answer by the active points, and keep them.
+    """
     state = state_of(cloud)
+    state["schema"], state["labels"] = deepcopy((cloud.schema, cloud.labels))
+    if cloud.slopes is not None:
+        return {**state, "pool": deepcopy(cloud.pool)}
     rows = state["rows"]
     rows[:, cloud.model.width:] = rows[:, : cloud.model.width]
     return {
-        **state, "schema": deepcopy(cloud.schema), "labels": deepcopy(cloud.labels),
-        "pool": Pool(cloud.pool.n_columns, cloud.pool.size_v),
+        **state, "pool": Pool(cloud.pool.n_columns, cloud.pool.size_v),
         "n_active": np.zeros_like(state["n_active"]), "leaf_slots": np.zeros(0, np.int32),
     }

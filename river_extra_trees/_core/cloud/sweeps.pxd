@@ -1,0 +1,3 @@
+from .particles cimport Particles
+
+cdef void weigh_cuts(Particles cloud, int node) noexcept nogil
