@@ -109,7 +109,7 @@ cdef class ForgetfulForest(Forest):
             None in a part of a forest, for which `learn_batch` is called when all have reported.
         """
         cdef double weight = read_weight(w), target, prior
-        cdef int position, slot
+        cdef int position
         if self.window.n_fresh >= self.batch_size:  # there was no memory to grow on this batch
             self.validate(x, y, w)
             self.learn_batch(learner, learner._plan_batch)
@@ -119,7 +119,7 @@ cdef class ForgetfulForest(Forest):
         target = self.admit(x, y)
         position = self.window.n_fresh
         prior = self.prior.row(self.prior.roots[0])[HEADER] if self.regression else 0.0
-        slot = self.push(target, weight)
+        self.push(target, weight)
         self.answers[len(self.trees) + 1, position] = prior
         self.test(target, weight, position)
         if position + 1 < self.batch_size:

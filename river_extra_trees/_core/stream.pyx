@@ -99,7 +99,7 @@ cdef class StreamForest(Forest):
             have reported.
         """
         cdef double weight = read_weight(w), target
-        cdef int position, slot
+        cdef int position
         if self.window.size >= self.batch_size:     # there was no memory to grow on this batch
             self.validate(x, y, w)
             self.learn_batch(learner, learner._plan_batch)
@@ -108,7 +108,7 @@ cdef class StreamForest(Forest):
             return False
         target = self.admit(x, y)
         position = self.window.size
-        slot = self.push(target, weight)
+        self.push(target, weight)
         if self.n_latest:
             self.latest.push(self.schema, target, weight)
         self.count(target, weight, position)
