@@ -161,7 +161,9 @@ def run_speed(options: argparse.Namespace) -> None:
             reference = Reference(options.rscript, leaf, p, options.particles, rows[:window])
             learners.append(reference.learn)
         learn(model, rows[:window])
-        in_blocks(learners, rows[window : -options.steps])
+        for block in blocks(rows[window : -options.steps]):
+            for learner in learners:
+                learner(block)
         found = in_blocks(learners, rows[-options.steps :])
         if options.rscript:
             best, median = found[1]
