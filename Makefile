@@ -8,7 +8,7 @@ RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo notebooks docs test checked asan coverage lint format clean
+.PHONY: help build demo notebooks docs test checked asan coverage fuzz lint format clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,7 +24,7 @@ $(VENV)/installed/package: pyproject.toml setup.py
 	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[cli,plot]'
 	@mkdir -p $(@D) && touch $@
 
-$(VENV)/installed/test $(VENV)/installed/lint $(VENV)/installed/coverage \
+$(VENV)/installed/test $(VENV)/installed/lint $(VENV)/installed/coverage $(VENV)/installed/fuzz \
 $(VENV)/installed/notebooks $(VENV)/installed/docs: $(VENV)/installed/package
 	@echo "Installing the packages of the group $(@F) ..."
 	@$(PIP) --group $(@F)
@@ -61,6 +61,10 @@ coverage: export RIVER_EXTRA_TREES_BUILD = coverage
 coverage: $(VENV)/installed/test $(VENV)/installed/coverage ## report the Python and Cython lines that the tests reach
 	@$(RUN) setup.py --quiet build_ext --inplace
 	@$(RUN) -m pytest -n auto --dist loadgroup --cov --cov-report=term-missing:skip-covered $(ARGS)
+
+SECONDS ?= 60
+fuzz: build $(VENV)/installed/test $(VENV)/installed/fuzz ## fuzz the loader of model files (SECONDS=600)
+	@$(RUN) -m tests.fuzz.model_file build/fuzz -max_total_time=$(SECONDS)
 
 lint: $(VENV)/installed/lint ## check style and types
 	@$(RUN) -m ruff check .

@@ -138,6 +138,7 @@ class TreeClassifier(LearnsMany, base.MiniBatchClassifier):
         """Take a read-only copy for serving: it answers as the model does now, for ever.
 
         It is smaller than the model, as it lacks the samples and all else that only learning needs.
+        (Logistic leaves of dynamic trees answer by the samples themselves, and keep them.)
         """
         return ClassifierSnapshot(self._bare(), self.n_samples_seen)
 

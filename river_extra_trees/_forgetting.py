@@ -13,7 +13,7 @@ import typing
 
 from scipy import special
 
-from ._core.state import LARGEST_COUNT, LARGEST_FLOAT, State, require
+from ._core.state import LARGEST_COUNT, State, require
 
 __all__ = ["AdaptParameters", "DriftTest"]
 
@@ -41,8 +41,8 @@ def sums_from(values: list[typing.Any]) -> Sums:
     require(
         type(n) is int
         and 0 <= n <= LARGEST_COUNT
-        and all(type(value) in (int, float) and 0 <= value <= LARGEST_FLOAT for value in sums),
-        "sums of losses must be finite and not negative",
+        and all(type(value) in (int, float) and value >= 0 for value in sums),
+        "sums of losses must not be negative",
     )
     return n, sums[0], sums[1], sums[2]
 
@@ -117,7 +117,7 @@ class AdaptParameters:
         names = ("retained_size", "rate", "warm_size", "cold_state", "last")
         state = State("AdaptParameters", values, names)
         self.retained_size = state.whole("retained_size")
-        self.rate = state.real("rate", 0.0, LARGEST_FLOAT)
+        self.rate = state.real("rate", 0.0, LARGEST_COUNT)
         self.warm_size = state.whole("warm_size", 1)
         self.cold_state = state.whole("cold_state", COLD, 0)
         self.last = sums_from(state.items("last", 4))

@@ -74,6 +74,9 @@ def describe_number(node: dict[str, typing.Any]) -> str:
 class TreeLearner(base.Estimator):
     """A learner made of trees that can be looked at."""
 
+    # What a family's nodes have beyond the usual, as columns of `to_dataframe`.
+    _more_columns: typing.ClassVar[tuple[str, ...]] = ()
+
     @property
     @abc.abstractmethod
     def _n_trees(self) -> int:
@@ -237,7 +240,8 @@ class TreeLearner(base.Estimator):
         """A table of the nodes of all trees, one row each (needs pandas).
 
         Columns: `tree`, `node`, `parent`, `is_leaf`, `depth`, `feature`, `threshold`, `left`,
-        `right`, `missing_left`, `weight`, `gain`, `values` and `prediction`.
+        `right`, `missing_left`, `weight`, `gain`, `values` and `prediction`. Dynamic trees add
+        `active`, the number of active samples, and `retired`, the weight of the retired ones.
         """
         pd = import_extra("pandas", "dataframe")
         rows = [
@@ -256,6 +260,7 @@ class TreeLearner(base.Estimator):
                 "gain": node["gain"],
                 "values": node["values"],
                 "prediction": self._describe(node),
+                **{name: node[name] for name in self._more_columns},
             }
             for tree in range(self._n_trees)
             for node in self._nodes(tree)

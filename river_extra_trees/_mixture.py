@@ -138,7 +138,7 @@ class StudentMixture(proba.base.ContinuousDistribution):
             The lowest value so far.
         """
         df = np.maximum(self._df, 1.0 + 1e-6)
-        z = (best - self._means) / self._scales
+        z = np.clip((best - self._means) / self._scales, -1e100, 1e100)  # its square is finite
         density = np.exp(
             special.gammaln((df + 1.0) / 2.0)
             - special.gammaln(df / 2.0)

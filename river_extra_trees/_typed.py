@@ -181,7 +181,8 @@ def decode_numpy(name: Any, code: Any) -> Any:
     for kind, known in NUMPY.items():
         if name == known and type(value) is type(kind(0).item()):
             try:
-                scalar = kind(value)
+                with np.errstate(over="ignore"):
+                    scalar = kind(value)
             except OverflowError:
                 break
             require(scalar.item() == value or value != value, "a number does not fit its type")

@@ -19,8 +19,9 @@ from ._core.discard import Survey
 from ._core.relevance import relevance
 from ._core.schema import Schema
 from ._core.state import State
-from ._inspection import Sample, TreeLearner, describe_classes, describe_number, name_node
+from ._inspection import Sample, describe_classes, describe_number, name_node
 from ._mixture import StudentMixture
+from .clouds import SplitsIntoClouds
 
 __all__ = ["DynamicTreeClassifier", "DynamicTreeRegressor"]
 
@@ -32,7 +33,7 @@ LEAF_BONUS = {"linear": 6.0, "constant": 0.0}
 MEMORIES = (math.inf, 500.0, 120.0, 30.0)
 
 
-class _DynamicTree(TreeLearner):
+class _DynamicTree(SplitsIntoClouds):
     """What both learners share. Subclasses set their parameters and call `_begin`."""
 
     n_particles: int
@@ -45,6 +46,7 @@ class _DynamicTree(TreeLearner):
     min_samples_leaf: int | None
     reference: bool
     seed: int | None
+    _more_columns = ("active", "retired")
 
     def _begin(
         self, classifier: bool, linear: bool, min_samples_leaf: int, leaf_bonus: float
@@ -376,6 +378,11 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
             `"alc"`: fall of the predictive variance, averaged over the features' space.
             `"alm"`: the predictive variance at x. `"ei"`: expected improvement below the lowest
             target seen.
+
+        Raises
+        ------
+        ValueError
+            If the criterion has another name.
         """
         check_parameter(
             criterion in ("alc", "alm", "ei"), "criterion", criterion, "'alc', 'alm' or 'ei'"
@@ -521,14 +528,25 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         probabilities = self._cloud.probabilities(x)
         return max(probabilities, key=probabilities.__getitem__) if probabilities else None
 
-    def acquisition_one(self, x: Sample) -> float:
-        """Score how much the label at x is worth knowing: the entropy of the predicted one.
+    def acquisition_one(self, x: Sample, criterion: str = "entropy") -> float:
+        """Say how much there is to gain from the label of a sample: more is better.
+
+        `river.active.EntropySampler` asks for labels by the same measure.
 
         Parameters
         ----------
         x
-            Features of a candidate.
+            Features.
+        criterion
+            `"entropy"`: of the mean of the trees' class probabilities, in nats. It counts what the
+            leaves are unsure of and what the trees disagree about.
+
+        Raises
+        ------
+        ValueError
+            If the criterion has another name.
         """
+        check_parameter(criterion == "entropy", "criterion", criterion, "'entropy'")
         probabilities = self.predict_proba_one(x).values()
         return -sum(p * math.log(p) for p in probabilities if p > 0.0)
 

@@ -34,7 +34,7 @@ def shard_of(key: Hashable, n: int) -> int:
     --------
     >>> from river_extra_trees.keyed import shard_of
     >>> [shard_of(key, 4) for key in ("sensor 1", "sensor 2", "sensor 3", 17)]
-    [1, 3, 3, 1]
+    [0, 2, 2, 3]
     """
     if isinstance(key, str):
         name = b"s" + key.encode()

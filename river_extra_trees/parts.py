@@ -29,13 +29,90 @@ from ._base import check_parameter, check_whole
 from ._inspection import Sample, TreeLearner
 from .blocks import Block
 
-__all__ = ["ForestPart", "SplitsIntoParts", "learn_together", "merge"]
+__all__ = ["ForestPart", "Part", "Splits", "SplitsIntoParts", "learn_together", "merge"]
 
 Ballots = npt.NDArray[np.float64]  # [row, tree, class]
 Votes = npt.NDArray[np.float64]  # [row, class]
 
 
-class SplitsIntoParts(TreeLearner):
+class Part(abc.ABC):
+    """What one of several processes holds of an ensemble."""
+
+    @property
+    @abc.abstractmethod
+    def n_samples_seen(self) -> int:
+        """Number of samples learned, those of weight zero not counted."""
+
+    @abc.abstractmethod
+    def validate(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
+        """Raise what learning this sample would raise."""
+
+    @abc.abstractmethod
+    def learn(self, block: Block, start: int = 0) -> tuple[int, typing.Any]:
+        """Learn samples of a block; say how far, and what the other parts need to know."""
+
+    @abc.abstractmethod
+    def combine(self, reports: Sequence[typing.Any]) -> typing.Any:
+        """Make of the reports of all parts what `grow` wants to know."""
+
+    @abc.abstractmethod
+    def grow(self, combined: typing.Any) -> None:
+        """Finish a batch."""
+
+    @abc.abstractmethod
+    def ballots(self, block: Block) -> Ballots:
+        """What this part says of each sample."""
+
+    @abc.abstractmethod
+    def predict_labels(self, ballots: Sequence[Ballots]) -> list[typing.Any]:
+        """The labels that the whole predicts, from the ballots of all parts."""
+
+    @abc.abstractmethod
+    def predict_probabilities(self, ballots: Sequence[Ballots]) -> list[dict[Hashable, float]]:
+        """The probabilities that the whole predicts, from the ballots of all parts."""
+
+    @abc.abstractmethod
+    def predict_numbers(self, ballots: Sequence[Ballots]) -> list[float]:
+        """The numbers that the whole predicts, from the ballots of all parts."""
+
+    def copy(self) -> typing.Self:
+        """The part itself, of which an engine makes a copy as it sends it to another process."""
+        return self
+
+    def go_on(self, combined: typing.Any, block: Block, start: int = 0) -> tuple[int, typing.Any]:
+        """Grow on the last batch if that is still to be done, then learn: two calls in one message.
+
+        Parameters
+        ----------
+        combined
+            What `grow` wants to know, or `None`.
+        block
+            Samples, all of them valid.
+        start
+            Number of the first sample to learn.
+
+        Returns
+        -------
+        What `learn` returns.
+        """
+        if combined is not None:
+            self.grow(combined)
+        return self.learn(block, start)
+
+
+class Splits(TreeLearner):
+    """A learner that several processes can share."""
+
+    @abc.abstractmethod
+    def split(self, n: int) -> Sequence[Part]:
+        """What each of n processes is to hold."""
+
+    @abc.abstractmethod
+    def _front(self) -> Part:
+        """A small part for the process that asks the others."""
+
+
+class SplitsIntoParts(Splits):
     """A forest that can be split into parts."""
 
     n_models: int
@@ -81,8 +158,11 @@ class SplitsIntoParts(TreeLearner):
         bounds = [i * self.n_models // n for i in range(n + 1)]
         return [ForestPart(self, *pair) for pair in itertools.pairwise(bounds)]
 
+    def _front(self) -> ForestPart:
+        return ForestPart(self, 0, 0)
 
-class ForestPart:
+
+class ForestPart(Part):
     """Some of the trees of a forest.
 
     Parameters
@@ -143,10 +223,6 @@ class ForestPart:
     def n_samples_seen(self) -> int:
         """Number of samples learned, those of weight zero not counted."""
         return int(self._model._forest.window.n_seen)
-
-    def copy(self) -> ForestPart:
-        """The part itself, of which an engine makes a copy as it sends it to another process."""
-        return self
 
     # ------------------------------------------------------------------ learning
 
@@ -332,7 +408,11 @@ def merge(parts: Sequence[ForestPart]) -> typing.Any:
     ------
     ValueError
         If they are not all parts of one forest, or have not learned the same samples.
+    TypeError
+        If they are no parts of forests.
     """
+    if not all(isinstance(part, ForestPart) for part in parts):
+        raise TypeError("only parts of forests are merged; clouds stay apart")
     parts = sorted((part for part in parts if part.n_trees), key=lambda part: part.first)
     check_are_one(parts)
     first, *others = (copy.deepcopy(part._model) for part in parts)

@@ -50,9 +50,13 @@ def test_peers(tmp_path: Path, task: str, stream: str, learner: str) -> None:
     assert f"| {ours} " in shown
 
 
-def test_stored_peers() -> None:
-    """The results that come with the package make a table."""
-    assert "| running mean " in succeed("peers.py", "show", "--set", "seen", "--task", "regression")
+def test_stored_peers(tmp_path: Path) -> None:
+    """The results that come with the package make a page with pictures."""
+    succeed("peers.py", "report", "--folder", tmp_path)
+    page = (tmp_path / "peers.md").read_text()
+    pictures = {path.name for path in tmp_path.glob("*.png")}
+    assert len(pictures) == 4
+    assert all(f"({name})" in page for name in pictures)
 
 
 def test_speed() -> None:
@@ -149,3 +153,22 @@ def test_download(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     rows = str([({"tau1": 1.5, "p1": 3.0}, 0.1), ({"tau1": 2.5}, 0.2)])
     assert done.stdout.splitlines() == ["471", rows, rows]
+
+
+def test_pickles() -> None:
+    """What travels between processes is measured without any."""
+    done = run("distributed.py", "pickles")
+    assert done.returncode == 0, done.stderr
+    assert "its snapshot" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["speed", "growth", "memory"])
+def test_cost_of_dynamic_trees(command: str) -> None:
+    """A line for each case, also with few particles and steps."""
+    options = ("--particles", 2, "--warm", 0, "--steps", 4)
+    assert "linear" in succeed("dynamic_tree_cost.py", *options, command)
+
+
+def test_soak_of_dynamic_trees() -> None:
+    """Twenty lines along the stream."""
+    assert len(succeed("dynamic_tree_cost.py", "soak", "--items", 40).splitlines()) == 21

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import decimal
 import gzip
 import itertools
 import json
@@ -18,7 +19,10 @@ import pytest
 from river import dummy, evaluate, metrics, tree
 from typer.testing import CliRunner, Result
 
+import river_extra_trees
+from river_extra_trees import persistence
 from river_extra_trees.cli import UserError, learners, race, streams
+from river_extra_trees.cli import checkpoint as checkpoints
 from river_extra_trees.cli.app import app
 
 FAST = "HoeffdingTreeClassifier"
@@ -382,3 +386,166 @@ def test_missing_extra(tmp_path: Path) -> None:
     assert process.returncode != 0
     assert err.count("\n") == 1
     assert "pip install 'river-extra-trees[cli]'" in err
+
+
+# --- Checkpoints and saved models
+
+OURS = "StreamDecisionTreeClassifier:batch_size=20"
+
+
+def scores_of(path: Path) -> list[dict[str, Any]]:
+    """The results in a JSON file, without the times."""
+    found = json.loads(path.read_text())["learners"]
+    return [{name: entry[name] for name in ("learner", "items", "scores")} for entry in found]
+
+
+def test_a_resumed_race_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
+    """River's learners and metrics, too, go on where they were."""
+    learners_of_both = (FAST, OURS, "ForgetfulRandomForestClassifier:n_models=2", "ARFClassifier")
+    usual = ("ImageSegments", *learners_of_both, "--seed", 3)
+    assert run(*usual, "--limit", 150, "--json", tmp_path / "whole.json").exit_code == 0
+    kept = ("--checkpoint", tmp_path / "race", "--every", 40)
+    assert run(*usual, "--limit", 90, *kept, "--resume").exit_code == 0
+    result = run(*usual, "--limit", 150, *kept, "--resume", "--json", tmp_path / "resumed.json")
+    assert result.exit_code == 0, result.output
+    assert scores_of(tmp_path / "resumed.json") == scores_of(tmp_path / "whole.json")
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["race", "resumed.json", "whole.json"]
+
+
+def test_a_killed_race_goes_on_from_its_checkpoint(tmp_path: Path, table: Path) -> None:
+    """Nothing but the items since the checkpoint is lost."""
+    rows = table.read_text()
+    with start(
+        *("-", "--target", "class", OURS, "--task", "classification"),
+        *("--checkpoint", tmp_path / "race", "--every", 25),
+        stdin=subprocess.PIPE,
+    ) as running:
+        assert running.stdin is not None
+        running.stdin.write(rows)
+        running.stdin.flush()
+        while not (tmp_path / "race").exists() or "75" not in run_info(tmp_path / "race"):
+            assert running.poll() is None
+        running.kill()
+    command = ("-", "--target", "class", OURS, "--task", "classification")
+    result = run(*command, "--checkpoint", tmp_path / "race", "--resume", stdin=rows)
+    assert result.exit_code == 0, result.output
+    whole = run(*command, stdin=rows)
+    assert result.stdout.split("items/s")[0] == whole.stdout.split("items/s")[0]
+
+
+def run_info(path: Path, *arguments: object) -> str:
+    """What `info` says of a file."""
+    result = CliRunner().invoke(app, ["info", str(path), *map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    """A checkpoint of a short race."""
+    path = tmp_path / "race"
+    usual = ("ImageSegments", FAST, OURS, "--limit", 60)
+    assert run(*usual, "--checkpoint", path).exit_code == 0
+    return path
+
+
+def test_checkpoints_of_other_races_are_refused(checkpoint: Path) -> None:
+    """Nor is a checkpoint overwritten that nobody asked to resume."""
+    usual = ("ImageSegments", "--checkpoint", checkpoint)
+    assert_refused(run(*usual, FAST, OURS), "exists", "--resume")
+    assert_refused(run(*usual, FAST, "--resume"), "another learners", OURS)
+    assert_refused(run(*usual, FAST, OURS, "--seed", 9, "--resume"), "another seed", "1, not 9")
+    assert_refused(run(*usual, FAST, OURS, "--limit", 50, "--resume"), "fewer than the 60 rows")
+    assert_refused(run("ImageSegments", FAST, "--resume"), "--checkpoint")
+    assert_refused(run("ImageSegments", "--checkpoint", "no/folder/c"), "no folder")
+
+
+def test_damaged_checkpoints_are_refused(checkpoint: Path) -> None:
+    """A changed byte is noticed before anything of the file is run."""
+    content = bytearray(checkpoint.read_bytes())
+    content[-100] ^= 1
+    checkpoint.write_bytes(content)
+    resumed = run("ImageSegments", FAST, OURS, "--checkpoint", checkpoint, "--resume")
+    assert_refused(resumed, "no sound checkpoint", "has changed")
+
+
+def test_checkpoints_of_other_versions_are_refused(
+    checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pickles are for the versions that wrote them."""
+    monkeypatch.setattr(checkpoints, "versions", lambda: {"river": "0.0"})
+    resumed = run("ImageSegments", FAST, OURS, "--checkpoint", checkpoint, "--resume")
+    assert_refused(resumed, "was written by", "0.0")
+
+
+def test_checkpoints_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk is one line, and exit status 2."""
+
+    def fail(path: Path, content: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoints, "replace_file", fail)
+    result = run("ImageSegments", FAST, "--limit", 9, "--checkpoint", tmp_path / "race")
+    assert_refused(result, "cannot write", "No space left")
+
+
+def test_models_with_labels_that_no_model_file_holds_are_pickled(tmp_path: Path) -> None:
+    """Such as those of a Parquet file with decimals."""
+    path = tmp_path / "table.parquet"
+    labels = [decimal.Decimal(i % 2) for i in range(60)]
+    pd.DataFrame({"a": range(60), "label": labels}).to_parquet(path)
+    usual = (path, "--target", "label", OURS, "--checkpoint", tmp_path / "race")
+    assert run(*usual, "--limit", 30).exit_code == 0
+    result = run(*usual, "--resume")
+    assert result.exit_code == 0, result.output
+    assert "60 of 60 items" in result.stdout
+
+
+def test_info_and_draw_of_a_model_file(tmp_path: Path) -> None:
+    """What a model is, as text; what a tree looks like, as text and as a picture."""
+    model = river_extra_trees.StreamDecisionForestClassifier(n_models=3, batch_size=20, seed=1)
+    for x, y in streams.datasets.Phishing().take(100):
+        model.learn_one(x, y)
+    path = tmp_path / "phishing.model"
+    persistence.save(model, path)
+    said = run_info(path)
+    for word in ("StreamDecisionForestClassifier", "n_models=3", "100", "is_popular", "trees"):
+        assert word in said
+    result = CliRunner().invoke(app, ["draw", str(path), "--tree", "2", "--max-depth", "9"])
+    assert result.stdout == model.to_text(2, 9) + "\n"
+    picture = tmp_path / "tree.png"
+    result = CliRunner().invoke(app, ["draw", str(path), "--output", str(picture)])
+    assert result.exit_code == 0, result.output
+    assert picture.stat().st_size > 1000
+
+
+def test_info_and_draw_of_a_checkpoint(checkpoint: Path) -> None:
+    """The race as a whole, and the models of this package in it."""
+    said = run_info(checkpoint)
+    for word in ("ImageSegments", "60", FAST, OURS, "river"):
+        assert word in said
+    assert "StreamDecisionTreeClassifier" in run_info(checkpoint, "--learner", OURS)
+    result = CliRunner().invoke(app, ["draw", str(checkpoint), "--learner", OURS])
+    assert result.exit_code == 0, result.output
+
+
+def test_files_that_are_no_models_are_refused(checkpoint: Path, tmp_path: Path) -> None:
+    """In one line each."""
+    (tmp_path / "other").write_text("something else")
+    model = tmp_path / "model"
+    persistence.save(river_extra_trees.StreamDecisionTreeClassifier(), model)
+
+    def refused(*arguments: object, says: str) -> None:
+        assert_refused(CliRunner().invoke(app, list(map(str, arguments))), says)
+
+    refused("info", tmp_path / "other", says="not a sound model file")
+    refused("info", tmp_path / "absent", says="cannot read")
+    refused("info", tmp_path, says="cannot read")
+    refused("draw", checkpoint, says="--learner")
+    refused("draw", checkpoint, "--learner", FAST, says="--learner")
+    refused("draw", model, "--learner", FAST, says="no checkpoint")
+    refused("draw", model, "--tree", 4, says="there is no tree 4")
+    refused("draw", model, "--output", tmp_path / "tree.txt", says=".png, .svg or .pdf")

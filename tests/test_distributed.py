@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import river_extra_trees as ret
+from river_extra_trees.blocks import Block
 from river_extra_trees.distributed import (
     DistributedClassifier,
     DistributedRegressor,
@@ -21,10 +22,12 @@ from river_extra_trees.distributed import (
     SnapshotServer,
 )
 from river_extra_trees.distributed._workers import load_checkpoint, save_checkpoint
+from river_extra_trees.parts import SplitsIntoParts, learn_together
 from tests.estimators import CASES, answers, is_classifier, learn, make, stream
+from tests.ray_ready import skip_unless_ray_can_start
 
 Case = tuple[str, int]
-FORESTS = [case for case in CASES if hasattr(make(case), "split") and case[1] == 1]
+FORESTS = [case for case in CASES if isinstance(make(case), SplitsIntoParts) and case[1] == 1]
 SECOND = ("ForgetfulRandomForestClassifier", 1)
 # One Ray for all tests: with xdist, one process runs the whole file.
 pytestmark = pytest.mark.xdist_group("ray")
@@ -32,10 +35,9 @@ pytestmark = pytest.mark.xdist_group("ray")
 
 @pytest.fixture(scope="module")
 def ray() -> Iterator[Any]:
-    ray = pytest.importorskip("ray", reason="the extra `ray` is not installed")
-    load, processors = os.getloadavg()[0], os.cpu_count() or 1
-    if load > 3 * processors:  # Ray gives up if it has not started in 15 seconds
-        pytest.skip(f"too busy for Ray to start: a load of {load:.0f} on {processors} processors")
+    skip_unless_ray_can_start()
+    import ray
+
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")  # else it asks to decide on that
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
     yield ray
@@ -123,6 +125,17 @@ def test_killed_worker(ray: Any, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_model_that_goes_on(ray: Any) -> None:
+    """The workers begin with what the model knew when it was given, whatever it learns later."""
+    rows, asked = list(stream(SECOND, 200)), list(stream(SECOND, 20, seed=2))
+    forest = learn(make(SECOND), rows[:70])
+    with DistributedClassifier(forest, n_workers=2) as model:
+        learn(forest, rows[70:])
+        learn(model, rows[70:])
+        assert model.n_samples_seen == 200
+        assert answers(model, asked) == answers(forest, asked)
+
+
 def test_killed_worker_without_checkpoints(ray: Any) -> None:
     """Without a folder, the death of a worker is an error that says so."""
     with spread(SECOND, n_workers=2) as model:
@@ -130,6 +143,21 @@ def test_killed_worker_without_checkpoints(ray: Any) -> None:
         kill(model.processes()[0])
         with pytest.raises(RuntimeError, match="without a folder for checkpoints"):
             model.predict_one({"a": 1.0})
+
+
+def test_clouds(ray: Any) -> None:
+    """Dynamic trees: a cloud per worker, whose answers are averaged as in one process."""
+    case = ("DynamicTreeRegressor", 0)
+    rows, targets = zip(*stream(case, 80), strict=True)
+    clouds = make(case).split(2)
+    learn_together(clouds, Block(rows, targets))
+    asked = Block([x for x, _ in stream(case, 20, seed=2)])
+    expected = clouds[0].predict_numbers([cloud.ballots(asked) for cloud in clouds])
+    with spread(case, n_workers=2) as model:
+        learn(model, zip(rows, targets, strict=True))
+        assert [model.predict_one(x) for x in asked.rows()] == expected
+        with pytest.raises(TypeError, match="clouds stay apart"):
+            model.gather()
 
 
 def test_refused_samples(ray: Any) -> None:
@@ -153,9 +181,9 @@ def test_refused_samples(ray: Any) -> None:
 def test_parameters() -> None:
     """Models that cannot be split, and wrong numbers, are refused by name. Ray is not needed."""
     forest = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
-    with pytest.raises(ValueError, match="a forest that can be split"):
+    with pytest.raises(ValueError, match="a stream or forgetful forest"):
         DistributedClassifier(ret.ShrubEnsembleClassifier())  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="n_workers must be at most n_models, 3"):
+    with pytest.raises(ValueError, match="at most n_models, 3"):
         DistributedClassifier(forest, n_workers=4)
     for name in ("n_workers", "block_size", "checkpoint_every"):
         with pytest.raises(ValueError, match=name):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from pathlib import Path
 
 import jupytext
 import pytest
 from nbclient import NotebookClient
+
+from tests.ray_ready import skip_unless_ray_can_start
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.py"))
@@ -18,8 +19,8 @@ NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.py"))
 def test_notebook(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A notebook runs in a fresh kernel, shows its pictures, and prints no warning."""
     notebook = jupytext.read(path)
-    if "distributed" in path.read_text() and importlib.util.find_spec("ray") is None:
-        pytest.skip("this notebook needs the extra ray")
+    if "import ray" in path.read_text():
+        skip_unless_ray_can_start()
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     # As in a notebook of a user, whose pictures are shown below the cells.
     monkeypatch.delenv("MPLBACKEND", raising=False)

@@ -11,11 +11,11 @@ import pytest
 
 import river_extra_trees as ret
 from river_extra_trees.blocks import Block
-from river_extra_trees.parts import ForestPart, learn_together, merge
+from river_extra_trees.parts import ForestPart, SplitsIntoParts, learn_together, merge
 from tests.estimators import CASES, answers, is_classifier, learn, make, stream
 
 Case = tuple[str, int]
-SPLITTABLE = [case for case in CASES if hasattr(make(case), "split")]
+SPLITTABLE = [case for case in CASES if isinstance(make(case), SplitsIntoParts)]
 SIZES = (1, 5, 33, 150, 7)  # of the blocks: inside of a batch, just one, several
 
 

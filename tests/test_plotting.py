@@ -156,6 +156,16 @@ def test_bad_input() -> None:
         plotting.PrequentialDisplay.from_records(
             [{"learner": "a", "items": i, "MAE": score} for i, score in enumerate(("1", "x"))]
         )
+    with pytest.raises(ValueError, match="record 1 has a column 'MAE'"):
+        plotting.PrequentialDisplay.from_records(
+            [{"learner": "a", "items": 1}, {"learner": "b", "items": 1, "MAE": 2}]
+        )
+    with pytest.raises(ValueError, match="no record of 'b'"):
+        plotting.PrequentialDisplay.from_records(
+            [{"learner": "a", "items": 1, "MAE": 2}], detections={"b": [1]}
+        )
+    with pytest.raises(ValueError, match="nothing to draw"):
+        plotting.PrequentialDisplay.from_records([]).plot()
     with pytest.raises(ValueError, match="step must be at least 1"):
         plotting.PrequentialDisplay.from_stream(
             dummy.NoChangeClassifier(), [], metrics.Accuracy(), step=0

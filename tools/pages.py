@@ -5,12 +5,16 @@ and no font, and can be read without a network.
 
 Sections of a docstring are turned into HTML one by one, so that a footnote in one is not found from
 another: the marks [^1] are made small numbers here.
+
+Pages that benchmarks write (`peers.md`, `papers.md`) are left out of the navigation where they have
+not been written.
 """
 
 from __future__ import annotations
 
 import html
 import re
+from pathlib import Path
 from typing import Any
 
 from latex2mathml import converter
@@ -20,6 +24,23 @@ FORMULA = re.compile(
     r'<(?P<tag>span|div) class="arithmatex">\\[(\[](?P<latex>.*?)\\[)\]]</(?P=tag)>', re.DOTALL
 )
 FOOTNOTE_MARK = re.compile(r"\[\^(\d+)\]")
+
+
+def on_config(config: Any) -> Any:
+    """Leave absent pages out of the navigation."""
+    config.nav = _present(config.nav, Path(config.docs_dir))
+    return config
+
+
+def _present(entries: list[Any], folder: Path) -> list[Any]:
+    kept: list[Any] = []
+    for entry in entries:
+        title, below = next(iter(entry.items())) if isinstance(entry, dict) else (None, entry)
+        if isinstance(below, list):
+            kept.append({title: _present(below, folder)})
+        elif (folder / below).is_file():
+            kept.append(entry)
+    return kept
 
 
 def on_page_content(content: str, **_: Any) -> str:

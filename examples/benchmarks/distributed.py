@@ -2,18 +2,21 @@
 
     python examples/benchmarks/distributed.py equality      answers of 1, 2, 3 and 5 workers
     python examples/benchmarks/distributed.py throughput    against one process, side by side
+    python examples/benchmarks/distributed.py messages      a bare round trip to a worker
     python examples/benchmarks/distributed.py kill          workers killed under load
     python examples/benchmarks/distributed.py memory        models per gigabyte, one per key
     python examples/benchmarks/distributed.py pickles       what travels
+    python examples/benchmarks/distributed.py clouds        dynamic trees, averaged
 
-Needs Ray (the extra `ray`), but for the last two. `throughput` gives processor time as well as the
-clock's, as on a busy machine the latter says little; `plan` in the table is what follows from the
-processor times for machines of their own, as `docs/distributed.md` explains.
+Needs Ray (the extra `ray`), but for the last three. `throughput` gives processor time as well as
+the clock's, as on a busy machine the latter says little; `plan` in the table is what follows from
+the processor times for machines of their own, as `docs/distributed.md` explains.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import pickle
 import signal
@@ -29,6 +32,7 @@ from river.datasets import synth
 import river_extra_trees as ret
 from river_extra_trees.blocks import Block
 from river_extra_trees.distributed import DistributedClassifier, DistributedRegressor, KeyedModels
+from river_extra_trees.parts import learn_together
 
 FORESTS = {
     "StreamDecisionForestClassifier": ret.StreamDecisionForestClassifier,
@@ -183,6 +187,24 @@ def show_ratio(what: str, one: Measured, two: Measured, n_items: int) -> None:
     )
 
 
+def show_messages(options: argparse.Namespace) -> bool:
+    """Send empty messages to a worker, one after the other."""
+    start_ray()
+    with KeyedModels(ret.StreamDecisionTreeClassifier(), n_workers=1) as model:
+        process = model.processes()[0]
+        clock, here = time.perf_counter(), time.process_time()
+        there = processor_time(process)
+        for _ in range(options.items):
+            model.counters()
+        print(
+            f"{1e3 * (time.perf_counter() - clock) / options.items:.2f} ms by the clock, "
+            f"{1e3 * (time.process_time() - here) / options.items:.2f} ms of a processor here, "
+            f"{1e3 * (processor_time(process) - there) / options.items:.2f} ms there; "
+            f"load {os.getloadavg()[0]:.1f}"
+        )
+    return True
+
+
 # --- kill
 
 
@@ -197,8 +219,7 @@ def show_kill(options: argparse.Namespace) -> bool:
         for i, (x, y) in enumerate(rows):
             model.learn_one(x, y)
             forest.learn_one(x, y)
-            if i % (len(rows) // 4) == 777:
-                show_death(f"forest, {i + 1} items told", model, number=i % 2)
+            show_death("forest", model, i, len(rows) // 4)
         same = answers(model, rows[:200]) == answers(forest, rows[:200])
         print(f"{model.n_restarts} restarts; 200 answers as of one process: {same}")
         model.close()
@@ -213,8 +234,7 @@ def kill_keyed(options: argparse.Namespace) -> bool:
         model = KeyedModels(base, folder=folder, checkpoint_every=1000)
         for i, (x, y) in enumerate(rows):
             model.learn_one(i % 1000, x, y)
-            if i % (len(rows) // 4) == 777:
-                show_death(f"keyed models, {i + 1} items told", model, number=i % 2)
+            show_death("keyed models", model, i, len(rows) // 4)
         counts = model.counts()
         n_seen = sum(count.n_samples_seen for count in counts)
         print(f"{model.n_restarts} restarts; {n_seen} of {len(rows)} items learned, {counts[0]}")
@@ -231,42 +251,51 @@ def kill_keyed(options: argparse.Namespace) -> bool:
     return complete
 
 
-def show_death(what: str, model: Any, number: int) -> None:
-    before = model.counters()
-    os.kill(model.processes()[number], signal.SIGKILL)
-    start = time.perf_counter()
-    after = model.counters()
-    print(
-        f"{what}: worker {number} killed. (seen, in its checkpoint) before {before}, "
-        f"after {after}, {time.perf_counter() - start:.1f} s",
-        flush=True,
-    )
+def show_death(what: str, model: Any, i: int, every: int) -> None:
+    """Now and then, kill a worker just as it was sent a block."""
+    if i % every == 777:
+        show_counters(f"{what}, {i + 1} items told", model)
+    if i % every == 777 + model.block_size:
+        number = i // every % 2
+        os.kill(model.processes()[number], signal.SIGKILL)
+        start = time.perf_counter()
+        show_counters(f"  {i + 1} items told and worker {number} killed", model)
+        print(f"  it took {time.perf_counter() - start:.1f} s to come back", flush=True)
+
+
+def show_counters(what: str, model: Any) -> None:
+    print(f"{what:44} (seen, in its checkpoint): {model.counters()}", flush=True)
 
 
 # --- memory and pickles
 
 
 def show_memory(options: argparse.Namespace) -> bool:
-    """Make many models, each with items of its own, and see what the process grows by."""
-    print(f"{'learner':36} {'items':>6} {'models':>6} {'kB each':>8} {'models per GB':>14}")
-    for name, make in LEARNERS.items():
-        rows = rows_for(name.partition(",")[0], 2000)
+    """Make many models, each with items of its own, and see what a fresh process grows by."""
+    print(f"{'learner':36} {'items':>6} {'kB each':>8} {'own account':>12} {'models per GB':>14}")
+    context = multiprocessing.get_context("fork")
+    for name in LEARNERS:
         for n_items in (20, 200, 1000):
-            n_models = max(5, min(200, 40_000 // n_items if "Tree" in name else 4000 // n_items))
-            models = []
-            before = resident()
-            for k in range(n_models):
-                model = make()
-                for i in range(n_items):
-                    model.learn_one(*rows[(37 * k + i) % len(rows)])
-                models.append(model)
-            size = max(1, resident() - before) / n_models
+            with context.Pool(1) as pool:
+                size, own = pool.apply(size_of_model, (name, n_items))
             print(
-                f"{name:36} {n_items:6} {n_models:6} {size / 1e3:8.1f} {1e9 / size:14,.0f}",
+                f"{name:36} {n_items:6} {size / 1e3:8.1f} {own / 1e3:12.1f} {1e9 / size:14,.0f}",
                 flush=True,
             )
-            del models
     return True
+
+
+def size_of_model(name: str, n_items: int) -> tuple[float, float]:
+    """Bytes of resident memory per model, and what a model says of itself."""
+    rows = rows_for(name.partition(",")[0], 2000)
+    n_models = min(200, max(20, 20_000 // n_items))
+    before, models = resident(), []
+    for k in range(n_models):
+        model = LEARNERS[name]()
+        for i in range(n_items):
+            model.learn_one(*rows[(37 * k + i) % len(rows)])
+        models.append(model)
+    return (resident() - before) / n_models, models[0]._raw_memory_usage
 
 
 def resident() -> int:
@@ -311,6 +340,26 @@ def show_pickle(what: str, thing: Any) -> None:
     )
 
 
+def show_clouds(options: argparse.Namespace) -> bool:
+    """The mean absolute error of one cloud, and of several that are averaged."""
+    print(f"{'clouds':>6} {'particles each':>14} {'MAE':>8}")
+    rows = rows_for("Regressor", options.items)
+    for n_clouds, n_particles in ((1, 50), (2, 50), (4, 50), (1, 200)):
+        errors = []
+        for seed in range(options.repeats):
+            model = ret.DynamicTreeRegressor(n_particles=n_particles, window=200, seed=seed)
+            clouds, error = model.split(n_clouds), 0.0
+            for x, y in rows:
+                block = Block([x], [y])
+                ballots = [cloud.ballots(block) for cloud in clouds]
+                error += abs(y - clouds[0].predict_numbers(ballots)[0])
+                learn_together(clouds, block)
+            errors.append(error / len(rows))
+        mean = statistics.fmean(errors)
+        print(f"{n_clouds:6} {n_particles:14} {mean:8.4f}   of each seed {errors}", flush=True)
+    return True
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -318,9 +367,11 @@ def main() -> None:
     shows = {
         "equality": (show_equality, 2000),
         "throughput": (show_throughput, 2000),
+        "messages": (show_messages, 1000),
         "kill": (show_kill, 8000),
         "memory": (show_memory, 0),
         "pickles": (show_pickles, 0),
+        "clouds": (show_clouds, 1500),
     }
     parser.add_argument("what", choices=shows)
     parser.add_argument("--items", type=int)

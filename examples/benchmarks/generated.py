@@ -69,7 +69,9 @@ def random_tree_drift(n: int) -> Rows:
 
 def mv(n: int) -> Rows:
     """Numbers and names that depend on one another; no drift."""
-    return list(synth.Mv(seed=42).take(n))
+    rows = synth.Mv(seed=42).take(n)
+    # Names of one type, as river's encoder makes names of the numbers and the values of features.
+    return [({f"x{key:02}": value for key, value in x.items()}, y) for x, y in rows]
 
 
 def planes_drift(n: int) -> Rows:

@@ -41,11 +41,12 @@ and nearest neighbours get scaled features besides. Speed is in items per second
 prediction and learning together; memory is what the model says of itself at the end, for CapyMOA
 the growth of Java's heap. CapyMOA's forests have 100 trees by default, river's and most of ours 10.
 Ranks are means over the streams, 1 is best; learners joined by a red bar cannot be told apart by
-Nemenyi's test at 5 %.
+Nemenyi's test at 5 %. A learner without a rank was not run on all of the streams, for want of time.
 
-The first two tables count: on their streams nothing was chosen. The defaults of the stream forests
-and the dynamic trees were chosen on the streams of the last two tables, those of the shrub
-ensembles on seven of them; the forgetful trees have the settings of their paper."""
+The first two tables count: they show the first 5,000 items of streams on which nothing was chosen.
+The last two show the first 20,000 items of streams on which defaults were chosen, those of the
+stream forests and the dynamic trees on all of them, those of the shrub ensembles on seven; the
+forgetful trees have the settings of their paper."""
 LIMITS = {"unseen": 5_000, "seen": 20_000}
 KEY = ["task", "stream", "learner", "limit"]
 

@@ -4,13 +4,14 @@ The point that teaches least about the leaves it lies in is the one to retire. T
 are computed once, for all trees that hold it.
 """
 
-from libc.math cimport INFINITY, log
+from libc.math cimport INFINITY, log, pow
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy
 
 from .cloud.gathering cimport find
 from .cloud.particles cimport Particles
 from .grove cimport Leaf, Node
-from .posterior cimport Fit, LeafModel, fit
+from .posterior cimport Fit, LeafModel, fit, scale
 
 cdef enum Criterion:
     ALC
@@ -35,6 +36,7 @@ cdef class Survey:
     cdef double* share          # per node id: of the trees that hold it
     cdef double* boxes          # boxes[2 (node id * n_regressors + i)]: bounds of regressor i
     cdef double* solved         # scratch: see `lean_on`
+    cdef double* row            # scratch: the statistics of a leaf
     cdef double mass            # weight of all samples in a tree, on average
 
     def __cinit__(self, Particles cloud not None):
@@ -44,9 +46,10 @@ cdef class Survey:
         self.share = <double*>calloc(n, sizeof(double))
         self.boxes = <double*>malloc(2 * (n * q + 1) * sizeof(double))
         self.solved = <double*>malloc((q + 1) * sizeof(double))
+        self.row = <double*>malloc(cloud.model.width * sizeof(double))
         if (
             self.nodes == NULL or self.share == NULL or self.boxes == NULL
-            or self.solved == NULL
+            or self.solved == NULL or self.row == NULL
         ):
             raise MemoryError
         with nogil:
@@ -57,6 +60,7 @@ cdef class Survey:
         free(self.share)
         free(self.boxes)
         free(self.solved)
+        free(self.row)
 
     cdef void visit_all(self) noexcept nogil:
         """List every node once, level by level, handing counts and boxes down."""
@@ -76,7 +80,24 @@ cdef class Survey:
                 self.descend(node, nodes[node].right, False)
                 continue
             leaf = nodes[node].left
-            self.mass += self.share[node] * self.cloud.grove.total(leaf)[0]
+            self.mass += self.share[node] * self.cloud.grove.total(leaf)[0] * self.fading(leaf)
+
+    cdef double fading(self, int leaf) noexcept nogil:
+        """What the samples of a leaf will have kept of their weight when the next one comes."""
+        cdef const Leaf* here = &self.cloud.grove.leaves[leaf]
+        if here.decay == 1.0 or self.cloud.reference:
+            return 1.0
+        return pow(here.decay, <double>(self.cloud.n_seen + 1 - here.time))
+
+    cdef const double* faded(self, int leaf) noexcept nogil:
+        """The statistics of a leaf as the next sample will meet them."""
+        cdef const double* row = self.cloud.grove.total(leaf)
+        cdef double factor = self.fading(leaf)
+        if factor == 1.0:
+            return row
+        memcpy(self.row, row, self.cloud.model.width * sizeof(double))
+        scale(&self.cloud.model, self.row, factor)
+        return self.row
 
     cdef void append(self, int node) noexcept nogil:
         self.nodes[self.n_nodes] = node
@@ -171,14 +192,15 @@ cdef class Survey:
     cdef double alc_in(self, int node, const Fit* posterior, const double* v) noexcept nogil:
         """ALC of v over the whole space: a leaf counts by its share of the samples."""
         cdef int leaf = self.cloud.grove.nodes[node].left, q = self.cloud.model.n_regressors
-        cdef double share = self.cloud.grove.total(leaf)[0] / max(1e-300, self.mass)
+        cdef double share = (
+            self.cloud.grove.total(leaf)[0] * self.fading(leaf) / max(1e-300, self.mass))
         if not posterior.proper:
             return INFINITY
         return share * self.alc(posterior, v, self.boxes + 2 * <size_t>node * q)
 
     cdef double entropy(self, int leaf) noexcept nogil:
         """Entropy of the class probabilities of a leaf: section 4.3."""
-        cdef const double* row = self.cloud.grove.total(leaf)
+        cdef const double* row = self.faded(leaf)
         cdef double a = self.cloud.model.concentration, total = 0.0, share
         cdef int k, n = self.cloud.model.n_classes
         for k in range(n):
@@ -197,7 +219,7 @@ cdef class Survey:
         if criterion == ENTROPY:
             worth = self.entropy(leaf)
         else:
-            posterior = fit(&self.cloud.model, self.cloud.grove.total(leaf), True)
+            posterior = fit(&self.cloud.model, self.faded(leaf), True)
         for i in range(here.n_active):
             slot = slots[i]
             v = self.cloud.pool.v + <size_t>slot * self.cloud.pool.size_v
@@ -250,6 +272,6 @@ cdef class Survey:
         find(cloud, x)
         for visit in range(cloud.n_visits):
             node = cloud.visits[visit].node
-            posterior = fit(&cloud.model, cloud.grove.total(cloud.grove.nodes[node].left), True)
+            posterior = fit(&cloud.model, self.faded(cloud.grove.nodes[node].left), True)
             total += cloud.visits[visit].share * self.alc_in(node, &posterior, cloud.v)
         return total

@@ -1,10 +1,13 @@
 """The evidence of several leaves at once. See the header for the layout."""
 
+import numpy as np
+
 from libc.math cimport log
 from libc.string cimport memcpy
 
 from .posterior cimport (
-    MAX_REGRESSORS, PIVOT_TOLERANCE, RESIDUAL_TOLERANCE, SMALLEST, Fit, LeafModel,
+    MAX_REGRESSORS, PIVOT_TOLERANCE, RESIDUAL_TOLERANCE, SMALLEST, Fit, LeafModel, evidence,
+    log_multinomial, row_width,
 )
 
 
@@ -169,3 +172,43 @@ cdef void take_pivot(
         for lane in range(LANES):
             factor.log_rest[lane] += log(factor.determinant[lane])
             factor.determinant[lane] = 1.0
+
+
+def log_marginals(
+    rows, origin, prior, int n_regressors=0, int n_classes=0, double df_offset=0.0
+):
+    """Log marginal likelihoods of rows, at most LANES of them: for tests.
+
+    Parameters
+    ----------
+    rows, prior
+        As in `posterior.Statistics`.
+    origin
+        A number for each regressor and the target.
+    """
+    cdef LeafModel model
+    cdef Fit fits[LANES]
+    cdef int lane, cell, n = len(rows)
+    assert n <= LANES and len(origin) == n_regressors + 1
+    model.multinomial = n_classes > 0
+    model.n_regressors, model.n_classes = n_regressors, n_classes
+    model.width = row_width(model.multinomial, n_regressors, n_classes)
+    model.df_offset, model.per_leaf = df_offset, 0.0
+    model.concentration = 1.0 / n_classes if n_classes else 0.0
+    cdef double[::1] row = np.array(prior, dtype=float), centre = np.array(origin, dtype=float)
+    cdef double[::1] one, cells_of_one = np.empty(model.width)
+    cdef double[::1] cells = np.zeros(model.width * LANES)
+    cdef double[::1] base = np.zeros(model.width)
+    assert row.shape[0] == model.width
+    model.prior = &row[0]
+    if not model.multinomial:
+        to_cells(&model, &row[0], &centre[0], &base[0])
+    for lane in range(n):
+        one = np.array(rows[lane], dtype=float)
+        to_cells(&model, &one[0], &centre[0], &cells_of_one[0])
+        for cell in range(model.width):
+            cells[cell * LANES + lane] = cells_of_one[cell] + base[cell]
+    if model.multinomial:
+        return [log_multinomial(&model, &cells[lane], LANES) for lane in range(n)]
+    fit_lanes(&model, &cells[0], n, fits)
+    return [evidence(&model, &fits[lane], fits[lane].weight - row[0]) for lane in range(n)]

@@ -348,7 +348,6 @@ cdef double reference_score(
     return score + 0.5 * mass * log(0.5 * prior_sse) - log_gamma(0.5 * mass)
 
 
-
 # --- For Python -----------------------------------------------------------------------------
 
 cdef class Statistics:
@@ -366,7 +365,8 @@ cdef class Statistics:
     cdef double* row
 
     def __cinit__(self, int n_regressors=0, int n_classes=0):
-        assert 0 <= n_regressors <= MAX_REGRESSORS and n_classes >= 0 and not (n_regressors and n_classes)
+        assert 0 <= n_regressors <= MAX_REGRESSORS and n_classes >= 0
+        assert not (n_regressors and n_classes)
         self.model.multinomial = n_classes > 0
         self.model.n_regressors = n_regressors
         self.model.n_classes = n_classes

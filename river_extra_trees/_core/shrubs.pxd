@@ -59,8 +59,8 @@ cdef class Shrubs:
     cdef int since_rebuild      # samples since gram and hits were summed afresh
 
     cdef int fill(self, const double[::1] weights, const int64_t[::1] births) except -1
-    cdef int fill_sums(self, const double[::1] hits, const double[:, ::1] gram,
-                       double total_weight, int since_rebuild) except -1
+    cdef double fill_sums(self, const double[::1] hits, const double[:, ::1] gram,
+                          double total_weight, int since_rebuild) except -1
     cdef int widen(self, int width) except -1
     cdef bint sums_run(self) noexcept nogil
     cdef void evaluate(self, const double* x, Py_ssize_t stride, Py_ssize_t n_columns,

@@ -10,7 +10,7 @@ from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
-from .state import LARGEST_FLOAT, State, StateError, from_state, require
+from .state import LARGEST_FLOAT, LARGEST_TARGET, State, StateError, from_state, require
 
 cdef enum:
     LARGEST_ARENA = 1 << 29     # nodes: twice as many are still counted in 32 bits
@@ -394,7 +394,8 @@ cdef class Trees:
                 met += 2
             else:
                 require(self.nodes[node].feature == LEAF and self.nodes[node].left == -1
-                        and self.nodes[node].right == -1, "Trees: a leaf has children")
+                        and self.nodes[node].right == -1 and not self.nodes[node].nominal,
+                        "Trees: a leaf has a split")
         for i in range(free_nodes.shape[0]):
             self.meet(free_nodes[i], -1, met + i)
         for i in range(free_nodes.shape[0]):
@@ -424,8 +425,8 @@ cdef check_stats(stats, bint regression):
     sums = stats[:, :GAIN] if regression else np.delete(stats, GAIN, axis=1)
     if not np.all((sums >= 0.0) & (sums <= LARGEST_FLOAT)):
         raise StateError("Trees: a weight is negative or not finite")
-    if regression and not np.all(np.abs(stats[:, HEADER]) <= LARGEST_FLOAT):
-        raise StateError("Trees: a mean is not finite")
+    if regression and not np.all(np.abs(stats[:, HEADER]) <= 2.0 * LARGEST_TARGET):
+        raise StateError("Trees: a mean is not one of targets")
 
 
 cdef void memcpy_up(double* to, const double* source, int n) noexcept nogil:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 from rich.live import Live
 
-from river_extra_trees.cli import UserError, learners, report, streams
+from river_extra_trees.cli import UserError, checkpoint, learners, models, report, streams
 from river_extra_trees.cli.race import Entrant, Interruptible, Race, enter
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
@@ -70,16 +71,41 @@ def race(
     json: Annotated[
         Path | None, typer.Option(help="Write results and curves to this JSON file.")
     ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Keep the whole race in this file, so that it can go on.")
+    ] = None,
+    every: Annotated[
+        int, typer.Option(min=1, help="Number of items between two checkpoints.")
+    ] = 10_000,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on from the checkpoint if there is one, reading the data from its beginning. "
+            "Resume only what you have written yourself: code in the file is run.",
+        ),
+    ] = False,
 ) -> None:
     """Race learners: each predicts every item, is scored, and then learns it."""
     try:
-        _check_outputs(csv, plot, json)
+        _check_outputs(csv, plot, json, checkpoint)
         stream = streams.open_stream(
             data, target=target, task=_task(task), nominal=nominal or (), limit=limit
         )
         names = learner or learners.usual_learners(stream.task)
-        contest = Race(_entrants(names, metric, stream.task, seed), stream.task)
-        interrupted = _watch(contest, stream)
+        saver = Saver(
+            checkpoint,
+            every,
+            {
+                **{"data": data, "target": target, "task": stream.task, "learners": names},
+                **{"metric": metric, "nominal": nominal, "seed": seed},
+            },
+        )
+        contest = saver.resumed(resume) or Race(
+            _entrants(names, metric, stream.task, seed), stream.task
+        )
+        _skip(stream, contest.items)
+        interrupted = _watch(contest, stream, saver)
         outputs: list[tuple[Path | None, Callable[[Path], None]]] = [
             (csv, lambda path: report.write_csv(path, contest)),
             (plot, lambda path: report.draw(path, contest, stream)),
@@ -89,12 +115,87 @@ def race(
             if path is not None:
                 _write(path, write)
     except UserError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(MISUSED) from None
+        _refuse(error)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
     if any(entrant.error is not None for entrant in contest.entrants):
         raise typer.Exit(FAILED)
+
+
+@app.command()
+def info(file: models.File, learner: models.Learner = None) -> None:
+    """Say what a saved model, or a checkpoint of a race, holds."""
+    try:
+        models.show(file, learner)
+    except UserError as error:
+        _refuse(error)
+
+
+@app.command()
+def draw(
+    file: models.File,
+    learner: models.Learner = None,
+    tree: Annotated[int, typer.Option(min=0, help="Number of the tree.")] = 0,
+    max_depth: Annotated[int, typer.Option(min=0, help="Depth below which nothing is drawn.")] = 3,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Draw to this file (.png, .svg, .pdf); without it, write text."),
+    ] = None,
+) -> None:
+    """Draw a tree of a saved model."""
+    try:
+        if output is None:
+            typer.echo(models.text_of(file, learner, tree, max_depth))
+        else:
+            _check_outputs(None, output, None, None)
+            _write(output, lambda path: models.draw(path, file, learner, tree, max_depth))
+    except UserError as error:
+        _refuse(error)
+
+
+def _refuse(error: UserError) -> NoReturn:
+    typer.echo(f"error: {error}", err=True)
+    raise typer.Exit(MISUSED) from None
+
+
+class Saver:
+    """Writes checkpoints now and then, or never if it has no path.
+
+    Parameters
+    ----------
+    path
+        Where to.
+    every
+        Number of items between two checkpoints.
+    plan
+        What was typed to start the race, as far as it decides the results.
+    """
+
+    def __init__(self, path: Path | None, every: int, plan: checkpoint.Plan) -> None:
+        self.path = path
+        self.every = every
+        self.plan = plan
+
+    def resumed(self, wanted: bool) -> Race | None:
+        """The race of the checkpoint; None if there is none yet."""
+        if wanted and self.path is None:
+            raise UserError("name the file to resume from with --checkpoint")
+        if self.path is None or not self.path.exists():
+            return None
+        if not wanted:
+            raise UserError(f"{self.path} exists; --resume goes on from it")
+        return checkpoint.resume(self.path, self.plan)
+
+    def save(self, contest: Race, *, force: bool = False) -> None:
+        """Write a checkpoint if it is time to."""
+        if self.path is not None and (force or contest.items % self.every == 0):
+            checkpoint.save(self.path, contest, self.plan)
+
+
+def _skip(stream: streams.Stream, n: int) -> None:
+    """Read over the rows that a resumed race has seen."""
+    if sum(1 for _ in itertools.islice(stream.rows, n)) < n:
+        raise UserError(f"{stream.name} has fewer than the {n:,} rows of the checkpoint")
 
 
 def _task(text: str | None) -> streams.Task | None:
@@ -103,9 +204,11 @@ def _task(text: str | None) -> streams.Task | None:
     raise UserError(f"--task is {text!r}; it can be classification or regression")
 
 
-def _check_outputs(csv: Path | None, plot: Path | None, json: Path | None) -> None:
+def _check_outputs(
+    csv: Path | None, plot: Path | None, json: Path | None, checkpoint: Path | None
+) -> None:
     """Refuse outputs that could not be written, before any time is spent."""
-    for path in (csv, plot, json):
+    for path in (csv, plot, json, checkpoint):
         if path is not None and not path.parent.is_dir():
             raise UserError(f"there is no folder {str(path.parent)!r} to write {path.name} to")
     if plot is not None:
@@ -135,7 +238,7 @@ def _entrants(
     return entrants
 
 
-def _watch(contest: Race, stream: streams.Stream) -> bool:
+def _watch(contest: Race, stream: streams.Stream, saver: Saver) -> bool:
     """Run the race with live standings on a terminal; tell whether the user ended it early."""
     console = Console()
     if not console.is_terminal:
@@ -147,11 +250,13 @@ def _watch(contest: Race, stream: streams.Stream) -> bool:
     ):
         next_view = 0.0
         for _ in contest.run(interruptible.rows(stream.rows)):
+            saver.save(contest)
             if console.is_terminal and time.perf_counter() >= next_view:
                 live.update(report.table(contest, stream), refresh=True)
                 next_view = time.perf_counter() + SECONDS_BETWEEN_VIEWS
     if not contest.items:
         raise UserError(f"{stream.name} has no rows")
+    saver.save(contest, force=True)
     contest.finish()
     console.print(report.table(contest, stream))
     for note in contest.notes():

@@ -14,7 +14,7 @@ from river.utils import dataframe
 from river_extra_trees._base import check_parameter, check_whole
 from river_extra_trees._inspection import Sample
 from river_extra_trees.blocks import Block
-from river_extra_trees.parts import Ballots, ForestPart, SplitsIntoParts, merge
+from river_extra_trees.parts import Ballots, Splits, merge
 
 from ._workers import Call, Worker
 
@@ -24,7 +24,7 @@ __all__ = ["DistributedClassifier", "DistributedRegressor"]
 class _Distributed(base.Estimator):
     """The blocks of both learners: gathered, sent, learned and answered."""
 
-    model: SplitsIntoParts
+    model: Splits
     n_workers: int
     block_size: int
     folder: str | Path | None
@@ -32,30 +32,24 @@ class _Distributed(base.Estimator):
 
     def _begin(self) -> None:
         check_parameter(
-            isinstance(self.model, SplitsIntoParts),
+            isinstance(self.model, Splits),
             "model",
             self.model,
-            "a forest that can be split: a stream or forgetful forest",
+            "a stream or forgetful forest, or dynamic trees",
         )
         check_whole("n_workers", self.n_workers, 1)
-        check_parameter(
-            self.n_workers <= self.model.n_models,
-            "n_workers",
-            self.n_workers,
-            f"at most n_models, {self.model.n_models}",
-        )
         for name in ("block_size", "checkpoint_every"):
             check_whole(name, getattr(self, name), 1)
         self._workers: list[Worker] = []
         self._gathered: list[tuple[Sample, typing.Any, float]] = []  # not sent yet
         # Sees all samples, and so knows what is valid, which labels there are, and counts votes.
-        self._front = ForestPart(self.model, 0, 0)
+        self._front = self.model._front()
+        self._parts = list(self.model.split(self.n_workers))  # of the model as it is now
         self._place: Path | None = None
 
     def _started(self) -> list[Worker]:
         """The workers, which begin when they are needed first."""
         if not self._workers:
-            parts = self.model.split(self.n_workers)
             if self.folder is not None:
                 self._place = Path(self.folder).absolute() / uuid.uuid4().hex
             self._workers = [
@@ -64,8 +58,9 @@ class _Distributed(base.Estimator):
                     None if self._place is None else self._place / f"part{i}.pickle",
                     self.checkpoint_every,
                 )
-                for i, part in enumerate(parts)
+                for i, part in enumerate(self._parts)
             ]
+            self._parts = []
         return self._workers
 
     # ------------------------------------------------------------------ learning
@@ -126,19 +121,21 @@ class _Distributed(base.Estimator):
             self._learn(Block(rows, targets, weights))
 
     def _learn(self, block: Block) -> None:
-        """Let all parts learn a block: one round trip for every batch that is full."""
+        """Let all parts learn a block: one message for every batch, and its answer."""
         workers = self._started()
         shared = self._put(block)
-        start = 0
+        start, combined = 0, None
         while start < len(block):
-            calls = [worker.tell("learn", shared, start) for worker in workers]
-            start, report = self._front.learn(block, start)
+            calls = [worker.tell("go_on", combined, shared, start) for worker in workers]
+            start, report = self._front.go_on(combined, block, start)
+            combined = None
             if report is not None:
                 reports = [result[1] for result in self._results(calls)]
                 combined = self._front.combine(reports)
-                for worker in workers:
-                    worker.tell("grow", combined)
-                self._front.grow(combined)
+        if combined is not None:
+            for worker in workers:
+                worker.tell("grow", combined)
+            self._front.grow(combined)
 
     def _put(self, block: Block) -> typing.Any:
         """Lay a block where all workers can read it."""
@@ -202,6 +199,11 @@ class _Distributed(base.Estimator):
 
         It answers and goes on as this one does, and is what to save, to look at, or to take a
         snapshot of. The workers go on, too.
+
+        Raises
+        ------
+        TypeError
+            If the workers hold clouds of dynamic trees, which stay apart.
         """
         self._send_gathered()
         return merge(self._results([worker.ask("copy") for worker in self._started()]))
@@ -235,8 +237,10 @@ class DistributedClassifier(_Distributed, base.MiniBatchClassifier):
     Parameters
     ----------
     model
-        A `StreamDecisionForestClassifier` or `ForgetfulRandomForestClassifier`. It stays as it is;
-        what it has learned is where the workers begin.
+        A `StreamDecisionForestClassifier` or `ForgetfulRandomForestClassifier`; or a
+        `DynamicTreeClassifier`, of which each worker gets a cloud of its own, and the answers are
+        averaged (see its `split`). It stays as it is; what it has learned is where the workers
+        begin.
     n_workers
         Number of processes, at most that of the trees.
     block_size
@@ -269,7 +273,7 @@ class DistributedClassifier(_Distributed, base.MiniBatchClassifier):
 
     def __init__(
         self,
-        model: SplitsIntoParts,
+        model: Splits,
         n_workers: int = 2,
         block_size: int = 500,
         folder: str | Path | None = None,
@@ -339,8 +343,10 @@ class DistributedRegressor(_Distributed, base.MiniBatchRegressor):
     Parameters
     ----------
     model
-        A `StreamDecisionForestRegressor` or `ForgetfulRandomForestRegressor`. It stays as it is;
-        what it has learned is where the workers begin.
+        A `StreamDecisionForestRegressor` or `ForgetfulRandomForestRegressor`; or a
+        `DynamicTreeRegressor`, of which each worker gets a cloud of its own, and the answers are
+        averaged (see its `split`). It stays as it is; what it has learned is where the workers
+        begin.
     n_workers
         Number of processes, at most that of the trees.
     block_size
@@ -371,7 +377,7 @@ class DistributedRegressor(_Distributed, base.MiniBatchRegressor):
 
     def __init__(
         self,
-        model: SplitsIntoParts,
+        model: Splits,
         n_workers: int = 2,
         block_size: int = 500,
         folder: str | Path | None = None,

@@ -198,7 +198,8 @@ class PrequentialDisplay:
         Raises
         ------
         ValueError
-            If a record names no learner or no item, or a score is not a number.
+            If a record names no learner or no item, has other keys than the first one, or a score
+            is not a number; or if a drift was detected for a learner without a record.
 
         Examples
         --------
@@ -212,10 +213,12 @@ class PrequentialDisplay:
         [['Accuracy so far', 'higher is better'], ['height']]
         """
         curves: dict[str, Curve] = {}
+        columns: set[str] = set()
         for i, record in enumerate(records):
-            for key in OTHER_COLUMNS[:2]:
-                if key not in record:
-                    raise ValueError(f"record {i} has no {key!r}")
+            columns = columns or {*record, *OTHER_COLUMNS[:2]}
+            if wrong := columns ^ record.keys():
+                key = min(wrong)
+                raise ValueError(f"record {i} has {'no' if key in columns else 'a column'} {key!r}")
             name = str(record["learner"])
             curve = curves.setdefault(name, Curve(name))
             curve.items.append(int(record["items"]))
@@ -225,6 +228,8 @@ class PrequentialDisplay:
                 if key not in OTHER_COLUMNS:
                     curve.scores.setdefault(key, []).append(_number(i, key, value))
         for name, items in (detections or {}).items():
+            if name not in curves:
+                raise ValueError(f"there is no record of {name!r}, where a drift was detected")
             curves[name].detections = list(items)
         return cls(list(curves.values()), drifts, muted)
 
@@ -242,15 +247,22 @@ class PrequentialDisplay:
         Returns
         -------
         This display.
+
+        Raises
+        ------
+        ValueError
+            If there is no score to draw.
         """
         names = list(self.curves[0].scores) if self.curves else []
+        if not names:
+            raise ValueError("there is nothing to draw: no score was recorded")
         has_memory = any(any(curve.memory) for curve in self.curves)
         if axes is None:
             heights = [2.8] * len(names) + [1.8] * has_memory
             axes = new_axes(8.0, heights, legend=0.25 + 0.12 * len(self.curves))
         self.axes_ = list(axes)
         self.figure_ = figure_of(self.axes_[0])
-        ranking = self._ranking(names[0]) if names else self.curves
+        ranking = self._ranking(names[0])
         styles = _styles([curve.name for curve in ranking], self.muted)
         for ax, name in zip(self.axes_, names, strict=False):
             for curve in ranking:

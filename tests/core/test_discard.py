@@ -7,10 +7,11 @@ import pytest
 
 from river_extra_trees._core.cloud import Cloud
 from river_extra_trees._core.discard import Survey
+from river_extra_trees._mixture import StudentMixture
 from tests.golden.dynatree import data
 from tests.naive.dynamic import DynamicTree, Split, Tree
-from tests.naive.dynamic_clouds import cloud_of, row_of, tree_at
-from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
+from tests.naive.dynamic_clouds import cloud_of, row_of, sums_of, tree_at
+from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf, Sums
 
 N_LEARNED, N_ACTIVE = 150, 80
 
@@ -113,6 +114,68 @@ def test_alc_of_a_candidate_is_the_naive_one(leaf: str) -> None:
     for x in model.X[200:210]:
         found = Survey(cloud).alc_at(row_of(x))
         assert found == pytest.approx(naive_alc(model, trees, x), rel=1e-6)
+
+
+def test_alc_weighs_samples_by_their_age() -> None:
+    """Leaves that no sample has visited for long have faded all the same; each step is checked."""
+    model = model_of("linear")
+    assert isinstance(model.leaf_model, GaussianLeaf)
+    cloud = cloud_of(model, 8, 0, decay=0.985)
+    for row in range(120):
+        if cloud.pool.size == 60:
+            cloud.retire(Survey(cloud).least_useful("alc"))
+        cloud.learn(row_of(model.X[row]), float(model.y[row]))
+        if row < 100:
+            continue
+        active = np.array([cloud.pool.point(slot)[0] for slot in cloud.pool.slots()])
+        expected, x = 0.0, active[0]
+        for root, n_trees in cloud.distinct_roots():
+            sums, whole = faded_leaf(model.leaf_model, cloud, root, x)
+            tree = tree_at(model, cloud, root)
+            lower, upper = leaf_box(tree, x, active.min(axis=0), active.max(axis=0))
+            share = sums.weight / whole / np.prod(upper - lower)
+            expected += n_trees / 8 * share * model.leaf_model.alc(sums, x, lower, upper)
+        assert Survey(cloud).alc_at(row_of(x)) == pytest.approx(expected, rel=1e-9)
+
+
+def faded_leaf(
+    leaf_model: GaussianLeaf, cloud: Cloud, root: int, x: np.ndarray
+) -> tuple[Sums, float]:
+    """What the leaf of x in one tree will know when the next sample comes; weight of the tree."""
+    nodes = {node["node"]: node for node in cloud.nodes(root)}
+    for node in nodes.values():
+        if node["feature"] < 0:
+            node["factor"] = node["decay"] ** (cloud.n_seen + 1 - node["time"])
+    whole = sum(node["factor"] * node["total"][0] for node in nodes.values() if "factor" in node)
+    node = nodes[root]
+    while node["feature"] >= 0:
+        node = nodes[node["left" if x[node["feature"]] <= node["threshold"] else "right"]]
+    return sums_of(leaf_model, node["total"]) * node["factor"], whole
+
+
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_alm_of_a_candidate_is_the_naive_one(leaf: str) -> None:
+    """The variance of the predictive mixture."""
+    model = model_of(leaf)
+    cloud, trees = learned(model)
+    for x in model.X[200:210]:
+        mixture = StudentMixture(cloud.mixture(row_of(x)))
+        means = [mean for mean, *_ in mixture.components]
+        assert cloud.lowest < min(means), "nothing is cut off"
+        assert max(means) < cloud.highest
+        assert mixture.variance == pytest.approx(naive_alm(model, trees, x), rel=1e-6)
+
+
+def test_entropy_of_a_candidate_is_the_naive_one() -> None:
+    """Of the mean of the trees' probabilities."""
+    model = model_of("class")
+    cloud, trees = learned(model)
+    assert isinstance(model.leaf_model, MultinomialLeaf)
+    for x in model.X[200:210]:
+        totals = [(model.total(model.leaf_at(tree, x)), share) for tree, share in trees]
+        p = sum(share * model.leaf_model.probabilities(total) for total, share in totals)
+        answer = cloud.probabilities(row_of(x))
+        assert [answer[k] for k in sorted(answer)] == pytest.approx(p, abs=1e-9)
 
 
 def test_an_empty_cloud_can_be_surveyed() -> None:

@@ -68,8 +68,8 @@ cdef const double* class_shares(Particles cloud, int visit) noexcept nogil:
     cdef const double* row = faded(cloud, visit)
     cdef double a = cloud.model.concentration
     cdef double whole = row[0] + a * cloud.model.n_classes
-    cdef double* chances = cloud.row_other + cloud.model.width
+    cdef double* shares = cloud.row_other + cloud.model.width
     cdef int k
     for k in range(cloud.model.n_classes):
-        chances[k] = (row[1 + k] + a) / whole
-    return chances
+        shares[k] = (row[1 + k] + a) / whole
+    return shares

@@ -16,7 +16,7 @@ cdef double LARGEST_LOG_ODDS = 10.0     # no regression is surer than this
 cdef int fit_window(Particles cloud) except -1:
     """The regressions on all active points, which are the prior of those in the leaves."""
     cdef Slopes slopes = cloud.slopes
-    cdef int slot, model, _step, n = 0
+    cdef int slot, model, _, n = 0
     cdef double* at
     slopes.shape(cloud.model.n_regressors, cloud.model.n_classes, cloud.pool.capacity)
     for slot in range(cloud.pool.capacity):
@@ -29,7 +29,7 @@ cdef int fit_window(Particles cloud) except -1:
         for model in range(slopes.n_models):
             at = slopes.window + model * slopes.size
             memset(at, 0, slopes.size * sizeof(double))
-            for _step in range(WINDOW_STEPS):
+            for _ in range(WINDOW_STEPS):
                 fit_points(slopes, n, model, at)
                 newton_step(cloud, slopes, slopes.slots, n, model, slopes.nothing, at)
             fit_points(slopes, n, model, at)

@@ -125,8 +125,9 @@ cdef class Particles:
     cdef int n_words                # capacity // 64 + 1
     cdef uint64_t* bits             # scratch for sorting: a bit per rank in the pool
     cdef int* places                # scratch: the cuts proposed of one column, in sorted order
-    cdef const double* sample_weight    # per slot: weight in the current leaf; in the pool, or in
-    cdef double* faded_weight           #   this scratch where samples fade
+    cdef const double* sample_weight    # per slot: weight in the current leaf; lies in the pool, or
+                                        #   where samples fade in ...
+    cdef double* faded_weight           # ... this scratch
     cdef Sweep sweep
 
     cdef int reserve_particles(self, int n) except -1

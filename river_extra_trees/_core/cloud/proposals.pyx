@@ -49,10 +49,10 @@ cdef void move_cut(Particles cloud, Rng* rng, Cut* cut) noexcept nogil:
     cdef double u = uniform(rng)
     if cut.odds == NULL or cut.nominal:
         return
-    order = cloud.order + <Py_ssize_t>cut.column * cloud.scratch_capacity + cut.n_left
+    order = cloud.order + <Py_ssize_t>cut.column * cloud.scratch_capacity + (cut.n_left - 1)
     cut.threshold = between(
-        cloud.pool.x[order[-1] * cloud.pool.n_columns + cut.column],
-        cloud.pool.x[order[0] * cloud.pool.n_columns + cut.column], u)
+        cloud.pool.x[order[0] * cloud.pool.n_columns + cut.column],
+        cloud.pool.x[order[1] * cloud.pool.n_columns + cut.column], u)
 
 
 cdef void sort_leaf(Particles cloud, int leaf, int column) noexcept nogil:
@@ -133,7 +133,6 @@ cdef void place_cut(Particles cloud, Rng* rng, int leaf, Cut* cut) noexcept nogi
     cut.odds = cloud.memo + <Py_ssize_t>which * (cloud.scratch_capacity + 1) + cell
     proposed = cloud.proposed + <size_t>which * cloud.n_words + (cell >> 6)
     proposed[0] |= <uint64_t>1 << (cell & 63)
-
 
 
 cdef inline double between(double lower, double upper, double u) noexcept nogil:

@@ -28,10 +28,9 @@ NAMES = (
     "n_particles", "window", "classifier", "linear", "min_samples_leaf", "alpha", "beta",
     "leaf_bonus", "decays", "prior_weight", "reference", "cuts_by_range", "seed", "schema",
     "labels", "pool", "overall", "prior", "df_offset", "per_leaf", "fill", "fill_weight", "lowest",
-    "highest",
-    "n_seen", "n_steps", "log_evidence", "log_predictive", "belief", "stratum", "roots", "cuts",
-    "links", "flags", "regions", "n_regions", "times", "n_active", "log_marginals", "leaf_decays",
-    "rows", "leaf_slots",
+    "highest", "n_seen", "n_steps", "log_evidence", "log_predictive", "belief", "stratum", "roots",
+    "cuts", "links", "flags", "regions", "n_regions", "times", "n_active", "log_marginals",
+    "leaf_decays", "rows", "leaf_slots",
 )
 
 
@@ -207,7 +206,7 @@ cdef int link(Particles cloud, const int[:, ::1] links, const int[::1] roots) ex
         require(nodes[i].refs > 0 and nodes[i].depth <= MAX_DEPTH,
                 "Cloud: a node is in no tree, or too deep")
         if links[i, 0] < 0:
-            require(links[i, 0] == -1, "Cloud: a split by no feature")
+            require(links[i, 0] == -1 and not nodes[i].nominal, "Cloud: a split by no feature")
             continue
         require(links[i, 0] < cloud.pool.n_columns and links[i, 1] != links[i, 2],
                 "Cloud: a split by no feature, or with one side")

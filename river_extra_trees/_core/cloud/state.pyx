@@ -124,12 +124,17 @@ def leaves_of(Particles cloud, numbers):
 
 
 def bare_state_of(Particles cloud):
-    """The same with all active points retired, which changes no answer."""
+    """The same with all active points retired, which changes no answer.
+
+    But for logistic leaves: these answer by the active points, and keep them.
+    """
     state = state_of(cloud)
+    state["schema"], state["labels"] = deepcopy((cloud.schema, cloud.labels))
+    if cloud.slopes is not None:
+        return {**state, "pool": deepcopy(cloud.pool)}
     rows = state["rows"]
     rows[:, cloud.model.width:] = rows[:, : cloud.model.width]
     return {
-        **state, "schema": deepcopy(cloud.schema), "labels": deepcopy(cloud.labels),
-        "pool": Pool(cloud.pool.n_columns, cloud.pool.size_v),
+        **state, "pool": Pool(cloud.pool.n_columns, cloud.pool.size_v),
         "n_active": np.zeros_like(state["n_active"]), "leaf_slots": np.zeros(0, np.int32),
     }

@@ -1,0 +1,151 @@
+"""Active learning for regression: ask for a target only where it teaches enough.
+
+For classification use `river.active.EntropySampler` with any classifier of this package; the class
+below is its counterpart for regressors that can say what a target would be worth.
+"""
+
+from __future__ import annotations
+
+import math
+import typing
+
+from river import base
+
+from ._base import check_parameter
+from ._inspection import Sample
+from .dynamic_tree import DynamicTreeRegressor
+
+__all__ = ["AcquisitionSampler"]
+
+# How fast the logarithm of the threshold follows what was asked for.
+STEP = 0.2
+
+
+class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
+    """Active learning regressor based on an acquisition score.
+
+    The target of a sample is asked for when its score exceeds a threshold. The threshold rises with
+    every target that is asked for and falls with every other, in such a proportion that the share
+    `budget` is asked for in the long run, whatever the scale of the scores and however they fall
+    while the regressor learns.
+
+    Parameters
+    ----------
+    regressor
+        The regressor to wrap.
+    criterion
+        A score of `DynamicTreeRegressor.acquisition_one`: `"alm"` asks where the answer is least
+        sure; `"alc"` where it helps the answers to samples like those seen so far; `"ei"` where the
+        target may be the lowest.
+    budget
+        Share of the targets to ask for, in (0, 1).
+    n_first
+        Number of samples at the start whose targets are all asked for.
+
+    References
+    ----------
+    [^1]: Taddy, M.A., Gramacy, R.B. and Polson, N.G., 2011. Dynamic trees for learning and design.
+        Journal of the American Statistical Association, 106(493), pp.109-123.
+
+    Examples
+    --------
+
+    Most samples of this stream come from where the function is flat. With as many targets, those
+    that were asked for teach more than those that come first.
+
+    >>> import itertools
+    >>> import math
+    >>> import random
+    >>> from river import metrics
+    >>> from river_extra_trees import DynamicTreeRegressor
+    >>> from river_extra_trees.active import AcquisitionSampler
+
+    >>> def stream(n, seed):
+    ...     rng = random.Random(seed)
+    ...     for _ in range(n):
+    ...         x = rng.random() ** 4
+    ...         yield {"x": x}, math.sin(8 * x * x) + rng.gauss(0, 0.1)
+
+    >>> def error(model):
+    ...     metric = metrics.RMSE()
+    ...     for i in range(100):
+    ...         metric.update(math.sin(8 * (i / 100) ** 2), model.predict_one({"x": i / 100}))
+    ...     return metric
+
+    >>> active = AcquisitionSampler(DynamicTreeRegressor(n_particles=50, seed=1), budget=0.1)
+    >>> by_chance = DynamicTreeRegressor(n_particles=50, seed=1)
+    >>> n_asked = 0
+    >>> for x, y in stream(1000, seed=0):
+    ...     y_pred, ask = active.predict_one(x)
+    ...     if ask:
+    ...         n_asked += 1
+    ...         active.learn_one(x, y)
+
+    >>> for x, y in itertools.islice(stream(1000, seed=0), n_asked):
+    ...     by_chance.learn_one(x, y)
+    >>> 80 < n_asked < 120
+    True
+    >>> print(f"{error(active.regressor).get():.1f} {error(by_chance).get():.1f}")
+    0.2 0.4
+    """
+
+    def __init__(
+        self,
+        regressor: DynamicTreeRegressor,
+        criterion: str = "alc",
+        budget: float = 0.2,
+        n_first: int = 20,
+    ) -> None:
+        check_parameter(0.0 < budget < 1.0, "budget", budget, "in (0, 1)")
+        self.regressor = regressor
+        self.criterion = criterion
+        self.budget = budget
+        self.n_first = n_first
+        self._threshold = 0.0
+        self._n_seen = 0
+
+    @property
+    def _wrapped_model(self) -> DynamicTreeRegressor:
+        return self.regressor
+
+    def predict_one(self, x: Sample) -> tuple[float, bool]:
+        """Predict the target of a sample and say whether it is asked for.
+
+        Parameters
+        ----------
+        x
+            Features.
+
+        Returns
+        -------
+        The prediction, and whether the target is worth being learned.
+        """
+        return self.regressor.predict_one(x), self._ask_for_target(x)
+
+    def _ask_for_target(self, x: Sample) -> bool:
+        self._n_seen += 1
+        score = self.regressor.acquisition_one(x, self.criterion)
+        if self._n_seen <= self.n_first:
+            self._threshold = score
+            return True
+        ask = score > self._threshold
+        self._threshold *= math.exp(STEP * (ask - self.budget))
+        return ask
+
+    def learn_one(self, x: Sample, y: float, w: float = 1.0) -> None:
+        """Learn a sample whose target was asked for.
+
+        Parameters
+        ----------
+        x
+            Features.
+        y
+            The target.
+        w
+            Weight of the sample.
+        """
+        self.regressor.learn_one(x, y, w)
+
+    @classmethod
+    def _unit_test_params(cls) -> typing.Iterator[dict[str, typing.Any]]:
+        yield {"regressor": DynamicTreeRegressor(n_particles=10, seed=1)}

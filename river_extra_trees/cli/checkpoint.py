@@ -1,0 +1,153 @@
+"""Checkpoints of a race: everything that is needed to go on with it, in one file.
+
+The models of this package are in it as model files, which anybody may read. What belongs to river,
+its models and metrics, is pickled: going on with a race runs code from the file, so that only
+checkpoints of one's own may be resumed, by the versions that wrote them. The file is replaced as a
+whole, and a hash finds accidents.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from river_extra_trees import persistence
+from river_extra_trees._atomic import replace_file
+from river_extra_trees._container import DamagedError, pack, unpack
+from river_extra_trees._inspection import TreeLearner
+from river_extra_trees.cli import UserError
+from river_extra_trees.cli.race import Race
+
+MAGIC = b"\x93RXRACE\n"
+VERSION = 1
+PACKAGES = ("river", "numpy")  # whose objects are pickled
+
+Plan = dict[str, Any]
+
+
+class Pickler(pickle.Pickler):
+    """A pickler that leaves the models of this package aside, as model files."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, protocol=5)
+        self.models: dict[int, bytes] = {}
+        self.numbers: dict[int, int] = {}
+
+    def persistent_id(self, value: object) -> int | None:
+        """The number of the model file of a model; None for everything else."""
+        if not isinstance(value, TreeLearner):
+            return None
+        if id(value) not in self.numbers:
+            try:
+                content = persistence.save_bytes(value)
+            except (persistence.ModelFileError, TypeError):
+                return None  # labels that only a pickle can hold
+            self.numbers[id(value)] = len(self.models)
+            self.models[len(self.models)] = content
+        return self.numbers[id(value)]
+
+
+class Unpickler(pickle.Unpickler):
+    """The way back."""
+
+    def __init__(self, file: io.BytesIO, models: list[bytes]) -> None:
+        super().__init__(file)
+        self.models = [persistence.load_bytes(content) for content in models]
+
+    def persistent_load(self, number: Any) -> Any:
+        """The model of a model file."""
+        return self.models[number]
+
+
+def save(path: Path, race: Race, plan: Plan) -> None:
+    """Write a checkpoint.
+
+    Parameters
+    ----------
+    path
+        Where to.
+    race
+        A race between two items.
+    plan
+        What was typed to start it, as far as it decides the results.
+    """
+    file = io.BytesIO()
+    pickler = Pickler(file)
+    pickler.dump(race)
+    names = {pickler.numbers.get(id(entrant.model)): entrant.name for entrant in race.entrants}
+    document = {
+        "plan": plan,
+        "items": race.items,
+        "packages": versions(),
+        "models": [names.get(number, "") for number in pickler.models],
+    }
+    contents = {"race": file.getvalue()}
+    contents |= {f"model {number}": content for number, content in pickler.models.items()}
+    arrays = {name: np.frombuffer(content, np.uint8) for name, content in contents.items()}
+    try:
+        replace_file(path, pack(MAGIC, VERSION, document, arrays))
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from error
+
+
+def versions() -> dict[str, str]:
+    """The versions of the packages whose objects a checkpoint holds."""
+    return {name: metadata.version(name) for name in PACKAGES}
+
+
+def is_checkpoint(path: Path) -> bool:
+    """Whether a file begins as a checkpoint does."""
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def read(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The description of a checkpoint and its contents; nothing of it is run.
+
+    Raises
+    ------
+    UserError
+        If it cannot be read, or is damaged.
+    """
+    try:
+        _, document, arrays = unpack(path.read_bytes(), MAGIC, range(1, VERSION + 1))
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
+    except DamagedError as error:
+        raise UserError(f"{path} is no sound checkpoint: {error}") from error
+    return document, {name: array.tobytes() for name, array in arrays.items()}
+
+
+def models(path: Path) -> dict[str, bytes]:
+    """The model files in a checkpoint, by the names of the learners."""
+    document, contents = read(path)
+    return {name: contents[f"model {i}"] for i, name in enumerate(document["models"])}
+
+
+def resume(path: Path, plan: Plan) -> Race:
+    """Go on with a race.
+
+    Raises
+    ------
+    UserError
+        If the file is no checkpoint, or one of another race or of other versions.
+    """
+    document, contents = read(path)
+    for name, value in plan.items():
+        if document["plan"][name] != value:
+            raise UserError(
+                f"{path} is of a race with another {name}: {document['plan'][name]!r}, not "
+                f"{value!r}"
+            )
+    if document["packages"] != versions():
+        raise UserError(f"{path} was written by {document['packages']}, not {versions()}")
+    parts = [contents[f"model {i}"] for i in range(len(document["models"]))]
+    race: Race = Unpickler(io.BytesIO(contents["race"]), parts).load()
+    for entrant in race.entrants:
+        entrant.next_look = 0.0  # the clock of the process that wrote it
+    return race

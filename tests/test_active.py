@@ -1,0 +1,154 @@
+"""What a target would be worth: acquisition scores, and learners that ask for targets."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+from river import active, preprocessing
+from scipy import integrate
+
+from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
+from river_extra_trees.active import AcquisitionSampler
+
+Row = dict[str, float]
+
+
+def corner(n: int, seed: int) -> list[tuple[Row, bool]]:
+    """Labels of a small corner; most samples lie far from its boundary."""
+    rng = random.Random(seed)
+    rows = [{"a": rng.random(), "b": rng.random()} for _ in range(n)]
+    return [(x, x["a"] > 0.7 and x["b"] > 0.6) for x in rows]
+
+
+def learned(leaf: str = "linear", n: int = 150) -> DynamicTreeRegressor:
+    rng = random.Random(0)
+    model = DynamicTreeRegressor(n_particles=15, leaf=leaf, forgetting_factor=1.0, seed=1)
+    for _ in range(n):
+        x = rng.uniform(-1, 1)
+        model.learn_one({"x": x}, math.sin(3 * x) + rng.gauss(0, 0.1))
+    return model
+
+
+# Scores
+
+
+@pytest.mark.parametrize("leaf", ["linear", "constant"])
+@pytest.mark.parametrize("x", [-0.9, 0.0, 0.4, 3.0])
+def test_expected_improvement_is_the_integral(leaf: str, x: float) -> None:
+    """Of the amount below the lowest target, over the predictive mixture."""
+    model = learned(leaf)
+    answer = model.predict_one({"x": x}, with_dist=True)
+    best = model._cloud.lowest
+    low = best - 200 * answer.interval(0.9)[1] + 200 * answer.interval(0.9)[0]
+    expected, _ = integrate.quad(
+        lambda y: (best - y) * answer(y), low, best, limit=500, points=[answer.mean, best - 1]
+    )
+    found = model.acquisition_one({"x": x}, "ei")
+    assert found == pytest.approx(expected, rel=2e-3, abs=1e-9)
+
+
+@pytest.mark.parametrize("leaf", ["linear", "constant"])
+def test_alm_is_the_spread_of_draws(leaf: str) -> None:
+    """The predictive variance counts the noise and the disagreement of the trees."""
+    model = learned(leaf)
+    answer = model.predict_one({"x": 0.5}, with_dist=True)
+    draws = [answer.sample() for _ in range(20_000)]
+    assert model.acquisition_one({"x": 0.5}, "alm") == pytest.approx(np.var(draws), rel=0.1)
+
+
+def test_alm_is_largest_where_samples_are_rare() -> None:
+    """There the answer is least sure."""
+    rng = random.Random(0)
+    model = DynamicTreeRegressor(n_particles=30, leaf="constant", seed=1)
+    for _ in range(300):
+        x = rng.random() ** 4
+        model.learn_one({"x": x}, float(x > 0.3) + rng.gauss(0, 0.1))
+    rare, common = (model.acquisition_one({"x": x}, "alm") for x in (0.8, 0.01))
+    assert rare > 1.5 * common
+
+
+@pytest.mark.parametrize("leaf", ["multinomial", "logistic"])
+def test_entropy_is_that_of_the_mean_probabilities(leaf: str) -> None:
+    """Not the mean of the entropies of the trees, which misses their disagreement."""
+    model = DynamicTreeClassifier(n_particles=20, leaf=leaf, seed=0)
+    for x, y in corner(300, 0):
+        model.learn_one(x, y)
+    for x, _ in corner(20, 1):
+        p = np.array(list(model.predict_proba_one(x).values()))
+        assert model.acquisition_one(x) == pytest.approx(float(-p @ np.log(p)))
+        assert model.acquisition_one(x, "entropy") == model.acquisition_one(x)
+
+
+def test_an_unknown_criterion_is_refused() -> None:
+    """Each task has its own."""
+    with pytest.raises(ValueError, match="criterion"):
+        learned(n=5).acquisition_one({"x": 0.0}, "entropy")
+    with pytest.raises(ValueError, match="criterion"):
+        DynamicTreeClassifier(seed=0).acquisition_one({"x": 0.0}, "alc")
+
+
+# Learners that ask
+
+
+def accuracy(model: DynamicTreeClassifier) -> float:
+    return float(np.mean([model.predict_one(x) == y for x, y in corner(500, 99)]))
+
+
+def test_entropy_sampler_beats_random_choice() -> None:
+    """The same number of labels, asked for where they are uncertain."""
+    gains = []
+    for seed in range(4):
+        sampler = active.EntropySampler(
+            DynamicTreeClassifier(n_particles=30, forgetting_factor=1.0, seed=1), seed=seed
+        )
+        asked = 0
+        for i, (x, y) in enumerate(corner(1200, seed)):
+            _, ask = sampler.predict_one(x)
+            if ask or i < 20:
+                asked += 1
+                sampler.learn_one(x, y)
+        by_chance = DynamicTreeClassifier(n_particles=30, forgetting_factor=1.0, seed=1)
+        for x, y in corner(1200, seed)[:asked]:
+            by_chance.learn_one(x, y)
+        assert asked < 400
+        gains.append(accuracy(sampler.classifier) - accuracy(by_chance))
+    assert np.mean(gains) > 0.005
+
+
+def test_entropy_sampler_takes_a_pipeline() -> None:
+    """A learner behind a scaler is a classifier like any other."""
+    model = preprocessing.StandardScaler() | DynamicTreeClassifier(n_particles=10, seed=1)
+    sampler = active.EntropySampler(model, seed=1)
+    for x, y in corner(100, 0):
+        answer, ask = sampler.predict_proba_one(x)
+        assert isinstance(ask, bool)
+        sampler.learn_one(x, y)
+    assert sum(answer.values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("criterion", ["alc", "alm", "ei"])
+def test_acquisition_sampler_keeps_its_budget(criterion: str) -> None:
+    """About the share that was agreed on, after the first ones."""
+    sampler = AcquisitionSampler(
+        DynamicTreeRegressor(n_particles=10, window=100, seed=1), criterion, budget=0.2, n_first=10
+    )
+    rng = random.Random(0)
+    asked = []
+    for _ in range(600):
+        x = {"x": rng.random()}
+        _, ask = sampler.predict_one(x)
+        asked.append(ask)
+        if ask:
+            sampler.learn_one(x, math.sin(6 * x["x"]))
+    assert all(asked[:10])
+    assert 0.12 < np.mean(asked[100:]) < 0.28
+
+
+def test_acquisition_sampler_refuses_no_budget() -> None:
+    """Nothing to ask for, or nothing to choose."""
+    for budget in (0.0, 1.0):
+        with pytest.raises(ValueError, match="budget"):
+            AcquisitionSampler(DynamicTreeRegressor(seed=1), budget=budget)
