@@ -595,7 +595,8 @@ cdef class Shrubs:
         settings = {**self.settings(), "n_models": max(1, n), "window_size": 1}
         cdef Shrubs copy = Shrubs(**settings)
         copy.schema, copy.labels, copy.trees = deepcopy((self.schema, self.labels, self.trees))
-        copy.widen(self.width)
+        copy.reserve_outputs(self.width)
+        copy.width = self.width
         for k in range(n):
             copy.weights[k] = self.weights[k]
         return copy

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import pickle
+from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,16 +45,33 @@ def naive_answer(model: DynamicTreeClassifier, n_classes: int, x: np.ndarray) ->
     ages = np.array([cloud.n_seen + 1 - point[3] for point in points])
     window = Window(X, y, weights, n_classes)
     answer = np.zeros(n_classes)
-    for root, n_particles in cloud.distinct_roots():
-        nodes = {node["node"]: node for node in cloud.nodes(root)}
+    for share, root, nodes in shares_of_trees(model):
         node = nodes[root]
         while node["feature"] >= 0:
             left = x[node["feature"]] <= node["threshold"]
             node = nodes[node["left" if left else "right"]]
         rows = [slots.index(slot) for slot in node["slots"]]
         fading = weights[rows] * node["decay"] ** ages[rows]
-        answer += n_particles / cloud.n_particles * window.leaf_chances(rows, fading, x)
+        answer += share * window.leaf_chances(rows, fading, x)
     return answer
+
+
+def shares_of_trees(
+    model: DynamicTreeClassifier,
+) -> list[tuple[float, int, dict[int, dict[str, Any]]]]:
+    """Share, root and nodes of each tree: those of one forgetting factor share its probability."""
+    trees = []
+    n_particles: Counter[float] = Counter()
+    for root, count in model._cloud.distinct_roots():
+        nodes = {node["node"]: node for node in model._cloud.nodes(root)}
+        decay = next(node["decay"] for node in nodes.values() if node["feature"] < 0)
+        n_particles[decay] += count
+        trees.append((count, decay, root, nodes))
+    probabilities = model.forgetting_factors
+    return [
+        (count / n_particles[decay] * probabilities[decay], root, nodes)
+        for count, decay, root, nodes in trees
+    ]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

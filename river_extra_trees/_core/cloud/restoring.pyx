@@ -106,7 +106,7 @@ cdef int restore_strata(
 ) except -1:
     """Take over what is believed of the forgetting factors, and whose particles lie where."""
     cdef int k
-    require(fabs(np.sum(belief) - 1.0) <= DRIFT, "Cloud: beliefs must add up to 1")
+    require(fabs(np.sum(belief) - 1.0) < 1e-9, "Cloud: beliefs must add up to 1")
     require(stratum[0] == 0 and stratum[cloud.n_decays] == cloud.n_alive
             and np.all(np.diff(stratum) > 0), "Cloud: a forgetting factor has no particles")
     for k in range(cloud.n_decays):
