@@ -280,7 +280,8 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     every linear leaf multiplies the prior of its tree by e per coefficient, by exp(6) at most. Both
     numbers and `min_samples_leaf` were chosen on Friedman's function and on the first 2,000 samples
     of the ten regression streams of `examples/benchmarks/dynamic_tree.py`, so that the scores there
-    are no comparison on unseen data. Retired samples count in the evidence of a tree like active ones, so
+    are no comparison on unseen data. Retired samples count in the evidence of a tree like active
+    ones, so
     that a retirement without forgetting changes neither predictions nor the odds of staying and
     pruning.
 
