@@ -6,6 +6,9 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+# Fuzzing needs atheris, which only `make fuzz` installs; there is no test in that folder.
+collect_ignore = ["fuzz"]
+
 # Pictures are drawn in memory, without a window, here and in every process the tests start.
 os.environ["MPLBACKEND"] = "agg"
 
