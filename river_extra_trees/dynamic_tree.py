@@ -377,8 +377,8 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         criterion
             `"alc"`: fall of the predictive variance, averaged over the features' space.
             `"alm"`: the predictive variance at x; that of a leaf with less than 2.1 degrees of
-            freedom, which is not finite below 2, as if it had these. Infinite at first. `"ei"`: expected improvement
-            below the lowest target seen.
+            freedom, which is not finite below 2, as if it had these. Infinite at first.
+            `"ei"`: expected improvement below the lowest target seen.
 
         Raises
         ------

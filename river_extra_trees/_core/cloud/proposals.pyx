@@ -3,7 +3,7 @@
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
-from ..grove cimport MAX_DEPTH, Leaf
+from ..grove cimport MAX_DEPTH
 from ..rng cimport Rng, uniform
 from .leaves cimport weigh_samples
 from .particles cimport LEAST_PROPOSALS, MOST_PROPOSALS, Cut, Particles, Visit
