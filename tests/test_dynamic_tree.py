@@ -46,7 +46,7 @@ def mean_squared_error(model: DynamicTreeRegressor, rows: Iterator[tuple[Row, fl
 
 
 def tree_height(model: DynamicTreeRegressor) -> float:
-    return float(np.mean(model._cloud.tree_statistics()[1]))
+    return float(np.mean(model._core.tree_statistics()[1]))
 
 
 # Predictive distributions
@@ -204,7 +204,7 @@ def test_automatic_forgetting_follows_the_stream() -> None:
     for x, y in turning_line(400, 300, 1):
         model.learn_one(x, y)
     assert model.forgetting_factors[1.0] < 0.05
-    model._cloud.check()
+    model._core.check()
 
 
 @pytest.mark.parametrize("n_particles", [1, 2, 3, 5, 50])
@@ -213,7 +213,7 @@ def test_automatic_forgetting_with_few_particles(n_particles: int) -> None:
     model = DynamicTreeRegressor(n_particles=n_particles, window=30, rejuvenate_every=20, seed=0)
     for x, y in friedman(90, 0):
         model.learn_one(x, y)
-        model._cloud.check()
+        model._core.check()
     assert len(model.forgetting_factors) == min(n_particles, 4)
 
 
@@ -244,8 +244,8 @@ def test_each_policy_keeps_the_window_full(discard: str) -> None:
     model = DynamicTreeRegressor(n_particles=10, window=60, discard=discard, seed=0)
     for x, y in friedman(150, 0):
         model.learn_one(x, y)
-    assert model._cloud.pool.size == 60
-    model._cloud.check()
+    assert model._core.pool.size == 60
+    model._core.check()
 
 
 def test_entropy_keeps_the_samples_at_the_boundary() -> None:
@@ -263,7 +263,7 @@ def test_entropy_keeps_the_samples_at_the_boundary() -> None:
             model.learn_one(x, x["a"] > 0.8)
     distances = []
     for model in models:
-        pool = model._cloud.pool
+        pool = model._core.pool
         distances.append(np.mean([abs(pool.point(slot)[0][0] - 0.8) for slot in pool.slots()]))
     assert distances[0] < distances[1]
 
@@ -323,7 +323,7 @@ class RandomUse(RuleBasedStateMachine):
     def learn(self, n: int, weight: float) -> None:
         for _ in range(n):
             self.model.learn_one(self.sample(), self.rng.randrange(4), weight)
-        self.model._cloud.check()
+        self.model._core.check()
 
     @rule()
     def ask(self) -> None:

@@ -85,7 +85,7 @@ def test_parts_are_one_forest(case: Case, n_parts: int) -> None:
             assert twin.answers_of_parts(asked) == expected
             assert twin.front.n_samples_seen == twin.forest.n_samples_seen
         merged = merge(twin.parts)
-        merged._forest.check()
+        merged._core.check()
         assert answers(merged, asked) == expected
         rest = twin.rows[twin.at :]
         assert answers(learn(merged, rest), asked) == answers(learn(twin.forest, rest), asked)
@@ -95,12 +95,12 @@ def test_trees_are_swapped_and_discarded() -> None:
     """The streams of these tests do make the parts agree on which trees go."""
     case = ("StreamDecisionForestClassifier", 0)
     forest = make(case)
-    planted = list(forest._forest.trees)
+    planted = list(forest._core.trees)
     learn(forest, stream(case, 200))
-    assert all(now is not then for now, then in zip(forest._forest.trees, planted, strict=True))
+    assert all(now is not then for now, then in zip(forest._core.trees, planted, strict=True))
     case = ("ForgetfulRandomForestClassifier", 2)
     forest = learn(make(case), stream(case, 400))
-    assert any(birth > 0 for birth in forest._forest.births)
+    assert any(birth > 0 for birth in forest._core.births)
 
 
 def test_many_parts() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import shutil
 import typing
 import uuid
@@ -12,6 +13,7 @@ from river import base
 from river.utils import dataframe
 
 from river_extra_trees._base import check_parameter, check_whole
+from river_extra_trees._frames import PredictsMany, PredictsProbaMany
 from river_extra_trees._inspection import Sample
 from river_extra_trees.blocks import Block
 from river_extra_trees.parts import Ballots, Splits, merge
@@ -21,14 +23,23 @@ from ._workers import Call, Worker
 __all__ = ["DistributedClassifier", "DistributedRegressor"]
 
 
-class _Distributed(base.Estimator):
+class _Distributed(PredictsMany, base.Estimator):
     """The blocks of both learners: gathered, sent, learned and answered."""
 
-    model: Splits
-    n_workers: int
-    block_size: int
-    folder: str | Path | None
-    checkpoint_every: int
+    def __init__(
+        self,
+        model: Splits,
+        n_workers: int = 2,
+        block_size: int = 500,
+        folder: str | Path | None = None,
+        checkpoint_every: int = 10_000,
+    ) -> None:
+        self.model = model
+        self.n_workers = n_workers
+        self.block_size = block_size
+        self.folder = folder
+        self.checkpoint_every = checkpoint_every
+        self._begin()
 
     def _begin(self) -> None:
         check_parameter(
@@ -153,24 +164,12 @@ class _Distributed(base.Estimator):
         shared = self._put(block)
         return self._results([worker.ask("ballots", shared) for worker in self._started()])
 
+    @abc.abstractmethod
     def _predict(self, block: Block) -> list[typing.Any]:
-        raise NotImplementedError
+        """What the whole answers to the samples of a block."""
 
-    def predict_many(self, X: typing.Any) -> typing.Any:
-        """Predict the rows of a data frame.
-
-        Parameters
-        ----------
-        X
-            A data frame of any kind that narwhals knows.
-
-        Returns
-        -------
-        A series of the same kind.
-        """
-        frame = dataframe.into_frame(X)
-        predictions = self._predict(Block.from_frame(frame))
-        return dataframe.to_native_series(predictions, name="prediction", like=frame)
+    def _predict_frame(self, frame: typing.Any) -> list[typing.Any]:
+        return self._predict(Block.from_frame(frame))
 
     # ------------------------------------------------------------------ the whole
 
@@ -226,7 +225,7 @@ class _Distributed(base.Estimator):
         raise TypeError("the workers cannot be pickled: pickle what gather() returns")
 
 
-class DistributedClassifier(_Distributed, base.MiniBatchClassifier):
+class DistributedClassifier(_Distributed, PredictsProbaMany, base.MiniBatchClassifier):
     """A classifying forest in several processes that answers bit for bit as in one.
 
     Ray[^1] runs the processes, here or on other machines: each holds some of the trees and learns
@@ -271,21 +270,6 @@ class DistributedClassifier(_Distributed, base.MiniBatchClassifier):
     True
     """
 
-    def __init__(
-        self,
-        model: Splits,
-        n_workers: int = 2,
-        block_size: int = 500,
-        folder: str | Path | None = None,
-        checkpoint_every: int = 10_000,
-    ) -> None:
-        self.model = model
-        self.n_workers = n_workers
-        self.block_size = block_size
-        self.folder = folder
-        self.checkpoint_every = checkpoint_every
-        self._begin()
-
     @property
     def _multiclass(self) -> bool:
         return True
@@ -313,23 +297,8 @@ class DistributedClassifier(_Distributed, base.MiniBatchClassifier):
         """
         return self._front.predict_probabilities(self._ballots(Block([x])))[0]
 
-    def predict_proba_many(self, X: typing.Any) -> typing.Any:
-        """Predict the class probabilities of the rows of a data frame.
-
-        Parameters
-        ----------
-        X
-            A data frame of any kind that narwhals knows.
-
-        Returns
-        -------
-        A data frame of the same kind with a column per class.
-        """
-        frame = dataframe.into_frame(X)
-        answers = self._front.predict_probabilities(self._ballots(Block.from_frame(frame)))
-        labels = list(answers[0]) if answers else []
-        columns = {label: [answer[label] for answer in answers] for label in labels}
-        return dataframe.to_native_frame(columns, like=frame)
+    def _predict_proba_frame(self, frame: typing.Any) -> list[dict[Hashable, float]]:
+        return self._front.predict_probabilities(self._ballots(Block.from_frame(frame)))
 
 
 class DistributedRegressor(_Distributed, base.MiniBatchRegressor):
@@ -374,21 +343,6 @@ class DistributedRegressor(_Distributed, base.MiniBatchRegressor):
     ...     for x, y in datasets.TrumpApproval():
     ...         model.learn_one(x, y)
     """
-
-    def __init__(
-        self,
-        model: Splits,
-        n_workers: int = 2,
-        block_size: int = 500,
-        folder: str | Path | None = None,
-        checkpoint_every: int = 10_000,
-    ) -> None:
-        self.model = model
-        self.n_workers = n_workers
-        self.block_size = block_size
-        self.folder = folder
-        self.checkpoint_every = checkpoint_every
-        self._begin()
 
     def _predict(self, block: Block) -> list[typing.Any]:
         return self._front.predict_numbers(self._ballots(block))
