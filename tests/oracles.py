@@ -15,11 +15,11 @@ import pytest
 from hypothesis import strategies as st
 
 import river_extra_trees as ret
-from tests.estimators import answers, is_classifier, make
+from tests.estimators import answers, is_classifier, make, stream
 from tests.growing import assert_same_tree
 from tests.naive.cart import NaiveTree, Node, Rules, Sample, Split, class_weights, leaf_of, moments
 from tests.naive.columns import Columns
-from tests.naive.dynamic_leaves import GaussianLeaf
+from tests.naive.dynamic_leaves import GaussianLeaf, Sums
 from tests.naive.forgetful import AdaptParameters
 from tests.naive.shrubs import NaiveShrubs
 from tests.naive.stream_tree import NaiveStreamTree
@@ -55,6 +55,11 @@ class Oracle(abc.ABC):
     @abc.abstractmethod
     def learner(self) -> Any:
         """A new learner of the kind that is to be judged."""
+
+    def stretch(self, n: int, seed: int) -> list[tuple[Row, Any]]:
+        """A stretch of a stream from which there is something to learn."""
+        kind = "Regressor" if self.regression else "Classifier"
+        return list(stream((f"StreamDecisionTree{kind}", 0), n, seed))
 
     @abc.abstractmethod
     def learn(self, x: Row, y: Any, w: float) -> None:
@@ -94,6 +99,13 @@ class _Naive(Oracle):
         self.targets = FEW_NUMBERS if self.regression else LABELS
         self.columns = Columns()
         self.labels: dict[Any, int] = {}
+
+    def stretch(self, n: int, seed: int) -> list[tuple[Row, Any]]:
+        """Targets are rounded where a tie between sums of others would be left to rounding."""
+        rows = super().stretch(n, seed)
+        if self.samples is COMPLETE:
+            rows = [({name: round(8 * x.get(name, 0)) / 8 for name in "ab"}, y) for x, y in rows]
+        return [(x, float(round(4 * y)) if self.regression else y) for x, y in rows]
 
     def learner(self) -> Any:
         return getattr(ret, self.name)(**self.parameters)
@@ -300,9 +312,7 @@ class DynamicTreeOfNumbers(DynamicTree):
         mean = variance = 0.0
         for share, samples in leaves:
             leaf = GaussianLeaf(len(row), linear)
-            total = leaf.nothing()
-            for s in samples:
-                total = total + leaf.sums(np.array([s.x]), np.array([s.y])) * s.weight
+            total = weighted_sums(leaf, samples)
             if not is_well_posed(leaf, total):
                 return
             location, spread = leaf.mean_and_variance(total, row)
@@ -326,7 +336,16 @@ def in_leaf(nodes: list[dict[str, Any]], row: Any, samples: list[Sample]) -> lis
     return samples
 
 
-def is_well_posed(leaf: GaussianLeaf, total: Any) -> bool:
+def weighted_sums(leaf: GaussianLeaf, samples: list[Sample]) -> Sums:
+    total = leaf.nothing()
+    for weight in {sample.weight for sample in samples}:
+        like = [sample for sample in samples if sample.weight == weight]
+        rows, targets = np.array([s.x for s in like]), np.array([s.y for s in like])
+        total = total + leaf.sums(rows, targets) * weight
+    return total
+
+
+def is_well_posed(leaf: GaussianLeaf, total: Sums) -> bool:
     """Whether the samples of a leaf decide what it says, and rounding does not."""
     if leaf.degrees_of_freedom(total) <= 2.5 or np.linalg.cond(total.gram) > 1e6:
         return False

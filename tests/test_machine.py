@@ -123,6 +123,12 @@ class Machine(RuleBasedStateMachine):
         self.model.learn_one(x, y, w=w)
         self.oracle.learn(x, y, w)
 
+    @rule(n=st.integers(1, 40), seed=st.integers(0, 10**6))
+    def learn_stretch(self, n: int, seed: int) -> None:
+        for x, y in self.oracle.stretch(n, seed):
+            self.model.learn_one(x, y)
+            self.oracle.learn(x, y, 1.0)
+
     @rule(data=st.data())
     def learn_many(self, data: Any) -> None:
         samples = data.draw(st.lists(self.sample, min_size=1, max_size=30))
