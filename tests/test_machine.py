@@ -40,7 +40,7 @@ STEPS_PER_RUN = 30
 N_STEPS = int(os.environ.get("RIVER_EXTRA_TREES_STEPS") or 480)
 MANY = 10_000  # samples: more than a run has
 
-_BATCHES = {"batch_size": 9, "warm_size": 16, "max_retained": 24, "seed": 1}
+_BATCHES = {"batch_size": 9, "warm_size": 16, "max_retained": 50, "seed": 1}
 _FLAT = {"reference": True, "forgetting_factor": 1.0}
 
 FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
