@@ -33,10 +33,13 @@ __all__ = ["ForestPart", "Part", "Splits", "SplitsIntoParts", "learn_together", 
 
 Ballots = npt.NDArray[np.float64]  # [row, tree, class]
 Votes = npt.NDArray[np.float64]  # [row, class]
+NOTHING = Block([])
 
 
 class Part(abc.ABC):
     """What one of several processes holds of an ensemble."""
+
+    _block = NOTHING  # that `go_on` is to learn the rest of
 
     @property
     @abc.abstractmethod
@@ -79,7 +82,9 @@ class Part(abc.ABC):
         """The part itself, of which an engine makes a copy as it sends it to another process."""
         return self
 
-    def go_on(self, combined: typing.Any, block: Block, start: int = 0) -> tuple[int, typing.Any]:
+    def go_on(
+        self, combined: typing.Any, block: Block | None, start: int = 0
+    ) -> tuple[int, typing.Any]:
         """Grow on the last batch if that is still to be done, then learn: two calls in one message.
 
         Parameters
@@ -87,7 +92,8 @@ class Part(abc.ABC):
         combined
             What `grow` wants to know, or `None`.
         block
-            Samples, all of them valid.
+            Samples, all of them valid; `None` for the block of the call before, so that each block
+            travels once.
         start
             Number of the first sample to learn.
 
@@ -97,7 +103,10 @@ class Part(abc.ABC):
         """
         if combined is not None:
             self.grow(combined)
-        return self.learn(block, start)
+        block = self._block if block is None else block
+        stop, report = self.learn(block, start)
+        self._block = block if stop < len(block) else NOTHING
+        return stop, report
 
 
 class Splits(TreeLearner):

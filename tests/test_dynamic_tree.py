@@ -53,7 +53,7 @@ def tree_height(model: DynamicTreeRegressor) -> float:
 
 
 @pytest.mark.parametrize("leaf", ["linear", "constant"])
-@pytest.mark.parametrize(("forgetting_factor", "most"), [(1.0, 0.92), ("auto", 0.94)])
+@pytest.mark.parametrize(("forgetting_factor", "most"), [(1.0, 0.92), ("auto", 0.93)])
 def test_intervals_cover_what_they_promise(
     leaf: str, forgetting_factor: float | str, most: float
 ) -> None:
@@ -278,8 +278,8 @@ def test_an_unknown_policy_is_refused() -> None:
 
 @pytest.mark.parametrize("criterion", ["alc", "alm", "ei"])
 def test_there_is_something_to_gain_everywhere(criterion: str) -> None:
-    """Scores are finite and not negative."""
-    model = DynamicTreeRegressor(n_particles=20, forgetting_factor=1.0, seed=0)
+    """Scores are finite and not negative, also in leaves whose samples have all but faded."""
+    model = DynamicTreeRegressor(n_particles=20, seed=0)
     for x, y in friedman(200, 0):
         model.learn_one(x, y)
     scores = [model.acquisition_one(x, criterion) for x, _ in friedman(20, 1)]

@@ -42,18 +42,18 @@ class Twin:
         rows, targets = zip(*self.rows[self.at : self.at + size], strict=True)
         block = Block(rows, targets, self.weights[self.at : self.at + size])
         block = pickle.loads(pickle.dumps(block, 5))
-        start = 0
+        start, given, combined = 0, block, None
         while start < size:
-            stop, reports = start, []
-            for part in [self.front, *self.parts]:
-                stop, report = part.learn(block, start)
-                reports.append(report)
-            start = stop
+            calls = [part.go_on(combined, given, start) for part in [self.front, *self.parts]]
             self.parts = pickle.loads(pickle.dumps(self.parts, 5))
-            if reports[0] is not None:
+            given, combined = None, None
+            start, report = calls[0]
+            if report is not None:
+                reports = [report for _, report in calls[1:]]
                 combined = pickle.loads(pickle.dumps(self.front.combine(reports), 5))
-                for part in [self.front, *self.parts]:
-                    part.grow(combined)
+        if combined is not None:
+            for part in [self.front, *self.parts]:
+                part.grow(combined)
         self.learn_alone(self.at, self.at + size)
         self.at += size
 

@@ -92,8 +92,11 @@ def losses(kind: str, rows: list[tuple[Row, float]]) -> dict[str, float]:
 
 def test_old_samples_still_count_in_a_regression() -> None:
     """On a stationary stream the error is far below that of a cloud of the window alone."""
-    found = losses("number", bends(1200, 3))
-    assert found["rejuvenated"] < 0.6 * found["fresh"]
+    runs = [losses("number", bends(1200, seed)) for seed in range(3, 8)]
+    rejuvenated, fresh = (
+        np.median([run[name] for run in runs]) for name in ("rejuvenated", "fresh")
+    )
+    assert rejuvenated < 0.6 * fresh
 
 
 def test_old_samples_still_count_in_a_classification() -> None:
