@@ -204,18 +204,17 @@ cdef void try_random(Workspace work, const Task* task, int column, Split* best) 
 cdef void offer(Workspace work, int column, double threshold, bint nominal, bint missing_left,
                 Split* best) noexcept nogil:
     """Take the present sides as the best split if the rules allow it and it is better."""
-    cdef double score, lead, removed = 0.0
+    cdef double score
     cdef Side* here = &work.here
     cdef Side* there = &work.there
     if here.copies < work.min_samples_leaf or there.copies < work.min_samples_leaf:
         return
     if here.copies == 0 or there.copies == 0:
         return
-    if work.reference:
-        score = reference_score(work, &removed)
-    elif work.forgetful_reference:
-        score = forgetful_score(work)
-    elif work.criterion == GINI:    # one division: whole weights give exact scores
+    if work.exact:                  # apart, so that no registers are saved for its calls
+        offer_published(work, column, threshold, nominal, missing_left, best)
+        return
+    if work.criterion == GINI:      # one division: whole weights give exact scores
         score = ((here.score * there.weight + there.score * here.weight)
                  / (here.weight * there.weight))
     elif work.criterion == ENTROPY:
@@ -224,6 +223,22 @@ cdef void offer(Workspace work, int column, double threshold, bint nominal, bint
     else:
         score = (here.score * here.score / here.weight
                  + there.score * there.score / there.weight)
+    take_better(work, column, threshold, nominal, missing_left, score, 0.0, best)
+
+
+cdef void offer_published(Workspace work, int column, double threshold, bint nominal,
+                          bint missing_left, Split* best) noexcept nogil:
+    """The same by the score of a published program."""
+    cdef double score, removed = 0.0
+    score = reference_score(work, &removed) if work.reference else forgetful_score(work)
+    take_better(work, column, threshold, nominal, missing_left, score, removed, best)
+
+
+cdef inline void take_better(Workspace work, int column, double threshold, bint nominal,
+                             bint missing_left, double score, double removed,
+                             Split* best) noexcept nogil:
+    """Take a split as the best one if its score is better by more than rounding."""
+    cdef double lead
     if score - score != 0.0:        # overflown: no answer
         return
     if best.column >= 0:
