@@ -59,10 +59,10 @@ def read(name: str) -> Iterator[tuple[dict[str, Any], float]]:
             yield {key: value_of(value) for key, value in row.items()}, target
 
 
-def friedman(n: int, p: int = 5, seed: int = 0) -> Iterator[tuple[dict[str, float], float]]:
+def friedman(n: int, seed: int) -> Iterator[tuple[dict[str, float], float]]:
     rng = random.Random(seed)
     for _ in range(n):
-        x = [rng.random() for _ in range(p)]
+        x = [rng.random() for _ in range(5)]
         y = 10 * math.sin(math.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4]
         yield {f"x{i}": value for i, value in enumerate(x)}, y + rng.gauss(0, 1)
 
