@@ -77,6 +77,15 @@ class LearnsMany(TreeLearner):
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         """Raise what `learn_one` would raise, and learn nothing."""
 
+    def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
+        """Raise if a label, learned after those that are coming, were one too many; note it."""
+
+    def _check_next(self, x: Sample, y: typing.Any, w: typing.Any, coming: set[Hashable]) -> None:
+        """Raise what learning a sample after others would raise; note its label as coming, too."""
+        self._check_one(x, y, w)
+        if w:
+            self._check_label(y, coming)
+
     def learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> None:
         """Learn the rows of a data frame, one after the other.
 
@@ -106,9 +115,10 @@ class LearnsMany(TreeLearner):
                 f"X has {len(rows)} rows, y has {len(targets)} and w has {len(weights)}"
             )
         samples = list(zip(rows, targets, weights, strict=True))
+        coming: set[Hashable] = set()
         for i, (x, target, weight) in enumerate(samples):
             try:
-                self._check_one(x, target, weight)
+                self._check_next(x, target, weight, coming)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"row {i}: {error}") from None
         for x, target, weight in samples:
@@ -145,6 +155,9 @@ class TreeClassifier(LearnsMany, base.MiniBatchClassifier):
     @property
     def _multiclass(self) -> bool:
         return True
+
+    def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
+        self._state()["core"].labels.foresee(y, coming)
 
     def predict_proba_many(self, X: typing.Any) -> typing.Any:
         """Predict the class probabilities of the rows of a data frame.

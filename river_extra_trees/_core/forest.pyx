@@ -267,7 +267,7 @@ cdef class Forest:
                     said[row, tree, 0] = trees.row(leaf)[HEADER]
                 else:
                     said[row, tree, 0] = NAN
-        return np.asarray(said)
+        return said.base
 
     def path(self, x, int tree=0):
         """Ids of the nodes that x passes in one tree, from the root to the leaf."""
