@@ -1,8 +1,9 @@
-"""Random sequences of everything that may be done with a learner, in step with a plain twin.
+"""Random sequences of everything that may be done with a learner, beside an oracle.
 
-The machine learns one by one or in frames, is refused items, interrupted, pickled, copied and asked
-in between; the twin only ever learns valid items one by one. After each step the structures are
-sound, and both answer alike to the last bit. `make machine` takes 100,000 steps per family.
+The machine learns one by one or in frames, is refused items, interrupted, pickled, saved, copied
+and asked in between; the oracle only ever learns valid items one by one. After each step the
+structures are sound and the oracle agrees: a plain twin to the last bit, a naive algorithm in the
+trees, the statistics and the answers. `make machine` takes 100,000 steps per family.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -18,29 +22,77 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from tests.estimators import answers, is_classifier, make
+from river_extra_trees import persistence
+from tests.estimators import answers
+from tests.oracles import (
+    DynamicTree,
+    DynamicTreeOfNumbers,
+    ForgetfulTree,
+    Oracle,
+    Row,
+    ShrubEnsemble,
+    StreamTree,
+    Twin,
+)
 
 STEPS_PER_RUN = 30
 # Steps per family: few in the suite, as many as asked for by `make machine`.
-N_STEPS = int(os.environ.get("RIVER_EXTRA_TREES_STEPS") or 120)
+N_STEPS = int(os.environ.get("RIVER_EXTRA_TREES_STEPS") or 480)
+MANY = 10_000  # samples: more than a run has
 
-FAMILIES = {
-    "dynamic": [("DynamicTreeClassifier", 1), ("DynamicTreeRegressor", 3)],
-    "forgetful": [("ForgetfulRandomForestClassifier", 3), ("ForgetfulDecisionTreeRegressor", 2)],
-    "shrubs": [("ShrubEnsembleClassifier", 4), ("ShrubEnsembleRegressor", 1)],
-    "stream": [("StreamDecisionForestClassifier", 3), ("StreamDecisionTreeRegressor", 2)],
+_BATCHES = {"batch_size": 9, "warm_size": 16, "max_retained": 50, "seed": 1}
+_FLAT = {"reference": True, "forgetting_factor": 1.0}
+
+FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
+    "dynamic": {
+        "twin_classifier": lambda: Twin(("DynamicTreeClassifier", 1)),
+        "twin_regressor": lambda: Twin(("DynamicTreeRegressor", 3)),
+        "trees": lambda: DynamicTree(
+            "DynamicTreeClassifier", window=MANY, forgetting_factor=0.97, rejuvenate_every=50
+        ),
+        "leaf": lambda: DynamicTree(
+            "DynamicTreeClassifier", window=8, alpha=0.0, forgetting_factor=0.9, discard="entropy"
+        ),
+        "trees_of_numbers": lambda: DynamicTreeOfNumbers(
+            "DynamicTreeRegressor", leaf="constant", window=MANY, **_FLAT
+        ),
+        "linear_leaf": lambda: DynamicTreeOfNumbers(
+            "DynamicTreeRegressor", leaf="linear", window=8, alpha=0.0, discard="random", **_FLAT
+        ),
+    },
+    "forgetful": {
+        "twin_classifier": lambda: Twin(("ForgetfulRandomForestClassifier", 3)),
+        "twin_regressor": lambda: Twin(("ForgetfulDecisionTreeRegressor", 2)),
+        "tree": lambda: ForgetfulTree(
+            "ForgetfulDecisionTreeClassifier", criterion="gini", **_BATCHES
+        ),
+        "tree_of_numbers": lambda: ForgetfulTree("ForgetfulDecisionTreeRegressor", **_BATCHES),
+    },
+    "shrubs": {
+        "twin_classifier": lambda: Twin(("ShrubEnsembleClassifier", 4)),
+        "twin_regressor": lambda: Twin(("ShrubEnsembleRegressor", 1)),
+        "shrubs": lambda: ShrubEnsemble(
+            "ShrubEnsembleClassifier", n_models=4, window_size=9, step_size=0.311, l2=0.0213
+        ),
+        "shrubs_of_numbers": lambda: ShrubEnsemble(
+            "ShrubEnsembleRegressor", n_models=3, window_size=7, max_depth=3, step_size=0.137
+        ),
+    },
+    "stream": {
+        "twin_classifier": lambda: Twin(("StreamDecisionForestClassifier", 3)),
+        "twin_regressor": lambda: Twin(("StreamDecisionTreeRegressor", 2)),
+        "tree": lambda: StreamTree(
+            "StreamDecisionTreeClassifier",
+            **{"batch_size": 12, "criterion": "entropy", "min_samples_leaf": 1, "seed": 1},
+            leaf_memory=None,
+        ),
+        "tree_of_numbers": lambda: StreamTree(
+            "StreamDecisionTreeRegressor",
+            **{"batch_size": 7, "min_samples_leaf": 2, "seed": 1},
+            leaf_memory=10.0,
+        ),
+    },
 }
-
-VALUES = (
-    st.floats(-10, 10)
-    | st.integers(-3, 3)
-    | st.booleans()
-    | st.none()
-    | st.sampled_from(["red", "green", "blue"])
-)
-SAMPLES = st.dictionaries(st.sampled_from(["a", "b", "c", "d", 7, ("e", 1)]), VALUES, max_size=6)
-LABELS = st.sampled_from(["low", "high", "middle", 1, 2.5])
-NUMBERS = st.floats(-100, 100)
 
 
 class Interruption(BaseException):
@@ -48,35 +100,50 @@ class Interruption(BaseException):
 
 
 class Machine(RuleBasedStateMachine):
-    """A learner under test and its twin."""
+    """A learner under test and its oracle."""
 
-    case: tuple[str, int]
+    new_oracle: Callable[[], Oracle]
 
     def __init__(self) -> None:
         super().__init__()
-        self.model, self.twin = make(self.case), make(self.case)
-        self.targets = LABELS if is_classifier(self.case) else NUMBERS
-        self.asked: list[dict[Any, Any]] = [{}]
+        self.oracle = type(self).new_oracle()
+        self.model = self.oracle.learner()
+        self.folder = tempfile.TemporaryDirectory()
+        self.asked: list[Row] = []
+        self.target = 1.0 if self.oracle.regression else "low"
+        self.sample = st.tuples(self.oracle.samples, self.oracle.targets, self.oracle.weights)
 
-    @rule(data=st.data(), x=SAMPLES, w=st.sampled_from([1.0, 1.0, 1.0, 0.0, 0.5, 3]))
-    def learn(self, data: Any, x: dict[Any, Any], w: float) -> None:
-        y = data.draw(self.targets)
+    def teardown(self) -> None:
+        self.folder.cleanup()
+
+    @rule(data=st.data())
+    def learn(self, data: Any) -> None:
+        x, y, w = data.draw(self.sample)
         self.asked = [*self.asked[-3:], x]
         self.model.learn_one(x, y, w=w)
-        self.twin.learn_one(x, y, w=w)
+        self.oracle.learn(x, y, w)
 
-    @rule(data=st.data(), xs=st.lists(SAMPLES, min_size=1, max_size=30))
-    def learn_many(self, data: Any, xs: list[dict[Any, Any]]) -> None:
-        rows = [{name: x.get(name) for name in ("a", "b", "c", "d")} for x in xs]
-        ys = [data.draw(self.targets) for _ in rows]
-        frame = pd.DataFrame(rows, dtype=object)
-        self.model.learn_many(frame, pd.Series(ys, dtype=object))
-        for x, y in zip(rows, ys, strict=True):
-            self.twin.learn_one(x, y)
+    @rule(n=st.integers(1, 40), seed=st.integers(0, 10**6))
+    def learn_stretch(self, n: int, seed: int) -> None:
+        for x, y in self.oracle.stretch(n, seed):
+            self.model.learn_one(x, y)
+            self.oracle.learn(x, y, 1.0)
 
-    @rule(x=SAMPLES, bad=st.sampled_from(["feature", "target", "weight", "sample"]))
-    def refuse(self, x: dict[Any, Any], bad: str) -> None:
-        y = None if bad == "target" else "low" if is_classifier(self.case) else 1.0
+    @rule(data=st.data())
+    def learn_many(self, data: Any) -> None:
+        samples = data.draw(st.lists(self.sample, min_size=1, max_size=30))
+        xs, ys, ws = (list(column) for column in zip(*samples, strict=True))
+        rows = [{name: x.get(name) for name in self.oracle.in_frames} for x in xs]
+        self.model.learn_many(
+            pd.DataFrame(rows, dtype=object), pd.Series(ys, dtype=object), w=pd.Series(ws)
+        )
+        for x, y, w in zip(rows, ys, ws, strict=True):
+            self.oracle.learn(x, y, w)
+
+    @rule(data=st.data(), bad=st.sampled_from(["feature", "target", "weight", "sample"]))
+    def refuse(self, data: Any, bad: str) -> None:
+        x = data.draw(self.oracle.samples)
+        y = None if bad == "target" else self.target
         sample: Any = {**x, "new": 1.0}
         if bad == "feature":
             sample["worse"] = float("inf")
@@ -85,21 +152,27 @@ class Machine(RuleBasedStateMachine):
         with pytest.raises((TypeError, ValueError)):
             self.model.learn_one(sample, y, w=-1 if bad == "weight" else 1)
 
-    @rule(x=SAMPLES)
-    def interrupt(self, x: dict[Any, Any]) -> None:
+    @rule(data=st.data())
+    def interrupt(self, data: Any) -> None:
         """An interruption in the sample's own code, the last bytecode before the core."""
 
         class Loud:
             def __float__(self) -> float:
                 raise Interruption
 
-        y = "low" if is_classifier(self.case) else 1.0
+        x = data.draw(self.oracle.samples)
         with pytest.raises(Interruption):
-            self.model.learn_one({**x, "new": "thing", "zzz": Loud()}, y)
+            self.model.learn_one({**x, "new": "thing", "zzz": Loud()}, self.target)
 
     @rule()
     def pickle(self) -> None:
         self.model = pickle.loads(pickle.dumps(self.model))
+
+    @rule()
+    def save_and_load(self) -> None:
+        path = Path(self.folder.name) / "model"
+        persistence.save(self.model, path)
+        self.model = persistence.load(path)
 
     @rule()
     def deepcopy(self) -> None:
@@ -108,22 +181,27 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: len(self.asked) > 3)
     @rule()
     def clone(self) -> None:
-        assert answers(self.model.clone(), [({}, None)]) == answers(make(self.case), [({}, None)])
+        empty = [({}, None)]
+        assert answers(self.model.clone(), empty) == answers(self.oracle.learner(), empty)
 
     @invariant()
     def same(self) -> None:
         self.model._state()["core"].check()
-        rows = [(x, None) for x in self.asked]
-        assert answers(self.model, rows) == answers(self.twin, rows)
+        self.oracle.assert_agrees(self.model, self.asked)
 
 
-@pytest.mark.parametrize("case", [c for cases in FAMILIES.values() for c in cases], ids=str)
-def test_machine(case: tuple[str, int]) -> None:
-    """Whatever happens to a learner, it answers as one to which only the samples happened."""
-    kind = type(f"Machine of {case[0]}", (Machine,), {"case": case})
+@pytest.mark.parametrize(
+    ("family", "oracle"),
+    [(family, name) for family, oracles in FAMILIES.items() for name in oracles],
+)
+def test_machine(family: str, oracle: str) -> None:
+    """Whatever happens to a learner, it is one to which only the samples happened."""
+    new_oracle = staticmethod(FAMILIES[family][oracle])
+    kind = type(f"Machine of {oracle} in {family}", (Machine,), {"new_oracle": new_oracle})
+    n_runs = N_STEPS // STEPS_PER_RUN // len(FAMILIES[family])
     test = kind.TestCase
     test.settings = settings(
-        max_examples=max(1, N_STEPS // STEPS_PER_RUN // 2),
+        max_examples=max(1, n_runs),
         stateful_step_count=STEPS_PER_RUN,
         deadline=None,
         derandomize=True,

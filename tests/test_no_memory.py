@@ -75,6 +75,11 @@ def failures(
 # --- Learning
 
 
+def failures_to_learn(before: bytes, x: Any, y: Any) -> Iterator[Any]:
+    """Let copies of a model learn a sample."""
+    return failures(lambda model: model.learn_one(x, y), lambda: pickle.loads(before))
+
+
 @pytest.mark.parametrize("case", FORESTS, ids=str)
 def test_no_memory_to_learn(case: Case) -> None:
     """Whichever allocation of learn_one fails, nothing was learned, or all of it.
@@ -87,9 +92,7 @@ def test_no_memory_to_learn(case: Case) -> None:
     for i, (x, y) in enumerate(rows[:-1]):
         if i in (0, 3, 16, 59):
             before = frozen(model)
-            for broken in failures(
-                lambda model, x=x, y=y: model.learn_one(x, y), lambda: pickle.loads(before)
-            ):
+            for broken in failures_to_learn(before, x, y):
                 hit += 1
                 if state(broken) != state(pickle.loads(before)):
                     after = learn(pickle.loads(before), rows[i : i + 2])
@@ -107,17 +110,15 @@ def test_no_memory_to_learn_for_dynamic_trees(name: str, parameters: dict[str, A
     for i, (x, y) in enumerate(rows[:30]):
         if i in (0, 3, 16, 17, 26, 29):
             before = frozen(model)
-            for broken in failures(
-                lambda model, x=x, y=y: model.learn_one(x, y), lambda: pickle.loads(before)
-            ):
-                broken._cloud.check()
+            for broken in failures_to_learn(before, x, y):
+                broken._core.check()
                 if broken.n_samples_seen == i:
                     n_untouched += 1
                     assert state(broken) == state(pickle.loads(before))
                 else:
                     n_learned += 1
                     assert broken.n_samples_seen == i + 1
-                    learn(broken, rows[i + 1 : i + 4])._cloud.check()
+                    learn(broken, rows[i + 1 : i + 4])._core.check()
                 broken.predict_one(x)
         model.learn_one(x, y)
     assert n_untouched > 20
@@ -137,7 +138,7 @@ def test_no_memory_to_learn_a_frame(case: Case) -> None:
         lambda model: model.learn_many(frame, targets), lambda: pickle.loads(before), DISGUISES
     ):
         learned[broken.n_samples_seen] += 1
-        broken._state()["core"].check()
+        broken._core.check()
     assert 0 < learned[17] < sum(learned.values())
 
 
@@ -221,7 +222,7 @@ def test_no_memory_leaks_none(name: str) -> None:
     x, y = rows[17]
 
     def fail_everywhere() -> int:
-        for _ in failures(lambda model: model.learn_one(x, y), lambda: pickle.loads(before)):
+        for _ in failures_to_learn(before, x, y):
             pass
         gc.collect()
         return tracemalloc.get_traced_memory()[0]

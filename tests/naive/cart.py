@@ -35,6 +35,11 @@ class Sample(NamedTuple):
         return self.weight * self.copies
 
 
+def value_of(x: Sequence[float], feature: int) -> float:
+    """A feature of a row, NaN where missing; a feature that is newer than the row is."""
+    return x[feature] if feature < len(x) else math.nan
+
+
 class Split(NamedTuple):
     """Left when x <= threshold (numeric) or x == threshold (nominal)."""
 
@@ -44,7 +49,7 @@ class Split(NamedTuple):
     missing_left: bool
 
     def goes_left(self, x: Sequence[float]) -> bool:
-        value = x[self.feature] if self.feature < len(x) else math.nan
+        value = value_of(x, self.feature)
         if math.isnan(value):
             return self.missing_left
         return value == self.threshold if self.nominal else value <= self.threshold
@@ -147,9 +152,10 @@ def heavier_left(samples: Sequence[Sample], split: Split) -> bool:
 
 def splits_of(samples: Sequence[Sample], feature: int, nominal: bool) -> Iterator[Split]:
     """All splits of one feature, in the order in which they are tried."""
-    values = sorted({s.x[feature] for s in samples if not math.isnan(s.x[feature])})
+    found = [value_of(sample.x, feature) for sample in samples]
+    values = sorted({value for value in found if not math.isnan(value)})
     thresholds = values if nominal else [middle(a, b) for a, b in itertools.pairwise(values)]
-    if not any(math.isnan(s.x[feature]) for s in samples):
+    if not any(math.isnan(value) for value in found):
         for threshold in thresholds:
             split = Split(feature, threshold, nominal, True)
             yield split._replace(missing_left=heavier_left(samples, split))
@@ -165,7 +171,7 @@ def splits_of(samples: Sequence[Sample], feature: int, nominal: bool) -> Iterato
 
 
 def candidates(samples: Sequence[Sample], rules: Rules) -> Iterator[Split]:
-    for feature in range(len(samples[0].x)):
+    for feature in range(max(len(sample.x) for sample in samples)):
         yield from splits_of(samples, feature, feature in rules.nominal)
 
 

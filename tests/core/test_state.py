@@ -1,0 +1,130 @@
+"""States are read with distrust: each getter takes what it names, and refuses all else."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from river_extra_trees._core.schema import Labels, Schema
+from river_extra_trees._core.state import LARGEST_COUNT, State, StateError, from_state
+
+
+def state(value: Any) -> State:
+    return State("Owner", {"name": value}, ("name",))
+
+
+ONE, TWO = Schema(), Schema()
+
+TAKEN = {
+    "whole": [(0,), (LARGEST_COUNT,), (-3, -3, -3)],
+    "number": [(0.5,), (-math.inf,), (1.0, 1.0, 1.0)],
+    "real": [(1, 0.0, 2.0), (0.5, 0.0, 2.0), (Fraction(1, 3), 0.0, 2.0), (np.int64(2), 0.0, 2.0)],
+    "flag": [(True,), (False,)],
+    "word": [("a", ("a", "b"))],
+    "items": [([],), ([1], 1)],
+    "part": [(ONE, Schema)],
+    "parts": [([], Schema), ([ONE, TWO], Schema, 2)],
+    "array": [(np.zeros(3), float, 3), (np.zeros((2, 3), dtype=np.int32), np.int32, None, 3)],
+    "numbers": [(np.zeros(0), 0), (np.array([0.0, 1.0]), None)],
+}
+
+REFUSED = {
+    "whole": [(-1,), (LARGEST_COUNT + 1,), (1.0,), (True,), (np.int64(1),), (None,)],
+    "number": [(1,), (math.nan,), (2.0, 3.0), (2.0, 0.0, 1.0), ("2.0",)],
+    "real": [(-1, 0.0, 2.0), (math.nan, 0.0, 2.0), (3.0, 0.0, 2.0), ("1", 0.0, 2.0), (1j, 0, 2)],
+    "flag": [(1,), (np.bool_(True),), (None,)],
+    "word": [("c", ("a", "b")), (1, ("a", "b")), (np.str_("a"), ("a", "b"))],
+    "items": [((),), (None,), ([1], 2)],
+    "part": [(Labels(), Schema), (None, Schema)],
+    "parts": [([ONE, ONE], Schema), ([ONE, None], Schema), ([ONE], Schema, 2), (None, Schema)],
+    "array": [
+        *(([0.0], float, 1), (np.zeros(3), float, 2), (np.zeros(3), float, 3, None)),
+        *((np.zeros(3), np.float32, 3), (np.zeros(3, dtype=">f8"), float, 3)),
+    ],
+    "numbers": [(np.array([math.nan]), 1), (np.zeros(2), 3), (np.zeros(2, dtype=int), 2)],
+}
+
+
+def cases(table: dict[str, list[tuple[Any, ...]]]) -> list[Any]:
+    return [
+        pytest.param(getter, *arguments, id=f"{getter}-{i}")
+        for getter, calls in table.items()
+        for i, arguments in enumerate((value, tuple(rest)) for value, *rest in calls)
+    ]
+
+
+@pytest.mark.parametrize(("getter", "value", "wanted"), cases(TAKEN))
+def test_what_is_wanted_is_given_as_it_is(getter: str, value: Any, wanted: tuple[Any, ...]) -> None:
+    """Also at the ends of a range."""
+    found = getattr(state(value), getter)("name", *wanted)
+    if isinstance(value, np.ndarray):
+        assert np.array_equal(found, value)
+    else:
+        assert found == value
+        assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(("getter", "value", "wanted"), cases(REFUSED))
+def test_what_is_not_wanted_is_refused(getter: str, value: Any, wanted: tuple[Any, ...]) -> None:
+    """Of another type, out of range, of another length; the message says whose and which it is."""
+    with pytest.raises(StateError, match=r"^Owner: name must be "):
+        getattr(state(value), getter)("name", *wanted)
+
+
+@pytest.mark.parametrize("bounds", [{"least": 0.5}, {"most": 0.5}])
+def test_every_number_of_an_array_is_within_its_bounds(bounds: dict[str, float]) -> None:
+    """One number out of bounds is enough."""
+    with pytest.raises(StateError, match="floats from"):
+        state(np.array([0.0, 1.0])).numbers("name", 2, **bounds)
+
+
+def test_arrays_are_given_in_c_order() -> None:
+    """Whatever order they were in."""
+    turned = np.arange(6.0).reshape(2, 3).T
+    found = state(turned).array("name", float, 3, 2)
+    assert found.flags.c_contiguous
+    assert np.array_equal(found, turned)
+
+
+@pytest.mark.parametrize("values", [None, [], {}, {"name": 1, "more": 2}, {"other": 1}], ids=repr)
+def test_a_state_has_its_names_and_no_others(values: Any) -> None:
+    """No dict, too few, too many, others."""
+    with pytest.raises(StateError, match="the state of Owner"):
+        State("Owner", values, ("name",))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"names": ["a", "a"], "categories": [None, None]},
+        {"names": [[]], "categories": [None]},
+        {"names": ["a"], "categories": []},
+        {"names": ["a"], "categories": ["red"]},
+        {"names": ["a"], "categories": [[[]]]},
+        {"names": ["a"], "categories": [["red", "red"]]},
+        {"names": ["a"], "categories": [list(map(str, range(1025)))]},
+        {"names": list(range(16385)), "categories": [None] * 16385},
+    ],
+    ids=lambda values: repr(values)[:40],
+)
+def test_schemas_that_no_stream_makes_are_refused(values: Any) -> None:
+    """Columns and codes that are there twice, cannot be looked up, or are too many."""
+    with pytest.raises(StateError, match="Schema"):
+        from_state(Schema, values)
+
+
+@pytest.mark.parametrize("labels", [[None], [math.nan], [[]], ["a", "a"], list(range(1025))])
+def test_labels_that_no_stream_makes_are_refused(labels: list[Any]) -> None:
+    """Missing, unhashable, there twice, too many."""
+    with pytest.raises(StateError, match="Labels"):
+        from_state(Labels, {"labels": labels})
+
+
+@pytest.mark.parametrize("labels", [[], ["a", 1, (2, None), False]], ids=repr)
+def test_labels_are_restored_in_their_order(labels: list[Any]) -> None:
+    """Codes are places in the list."""
+    assert from_state(Labels, {"labels": labels}).state() == {"labels": labels}
