@@ -36,7 +36,7 @@ SANITIZERS = "-fsanitize=address,undefined"
 COMPILE_FLAGS = {
     "release": COMMON_FLAGS,
     # Many interpreters compile extensions with -DNDEBUG, which silences C asserts.
-    "checked": [*COMMON_FLAGS, "-UNDEBUG"],
+    "checked": ["-O1", "-ffp-contract=off", "-UNDEBUG"],
     # Python's own -fwrapv would hide signed overflows from the sanitizer, hence -fno-wrapv.
     "asan": [
         *("-O1", "-g", "-ffp-contract=off", "-UNDEBUG", "-fno-omit-frame-pointer"),

@@ -280,7 +280,7 @@ def test_too_many_labels(case: Case) -> None:
 
 @pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
 def test_frame_with_too_many_labels(case: Case) -> None:
-    """A frame that would bring the 1,025th label is refused whole; samples of weight 0 bring none."""
+    """A frame that would bring the 1,025th label is refused whole; weight 0 brings no label."""
     model = make(case)
     for i in range(1020):
         model.learn_one({"a": float(i % 10)}, f"label {i}")
@@ -309,7 +309,7 @@ def test_one_class_only(case: Case) -> None:
 @pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
 def test_label_that_comes_late(case: Case) -> None:
     """A label has no probability until it is learned, and one from then on."""
-    model, x, y = taught(case)
+    model, x, _ = taught(case)
     assert "late" not in model.predict_proba_one(x)
     for _ in range(60):
         model.learn_one(x, "late")

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.estimators import CASES, PARAMETERS, answers, frozen, learn, make, stream
+from tests.estimators import CASES, PARAMETERS, answers, learn, make, stream
 
 Case = tuple[str, int]
 FIRST = [case for case in CASES if case[1] == 0]

@@ -16,7 +16,7 @@ import pytest
 
 from river_extra_trees import persistence
 from tests.damage import SMALL
-from tests.estimators import CASES, CLASSES, PARAMETERS, frozen, learn, make, stream
+from tests.estimators import CASES, CLASSES, PARAMETERS, frozen, learn, make
 from tests.test_faults import fuller_stream, state
 
 Case = tuple[str, int]
