@@ -89,8 +89,7 @@ class Learns(TreeLearner):
     def _check_next(self, x: Sample, y: typing.Any, w: typing.Any, coming: set[Hashable]) -> None:
         """Raise what learning a sample after others would raise; note its label as coming, too."""
         self._check_one(x, y, w)
-        if w:
-            self._check_label(y, coming)
+        self._check_label(y, coming if w else set(coming))  # without weight no label is learned
 
     def learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> None:
         """Learn the rows of a data frame, one after the other.

@@ -275,9 +275,11 @@ def nominal_model(name: str) -> bytes:
     """The file of a model that splits by a nominal feature."""
     model = getattr(ret, name)(**damage.SMALL[name])
     for i in range(41):
-        colour = ("red", "green", "blue")[i % 3]
-        target = 100.0 * (colour == "red")
-        model.learn_one({"c": colour}, target if "Regressor" in name else str(target))
+        target = 100.0 * (i % 2)
+        model.learn_one(
+            {"c": ("red", "green")[i % 2]},
+            target + 0.1 * (i % 7) if "Regressor" in name else str(target),
+        )
     return persistence.save_bytes(model)
 
 
