@@ -4,6 +4,7 @@ from copy import deepcopy
 
 import numpy as np
 
+from libc.math cimport fabs
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
@@ -173,7 +174,7 @@ cdef class Shrubs(Ensemble):
             "weights": np.array([self.weights[k] for k in range(n)], np.float64),
             "hits": np.array([self.hits[k] for k in range(n)], np.float64),
             "births": np.array([self.births[k] for k in range(n)], np.int64),
-            "gram": np.asarray(gram), "total_weight": self.total_weight,
+            "gram": gram.base, "total_weight": self.total_weight,
             "since_rebuild": self.since_rebuild, "n_trained": self.n_trained,
         }
 
@@ -223,7 +224,8 @@ cdef class Shrubs(Ensemble):
         self.reserve_outputs(self.width)
         self.trees.reserve_roots(self.n_models + 1)
         weights = state.numbers("weights", n, most=1.0)
-        require(n == 0 or (np.all(weights > NEGLIGIBLE) and abs(weights.sum() - 1.0) < 1e-9),
+        # fabs, as abs of a scalar of numpy crashes where it finds no memory for its answer
+        require(n == 0 or (np.all(weights > NEGLIGIBLE) and fabs(weights.sum() - 1.0) < 1e-9),
                 "Shrubs: the weights do not sum to one")
         births = state.array("births", np.int64, n)
         require(np.all((births >= 0) & (births < max(1, self.window.n_seen))),
