@@ -64,7 +64,6 @@ def directives(mode: str) -> dict[str, object]:
         "boundscheck": checked,
         "wraparound": False,
         "initializedcheck": checked,
-        "nonecheck": checked,
         "cdivision": True,
         "embedsignature": False,
         "linetrace": mode == "coverage",
