@@ -59,7 +59,7 @@ def band() -> plotting.PredictiveBandDisplay:
 
 def main(folder: Path) -> None:
     matplotlib.use("agg")
-    samples = list(datasets.Bananas().take(2000))
+    samples = [({"x₁": x["1"], "x₂": x["2"]}, y) for x, y in datasets.Bananas().take(2000)]
     tree = ret.ForgetfulDecisionTreeClassifier(max_depth=5, seed=1)
     for x, y in samples:
         tree.learn_one(x, y)

@@ -1,23 +1,21 @@
-"""What every estimator of this package does, written once: parameters, seeds and mini-batches.
+"""What every estimator of this package does, written once: parameters, seeds, samples and frames.
 
 An estimator keeps its parameters untouched and a core object that does the work. Classifiers and
-regressors of all families inherit `TreeClassifier` or `TreeRegressor`, and bring `learn_one`,
-`predict_one` (and `predict_proba_one`), `_check_one`, and the hooks of `_inspection.TreeLearner`.
+regressors of all families inherit `TreeClassifier` or `TreeRegressor`, and bring the hooks of
+`_inspection.TreeLearner`. The core object calls its `learner` back where a policy decides.
 """
 
 from __future__ import annotations
 
-import abc
 import numbers
 import random
 import typing
-from collections.abc import Hashable, Iterator
 
-import narwhals
 from river import base
 from river.utils import dataframe
 
-from ._inspection import Sample, TreeLearner
+from ._frames import PredictsMany, PredictsProbaMany, rows_of, values_of
+from ._inspection import Sample, TreeLearner, describe_classes, describe_number
 from .snapshot import ClassifierSnapshot, RegressorSnapshot
 
 __all__ = ["TreeClassifier", "TreeRegressor", "check_parameter", "check_whole", "draw_seed"]
@@ -55,27 +53,34 @@ def check_whole(name: str, value: typing.Any, least: int, optional: bool = False
     )
 
 
-def rows_of(frame: typing.Any) -> Iterator[dict[Hashable, typing.Any]]:
-    """The rows of a narwhals frame as dicts of plain Python values."""
-    names = frame.columns
-    if not names:
-        return ({} for _ in range(len(frame)))
-    columns = [frame[:, i].to_list() for i in range(len(names))]
-    return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
+class Learns(TreeLearner):
+    """Learning: `learn_many` is a loop of `learn_one`, whatever the frame is made of."""
 
-
-def values_of(values: typing.Any) -> list[typing.Any]:
-    """A series of any kind, or any other sequence, as a list of plain Python values."""
-    values = narwhals.from_native(values, series_only=True, pass_through=True)
-    return list(values.to_list() if isinstance(values, narwhals.Series) else values)
-
-
-class LearnsMany(TreeLearner):
-    """Mini-batches: `learn_many` is a loop of `learn_one`, whatever the frame is made of."""
-
-    @abc.abstractmethod
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         """Raise what `learn_one` would raise, and learn nothing."""
+        self._core.validate(x, y, w)
+
+    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
+        """Learn a sample.
+
+        Parameters
+        ----------
+        x
+            Features. Numbers are numeric, other hashable values nominal; absent, `None` and NaN
+            values are missing.
+        y
+            The target.
+        w
+            Weight of the sample; 0 learns nothing.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a feature is infinite or neither a number nor hashable, the target is missing, not
+            finite or not hashable, or the weight is negative or not finite. The message names it,
+            and nothing is learned.
+        """
+        self._core.learn(x, y, w, self)
 
     def learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> None:
         """Learn the rows of a data frame, one after the other.
@@ -112,26 +117,10 @@ class LearnsMany(TreeLearner):
             except (TypeError, ValueError) as error:
                 raise type(error)(f"row {i}: {error}") from None
         for x, target, weight in samples:
-            self.learn_one(x, target, w=weight)  # type: ignore[attr-defined]
-
-    def predict_many(self, X: typing.Any) -> typing.Any:
-        """Predict the rows of a data frame.
-
-        Parameters
-        ----------
-        X
-            A data frame of any kind that narwhals knows.
-
-        Returns
-        -------
-        A series of the same kind.
-        """
-        frame = dataframe.into_frame(X)
-        predictions = [self.predict_one(x) for x in rows_of(frame)]  # type: ignore[attr-defined]
-        return dataframe.to_native_series(predictions, name="prediction", like=frame)
+            self.learn_one(x, target, w=weight)
 
 
-class TreeClassifier(LearnsMany, base.MiniBatchClassifier):
+class TreeClassifier(Learns, PredictsProbaMany, base.MiniBatchClassifier):
     """A classifier of any number of classes, learned one by one or in mini-batches."""
 
     def snapshot(self) -> ClassifierSnapshot:
@@ -142,31 +131,35 @@ class TreeClassifier(LearnsMany, base.MiniBatchClassifier):
         """
         return ClassifierSnapshot(self._bare(), self.n_samples_seen)
 
+    def predict_one(self, x: Sample) -> typing.Any:
+        """Predict the label of a sample: `None` before the first sample was learned.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return self._core.predict_label(x)
+
+    def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
+        """Predict the probability of every label learned so far.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return self._core.predict_proba(x)
+
     @property
     def _multiclass(self) -> bool:
         return True
 
-    def predict_proba_many(self, X: typing.Any) -> typing.Any:
-        """Predict the class probabilities of the rows of a data frame.
-
-        Parameters
-        ----------
-        X
-            A data frame of any kind that narwhals knows.
-
-        Returns
-        -------
-        A data frame of the same kind with a column per class. Kinds that allow only strings as
-        column names get the labels as strings.
-        """
-        frame = dataframe.into_frame(X)
-        answers = [self.predict_proba_one(x) for x in rows_of(frame)]
-        labels = list(answers[0]) if answers else []
-        columns = {label: [answer[label] for answer in answers] for label in labels}
-        return dataframe.to_native_frame(columns, like=frame)
+    def _describe(self, node: dict[str, typing.Any]) -> str:
+        return describe_classes(node, self._core.labels.labels)
 
 
-class TreeRegressor(LearnsMany, base.MiniBatchRegressor):
+class TreeRegressor(Learns, PredictsMany, base.MiniBatchRegressor):
     """A regressor, learned one by one or in mini-batches."""
 
     def snapshot(self) -> RegressorSnapshot:
@@ -175,3 +168,16 @@ class TreeRegressor(LearnsMany, base.MiniBatchRegressor):
         It is smaller than the model, as it lacks the samples and all else that only learning needs.
         """
         return RegressorSnapshot(self._bare(), self.n_samples_seen)
+
+    def predict_one(self, x: Sample) -> float:
+        """Predict the target of a sample: 0 before the first sample was learned.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return self._core.predict_number(x)
+
+    def _describe(self, node: dict[str, typing.Any]) -> str:
+        return describe_number(node)

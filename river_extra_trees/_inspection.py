@@ -1,7 +1,7 @@
 """Looking at a learner that is made of trees: sizes, importances, tables, texts and pictures.
 
-A family tells this module about its trees through four hooks, `_n_trees`, `_nodes(tree)`, `_schema`
-and `_describe(node)`; everything here is made from those.
+A family tells this module about its trees through three hooks, `_n_trees`, `_nodes(tree)` and
+`_describe(node)`; everything here is made from those.
 """
 
 from __future__ import annotations
@@ -74,6 +74,9 @@ def describe_number(node: dict[str, typing.Any]) -> str:
 class TreeLearner(base.Estimator):
     """A learner made of trees that can be looked at."""
 
+    # The compiled object that does the work; each family says of which class it is.
+    _core: typing.Any
+
     # What a family's nodes have beyond the usual, as columns of `to_dataframe`.
     _more_columns: typing.ClassVar[tuple[str, ...]] = ()
 
@@ -92,35 +95,37 @@ class TreeLearner(base.Estimator):
         and `values`.
         """
 
-    @property
-    @abc.abstractmethod
-    def _schema(self) -> Schema:
-        """The columns that the features have."""
-
     @abc.abstractmethod
     def _describe(self, node: dict[str, typing.Any]) -> str:
         """What a node predicts, in a few words."""
 
     @property
-    @abc.abstractmethod
+    def _schema(self) -> Schema:
+        """The columns that the features have."""
+        return self._core.schema
+
+    @property
     def n_samples_seen(self) -> int:
         """Number of samples learned, those of weight zero not counted."""
+        return self._core.n_seen
 
-    @abc.abstractmethod
     def _bare(self) -> typing.Self:
         """A copy that answers alike, without what only learning needs."""
+        bare: typing.Self = self.clone()
+        bare._core = self._core.bare()
+        return bare
 
     # Parameters that decide how much memory the core object takes from the start, and the names
     # that they have among its settings.
     _sizes: typing.ClassVar[dict[str, str]]
 
-    @abc.abstractmethod
     def _state(self) -> dict[str, typing.Any]:
         """What a model file holds beside the parameters; `core` is the core object."""
+        return {"core": self._core}
 
-    @abc.abstractmethod
     def _restore(self, state: State) -> None:
         """Take over a state whose core object has the settings of this model's own."""
+        self._core = state.part("core", type(self._core))
 
     # ------------------------------------------------------------------ size
 

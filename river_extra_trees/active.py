@@ -86,7 +86,7 @@ class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
     >>> 80 < n_asked < 120
     True
     >>> print(f"{error(active.regressor).get():.1f} {error(by_chance).get():.1f}")
-    0.2 0.4
+    0.1 0.3
     """
 
     def __init__(

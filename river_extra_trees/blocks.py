@@ -15,7 +15,7 @@ import narwhals
 import numpy as np
 import numpy.typing as npt
 
-from ._base import values_of
+from ._frames import values_of
 from ._inspection import Sample
 
 __all__ = ["Block"]

@@ -24,8 +24,6 @@ STEP = 0x9E3779B97F4A7C15  # between the seeds of two clouds
 class SplitsIntoClouds(Splits):
     """Dynamic trees, of which several processes may hold a cloud each."""
 
-    _cloud: typing.Any
-
     def split(self, n: int) -> list[CloudPart]:
         """Make n clouds that go apart from here, for as many processes.
 
@@ -51,7 +49,7 @@ class SplitsIntoClouds(Splits):
 
     def _front(self) -> CloudPart:
         """A cloud of one particle: enough to know which samples are valid, and the labels."""
-        labels = self._cloud.labels.labels
+        labels = self._core.labels.labels
         small = self.clone({"n_particles": 1})
         for label in labels:
             small.learn_one({}, label)  # type: ignore[attr-defined]
@@ -83,14 +81,14 @@ class CloudPart(Part):
     >>> learn_together(clouds, Block(rows, targets))
     >>> ballots = [cloud.ballots(Block(rows[-1:])) for cloud in clouds]
     >>> round(clouds[0].predict_numbers(ballots)[0], 1), targets[-1]
-    (38.6, 38.79293)
+    (38.4, 38.79293)
     """
 
     def __init__(self, model: typing.Any, number: int) -> None:
         self._model = copy.deepcopy(model)
-        state = self._model._cloud.state()
+        state = self._model._core.state()
         seed = (state["seed"] + number * STEP) % 2**64
-        self._model._cloud = type(model._cloud).restored({**state, "seed": seed})
+        self._model._core = type(model._core).restored({**state, "seed": seed})
         self.log_evidence = 0.0
         self._n_before = 0  # samples that are counted though this cloud has not seen them
 
@@ -111,7 +109,7 @@ class CloudPart(Part):
         w
             Weight of the sample.
         """
-        self._model._check_one(x, y, w)
+        self._model._core.validate(x, y, w)
 
     def learn(self, block: Block, start: int = 0) -> tuple[int, None]:
         """Learn the samples of a block.
@@ -192,7 +190,7 @@ class CloudPart(Part):
         ballots
             Those of all clouds, in order.
         """
-        labels = self._model._cloud.labels.labels
+        labels = self._model._core.labels.labels
         return [dict(zip(labels, row, strict=True)) for row in average(ballots).tolist()]
 
     def predict_numbers(self, ballots: Sequence[Ballots]) -> list[float]:

@@ -19,17 +19,10 @@ import numpy.typing as npt
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
 from ._core.forgetful import ForgetfulForest
-from ._core.schema import Schema
 from ._core.splitter import Splitter
 from ._core.state import State, require
+from ._forest import BatchForest
 from ._forgetting import AdaptParameters, BatchPlan, DriftTest
-from ._inspection import (
-    Sample,
-    TreeLearner,
-    describe_classes,
-    describe_number,
-    named_nodes,
-)
 from .parts import SplitsIntoParts, count_votes
 
 __all__ = [
@@ -43,8 +36,10 @@ Losses = npt.NDArray[np.float64]
 Ballots = npt.NDArray[np.float64]
 
 
-class _Forgetful(TreeLearner):
+class _Forgetful(BatchForest):
     """The batches of all four learners. Subclasses set their parameters and call `_begin`."""
+
+    _core: ForgetfulForest
 
     batch_size: int
     warm_size: int
@@ -79,7 +74,7 @@ class _Forgetful(TreeLearner):
         check_whole("n_models", n_models, 1)
         check_parameter(0 <= significance <= 1, "significance", significance, "between 0 and 1")
         check_whole("n_jobs", n_jobs, 1)
-        self._forest = ForgetfulForest(
+        self._core = ForgetfulForest(
             n_models,
             criterion == "variance",
             self.batch_size,
@@ -97,30 +92,8 @@ class _Forgetful(TreeLearner):
 
     def _new_parameters(self) -> AdaptParameters:
         return AdaptParameters(
-            self.initial_rate, self.warm_size, self._forest.regression, self.reference
+            self.initial_rate, self.warm_size, self._core.regression, self.reference
         )
-
-    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
-        """Learn a sample.
-
-        Parameters
-        ----------
-        x
-            Features. Numbers are numeric, other hashable values nominal; absent, `None` and NaN
-            values are missing.
-        y
-            The target.
-        w
-            Weight of the sample; 0 learns nothing.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If a feature is infinite or neither a number nor hashable, the target is missing, not
-            finite or not hashable, or the weight is negative or not finite. The message names it,
-            and nothing is learned.
-        """
-        self._forest.learn(x, y, w, self)
 
     def _plan_batch(self, tree_losses: Losses | None = None) -> BatchPlan:
         """What each tree retains of the past, by its accuracy on the batch, and which ones go.
@@ -128,7 +101,7 @@ class _Forgetful(TreeLearner):
         Nothing is changed: the core carries the plan out as a whole, or not at all. The losses are
         of all trees of the forest, of which others may be elsewhere.
         """
-        forest = self._forest
+        forest = self._core
         guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
         drift_test = None if self._drift_test is None else self._drift_test.copy()
         discarded = self._discarded(drift_test, guess, tree_losses)
@@ -160,7 +133,7 @@ class _Forgetful(TreeLearner):
         ever. To start cold with all the old samples, as the text has it, keeps the very concept
         that failed, and often for long.
         """
-        forest = self._forest
+        forest = self._core
         if drift_test is None or forest.n_batches == 0:
             return []
         if tree_losses is None:
@@ -169,18 +142,16 @@ class _Forgetful(TreeLearner):
         worst = (-tree_losses).argsort(kind="stable")[:n] - forest.first_tree
         return [tree for tree in worst.tolist() if 0 <= tree < self._n_trees]
 
-    _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
-
     def _state(self) -> dict[str, typing.Any]:
         test = self._drift_test
         return {
-            "core": self._forest,
+            **super()._state(),
             "trees": [parameters.state() for parameters in self._parameters],
             "drift_test": None if test is None else test.state(),
         }
 
     def _restore(self, state: State) -> None:
-        self._forest = state.part("core", ForgetfulForest)
+        super()._restore(state)
         trees = state.items("trees", len(self._parameters))
         for parameters, values in zip(self._parameters, trees, strict=True):
             parameters.restore(values)
@@ -189,44 +160,10 @@ class _Forgetful(TreeLearner):
         if self._drift_test is not None:
             self._drift_test.restore(test)
 
-    def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
-        self._forest.validate(x, y, w)
-
     @property
     def retained_sizes(self) -> list[int]:
         """Number of samples that each tree retains, copies of the bagging counted."""
-        return [self._forest.held(tree) for tree in range(self._n_trees)]
-
-    @property
-    def n_samples_seen(self) -> int:
-        """Number of samples learned, those of weight zero not counted."""
-        return self._forest.window.n_seen
-
-    def _bare(self) -> typing.Self:
-        bare: typing.Self = self.clone()
-        bare._forest = self._forest.bare()
-        return bare
-
-    @property
-    def _n_trees(self) -> int:
-        return len(self._forest.trees)
-
-    def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
-        return named_nodes(self._forest.trees[tree], self._forest.schema)
-
-    @property
-    def _schema(self) -> Schema:
-        return self._forest.schema
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes of all trees."""
-        return sum(trees.n_nodes for trees in self._forest.trees)
-
-    @property
-    def height(self) -> int:
-        """Number of splits on the longest way from a root to a leaf."""
-        return max(trees.height for trees in self._forest.trees)
+        return [self._core.held(tree) for tree in range(self._n_trees)]
 
 
 class _SplitsIntoParts(SplitsIntoParts, _Forgetful):
@@ -238,13 +175,13 @@ class _SplitsIntoParts(SplitsIntoParts, _Forgetful):
 
     def _join(self, others: Sequence[typing.Self]) -> None:
         models = [self, *others]
-        answers = self._answers([model._forest.ballots_so_far() for model in models])
+        answers = self._answers([model._core.ballots_so_far() for model in models])
         super()._join(others)
-        self._forest.set_answers(answers)
+        self._core.set_answers(answers)
         self._parameters = [each for model in models for each in model._parameters]
 
     def _report(self) -> tuple[Losses, Ballots]:
-        return self._forest.tree_losses(), self._forest.ballots_so_far()
+        return self._core.tree_losses(), self._core.ballots_so_far()
 
     def _combine(self, reports: Sequence[tuple[Losses, Ballots]]) -> tuple[Losses, Losses]:
         losses, ballots = zip(*reports, strict=True)
@@ -253,57 +190,17 @@ class _SplitsIntoParts(SplitsIntoParts, _Forgetful):
     def _answers(self, ballots: Sequence[Ballots]) -> Losses:
         """What the forest answered to each sample of the batch."""
         votes = count_votes(np.concatenate(ballots, axis=1))
-        if self._forest.regression:
+        if self._core.regression:
             return votes[:, 0] / self.n_models
         return votes.argmax(axis=1).astype(float)
 
     def _grow_part(self, combined: tuple[Losses, Losses]) -> None:
         losses, answers = combined
-        self._forest.set_answers(answers)
-        self._forest.learn_batch(self, lambda: self._plan_batch(losses))
+        self._core.set_answers(answers)
+        self._core.learn_batch(self, lambda: self._plan_batch(losses))
 
 
-class _ForgetfulClassifier(_Forgetful, TreeClassifier):
-    def predict_one(self, x: Sample) -> typing.Any:
-        """Predict the label of a sample: `None` before the first sample was learned.
-
-        Parameters
-        ----------
-        x
-            Features.
-        """
-        return self._forest.predict_label(x)
-
-    def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
-        """Predict the probability of every label learned so far.
-
-        Parameters
-        ----------
-        x
-            Features.
-        """
-        return self._forest.predict_proba(x)
-
-    def _describe(self, node: dict[str, typing.Any]) -> str:
-        return describe_classes(node, self._forest.labels.labels)
-
-
-class _ForgetfulRegressor(_Forgetful, TreeRegressor):
-    def predict_one(self, x: Sample) -> float:
-        """Predict the target of a sample: 0 before the first sample was learned.
-
-        Parameters
-        ----------
-        x
-            Features.
-        """
-        return self._forest.predict_number(x)
-
-    def _describe(self, node: dict[str, typing.Any]) -> str:
-        return describe_number(node)
-
-
-class ForgetfulDecisionTreeClassifier(_ForgetfulClassifier):
+class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
     """Forgetful decision tree: CART on as many of the newest samples as still help.
 
     After each batch the tree is what CART grows on the samples retained. Their number follows the
@@ -390,7 +287,7 @@ class ForgetfulDecisionTreeClassifier(_ForgetfulClassifier):
         self._begin(criterion)
 
 
-class ForgetfulDecisionTreeRegressor(_ForgetfulRegressor):
+class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
     """Forgetful decision tree: CART on as many of the newest samples as still help.
 
     After each batch the tree is what CART grows on the samples retained. Their number follows the
@@ -471,7 +368,7 @@ class ForgetfulDecisionTreeRegressor(_ForgetfulRegressor):
         self._begin("variance")
 
 
-class ForgetfulRandomForestClassifier(_SplitsIntoParts, _ForgetfulClassifier):
+class ForgetfulRandomForestClassifier(_SplitsIntoParts, TreeClassifier):
     """Forgetful random forest: votes of forgetful trees that differ in features and memory.
 
     Every tree looks at its own random subset of the features and forgets at random, as much as its
@@ -576,7 +473,7 @@ class ForgetfulRandomForestClassifier(_SplitsIntoParts, _ForgetfulClassifier):
         self._begin(criterion, n_models, True, bagging, significance, n_jobs)
 
 
-class ForgetfulRandomForestRegressor(_SplitsIntoParts, _ForgetfulRegressor):
+class ForgetfulRandomForestRegressor(_SplitsIntoParts, TreeRegressor):
     """Forgetful random forest: means of forgetful trees that differ in features and memory.
 
     Every tree looks at its own random subset of the features and forgets at random, as much as its

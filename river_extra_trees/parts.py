@@ -33,10 +33,13 @@ __all__ = ["ForestPart", "Part", "Splits", "SplitsIntoParts", "learn_together", 
 
 Ballots = npt.NDArray[np.float64]  # [row, tree, class]
 Votes = npt.NDArray[np.float64]  # [row, class]
+NOTHING = Block([])
 
 
 class Part(abc.ABC):
     """What one of several processes holds of an ensemble."""
+
+    _block = NOTHING  # that `go_on` is to learn the rest of
 
     @property
     @abc.abstractmethod
@@ -79,7 +82,9 @@ class Part(abc.ABC):
         """The part itself, of which an engine makes a copy as it sends it to another process."""
         return self
 
-    def go_on(self, combined: typing.Any, block: Block, start: int = 0) -> tuple[int, typing.Any]:
+    def go_on(
+        self, combined: typing.Any, block: Block | None, start: int = 0
+    ) -> tuple[int, typing.Any]:
         """Grow on the last batch if that is still to be done, then learn: two calls in one message.
 
         Parameters
@@ -87,7 +92,8 @@ class Part(abc.ABC):
         combined
             What `grow` wants to know, or `None`.
         block
-            Samples, all of them valid.
+            Samples, all of them valid; `None` for the block of the call before, so that each block
+            travels once.
         start
             Number of the first sample to learn.
 
@@ -97,7 +103,10 @@ class Part(abc.ABC):
         """
         if combined is not None:
             self.grow(combined)
-        return self.learn(block, start)
+        block = self._block if block is None else block
+        stop, report = self.learn(block, start)
+        self._block = block if stop < len(block) else NOTHING
+        return stop, report
 
 
 class Splits(TreeLearner):
@@ -116,7 +125,6 @@ class SplitsIntoParts(Splits):
     """A forest that can be split into parts."""
 
     n_models: int
-    _forest: typing.Any
 
     @abc.abstractmethod
     def _report(self) -> typing.Any:
@@ -132,11 +140,11 @@ class SplitsIntoParts(Splits):
 
     def _keep(self, first: int, stop: int) -> None:
         """Become the part with the trees from `first` to before `stop`."""
-        self._forest.keep(first, stop)
+        self._core.keep(first, stop)
 
     def _join(self, others: Sequence[typing.Self]) -> None:
         """Become the whole forest, of which this is the first part."""
-        self._forest.join([model._forest for model in others])
+        self._core.join([model._core for model in others])
 
     def split(self, n: int) -> list[ForestPart]:
         """Split the forest into parts, for as many processes.
@@ -200,7 +208,7 @@ class ForestPart(Part):
 
     def __init__(self, forest: SplitsIntoParts, first: int, stop: int) -> None:
         check_parameter(
-            0 <= first <= stop <= forest.n_models and not forest._forest.is_part,
+            0 <= first <= stop <= forest.n_models and not forest._core.is_part,
             "first, stop",
             (first, stop),
             f"an interval of the {forest.n_models} trees of a whole forest",
@@ -212,7 +220,7 @@ class ForestPart(Part):
     @property
     def first(self) -> int:
         """Number of the first tree."""
-        return int(self._model._forest.first_tree)
+        return int(self._model._core.first_tree)
 
     @property
     def n_trees(self) -> int:
@@ -222,7 +230,7 @@ class ForestPart(Part):
     @property
     def n_samples_seen(self) -> int:
         """Number of samples learned, those of weight zero not counted."""
-        return int(self._model._forest.window.n_seen)
+        return self._model.n_samples_seen
 
     # ------------------------------------------------------------------ learning
 
@@ -243,7 +251,7 @@ class ForestPart(Part):
         ValueError, TypeError
             As `learn_one` of the forest does.
         """
-        self._model._check_one(x, y, w)  # type: ignore[attr-defined]
+        self._model._core.validate(x, y, w)
 
     def learn(self, block: Block, start: int = 0) -> tuple[int, typing.Any]:
         """Learn the samples of a block until the batch is full.
@@ -267,7 +275,7 @@ class ForestPart(Part):
         """
         if self._is_full:
             raise RuntimeError("the batch is full: call grow with the combined reports first")
-        forest = self._model._forest
+        forest = self._model._core
         for number, (x, y, w) in enumerate(block.samples(start), start + 1):
             if forest.learn(x, y, w):
                 self._is_full = True
@@ -312,7 +320,7 @@ class ForestPart(Part):
         block
             Samples; their targets are not looked at.
         """
-        ballots: Ballots = self._model._forest.ballots(list(block.rows()))
+        ballots: Ballots = self._model._core.ballots(list(block.rows()))
         return ballots
 
     def predict_labels(self, ballots: Sequence[Ballots]) -> list[typing.Any]:
@@ -323,9 +331,9 @@ class ForestPart(Part):
         ballots
             Those of all parts, in order of their trees.
         """
-        labels = self._model._forest.labels.labels
+        labels = self._model._core.labels.labels
         return [
-            labels[row.argmax()] if row.any() else self._model._forest.predict_label({})
+            labels[row.argmax()] if row.any() else self._model._core.predict_label({})
             for row in count_votes(np.concatenate(ballots, axis=1))
         ]
 
@@ -337,9 +345,9 @@ class ForestPart(Part):
         ballots
             Those of all parts, in order of their trees.
         """
-        labels = self._model._forest.labels.labels
+        labels = self._model._core.labels.labels
         return [
-            shares(labels, row.tolist()) if row.any() else self._model._forest.predict_proba({})
+            shares(labels, row.tolist()) if row.any() else self._model._core.predict_proba({})
             for row in count_votes(np.concatenate(ballots, axis=1))
         ]
 
@@ -355,7 +363,7 @@ class ForestPart(Part):
         known = ~np.isnan(said)
         sums = count_votes(np.where(known, said, 0.0))[:, 0]
         return [
-            float(total / n) if n else self._model._forest.predict_number({})
+            float(total / n) if n else self._model._core.predict_number({})
             for total, n in zip(sums, known.sum(axis=(1, 2)), strict=True)
         ]
 
@@ -445,6 +453,6 @@ def check_are_one(parts: Sequence[ForestPart]) -> None:
 
 def history(model: SplitsIntoParts) -> tuple[typing.Any, ...]:
     """What parts of one forest that have learned the same samples have in common."""
-    forest = model._forest
+    forest = model._core
     names, prior = forest.schema.names, forest.prior.node(0)
-    return forest.window.n_seen, forest.n_batches, forest.seed, names, forest.labels.labels, prior
+    return forest.n_seen, forest.n_batches, forest.seed, names, forest.labels.labels, prior

@@ -10,19 +10,11 @@ ensemble so has a bounded size, and follows drift as fast as its window does.
 from __future__ import annotations
 
 import typing
-from collections.abc import Hashable
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
-from ._core.schema import Schema
 from ._core.shrubs import Shrubs
 from ._core.state import State, require
-from ._inspection import (
-    Sample,
-    TreeLearner,
-    describe_classes,
-    describe_number,
-    named_nodes,
-)
+from ._inspection import TreeLearner, named_nodes
 from .stream_forest import MaxFeatures, check_max_features, n_features_visited
 
 __all__ = ["ShrubEnsembleClassifier", "ShrubEnsembleRegressor"]
@@ -34,6 +26,8 @@ MOST = {"n_models": 10_000, "window_size": 10**7, "rounds": 10**6, "update_inter
 
 class _ShrubEnsemble(TreeLearner):
     """Algorithm 1 of the paper. Subclasses set their parameters and call `_begin`."""
+
+    _core: Shrubs
 
     n_models: int
     window_size: int
@@ -77,7 +71,7 @@ class _ShrubEnsemble(TreeLearner):
         check_max_features(self.max_features)
         self._only_errors = retrain == "error"
         self._seed = draw_seed(self.seed)
-        self._shrubs = Shrubs(
+        self._core = Shrubs(
             regression=regression,
             n_models=self.n_models,
             window_size=self.window_size,
@@ -91,33 +85,11 @@ class _ShrubEnsemble(TreeLearner):
             node_penalty=self.node_penalty,
         )
 
-    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
-        """Learn a sample.
-
-        Parameters
-        ----------
-        x
-            Features. Numbers are numeric, other hashable values nominal; absent, `None` and NaN
-            values are missing.
-        y
-            The target.
-        w
-            Weight of the sample; 0 learns nothing.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If a feature is infinite or neither a number nor hashable, the target is missing, not
-            finite or not hashable, or the weight is negative or not finite. The message names it,
-            and nothing is learned.
-        """
-        self._shrubs.learn(x, y, w, self._plan_step)
-
     def _plan_step(self, n_outputs: int) -> tuple[bool, bool, float, float, int, int]:
         """What the next step of Algorithm 1 is to do, see `Shrubs.learn`. Nothing is changed."""
-        train = self._shrubs.n_seen % self.update_interval == 0
+        train = self._core.n_seen % self.update_interval == 0
         step_size, l2 = self._step(n_outputs)
-        max_features = n_features_visited(self.max_features, self._shrubs.n_columns)
+        max_features = n_features_visited(self.max_features, self._core.n_columns)
         return train, self._only_errors, step_size, l2, self._seed, max_features
 
     def _step(self, n_outputs: int) -> tuple[float, float]:
@@ -130,54 +102,37 @@ class _ShrubEnsemble(TreeLearner):
     _sizes = {"n_models": "n_models", "window_size": "window_size"}  # noqa: RUF012
 
     def _state(self) -> dict[str, typing.Any]:
-        return {"core": self._shrubs, "seed": self._seed}
+        return {**super()._state(), "seed": self._seed}
 
     def _restore(self, state: State) -> None:
-        self._shrubs = state.part("core", Shrubs)
+        super()._restore(state)
         seed = state.whole("seed", 0, 2**64 - 1)
         require(self.seed is None or seed == self._seed, "the seed is not the one that was given")
         self._seed = seed
 
-    def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
-        self._shrubs.validate(x, y, w)
-
     @property
     def weights(self) -> list[float]:
         """The weights of the trees, oldest tree first. They sum to one."""
-        return [weight for _, weight in self._shrubs.tree_weights()]
-
-    @property
-    def n_samples_seen(self) -> int:
-        """Number of samples learned, those of weight zero not counted."""
-        return self._shrubs.n_seen
-
-    def _bare(self) -> typing.Self:
-        bare: typing.Self = self.clone()
-        bare._shrubs = self._shrubs.bare()
-        return bare
+        return [weight for _, weight in self._core.tree_weights()]
 
     @property
     def _n_trees(self) -> int:
-        return self._shrubs.trees.n_roots
+        return self._core.trees.n_roots
 
     def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
         if self._n_trees == 0:
             return []
-        return named_nodes(self._shrubs.trees, self._shrubs.schema, tree)
-
-    @property
-    def _schema(self) -> Schema:
-        return self._shrubs.schema
+        return named_nodes(self._core.trees, self._core.schema, tree)
 
     @property
     def n_nodes(self) -> int:
         """Number of nodes of all trees."""
-        return self._shrubs.trees.n_nodes
+        return self._core.trees.n_nodes
 
     @property
     def height(self) -> int:
         """Number of splits on the longest way from a root to a leaf."""
-        return self._shrubs.trees.height
+        return self._core.trees.height
 
 
 class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
@@ -313,29 +268,6 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
         check_parameter(retrain in ("always", "error"), "retrain", retrain, "'always' or 'error'")
         self._begin(False, loss, retrain)
 
-    def predict_one(self, x: Sample) -> Hashable | None:
-        """Predict the label of a sample: `None` before the first sample was learned.
-
-        Parameters
-        ----------
-        x
-            Features.
-        """
-        return self._shrubs.predict_label(x)
-
-    def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
-        """Predict the probability of every label learned so far.
-
-        Parameters
-        ----------
-        x
-            Features.
-        """
-        return self._shrubs.predict_proba(x)
-
-    def _describe(self, node: dict[str, typing.Any]) -> str:
-        return describe_classes(node, self._shrubs.labels.labels)
-
 
 class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
     """Shrub ensemble: a few small trees from a sliding window, weighed by gradient descent.
@@ -445,16 +377,3 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
         self.node_penalty = node_penalty
         self.seed = seed
         self._begin(True)
-
-    def predict_one(self, x: Sample) -> float:
-        """Predict the target of a sample: 0 before the first sample was learned.
-
-        Parameters
-        ----------
-        x
-            Features.
-        """
-        return self._shrubs.predict_number(x)
-
-    def _describe(self, node: dict[str, typing.Any]) -> str:
-        return describe_number(node)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import typing
 from collections.abc import Hashable
 
+from ._frames import PredictsMany, PredictsProbaMany
 from ._inspection import Sample
 
 __all__ = ["ClassifierSnapshot", "RegressorSnapshot"]
 
 
-class RegressorSnapshot:
+class RegressorSnapshot(PredictsMany):
     """A regressor as it was at one moment, without what it would need to learn on.
 
     Made by `snapshot()` of a regressor of this package.
@@ -56,20 +57,6 @@ class RegressorSnapshot:
         """
         return self._model.predict_one(x, **options)
 
-    def predict_many(self, X: typing.Any) -> typing.Any:
-        """Predict the rows of a data frame, as the model did.
-
-        Parameters
-        ----------
-        X
-            A data frame of any kind that narwhals knows.
-
-        Returns
-        -------
-        A series of the same kind.
-        """
-        return self._model.predict_many(X)
-
     @property
     def _raw_memory_usage(self) -> int:
         """Bytes in memory."""
@@ -80,7 +67,7 @@ class RegressorSnapshot:
         return f"{type(self).__name__}({learner}, n_samples_seen={n})"
 
 
-class ClassifierSnapshot(RegressorSnapshot):
+class ClassifierSnapshot(RegressorSnapshot, PredictsProbaMany):
     """A classifier as it was at one moment, without what it would need to learn on.
 
     Made by `snapshot()` of a classifier of this package.
@@ -103,17 +90,3 @@ class ClassifierSnapshot(RegressorSnapshot):
         """
         answer: dict[Hashable, float] = self._model.predict_proba_one(x)
         return answer
-
-    def predict_proba_many(self, X: typing.Any) -> typing.Any:
-        """Predict the class probabilities of the rows of a data frame, as the model did.
-
-        Parameters
-        ----------
-        X
-            A data frame of any kind that narwhals knows.
-
-        Returns
-        -------
-        A data frame of the same kind with a column per class.
-        """
-        return self._model.predict_proba_many(X)

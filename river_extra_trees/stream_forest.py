@@ -17,17 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
-from ._core.schema import Schema
 from ._core.splitter import Splitter
-from ._core.state import State
 from ._core.stream import StreamForest
-from ._inspection import (
-    Sample,
-    TreeLearner,
-    describe_classes,
-    describe_number,
-    named_nodes,
-)
+from ._forest import BatchForest
 from .parts import SplitsIntoParts
 
 __all__ = [
@@ -66,8 +58,10 @@ def check_max_features(max_features: MaxFeatures) -> None:
     )
 
 
-class _StreamForest(TreeLearner):
+class _StreamForest(BatchForest):
     """The batches of all four learners. Subclasses set their parameters and call `_begin`."""
+
+    _core: StreamForest
 
     batch_size: int
     max_depth: int | None
@@ -110,7 +104,7 @@ class _StreamForest(TreeLearner):
         check_whole("window_size", window_size, 0)
         check_whole("n_jobs", n_jobs, 1)
         check_max_features(self.max_features)
-        self._forest = StreamForest(
+        self._core = StreamForest(
             n_models,
             criterion == "variance",
             self.batch_size,
@@ -134,28 +128,6 @@ class _StreamForest(TreeLearner):
         self._n_swaps = n_swaps
         self._always_swaps = swap_rule == "always" and not self.reference
 
-    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
-        """Learn a sample.
-
-        Parameters
-        ----------
-        x
-            Features. Numbers are numeric, other hashable values nominal; absent, `None` and NaN
-            values are missing.
-        y
-            The target.
-        w
-            Weight of the sample; 0 learns nothing.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If a feature is infinite or neither a number nor hashable, the target is missing, not
-            finite or not hashable, or the weight is negative or not finite. The message names it,
-            and nothing is learned.
-        """
-        self._forest.learn(x, y, w, self)
-
     def _plan_batch(self, losses: Losses | None = None) -> tuple[list[int], int]:
         """The trees to be swapped after a batch, and how many features a split looks at.
 
@@ -163,107 +135,25 @@ class _StreamForest(TreeLearner):
         of all trees of the forest, of which others may be elsewhere.
         """
         if losses is None:
-            losses = self._forest.tree_losses()
-        swapped = self._forest.worst(losses, self._n_swaps, self._always_swaps)
-        return swapped, n_features_visited(self.max_features, len(self._forest.schema.names))
-
-    _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
-
-    def _state(self) -> dict[str, typing.Any]:
-        return {"core": self._forest}
-
-    def _restore(self, state: State) -> None:
-        self._forest = state.part("core", StreamForest)
-
-    def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
-        self._forest.validate(x, y, w)
-
-    @property
-    def n_samples_seen(self) -> int:
-        """Number of samples learned, those of weight zero not counted."""
-        return self._forest.window.n_seen
-
-    def _bare(self) -> typing.Self:
-        bare: typing.Self = self.clone()
-        bare._forest = self._forest.bare()
-        return bare
-
-    @property
-    def _n_trees(self) -> int:
-        return len(self._forest.trees)
-
-    def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
-        return named_nodes(self._forest.trees[tree], self._forest.schema)
-
-    @property
-    def _schema(self) -> Schema:
-        return self._forest.schema
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes of all trees."""
-        return sum(trees.n_nodes for trees in self._forest.trees)
-
-    @property
-    def height(self) -> int:
-        """Number of splits on the longest way from a root to a leaf."""
-        return max(trees.height for trees in self._forest.trees)
+            losses = self._core.tree_losses()
+        swapped = self._core.worst(losses, self._n_swaps, self._always_swaps)
+        return swapped, n_features_visited(self.max_features, len(self._core.schema.names))
 
 
 class _SplitsIntoParts(SplitsIntoParts, _StreamForest):
     """The parts of a forest: all they have to tell each other are the losses of their trees."""
 
     def _report(self) -> Losses:
-        return self._forest.tree_losses()
+        return self._core.tree_losses()
 
     def _combine(self, reports: Sequence[Losses]) -> Losses:
         return np.concatenate(reports)
 
     def _grow_part(self, combined: Losses) -> None:
-        self._forest.learn_batch(self, lambda: self._plan_batch(combined))
+        self._core.learn_batch(self, lambda: self._plan_batch(combined))
 
 
-class _StreamForestClassifier(_StreamForest, TreeClassifier):
-    def predict_one(self, x: Sample) -> typing.Any:
-        """Predict the label of a sample: `None` before the first sample was learned.
-
-        Parameters
-        ----------
-        x
-            Features.
-        """
-        return self._forest.predict_label(x)
-
-    def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
-        """Predict the probability of every label learned so far.
-
-        Parameters
-        ----------
-        x
-            Features.
-        """
-        return self._forest.predict_proba(x)
-
-    def _describe(self, node: dict[str, typing.Any]) -> str:
-        return describe_classes(node, self._forest.labels.labels)
-
-
-class _StreamForestRegressor(_StreamForest, TreeRegressor):
-    def predict_one(self, x: Sample) -> float:
-        """Predict the target of a sample: 0 before the first sample was learned.
-
-        Parameters
-        ----------
-        x
-            Features.
-        """
-        return self._forest.predict_number(x)
-
-    def _describe(self, node: dict[str, typing.Any]) -> str:
-        return describe_number(node)
-
-
-class StreamDecisionTreeClassifier(_StreamForestClassifier):
+class StreamDecisionTreeClassifier(_StreamForest, TreeClassifier):
     """Stream decision tree: a CART tree that keeps growing, a batch of samples at a time.
 
     Samples are gathered in batches. When a batch is full, its samples drop down to their leaves and
@@ -353,7 +243,7 @@ class StreamDecisionTreeClassifier(_StreamForestClassifier):
         self._begin(criterion)
 
 
-class StreamDecisionTreeRegressor(_StreamForestRegressor):
+class StreamDecisionTreeRegressor(_StreamForest, TreeRegressor):
     """Stream decision tree: a CART tree that keeps growing, a batch of samples at a time.
 
     Samples are gathered in batches. When a batch is full, its samples drop down to their leaves and
@@ -440,7 +330,7 @@ class StreamDecisionTreeRegressor(_StreamForestRegressor):
         self._begin("variance")
 
 
-class StreamDecisionForestClassifier(_SplitsIntoParts, _StreamForestClassifier):
+class StreamDecisionForestClassifier(_SplitsIntoParts, TreeClassifier):
     """Stream decision forest: votes of stream decision trees on bootstraps of each batch.
 
     Every tree sees each batch through its own bootstrap and looks at a random choice of features
@@ -561,7 +451,7 @@ class StreamDecisionForestClassifier(_SplitsIntoParts, _StreamForestClassifier):
         self._begin(criterion, n_models, n_swaps, swap_rule, window_size, n_jobs, bootstrap=True)
 
 
-class StreamDecisionForestRegressor(_SplitsIntoParts, _StreamForestRegressor):
+class StreamDecisionForestRegressor(_SplitsIntoParts, TreeRegressor):
     """Stream decision forest: means of stream decision trees on bootstraps of each batch.
 
     Every tree sees each batch through its own bootstrap and looks at a random choice of features

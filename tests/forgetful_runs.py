@@ -60,11 +60,11 @@ def to_dict(x: tuple[float, ...]) -> dict[str, float]:
 
 def declare_classes(model: Any, n_classes: int) -> None:
     """Tell an empty model its classes, as the published program is told them: ties go by number."""
-    forest = model._forest
+    forest = model._core
     state = forest.state()
     trees = [Trees(n_classes) for _ in state["trees"]]
     prior = Trees(n_classes)
     for tree in [*trees, prior]:
         tree.plant()
     labels = Labels.restored({"labels": list(range(n_classes))})
-    model._forest = forest.restored({**state, "labels": labels, "trees": trees, "prior": prior})
+    model._core = forest.restored({**state, "labels": labels, "trees": trees, "prior": prior})

@@ -50,7 +50,7 @@ def tree_learner(rules: Rules, n_features: int, **parameters: Any) -> Any:
         model: Any = StreamDecisionTreeRegressor(**parameters)
     else:
         model = StreamDecisionTreeClassifier(criterion=rules.criterion, **parameters)
-    prime(model._forest.schema, n_features, rules.nominal)
+    prime(model._core.schema, n_features, rules.nominal)
     return model
 
 

@@ -41,7 +41,7 @@ def test_expected_improvement_is_the_integral(leaf: str, x: float) -> None:
     """Of the amount below the lowest target, over the predictive mixture."""
     model = learned(leaf)
     answer = model.predict_one({"x": x}, with_dist=True)
-    best = model._cloud.lowest
+    best = model._core.lowest
     low = best - 200 * answer.interval(0.9)[1] + 200 * answer.interval(0.9)[0]
     expected, _ = integrate.quad(
         lambda y: (best - y) * answer(y), low, best, limit=500, points=[answer.mean, best - 1]

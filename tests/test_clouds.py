@@ -34,7 +34,7 @@ def test_first_cloud_goes_on_as_the_model(case: Case) -> None:
     assert [answers(cloud._model, asked) for cloud in again] == said
     assert all(cloud.n_samples_seen == model.n_samples_seen == 140 for cloud in again)
     for cloud in clouds:
-        cloud._model._cloud.check()
+        cloud._model._core.check()
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -35,13 +35,14 @@ pytestmark = pytest.mark.xdist_group("ray")
 
 @pytest.fixture(scope="module")
 def ray() -> Iterator[Any]:
-    skip_unless_ray_can_start()
-    import ray
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        skip_unless_ray_can_start(monkeypatch)
+        monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # else it asks to decide on that
+        import ray
 
-    os.environ.setdefault("RAY_AUTH_MODE", "disabled")  # else it asks to decide on that
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
-    yield ray
-    ray.shutdown()
+        ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+        yield ray
+        ray.shutdown()
 
 
 def spread(case: Case, forest: Any = None, **options: Any) -> Any:
@@ -87,7 +88,7 @@ def frames(case: Case, n: int) -> tuple[pd.DataFrame, pd.Series]:
 
 @pytest.mark.parametrize(
     ("name", "n_workers"),
-    [("StreamDecisionForestClassifier", 5), ("ForgetfulRandomForestRegressor", 3)],
+    [("StreamDecisionForestClassifier", 3), ("ForgetfulRandomForestRegressor", 2)],
 )
 def test_frames(ray: Any, name: str, n_workers: int) -> None:
     """Any number of workers learns frames, and answers them, as one process does."""

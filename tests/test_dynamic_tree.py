@@ -46,14 +46,14 @@ def mean_squared_error(model: DynamicTreeRegressor, rows: Iterator[tuple[Row, fl
 
 
 def tree_height(model: DynamicTreeRegressor) -> float:
-    return float(np.mean(model._cloud.tree_statistics()[1]))
+    return float(np.mean(model._core.tree_statistics()[1]))
 
 
 # Predictive distributions
 
 
 @pytest.mark.parametrize("leaf", ["linear", "constant"])
-@pytest.mark.parametrize(("forgetting_factor", "most"), [(1.0, 0.92), ("auto", 0.94)])
+@pytest.mark.parametrize(("forgetting_factor", "most"), [(1.0, 0.92), ("auto", 0.93)])
 def test_intervals_cover_what_they_promise(
     leaf: str, forgetting_factor: float | str, most: float
 ) -> None:
@@ -204,7 +204,7 @@ def test_automatic_forgetting_follows_the_stream() -> None:
     for x, y in turning_line(400, 300, 1):
         model.learn_one(x, y)
     assert model.forgetting_factors[1.0] < 0.05
-    model._cloud.check()
+    model._core.check()
 
 
 @pytest.mark.parametrize("n_particles", [1, 2, 3, 5, 50])
@@ -213,7 +213,7 @@ def test_automatic_forgetting_with_few_particles(n_particles: int) -> None:
     model = DynamicTreeRegressor(n_particles=n_particles, window=30, rejuvenate_every=20, seed=0)
     for x, y in friedman(90, 0):
         model.learn_one(x, y)
-        model._cloud.check()
+        model._core.check()
     assert len(model.forgetting_factors) == min(n_particles, 4)
 
 
@@ -244,8 +244,8 @@ def test_each_policy_keeps_the_window_full(discard: str) -> None:
     model = DynamicTreeRegressor(n_particles=10, window=60, discard=discard, seed=0)
     for x, y in friedman(150, 0):
         model.learn_one(x, y)
-    assert model._cloud.pool.size == 60
-    model._cloud.check()
+    assert model._core.pool.size == 60
+    model._core.check()
 
 
 def test_entropy_keeps_the_samples_at_the_boundary() -> None:
@@ -263,7 +263,7 @@ def test_entropy_keeps_the_samples_at_the_boundary() -> None:
             model.learn_one(x, x["a"] > 0.8)
     distances = []
     for model in models:
-        pool = model._cloud.pool
+        pool = model._core.pool
         distances.append(np.mean([abs(pool.point(slot)[0][0] - 0.8) for slot in pool.slots()]))
     assert distances[0] < distances[1]
 
@@ -278,8 +278,8 @@ def test_an_unknown_policy_is_refused() -> None:
 
 @pytest.mark.parametrize("criterion", ["alc", "alm", "ei"])
 def test_there_is_something_to_gain_everywhere(criterion: str) -> None:
-    """Scores are finite and not negative."""
-    model = DynamicTreeRegressor(n_particles=20, forgetting_factor=1.0, seed=0)
+    """Scores are finite and not negative, also in leaves whose samples have all but faded."""
+    model = DynamicTreeRegressor(n_particles=20, seed=0)
     for x, y in friedman(200, 0):
         model.learn_one(x, y)
     scores = [model.acquisition_one(x, criterion) for x, _ in friedman(20, 1)]
@@ -323,7 +323,7 @@ class RandomUse(RuleBasedStateMachine):
     def learn(self, n: int, weight: float) -> None:
         for _ in range(n):
             self.model.learn_one(self.sample(), self.rng.randrange(4), weight)
-        self.model._cloud.check()
+        self.model._core.check()
 
     @rule()
     def ask(self) -> None:

@@ -30,10 +30,10 @@ def run(*command: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_script(script: Path) -> None:
+def test_script(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An example prints something, and no warning."""
     if "import ray" in script.read_text():
-        skip_unless_ray_can_start()
+        skip_unless_ray_can_start(monkeypatch)
     done = run(script)
     assert done.stdout
     assert done.stderr == ""

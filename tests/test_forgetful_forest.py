@@ -36,7 +36,7 @@ def answer_and_learn(model: Any, X: list[Any], Y: list[Any]) -> list[Any]:
 
 def told(model: Any, number: int = 0) -> Any:
     """A tree as nested tuples of (feature, threshold, left, right), leaves as class weights."""
-    trees = model._forest.trees[number]
+    trees = model._core.trees[number]
 
     def tell(node: int) -> Any:
         this = trees.node(node)
@@ -114,7 +114,7 @@ def test_forest_equals_the_naive_forest(name: str, n: int, bagging: bool) -> Non
 
 def retained(model: Any, samples: list[Sample]) -> list[Sample]:
     """The samples that the tree holds, by their numbers in the stream."""
-    forest = model._forest
+    forest = model._core
     numbers = [forest.window.sample(slot)[3] for slot, _ in forest.retained[0].samples()]
     return [samples[number] for number in numbers]
 
@@ -131,15 +131,15 @@ def test_tree_equals_cart_on_the_retained_samples(
         model: Any = ForgetfulDecisionTreeRegressor(batch_size, warm_size=10)
     else:
         model = ForgetfulDecisionTreeClassifier(batch_size, rules.criterion, warm_size=10)
-    prime(model._forest.schema, n_features, rules.nominal)
+    prime(model._core.schema, n_features, rules.nominal)
     for end in range(batch_size, len(samples) + 1, batch_size):
         learn(model, samples[end - batch_size : end], rules)
-        model._forest.check()
+        model._core.check()
         held = retained(model, samples[:end])
         height = max(1, int(math.log2(model._parameters[0].retained_size)))
         tree = NaiveCart(held, Rules(rules.criterion, rules.nominal, max_depth=height))
-        labels = None if rules.criterion == "variance" else model._forest.labels.labels
-        assert_same_tree(model._forest.trees[0], tree.root, labels)
+        labels = None if rules.criterion == "variance" else model._core.labels.labels
+        assert_same_tree(model._core.trees[0], tree.root, labels)
 
 
 @pytest.mark.parametrize("batch_size", [10, 25, 50])
@@ -220,7 +220,7 @@ def test_max_retained_bounds_every_tree() -> None:
     for x, y in steps(3000, 3000):
         model.learn_one(x, y)
     assert max(model.retained_sizes) == 300
-    assert model._forest.window.size <= 3 * 300
+    assert model._core.window.size <= 3 * 300
 
 
 def test_max_depth_bounds_the_height() -> None:
@@ -238,7 +238,7 @@ def test_jobs_do_not_change_the_model() -> None:
     for n_jobs in (1, 2):
         model = ForgetfulRandomForestClassifier(4, bagging=True, n_jobs=n_jobs, seed=5)
         answer_and_learn(model, X, Y)
-        dumps.append(pickle.dumps((model._forest, [vars(p) for p in model._parameters])))
+        dumps.append(pickle.dumps((model._core, [vars(p) for p in model._parameters])))
     assert dumps[0] == dumps[1]
 
 

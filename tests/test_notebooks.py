@@ -20,7 +20,7 @@ def test_notebook(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A notebook runs in a fresh kernel, shows its pictures, and prints no warning."""
     notebook = jupytext.read(path)
     if "import ray" in path.read_text():
-        skip_unless_ray_can_start()
+        skip_unless_ray_can_start(monkeypatch)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     # As in a notebook of a user, whose pictures are shown below the cells.
     monkeypatch.delenv("MPLBACKEND", raising=False)

@@ -42,18 +42,18 @@ class Twin:
         rows, targets = zip(*self.rows[self.at : self.at + size], strict=True)
         block = Block(rows, targets, self.weights[self.at : self.at + size])
         block = pickle.loads(pickle.dumps(block, 5))
-        start = 0
+        start, given, combined = 0, block, None
         while start < size:
-            stop, reports = start, []
-            for part in [self.front, *self.parts]:
-                stop, report = part.learn(block, start)
-                reports.append(report)
-            start = stop
+            calls = [part.go_on(combined, given, start) for part in [self.front, *self.parts]]
             self.parts = pickle.loads(pickle.dumps(self.parts, 5))
-            if reports[0] is not None:
+            given, combined = None, None
+            start, report = calls[0]
+            if report is not None:
+                reports = [report for _, report in calls[1:]]
                 combined = pickle.loads(pickle.dumps(self.front.combine(reports), 5))
-                for part in [self.front, *self.parts]:
-                    part.grow(combined)
+        if combined is not None:
+            for part in [self.front, *self.parts]:
+                part.grow(combined)
         self.learn_alone(self.at, self.at + size)
         self.at += size
 
@@ -85,7 +85,7 @@ def test_parts_are_one_forest(case: Case, n_parts: int) -> None:
             assert twin.answers_of_parts(asked) == expected
             assert twin.front.n_samples_seen == twin.forest.n_samples_seen
         merged = merge(twin.parts)
-        merged._forest.check()
+        merged._core.check()
         assert answers(merged, asked) == expected
         rest = twin.rows[twin.at :]
         assert answers(learn(merged, rest), asked) == answers(learn(twin.forest, rest), asked)
@@ -95,12 +95,12 @@ def test_trees_are_swapped_and_discarded() -> None:
     """The streams of these tests do make the parts agree on which trees go."""
     case = ("StreamDecisionForestClassifier", 0)
     forest = make(case)
-    planted = list(forest._forest.trees)
+    planted = list(forest._core.trees)
     learn(forest, stream(case, 200))
-    assert all(now is not then for now, then in zip(forest._forest.trees, planted, strict=True))
+    assert all(now is not then for now, then in zip(forest._core.trees, planted, strict=True))
     case = ("ForgetfulRandomForestClassifier", 2)
     forest = learn(make(case), stream(case, 400))
-    assert any(birth > 0 for birth in forest._forest.births)
+    assert any(birth > 0 for birth in forest._core.births)
 
 
 def test_many_parts() -> None:

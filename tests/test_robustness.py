@@ -24,7 +24,7 @@ def test_explained_path_is_the_path_taken(splitter: str) -> None:
         samples.append(x)
         model.learn_one(x, name % 3 == 0)
     for x in samples[-300:]:
-        assert [node["node"] for node, _ in model._path(x, 0)] == model._forest.path(x)
+        assert [node["node"] for node, _ in model._path(x, 0)] == model._core.path(x)
 
 
 @pytest.mark.parametrize("missing", [pd.NA, pd.NaT], ids=["NA", "NaT"])
@@ -32,7 +32,7 @@ def test_missing_values_of_pandas_are_missing(missing: Any) -> None:
     """NA and NaT mean that the feature is missing; no label may be one."""
     model = StreamDecisionTreeClassifier(seed=1)
     model.learn_one({"a": 1.0, "b": missing}, "yes")
-    assert model._forest.schema.names == ["a"]
+    assert model._core.schema.names == ["a"]
     with pytest.raises(ValueError, match="label"):
         model.learn_one({"a": 1.0}, missing)
 

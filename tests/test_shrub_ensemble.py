@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import random
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -41,9 +42,14 @@ def predict(shrubs: Shrubs, x: list[float]) -> list[float]:
     return list(shrubs.predict_proba(row).values())
 
 
+def planner(*plan: Any) -> Any:
+    """A learner that plans every step alike."""
+    return SimpleNamespace(_plan_step=lambda n_classes: plan)
+
+
 def learn(shrubs: Shrubs, x: list[float], y: Any, step_size: float | str, l2: float = 0.0) -> None:
     step = 0.0 if step_size == "adaptive" else float(step_size)
-    shrubs.learn(dict(enumerate(x)), y, 1.0, lambda _: (True, False, step, l2, 1, len(x)))
+    shrubs.learn(dict(enumerate(x)), y, 1.0, planner(True, False, step, l2, 1, len(x)))
 
 
 def noisy_stream(n: int, n_features: int, n_classes: int, seed: int) -> list[tuple[dict, int]]:
@@ -163,7 +169,7 @@ def test_lazy_training_changes_nothing(loss: str, max_features: int) -> None:
         shrubs = core(4, n_models=8, window_size=50, loss=loss, lazy=lazy, max_depth=6)
         history = []
         for x, y in noisy_stream(1500, 3, 4, 7):
-            shrubs.learn(x, y, 1.0, lambda _: (True, False, 0.2, 0.0, 5, max_features))
+            shrubs.learn(x, y, 1.0, planner(True, False, 0.2, 0.0, 5, max_features))
             history += shrubs.tree_weights()
         kept.append(history)
         trained.append(shrubs.n_trained)
@@ -233,7 +239,7 @@ def test_invariants_under_stress(regression: bool, rounds: int) -> None:
     model = kind(n_models=5, window_size=20, step_size=0.3, rounds=rounds, seed=1)
     for x, y, w in _Stress(3, regression).rows(250):
         model.learn_one(x, y, w=w)
-        model._shrubs.check()
+        model._core.check()
         assert model.predict_one(x) is not None
 
 
@@ -263,7 +269,7 @@ def test_a_heavy_sample_leaves_no_rounding_behind() -> None:
     for i, (x, y) in enumerate(noisy_stream(60, 2, 3, 2)):
         model.learn_one(x, y, w=1e90 if i == 25 else 1.0)
         if not 25 <= i < 45:
-            model._shrubs.check()
+            model._core.check()
 
 
 # -------------------------------------------------------------------- parameters
@@ -274,7 +280,7 @@ def test_update_interval_trains_every_so_often() -> None:
     model = ShrubEnsembleClassifier(n_models=100, window_size=30, update_interval=5, seed=1)
     for x, y in noisy_stream(50, 2, 3, 3):
         model.learn_one(x, y)
-    assert model._shrubs.n_trained == 10
+    assert model._core.n_trained == 10
 
 
 def test_single_tree_retrained_on_error() -> None:
@@ -287,8 +293,8 @@ def test_single_tree_retrained_on_error() -> None:
         row = list(x.values())
         answer = model.predict_one(x)
         if naive.trees:
-            assert answer == model._shrubs.labels.labels[int(np.argmax(naive.predict(row)))]
-        label = model._shrubs.labels.labels
+            assert answer == model._core.labels.labels[int(np.argmax(naive.predict(row)))]
+        label = model._core.labels.labels
         wrong = answer != y
         model.learn_one(x, y)
         code = label.index(y)
@@ -437,4 +443,4 @@ def test_state_survives_pickles_and_copies() -> None:
         assert len({repr(twin.predict_proba_one(x)) for twin in twins}) == 1
         for twin in twins:
             twin.learn_one(x, y)
-    assert len({pickle.dumps(twin._shrubs.tree_weights()) for twin in twins}) == 1
+    assert len({pickle.dumps(twin._core.tree_weights()) for twin in twins}) == 1

@@ -62,8 +62,8 @@ def test_growth_agrees_with_the_naive_stream_tree(
     for sample in samples:
         learn(model, [sample], rules)
         naive.learn(sample)
-        labels = None if rules.criterion == "variance" else model._forest.labels.labels
-        assert_same_tree(model._forest.trees[0], naive.root, labels)
+        labels = None if rules.criterion == "variance" else model._core.labels.labels
+        assert_same_tree(model._core.trees[0], naive.root, labels)
 
 
 def test_a_leaf_learns_before_its_batch_is_complete() -> None:
@@ -128,7 +128,7 @@ def test_weight_two_counts_twice(model_class: Any) -> None:
     for x, y in rows(200):
         once.learn_one(x, y)
         twice.learn_one(x, y, w=2.0)
-    for one, two in zip(once._forest.trees, twice._forest.trees, strict=True):
+    for one, two in zip(once._core.trees, twice._core.trees, strict=True):
         for number in one.preorder():
             a, b = one.node(number), two.node(number)
             assert (a["feature"], a["threshold"]) == (b["feature"], b["threshold"])
@@ -149,13 +149,13 @@ def test_worst_trees_are_swapped(model_class: Any, swap_rule: str) -> None:
     stream = rows(400)
     n_swapped = 0
     for b in range(1, 41):
-        trees = list(model._forest.trees)
+        trees = list(model._core.trees)
         losses = np.zeros(5)
         for x, y in stream[10 * (b - 1) : 10 * b]:
             for i, tree in enumerate(trees):
-                losses[i] += loss(tree.node(model._forest.path(x, i)[-1]), y, model)
+                losses[i] += loss(tree.node(model._core.path(x, i)[-1]), y, model)
             model.learn_one(x, y)
-        swapped = [i for i in range(5) if model._forest.trees[i] is not trees[i]]
+        swapped = [i for i in range(5) if model._core.trees[i] is not trees[i]]
         worst = sorted(np.argsort(-losses, kind="stable")[:2].tolist())
         if swap_rule == "always":
             expected = [i for i in worst if b > 1 and losses[i] > 0]
@@ -175,31 +175,31 @@ def test_new_trees_grow_on_the_latest_samples(model_class: Any, window_size: int
         n_models=2, batch_size=10, window_size=window_size, leaf_memory=None, seed=4
     )
     for i, (x, y) in enumerate(rows(200), start=1):
-        trees = list(model._forest.trees)
+        trees = list(model._core.trees)
         model.learn_one(x, y)
-        for old, new in zip(trees, model._forest.trees, strict=True):
+        for old, new in zip(trees, model._core.trees, strict=True):
             if new is not old:
                 expected = min(i, (window_size or 0) + 10)
                 assert new.node(new.root())["weight"] == expected
-        assert model._forest.latest.size <= window_size + 10 * (window_size > 0)
+        assert model._core.latest.size <= window_size + 10 * (window_size > 0)
 
 
 @pytest.mark.parametrize("model_class", FORESTS)
 def test_no_swaps_keep_no_samples(model_class: Any) -> None:
     """Without swaps, all trees stay and no window is kept."""
     model = model_class(n_models=3, batch_size=10, n_swaps=0, seed=4)
-    trees = list(model._forest.trees)
+    trees = list(model._core.trees)
     for x, y in rows(100):
         model.learn_one(x, y)
-    assert all(a is b for a, b in zip(trees, model._forest.trees, strict=True))
-    assert model._forest.latest.size == 0
+    assert all(a is b for a, b in zip(trees, model._core.trees, strict=True))
+    assert model._core.latest.size == 0
 
 
 def loss(leaf: dict[str, Any], y: int, model: Any) -> float:
     """Prequential loss of one tree: squared, or 0 and 1 where the first heaviest class counts."""
-    if model._forest.regression:
+    if model._core.regression:
         return float((y - leaf["values"][0]) ** 2)
-    labels = model._forest.labels.labels
+    labels = model._core.labels.labels
     if leaf["weight"] == 0:
         return 1.0
     return float(labels[leaf["values"].index(max(leaf["values"]))] != y)
@@ -211,9 +211,9 @@ def test_forests_average_what_their_trees_say() -> None:
     for x, y in rows(200):
         model.learn_one(x, y)
     for x, _ in rows(50, seed=1):
-        shares = np.zeros(len(model._forest.labels))
-        for i, tree in enumerate(model._forest.trees):
-            leaf = tree.node(model._forest.path(x, i)[-1])
+        shares = np.zeros(len(model._core.labels))
+        for i, tree in enumerate(model._core.trees):
+            leaf = tree.node(model._core.path(x, i)[-1])
             shares += np.array(leaf["values"]) / leaf["weight"]
         proba = model.predict_proba_one(x)
         assert list(proba.values()) == pytest.approx(list(shares / 7))
@@ -226,8 +226,8 @@ def test_regression_forests_average_means() -> None:
     for x, y in rows(200):
         model.learn_one(x, y)
     for x, _ in rows(50, seed=1):
-        trees = model._forest.trees
-        means = [t.node(model._forest.path(x, i)[-1])["values"][0] for i, t in enumerate(trees)]
+        trees = model._core.trees
+        means = [t.node(model._core.path(x, i)[-1])["values"][0] for i, t in enumerate(trees)]
         assert model.predict_one(x) == pytest.approx(np.mean(means))
 
 
@@ -240,7 +240,7 @@ def test_number_of_threads_does_not_matter(model_class: Any, n_jobs: int) -> Non
         model = model_class(n_models=5, batch_size=20, n_jobs=jobs, seed=5)
         for x, y in rows(300):
             model.learn_one(x, y)
-        states.append(pickle.dumps(model._forest.trees))
+        states.append(pickle.dumps(model._core.trees))
     assert states[0] == states[1]
 
 
@@ -255,7 +255,7 @@ def test_pickled_in_mid_batch(model_class: Any) -> None:
     unbroken = model_class(batch_size=30, seed=5)
     for x, y in rows(200):
         unbroken.learn_one(x, y)
-    assert pickle.dumps(model._forest.trees) == pickle.dumps(unbroken._forest.trees)
+    assert pickle.dumps(model._core.trees) == pickle.dumps(unbroken._core.trees)
 
 
 # -------------------------------------------------------------------- memory
@@ -269,7 +269,7 @@ def test_number_of_nodes_is_bounded(model_class: Any, max_nodes: int) -> None:
     for i, (x, y) in enumerate(rows(400), start=1):
         model.learn_one(x, y)
         if i % 20 == 0:
-            assert all(tree.n_nodes <= max_nodes for tree in model._forest.trees)
+            assert all(tree.n_nodes <= max_nodes for tree in model._core.trees)
 
 
 @given(
@@ -302,9 +302,9 @@ def test_structures_stay_sound(
     for x, y, w in samples:
         model.predict_one(x)
         model.learn_one(x, y, w=w)
-        model._forest.check()
+        model._core.check()
         restored = pickle.loads(pickle.dumps(model))
-        restored._forest.check()
+        restored._core.check()
         assert restored.predict_one(x) == model.predict_one(x)
 
 
@@ -331,7 +331,7 @@ def test_recorded_run(stream: str, batch_size: int, criterion: str, option: str)
     assert predictions == read_integers(f"{run}_pred")
     assert sizes == read_integers(f"{run}_nodes")
     final = read_table(f"{run}_finaltree")
-    trees, labels = model._forest.trees[0], model._forest.labels.labels
+    trees, labels = model._core.trees[0], model._core.labels.labels
     waiting, compared = [(trees.root(), 0)], 0
     while waiting:
         ours, theirs = waiting.pop()

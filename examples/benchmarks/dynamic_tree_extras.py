@@ -293,7 +293,7 @@ def run_classification(options: argparse.Namespace) -> None:
         memory: dict[str, float] = defaultdict(float)
         for i, (x, y) in enumerate(rows):
             if i >= 100 and i % options.every == 0:
-                cloud = model._cloud
+                cloud = model._core
                 labels = list(cloud.labels.labels)
                 answers = class_answers(cloud, cloud.schema.row_of(x))
                 for way in CLASSIFIERS:
@@ -418,7 +418,7 @@ def run_regression(options: argparse.Namespace) -> None:
             errors, logs = defaultdict(list), defaultdict(list)
             for i, (x, y) in enumerate(rows):
                 if i >= 100 and i % options.every == 0:
-                    cloud = model._cloud
+                    cloud = model._core
                     for way, parts in number_answers(cloud, cloud.schema.row_of(x)).items():
                         shares = np.array([share for share, _ in parts])
                         mean, scale2, df = np.array([part for _, part in parts]).T

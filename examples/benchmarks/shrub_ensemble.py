@@ -269,15 +269,13 @@ def lazy(n: int) -> None:
     for name in ("elec", "covtype", "rbf"):
         rows = load(name, n)
         models = [ShrubEnsembleClassifier(seed=1) for _ in range(2)]
-        models[1]._shrubs = type(models[1]._shrubs)(
-            **models[1]._shrubs.settings() | {"lazy": False}
-        )
+        models[1]._core = type(models[1]._core)(**models[1]._core.settings() | {"lazy": False})
         for i, (x, y) in enumerate(rows):
             for model in models:
                 model.learn_one(x, y)
-            if models[0]._shrubs.tree_weights() != models[1]._shrubs.tree_weights():
+            if models[0]._core.tree_weights() != models[1]._core.tree_weights():
                 sys.exit(f"{name}: the weights differ after item {i}")
-        trained = [model._shrubs.n_trained for model in models]
+        trained = [model._core.n_trained for model in models]
         print(f"{name}: {len(rows)} items, the same weights; trees trained: {trained}", flush=True)
 
 

@@ -30,6 +30,7 @@ import ray
 from river.datasets import synth
 
 import river_extra_trees as ret
+from river_extra_trees import plotting
 from river_extra_trees.distributed import (
     DistributedClassifier,
     KeyedModels,
@@ -47,7 +48,7 @@ ray.init(
 # Each worker holds half of the trees and learns every sample. Once per batch they tell each other
 # how their trees did, so that the forest swaps the worst trees of all. Its answers are those of one
 # process, bit for bit, whatever the number of workers. In the middle of the stream one worker is
-# killed.
+# killed. Between the two lines lies what a worker would have to be told again if it died then.
 
 # %%
 rows = list(
@@ -61,19 +62,41 @@ model = DistributedClassifier(
 
 n_asked = n_equal = 0
 seen, saved = [], []
+figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
+live = plotting.Live(figure)
+
+
+def draw():
+    axes.clear()
+    told = range(0, 100 * len(seen), 100)
+    axes.step(told, seen, where="post", label="seen by worker 0")
+    axes.step(told, saved, where="post", label="in its checkpoint")
+    axes.axvline(1700, color="black", linestyle=":", label="killed")
+    axes.set_xlim(0, len(rows))
+    axes.set_ylim(0, len(rows))
+    axes.set_xlabel("samples told")
+    axes.set_ylabel("samples")
+    axes.legend(loc="upper left")
+
+
 for i, (x, y) in enumerate(rows):
     if i % 100 == 0:
         n_asked += 1
         n_equal += model.predict_proba_one(x) == forest.predict_proba_one(x)
         counters = model.counters()
-        seen.append([n for n, _ in counters])
-        saved.append([n for _, n in counters])
+        seen.append(counters[0][0])
+        saved.append(counters[0][1])
+        if live.due:
+            draw()
+            live.show()
     model.learn_one(x, y)
     forest.learn_one(x, y)
     if i == 1700:
         before = model.counters()
         os.kill(model.processes()[0], signal.SIGKILL)
         after = model.counters()
+draw()
+live.show()
 
 print(f"{n_equal} of {n_asked} answers are equal; {model.n_restarts} restart")
 print(
@@ -82,19 +105,7 @@ print(
 
 # %% [markdown]
 # The worker came back from its last checkpoint and was told again what came after, so that nothing
-# was lost. Between the two lines below lies what a worker would have to be told again.
-
-# %%
-figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
-told = range(0, len(rows), 100)
-axes.step(told, [n for n, _ in seen], where="post", label="seen by worker 0")
-axes.step(told, [n for n, _ in saved], where="post", label="in its checkpoint")
-axes.axvline(1700, color="black", linestyle=":")
-axes.annotate("killed", (1700, 0), xytext=(4, 4), textcoords="offset points")
-axes.set_xlabel("samples told")
-axes.set_ylabel("samples")
-axes.legend()
-plt.show()
+# was lost.
 
 # %% [markdown]
 # `gather` fetches the trees and makes one forest of them: to save, to look at, or to go on with.

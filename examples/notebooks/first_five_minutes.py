@@ -52,7 +52,12 @@ learners = [
     tree.HoeffdingTreeClassifier(),
 ]
 race = plotting.PrequentialDisplay.from_stream(
-    learners, datasets.ImageSegments(), metrics.Accuracy(), step=50, live=True
+    learners,
+    datasets.ImageSegments(),
+    metrics.Accuracy(),
+    step=50,
+    muted=["HoeffdingTreeClassifier"],
+    live=True,
 )
 
 # %% [markdown]
@@ -129,7 +134,9 @@ display = plotting.PrequentialDisplay.from_stream(
 
 # %%
 model = ret.ForgetfulDecisionTreeClassifier(max_depth=4, seed=1)
-samples = list(datasets.Bananas().take(2000))
+samples = [
+    ({"x₁": x["1"], "x₂": x["2"]}, y) for x, y in datasets.Bananas().take(2000)
+]
 for x, y in samples:
     model.learn_one(x, y)
 picture = plotting.TreeDisplay.from_estimator(model, max_depth=3).plot()
@@ -140,6 +147,7 @@ print(model.debug_one(samples[0][0]))
 
 # %%
 picture = plotting.LeafMapDisplay.from_estimator(model, samples[-300:]).plot()
+
 # %% [markdown]
 # Importances of a forest follow the stream, and cost nothing extra.
 

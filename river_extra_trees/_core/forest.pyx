@@ -269,6 +269,11 @@ cdef class Forest:
                     said[row, tree, 0] = NAN
         return np.asarray(said)
 
+    @property
+    def n_seen(self):
+        """Number of samples learned."""
+        return self.window.n_seen
+
     def path(self, x, int tree=0):
         """Ids of the nodes that x passes in one tree, from the root to the leaf."""
         cdef Trees trees = self.trees[tree]

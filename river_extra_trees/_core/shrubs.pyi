@@ -1,4 +1,4 @@
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, Self
 
 from .schema import Labels, Schema
@@ -40,7 +40,7 @@ class Shrubs:
         x: Mapping[Hashable, Any],
         y: Any,
         w: Any,
-        plan: Callable[[int], tuple[bool, bool, float, float, int, int]],
+        learner: Any,
     ) -> None: ...
     def predict_label(self, x: Mapping[Hashable, Any]) -> Hashable: ...
     def predict_proba(self, x: Mapping[Hashable, Any]) -> dict[Any, float]: ...

@@ -201,18 +201,19 @@ cdef class Shrubs:
         self.read_target(y)
         self.schema.encode(x)
 
-    def learn(self, x, y, w, plan):
+    def learn(self, x, y, w, learner):
         """Learn a sample. Whatever fails, a lack of memory or a signal, nothing was learned.
 
         Parameters
         ----------
         x, y, w
             The sample.
-        plan
-            A function that changes nothing, of the number of classes. Returns whether to train a
-            shrub, whether only if the ensemble answers the sample wrongly, the step size (0 for
-            the adaptive one, 1 / (number of trees + 1)), the strength of the squared weights'
-            regulariser, the seed of the shrub, and the number of features its splits look at.
+        learner
+            Has `_plan_step`, a function that changes nothing, of the number of classes. It returns
+            whether to train a shrub, whether only if the ensemble answers the sample wrongly, the
+            step size (0 for the adaptive one, 1 / (number of trees + 1)), the strength of the
+            squared weights' regulariser, the seed of the shrub, and the number of features its
+            splits look at.
         """
         cdef double weight = read_weight(w), target = self.read_target(y), step_size, l2
         cdef bint is_new = not self.trees.regression and target < 0.0, train, only_errors, wrong
@@ -223,7 +224,7 @@ cdef class Shrubs:
             return
         self.schema.admit(x)
         try:
-            train, only_errors, step_size, l2, seed, max_features = plan(
+            train, only_errors, step_size, l2, seed, max_features = learner._plan_step(
                 max(1, self.width + is_new))
             self.reserve(self.width + is_new)
             if is_new:

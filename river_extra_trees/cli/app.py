@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.live import Live
 
-from river_extra_trees.cli import UserError, checkpoint, learners, models, report, streams
+from river_extra_trees.cli import UserError, checkpoint, learners, models, options, report, streams
 from river_extra_trees.cli.race import Entrant, Interruptible, Race, enter
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
@@ -36,55 +36,20 @@ def about() -> None:
     "the data cannot be understood, 130 after Ctrl-C (the results so far are still reported)."
 )
 def race(
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="A data set bundled with river, a .csv, .csv.gz or .parquet file, "
-            "or - for CSV on standard input."
-        ),
-    ],
-    learner: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Learners of this package or of river, as Name or Name:key=value,key=value. "
-            "Without any: all of this package and river's usual trees."
-        ),
-    ] = None,
-    target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
-    task: Annotated[
-        str | None,
-        typer.Option(help="classification or regression; by default inferred from the target."),
-    ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(help="A metric by river's name; repeat it for more. The first one ranks."),
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="The most items to read.")] = None,
-    seed: Annotated[int, typer.Option(help="For every learner that takes a seed.")] = 1,
-    nominal: Annotated[
-        list[str] | None, typer.Option(help="A CSV column whose numbers are names; repeatable.")
-    ] = None,
-    csv: Annotated[Path | None, typer.Option(help="Write the curves to this CSV file.")] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the curves to this file (.png, .svg, .pdf).")
-    ] = None,
-    json: Annotated[
-        Path | None, typer.Option(help="Write results and curves to this JSON file.")
-    ] = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="Keep the whole race in this file, so that it can go on.")
-    ] = None,
-    every: Annotated[
-        int, typer.Option(min=1, help="Number of items between two checkpoints.")
-    ] = 10_000,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Go on from the checkpoint if there is one, reading the data from its beginning. "
-            "Resume only what you have written yourself: code in the file is run.",
-        ),
-    ] = False,
+    data: options.Data,
+    learner: options.Learners = None,
+    target: options.Target = None,
+    task: options.Task = None,
+    metric: options.Metrics = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 1,
+    nominal: options.Nominal = None,
+    csv: options.Csv = None,
+    plot: options.Plot = None,
+    json: options.Json = None,
+    checkpoint: options.Checkpoint = None,
+    every: options.Every = 10_000,
+    resume: options.Resume = False,
 ) -> None:
     """Race learners: each predicts every item, is scored, and then learns it."""
     try:
@@ -93,27 +58,17 @@ def race(
             data, target=target, task=_task(task), nominal=nominal or (), limit=limit
         )
         names = learner or learners.usual_learners(stream.task)
-        saver = Saver(
-            checkpoint,
-            every,
-            {
-                **{"data": data, "target": target, "task": stream.task, "learners": names},
-                **{"metric": metric, "nominal": nominal, "seed": seed},
-            },
-        )
+        plan = {
+            **{"data": data, "target": target, "task": stream.task, "learners": names},
+            **{"metric": metric, "nominal": nominal, "seed": seed},
+        }
+        saver = Saver(checkpoint, every, plan)
         contest = saver.resumed(resume) or Race(
             _entrants(names, metric, stream.task, seed), stream.task
         )
         _skip(stream, contest.items)
         interrupted = _watch(contest, stream, saver)
-        outputs: list[tuple[Path | None, Callable[[Path], None]]] = [
-            (csv, lambda path: report.write_csv(path, contest)),
-            (plot, lambda path: report.draw(path, contest, stream)),
-            (json, lambda path: report.write_json(path, contest, stream, interrupted=interrupted)),
-        ]
-        for path, write in outputs:
-            if path is not None:
-                _write(path, write)
+        _write_all(contest, stream, interrupted, csv, plot, json)
     except UserError as error:
         _refuse(error)
     if interrupted:
@@ -215,6 +170,25 @@ def _check_outputs(
         report.require_matplotlib()
         if plot.suffix not in (".png", ".svg", ".pdf"):
             raise UserError(f"cannot draw to {plot.name}: the name must end in .png, .svg or .pdf")
+
+
+def _write_all(
+    contest: Race,
+    stream: streams.Stream,
+    interrupted: bool,
+    csv: Path | None,
+    plot: Path | None,
+    json: Path | None,
+) -> None:
+    """Write the results to the files that were asked for."""
+    outputs: list[tuple[Path | None, Callable[[Path], None]]] = [
+        (csv, lambda path: report.write_csv(path, contest)),
+        (plot, lambda path: report.draw(path, contest, stream)),
+        (json, lambda path: report.write_json(path, contest, stream, interrupted=interrupted)),
+    ]
+    for path, write in outputs:
+        if path is not None:
+            _write(path, write)
 
 
 def _write(path: Path, write: Callable[[Path], None]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import shutil
 import typing
 import uuid
@@ -12,6 +13,7 @@ from river import base
 from river.utils import dataframe
 
 from river_extra_trees._base import check_parameter, check_whole
+from river_extra_trees._frames import PredictsMany, PredictsProbaMany
 from river_extra_trees._inspection import Sample
 from river_extra_trees.blocks import Block
 from river_extra_trees.parts import Ballots, Splits, merge
@@ -20,15 +22,26 @@ from ._workers import Call, Worker
 
 __all__ = ["DistributedClassifier", "DistributedRegressor"]
 
+SMALL = 4_096  # numbers in a block that costs less in each message than once in shared memory
 
-class _Distributed(base.Estimator):
+
+class _Distributed(PredictsMany, base.Estimator):
     """The blocks of both learners: gathered, sent, learned and answered."""
 
-    model: Splits
-    n_workers: int
-    block_size: int
-    folder: str | Path | None
-    checkpoint_every: int
+    def __init__(
+        self,
+        model: Splits,
+        n_workers: int = 2,
+        block_size: int = 500,
+        folder: str | Path | None = None,
+        checkpoint_every: int = 10_000,
+    ) -> None:
+        self.model = model
+        self.n_workers = n_workers
+        self.block_size = block_size
+        self.folder = folder
+        self.checkpoint_every = checkpoint_every
+        self._begin()
 
     def _begin(self) -> None:
         check_parameter(
@@ -42,6 +55,8 @@ class _Distributed(base.Estimator):
             check_whole(name, getattr(self, name), 1)
         self._workers: list[Worker] = []
         self._gathered: list[tuple[Sample, typing.Any, float]] = []  # not sent yet
+        self._calls: list[Call] = []  # the last ones to learn, not answered yet
+        self._reports_due = False  # whether their answers are reports of a full batch
         # Sees all samples, and so knows what is valid, which labels there are, and counts votes.
         self._front = self.model._front()
         self._parts = list(self.model.split(self.n_workers))  # of the model as it is now
@@ -121,56 +136,61 @@ class _Distributed(base.Estimator):
             self._learn(Block(rows, targets, weights))
 
     def _learn(self, block: Block) -> None:
-        """Let all parts learn a block: one message for every batch, and its answer."""
+        """Let all parts learn a block: one message for every batch, and its answer.
+
+        The answers to the last message are left for later, so that this process can see to the next
+        block while the workers learn.
+        """
         workers = self._started()
-        shared = self._put(block)
-        start, combined = 0, None
+        start, given = 0, self._share(block)
         while start < len(block):
-            calls = [worker.tell("go_on", combined, shared, start) for worker in workers]
+            combined = self._combined()
+            self._calls = [worker.tell("go_on", combined, given, start) for worker in workers]
+            given = None  # they have it now
             start, report = self._front.go_on(combined, block, start)
-            combined = None
-            if report is not None:
-                reports = [result[1] for result in self._results(calls)]
-                combined = self._front.combine(reports)
+            self._reports_due = report is not None
+
+    def _combined(self) -> typing.Any:
+        """What all parts need to know of the last batch, if they have yet to grow on it."""
+        if not self._calls:
+            return None
+        reports = [report for _, report in self._results(self._calls)]
+        self._calls = []
+        return self._front.combine(reports) if self._reports_due else None
+
+    def _finish(self) -> None:
+        """Send what is gathered, and let the parts grow on a batch that is full."""
+        self._send_gathered()
+        combined = self._combined()
         if combined is not None:
-            for worker in workers:
+            for worker in self._started():
                 worker.tell("grow", combined)
             self._front.grow(combined)
 
-    def _put(self, block: Block) -> typing.Any:
-        """Lay a block where all workers can read it."""
+    def _share(self, block: Block) -> typing.Any:
+        """What to send for a block: itself, or if it is large, where all workers can read it."""
+        if block.numbers.size <= SMALL:
+            return block
         return self._started()[0].share(block)
 
     def _results(self, calls: Sequence[Call]) -> list[typing.Any]:
-        pairs = zip(self._started(), calls, strict=True)
+        pairs = zip(self._workers, calls, strict=True)
         return [worker.result(call) for worker, call in pairs]
 
     # ------------------------------------------------------------------ answers
 
     def _ballots(self, block: Block) -> list[Ballots]:
         """What the trees of all workers say."""
-        self._send_gathered()
-        shared = self._put(block)
-        return self._results([worker.ask("ballots", shared) for worker in self._started()])
+        self._finish()
+        given = self._share(block)
+        return self._results([worker.ask("ballots", given) for worker in self._started()])
 
+    @abc.abstractmethod
     def _predict(self, block: Block) -> list[typing.Any]:
-        raise NotImplementedError
+        """What the whole answers to the samples of a block."""
 
-    def predict_many(self, X: typing.Any) -> typing.Any:
-        """Predict the rows of a data frame.
-
-        Parameters
-        ----------
-        X
-            A data frame of any kind that narwhals knows.
-
-        Returns
-        -------
-        A series of the same kind.
-        """
-        frame = dataframe.into_frame(X)
-        predictions = self._predict(Block.from_frame(frame))
-        return dataframe.to_native_series(predictions, name="prediction", like=frame)
+    def _predict_frame(self, frame: typing.Any) -> list[typing.Any]:
+        return self._predict(Block.from_frame(frame))
 
     # ------------------------------------------------------------------ the whole
 
@@ -191,7 +211,7 @@ class _Distributed(base.Estimator):
 
     def counters(self) -> list[tuple[int, int]]:
         """For each worker: samples its trees have seen, and those that its checkpoint covers."""
-        self._send_gathered()
+        self._finish()
         return [worker.counters() for worker in self._started()]
 
     def gather(self) -> typing.Any:
@@ -205,7 +225,7 @@ class _Distributed(base.Estimator):
         TypeError
             If the workers hold clouds of dynamic trees, which stay apart.
         """
-        self._send_gathered()
+        self._finish()
         return merge(self._results([worker.ask("copy") for worker in self._started()]))
 
     def close(self) -> None:
@@ -226,7 +246,7 @@ class _Distributed(base.Estimator):
         raise TypeError("the workers cannot be pickled: pickle what gather() returns")
 
 
-class DistributedClassifier(_Distributed, base.MiniBatchClassifier):
+class DistributedClassifier(_Distributed, PredictsProbaMany, base.MiniBatchClassifier):
     """A classifying forest in several processes that answers bit for bit as in one.
 
     Ray[^1] runs the processes, here or on other machines: each holds some of the trees and learns
@@ -261,6 +281,7 @@ class DistributedClassifier(_Distributed, base.MiniBatchClassifier):
     Examples
     --------
     >>> import river_extra_trees as ret
+    >>> from river import datasets
     >>> from river_extra_trees.distributed import DistributedClassifier
 
     >>> forest = ret.StreamDecisionForestClassifier(n_models=100, seed=42)
@@ -270,21 +291,6 @@ class DistributedClassifier(_Distributed, base.MiniBatchClassifier):
     ...     model.predict_one(x)
     True
     """
-
-    def __init__(
-        self,
-        model: Splits,
-        n_workers: int = 2,
-        block_size: int = 500,
-        folder: str | Path | None = None,
-        checkpoint_every: int = 10_000,
-    ) -> None:
-        self.model = model
-        self.n_workers = n_workers
-        self.block_size = block_size
-        self.folder = folder
-        self.checkpoint_every = checkpoint_every
-        self._begin()
 
     @property
     def _multiclass(self) -> bool:
@@ -313,23 +319,8 @@ class DistributedClassifier(_Distributed, base.MiniBatchClassifier):
         """
         return self._front.predict_probabilities(self._ballots(Block([x])))[0]
 
-    def predict_proba_many(self, X: typing.Any) -> typing.Any:
-        """Predict the class probabilities of the rows of a data frame.
-
-        Parameters
-        ----------
-        X
-            A data frame of any kind that narwhals knows.
-
-        Returns
-        -------
-        A data frame of the same kind with a column per class.
-        """
-        frame = dataframe.into_frame(X)
-        answers = self._front.predict_probabilities(self._ballots(Block.from_frame(frame)))
-        labels = list(answers[0]) if answers else []
-        columns = {label: [answer[label] for answer in answers] for label in labels}
-        return dataframe.to_native_frame(columns, like=frame)
+    def _predict_proba_frame(self, frame: typing.Any) -> list[dict[Hashable, float]]:
+        return self._front.predict_probabilities(self._ballots(Block.from_frame(frame)))
 
 
 class DistributedRegressor(_Distributed, base.MiniBatchRegressor):
@@ -367,6 +358,7 @@ class DistributedRegressor(_Distributed, base.MiniBatchRegressor):
     Examples
     --------
     >>> import river_extra_trees as ret
+    >>> from river import datasets
     >>> from river_extra_trees.distributed import DistributedRegressor
 
     >>> forest = ret.StreamDecisionForestRegressor(n_models=100, seed=42)
@@ -374,21 +366,6 @@ class DistributedRegressor(_Distributed, base.MiniBatchRegressor):
     ...     for x, y in datasets.TrumpApproval():
     ...         model.learn_one(x, y)
     """
-
-    def __init__(
-        self,
-        model: Splits,
-        n_workers: int = 2,
-        block_size: int = 500,
-        folder: str | Path | None = None,
-        checkpoint_every: int = 10_000,
-    ) -> None:
-        self.model = model
-        self.n_workers = n_workers
-        self.block_size = block_size
-        self.folder = folder
-        self.checkpoint_every = checkpoint_every
-        self._begin()
 
     def _predict(self, block: Block) -> list[typing.Any]:
         return self._front.predict_numbers(self._ballots(block))

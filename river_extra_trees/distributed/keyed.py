@@ -11,7 +11,8 @@ from pathlib import Path
 from river import base
 from river.utils import dataframe
 
-from river_extra_trees._base import check_parameter, check_whole, values_of
+from river_extra_trees._base import check_parameter, check_whole
+from river_extra_trees._frames import values_of
 from river_extra_trees._inspection import Sample
 from river_extra_trees.blocks import Block
 from river_extra_trees.keyed import Counts, Shard, shard_of

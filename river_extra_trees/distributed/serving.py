@@ -7,7 +7,9 @@ import typing
 from collections.abc import Hashable
 
 from river_extra_trees._base import check_whole
+from river_extra_trees._frames import PredictsProbaMany
 from river_extra_trees._inspection import Sample, import_extra
+from river_extra_trees.blocks import Block
 
 __all__ = ["SnapshotServer"]
 
@@ -22,16 +24,17 @@ class Reader:
         """Answer with this snapshot from now on."""
         self.snapshot = snapshot
 
-    def answer(self, method: str, *arguments: typing.Any) -> typing.Any:
-        """Call a method of the snapshot."""
-        return getattr(self.snapshot, method)(*arguments)
+    def answers(self, method: str, block: Block) -> list[typing.Any]:
+        """Call a method of the snapshot for every sample of a block."""
+        answer = getattr(self.snapshot, method)
+        return [answer(x) for x in block.rows()]
 
     def n_samples_seen(self) -> int:
         """Samples that the model had seen when the snapshot was taken."""
         return int(self.snapshot.n_samples_seen)
 
 
-class SnapshotServer:
+class SnapshotServer(PredictsProbaMany):
     """Several processes that answer with snapshots of a model, while the model learns elsewhere.
 
     Whoever trains the model publishes a snapshot now and then: it goes once to the memory that the
@@ -72,9 +75,10 @@ class SnapshotServer:
         for reader in self._readers:
             reader.publish.remote(shared)
 
-    def _answer(self, method: str, *arguments: typing.Any) -> typing.Any:
+    def _answers(self, method: str, block: Block) -> list[typing.Any]:
+        """What the next reader says of the samples of a block."""
         reader = self._readers[next(self._turns)]
-        return self._ray.get(reader.answer.remote(method, *arguments))
+        return self._ray.get(reader.answers.remote(method, block))
 
     def predict_one(self, x: Sample) -> typing.Any:
         """Predict the target of a sample.
@@ -84,7 +88,7 @@ class SnapshotServer:
         x
             Features.
         """
-        return self._answer("predict_one", x)
+        return self._answers("predict_one", Block([x]))[0]
 
     def predict_proba_one(self, x: Sample) -> dict[Hashable, float]:
         """Predict the probabilities of the labels of a sample.
@@ -94,36 +98,14 @@ class SnapshotServer:
         x
             Features.
         """
-        answer: dict[Hashable, float] = self._answer("predict_proba_one", x)
+        answer: dict[Hashable, float] = self._answers("predict_proba_one", Block([x]))[0]
         return answer
 
-    def predict_many(self, X: typing.Any) -> typing.Any:
-        """Predict the rows of a data frame.
+    def _predict_frame(self, frame: typing.Any) -> list[typing.Any]:
+        return self._answers("predict_one", Block.from_frame(frame))
 
-        Parameters
-        ----------
-        X
-            A data frame of any kind that narwhals knows.
-
-        Returns
-        -------
-        A series of the same kind.
-        """
-        return self._answer("predict_many", X)
-
-    def predict_proba_many(self, X: typing.Any) -> typing.Any:
-        """Predict the class probabilities of the rows of a data frame.
-
-        Parameters
-        ----------
-        X
-            A data frame of any kind that narwhals knows.
-
-        Returns
-        -------
-        A data frame of the same kind with a column per class.
-        """
-        return self._answer("predict_proba_many", X)
+    def _predict_proba_frame(self, frame: typing.Any) -> list[dict[Hashable, float]]:
+        return self._answers("predict_proba_one", Block.from_frame(frame))
 
     def n_samples_seen(self) -> list[int]:
         """For each reader: samples that the model had seen when its snapshot was taken."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import typing
 from collections.abc import Sequence
 
@@ -11,7 +12,7 @@ if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["CLASS_COLOURS", "MUTED", "NUMBER_COLOURS", "figure_of", "new_axes"]
+__all__ = ["CLASS_COLOURS", "MUTED", "NUMBER_COLOURS", "AxesDisplay", "figure_of", "new_axes"]
 
 # Okabe and Ito's palette, which the colour-blind can tell apart, without its yellow and black.
 CLASS_COLOURS = (
@@ -40,3 +41,37 @@ def new_axes(width: float, heights: Sequence[float], legend: float = 0.0) -> lis
 def figure_of(ax: Axes) -> Figure:
     """The figure that holds the axes, however deep they lie in it."""
     return typing.cast("Figure", ax.get_figure(root=True))
+
+
+class AxesDisplay(abc.ABC):
+    """A picture on one pair of axes, new ones or those that it is given."""
+
+    ax_: Axes
+    figure_: Figure
+
+    def plot(self, ax: Axes | None = None) -> typing.Self:
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; new ones, large enough for the picture, for None.
+
+        Returns
+        -------
+        This display.
+        """
+        if ax is None:
+            width, height = self._size()
+            (ax,) = new_axes(width, [height])
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        self._draw(ax)
+        return self
+
+    @abc.abstractmethod
+    def _size(self) -> tuple[float, float]:
+        """Width and height of new axes, in inches."""
+
+    @abc.abstractmethod
+    def _draw(self, ax: Axes) -> None:
+        """Draw on the axes, which `ax_` and `figure_` name already."""

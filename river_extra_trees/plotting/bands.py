@@ -7,19 +7,20 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
-from ._axes import CLASS_COLOURS, figure_of, new_axes
+from ._axes import CLASS_COLOURS, AxesDisplay
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from river_extra_trees.dynamic_tree import DynamicTreeRegressor
 
 __all__ = ["PredictiveBandDisplay"]
 
 
-class PredictiveBandDisplay:
+class PredictiveBandDisplay(AxesDisplay):
     """Mean and intervals of the predictive distribution of a regressor along one feature.
+
+    The mean is a line and the intervals are bands, the surest the darkest.
 
     Parameters
     ----------
@@ -57,9 +58,6 @@ class PredictiveBandDisplay:
     >>> display.plot().ax_.get_xlabel()
     'x'
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(
         self,
@@ -112,21 +110,10 @@ class PredictiveBandDisplay:
             intervals[level] = ends[:, 0], ends[:, 1]
         return cls(feature, values, np.array([answer.mean for answer in answers]), intervals)
 
-    def plot(self, ax: Axes | None = None) -> PredictiveBandDisplay:
-        """Draw the mean as a line and the intervals as bands, the surest the darkest.
+    def _size(self) -> tuple[float, float]:
+        return 7.0, 4.0
 
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones for None.
-
-        Returns
-        -------
-        This display.
-        """
-        if ax is None:
-            (ax,) = new_axes(7.0, [4.0])
-        self.ax_, self.figure_ = ax, figure_of(ax)
+    def _draw(self, ax: Axes) -> None:
         colour = CLASS_COLOURS[0]
         for level in sorted(self.intervals, reverse=True):
             low, high = self.intervals[level]
@@ -141,4 +128,3 @@ class PredictiveBandDisplay:
         ax.set_xlim(self.values[0], self.values[-1])
         ax.set_xlabel(str(self.feature))
         ax.set_ylabel("target")
-        return self

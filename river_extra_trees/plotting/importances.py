@@ -5,19 +5,18 @@ from __future__ import annotations
 import typing
 from collections.abc import Hashable, Mapping
 
-from ._axes import CLASS_COLOURS, figure_of, new_axes
+from ._axes import CLASS_COLOURS, AxesDisplay
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from river_extra_trees._inspection import TreeLearner
 
 __all__ = ["ImportancesDisplay"]
 
 
-class ImportancesDisplay:
-    """Bars of the shares that features have in what the present splits explain.
+class ImportancesDisplay(AxesDisplay):
+    """Bars of the shares that features have in what the present splits explain, longest on top.
 
     Parameters
     ----------
@@ -45,9 +44,6 @@ class ImportancesDisplay:
     ['hue-mean', 'exgreen-mean', 'region-centroid-row']
     """
 
-    ax_: Axes
-    figure_: Figure
-
     def __init__(self, importances: Mapping[Hashable, float]) -> None:
         self.importances = dict(importances)
 
@@ -65,21 +61,10 @@ class ImportancesDisplay:
         ranking = sorted(model.feature_importances_.items(), key=lambda item: -item[1])
         return cls(dict(ranking[:n_features]))
 
-    def plot(self, ax: Axes | None = None) -> ImportancesDisplay:
-        """Draw the bars, the longest at the top.
+    def _size(self) -> tuple[float, float]:
+        return 6.0, 1.0 + 0.28 * max(1, len(self.importances))
 
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones for None.
-
-        Returns
-        -------
-        This display.
-        """
-        if ax is None:
-            (ax,) = new_axes(6.0, [1.0 + 0.28 * max(1, len(self.importances))])
-        self.ax_, self.figure_ = ax, figure_of(ax)
+    def _draw(self, ax: Axes) -> None:
         places = range(len(self.importances))
         ax.barh(places, list(self.importances.values()), color=CLASS_COLOURS[0], height=0.7)
         ax.set_yticks(places, [str(name) for name in self.importances])
@@ -88,4 +73,3 @@ class ImportancesDisplay:
         ax.set_xlabel("share of the impurity that the splits remove")
         ax.grid(axis="x", alpha=0.3)
         ax.set_axisbelow(True)
-        return self

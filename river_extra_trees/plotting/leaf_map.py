@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 from river_extra_trees._inspection import goes_left, import_extra
 
-from ._axes import figure_of, new_axes
+from ._axes import AxesDisplay
 from ._predictions import Colours
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from river_extra_trees._inspection import TreeLearner
 
@@ -33,11 +32,12 @@ class Region:
     node: dict[str, typing.Any]
 
 
-class LeafMapDisplay:
+class LeafMapDisplay(AxesDisplay):
     """The leaves of a tree as rectangles in the plane of two numeric features.
 
-    Every leaf has the colour of what it predicts, paler where it is less sure. A tree that looks at
-    more than two features is cut by the plane on which the others have given values.
+    Every leaf has the colour of what it predicts, paler where it is less sure. Over the leaves lie
+    samples, in the colours of the leaves that would predict them right. A tree that looks at more
+    than two features is cut by the plane on which the others have given values.
 
     Parameters
     ----------
@@ -73,9 +73,6 @@ class LeafMapDisplay:
     >>> display.plot().ax_.get_xlabel()
     '1'
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(
         self,
@@ -132,21 +129,10 @@ class LeafMapDisplay:
         regions = _regions(model, tree, features, typing.cast(typing.Any, limits), at or {})
         return cls(features, regions, shown, Colours(model, [region.node for region in regions]))
 
-    def plot(self, ax: Axes | None = None) -> LeafMapDisplay:
-        """Draw the leaves and, over them, the samples.
+    def _size(self) -> tuple[float, float]:
+        return 6.4, 4.6
 
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones for None.
-
-        Returns
-        -------
-        This display.
-        """
-        if ax is None:
-            (ax,) = new_axes(6.4, [4.6])
-        self.ax_, self.figure_ = ax, figure_of(ax)
+    def _draw(self, ax: Axes) -> None:
         patches = import_extra("matplotlib.patches", "plot")
         for region in self.regions:
             (left, right), (bottom, top) = region.limits
@@ -158,7 +144,7 @@ class LeafMapDisplay:
                     linewidth=0.8,
                 )
             )
-        self._plot_samples(ax)
+        self._draw_samples(ax)
         limits = [
             [end for region in self.regions for end in region.limits[axis]] for axis in (0, 1)
         ]
@@ -166,9 +152,8 @@ class LeafMapDisplay:
         ax.set_ylim(min(limits[1]), max(limits[1]))
         ax.set_xlabel(str(self.features[0]))
         ax.set_ylabel(str(self.features[1]))
-        return self
 
-    def _plot_samples(self, ax: Axes) -> None:
+    def _draw_samples(self, ax: Axes) -> None:
         """Points in the colours of the leaves that would predict them right."""
         first, second = self.features
         labels = self.colours.labels

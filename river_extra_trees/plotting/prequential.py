@@ -6,7 +6,7 @@ import copy
 import itertools
 import math
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from river import base, evaluate, metrics, utils
@@ -139,36 +139,11 @@ class PrequentialDisplay:
         ValueError
             If the metric cannot score one of the learners, or `step` is not positive.
         """
-        if step < 1:
-            raise ValueError(f"step must be at least 1, not {step!r}")
-        for model in _named(models).values():
-            if not metric.works_with(model):
-                raise ValueError(f"{_name_of(metric)} cannot score {type(model).__name__}")
-        scorers = [_Scorer(metric, detector) for _ in _named(models)]
-        curves = [Curve(name) for name in _named(models)]
-        display = cls(curves, drifts, muted)
-        # Every learner reads a stream of its own, in step with the others.
-        runs = [
-            evaluate.iter_progressive_val_score(
-                rows,
-                model,
-                typing.cast(metrics.base.Metric, scorer),
-                step=step,
-                measure_memory=memory,
-                delay=delay,
-            )
-            for rows, model, scorer in zip(
-                itertools.tee(dataset, len(curves)), _named(models).values(), scorers, strict=True
-            )
-        ]
-        shown = None
-        for states in zip(*runs, strict=True):
-            for curve, scorer, state in zip(curves, scorers, states, strict=True):
-                scorer.add_to(curve, state)
-            if live and (shown is None or shown.due):
-                shown = display._show(shown)
-        if live:
-            display._show(shown)
+        learners = _named(models)
+        scorers = [_Scorer(metric, detector) for _ in learners]
+        steps = _steps(learners, scorers, dataset, step, memory, delay)
+        display = cls([Curve(name) for name in learners], drifts, muted)
+        display._follow(steps, scorers, live)
         return display
 
     @classmethod
@@ -216,9 +191,7 @@ class PrequentialDisplay:
         columns: set[str] = set()
         for i, record in enumerate(records):
             columns = columns or {*record, *OTHER_COLUMNS[:2]}
-            if wrong := columns ^ record.keys():
-                key = min(wrong)
-                raise ValueError(f"record {i} has {'no' if key in columns else 'a column'} {key!r}")
+            _check_columns(i, record, columns)
             name = str(record["learner"])
             curve = curves.setdefault(name, Curve(name))
             curve.items.append(int(record["items"]))
@@ -232,6 +205,22 @@ class PrequentialDisplay:
                 raise ValueError(f"there is no record of {name!r}, where a drift was detected")
             curves[name].detections = list(items)
         return cls(list(curves.values()), drifts, muted)
+
+    def _follow(
+        self,
+        steps: Iterable[Sequence[Mapping[str, typing.Any]]],
+        scorers: Sequence[_Scorer],
+        live: bool,
+    ) -> None:
+        """Let the curves grow step by step, and draw them while they do."""
+        shown = None
+        for states in steps:
+            for curve, scorer, state in zip(self.curves, scorers, states, strict=True):
+                scorer.add_to(curve, state)
+            if live and (shown is None or shown.due):
+                shown = self._show(shown)
+        if live:
+            self._show(shown)
 
     def plot(self, axes: Sequence[Axes] | None = None) -> PrequentialDisplay:
         """Draw the curves, the best learner first in the legend.
@@ -357,6 +346,37 @@ class _Scorer:
         curve.detections = self.detections
 
 
+def _steps(
+    learners: Mapping[str, base.Estimator],
+    scorers: Sequence[_Scorer],
+    dataset: Iterable[typing.Any],
+    step: int,
+    memory: bool,
+    delay: typing.Any,
+) -> Iterator[tuple[Mapping[str, typing.Any], ...]]:
+    """Run the learners, each on a stream of its own in step with the others; yield their states."""
+    if step < 1:
+        raise ValueError(f"step must be at least 1, not {step!r}")
+    for model, scorer in zip(learners.values(), scorers, strict=True):
+        if not scorer.works_with(model):
+            raise ValueError(f"{_name_of(scorer.metric)} cannot score {type(model).__name__}")
+    streams = itertools.tee(dataset, len(learners))
+    return zip(
+        *(
+            evaluate.iter_progressive_val_score(
+                rows,
+                model,
+                typing.cast(metrics.base.Metric, scorer),
+                step=step,
+                measure_memory=memory,
+                delay=delay,
+            )
+            for rows, model, scorer in zip(streams, learners.values(), scorers, strict=True)
+        ),
+        strict=True,
+    )
+
+
 def _named(models: typing.Any) -> dict[str, base.Estimator]:
     """The learners by name; two of one class are numbered."""
     if isinstance(models, Mapping):
@@ -382,6 +402,13 @@ def _error(y_true: typing.Any, y_pred: typing.Any) -> float:
     if isinstance(y_true, bool) or not isinstance(y_true, float):
         return float(y_true != y_pred)
     return abs(y_true - y_pred)
+
+
+def _check_columns(i: int, record: Mapping[str, typing.Any], columns: set[str]) -> None:
+    """Refuse a record with other columns than the first one."""
+    if wrong := columns ^ record.keys():
+        key = min(wrong)
+        raise ValueError(f"record {i} has {'no' if key in columns else 'a column'} {key!r}")
 
 
 def _number(i: int, key: str, value: typing.Any) -> float:

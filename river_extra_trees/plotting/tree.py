@@ -6,12 +6,11 @@ import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ._axes import figure_of, new_axes
+from ._axes import AxesDisplay
 from ._predictions import Colours
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.text import Text
 
     from river_extra_trees._inspection import TreeLearner
@@ -35,7 +34,7 @@ class Box:
     colour: str | tuple[float, float, float]
 
 
-class TreeDisplay:
+class TreeDisplay(AxesDisplay):
     """A tree as a picture: boxes with rules, and leaves with what they predict.
 
     A sample for which the rule holds goes left ("yes"). Leaves have the colour of their prediction,
@@ -70,8 +69,6 @@ class TreeDisplay:
     grass (100%) weight 15
     """
 
-    ax_: Axes
-    figure_: Figure
     texts_: list[Text]
 
     def __init__(self, boxes: Sequence[Box]) -> None:
@@ -114,31 +111,25 @@ class TreeDisplay:
             ]
         )
 
-    def plot(self, ax: Axes | None = None) -> TreeDisplay:
-        """Draw the tree.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones, large enough for the tree, for None.
-
-        Returns
-        -------
-        This display.
-        """
+    def _extent(self) -> tuple[float, int]:
+        """Numbers of columns and levels."""
         n_columns = 1 + max((box.column for box in self.boxes), default=0.0)
         n_levels = 1 + max((box.level for box in self.boxes), default=0)
-        if ax is None:
-            width = min(LARGEST_WIDTH, max(3.0, WIDTH_OF_COLUMN * n_columns))
-            (ax,) = new_axes(width, [HEIGHT_OF_LEVEL * n_levels])
-        self.ax_, self.figure_ = ax, figure_of(ax)
+        return n_columns, n_levels
+
+    def _size(self) -> tuple[float, float]:
+        n_columns, n_levels = self._extent()
+        width = min(LARGEST_WIDTH, max(3.0, WIDTH_OF_COLUMN * n_columns))
+        return width, HEIGHT_OF_LEVEL * n_levels
+
+    def _draw(self, ax: Axes) -> None:
+        n_columns, n_levels = self._extent()
         ax.axis("off")
         ax.set_xlim(-0.5, n_columns - 0.5)
         ax.set_ylim(n_levels - 0.6, -0.4)
         self.texts_ = [self._draw_box(ax, box) for box in self.boxes]
         self._draw_answers(ax)
         self._fit()
-        return self
 
     def _draw_box(self, ax: Axes, box: Box) -> Text:
         if box.parent >= 0:

@@ -120,7 +120,7 @@ def test_alc_weighs_samples_by_their_age() -> None:
     """Leaves that no sample has visited for long have faded all the same; each step is checked."""
     model = model_of("linear")
     assert isinstance(model.leaf_model, GaussianLeaf)
-    cloud = cloud_of(model, 8, 0, decay=0.985)
+    cloud = cloud_of(model, 8, 0, decay=0.99)
     for row in range(120):
         if cloud.pool.size == 60:
             cloud.retire(Survey(cloud).least_useful("alc"))

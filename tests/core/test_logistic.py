@@ -36,7 +36,7 @@ def model_of(factor: float | str = 0.98, **parameters: object) -> DynamicTreeCla
 
 def naive_answer(model: DynamicTreeClassifier, n_classes: int, x: np.ndarray) -> np.ndarray:
     """The average over the trees of a cloud."""
-    cloud = model._cloud
+    cloud = model._core
     slots = cloud.pool.slots()
     points = [cloud.pool.point(slot) for slot in slots]
     X = np.array([point[0] for point in points])
@@ -62,8 +62,8 @@ def shares_of_trees(
     """Share, root and nodes of each tree: those of one forgetting factor share its probability."""
     trees = []
     n_particles: Counter[float] = Counter()
-    for root, count in model._cloud.distinct_roots():
-        nodes = {node["node"]: node for node in model._cloud.nodes(root)}
+    for root, count in model._core.distinct_roots():
+        nodes = {node["node"]: node for node in model._core.nodes(root)}
         decay = next(node["decay"] for node in nodes.values() if node["feature"] < 0)
         n_particles[decay] += count
         trees.append((count, decay, root, nodes))
@@ -151,7 +151,7 @@ def test_new_labels_and_features_may_come_late() -> None:
     for x, y in rows[20:]:
         model.learn_one(row_of(x), y)
     assert set(model.predict_proba_one({"x0": 0.0})) == {"first", 0, 1, 2}
-    model._cloud.check()
+    model._core.check()
 
 
 def test_asking_changes_nothing_and_copies_go_on_alike() -> None:

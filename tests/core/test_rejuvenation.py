@@ -32,7 +32,7 @@ def bands(n: int, seed: int) -> list[tuple[Row, int]]:
 def sums(model: DynamicTreeRegressor, root: int) -> np.ndarray:
     """Weight and weighed target of a whole tree, all samples and the retired ones."""
     totals = np.zeros(4)
-    for node in model._cloud.nodes(root):
+    for node in model._core.nodes(root):
         if node["feature"] < 0:
             total, retired = node["total"], node["retired"]
             totals += [total[0], total[0] * total[2], retired[0], retired[0] * retired[2]]
@@ -44,12 +44,12 @@ def test_no_statistics_are_lost() -> None:
     model = DynamicTreeRegressor(n_particles=12, window=WINDOW, forgetting_factor=1.0, seed=1)
     for x, y in bends(300, 0):
         model.learn_one(x, y)
-    expected = sums(model, model._cloud.distinct_roots()[0][0])
+    expected = sums(model, model._core.distinct_roots()[0][0])
     assert expected[2] > 200
-    model._cloud.rejuvenate()
-    model._cloud.check()
-    assert sum(n for _, n in model._cloud.distinct_roots()) == 24
-    for root, _ in model._cloud.distinct_roots():
+    model._core.rejuvenate()
+    model._core.check()
+    assert sum(n for _, n in model._core.distinct_roots()) == 24
+    for root, _ in model._core.distinct_roots():
         assert sums(model, root) == pytest.approx(expected)
 
 
@@ -59,10 +59,10 @@ def test_the_next_sample_decides_between_old_and_new_trees() -> None:
     rows = bends(101, 0)
     for x, y in rows[:100]:
         model.learn_one(x, y)
-    assert sum(n for _, n in model._cloud.distinct_roots()) == 24
+    assert sum(n for _, n in model._core.distinct_roots()) == 24
     model.learn_one(*rows[100])
-    assert sum(n for _, n in model._cloud.distinct_roots()) == 12
-    model._cloud.check()
+    assert sum(n for _, n in model._core.distinct_roots()) == 12
+    model._core.check()
 
 
 def losses(kind: str, rows: list[tuple[Row, float]]) -> dict[str, float]:
@@ -92,8 +92,11 @@ def losses(kind: str, rows: list[tuple[Row, float]]) -> dict[str, float]:
 
 def test_old_samples_still_count_in_a_regression() -> None:
     """On a stationary stream the error is far below that of a cloud of the window alone."""
-    found = losses("number", bends(1200, 3))
-    assert found["rejuvenated"] < 0.6 * found["fresh"]
+    runs = [losses("number", bends(1200, seed)) for seed in range(3, 8)]
+    rejuvenated, fresh = (
+        np.median([run[name] for run in runs]) for name in ("rejuvenated", "fresh")
+    )
+    assert rejuvenated < 0.6 * fresh
 
 
 def test_old_samples_still_count_in_a_classification() -> None:

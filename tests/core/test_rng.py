@@ -20,7 +20,7 @@ def copies_drawn(seed: int, n_models: int, batch: int, batch_size: int) -> list[
     for i in range((batch + 1) * batch_size):
         model.learn_one({"a": 1.0}, i)
     first = batch * batch_size
-    counts = [trees.node(trees.root())["values"] for trees in model._forest.trees]
+    counts = [trees.node(trees.root())["values"] for trees in model._core.trees]
     return [[int(count) for count in row[first : first + batch_size]] for row in counts]
 
 

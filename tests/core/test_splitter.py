@@ -20,7 +20,7 @@ BOOTSTRAP = 1
 
 
 def labels_of(model: Any) -> list[int] | None:
-    return None if model._forest.regression else list(model._forest.labels.labels)
+    return None if model._core.regression else list(model._core.labels.labels)
 
 
 @given(growths())
@@ -30,7 +30,7 @@ def test_growth_agrees_with_the_naive_tree(growth: tuple[list[Sample], Rules]) -
     samples, rules = growth
     model = tree_learner(rules, len(samples[0].x), batch_size=len(samples))
     learn(model, samples, rules)
-    assert_same_tree(model._forest.trees[0], NaiveTree(samples, rules).root, labels_of(model))
+    assert_same_tree(model._core.trees[0], NaiveTree(samples, rules).root, labels_of(model))
 
 
 @given(growths())
@@ -47,7 +47,7 @@ def test_growth_on_a_bootstrap(growth: tuple[list[Sample], Rules]) -> None:
         min_samples_split=rules.min_samples_split, min_samples_leaf=rules.min_samples_leaf,
         max_features=None, n_swaps=0, leaf_memory=None, seed=7,
     )  # fmt: skip
-    prime(model._forest.schema, len(samples[0].x), rules.nominal)
+    prime(model._core.schema, len(samples[0].x), rules.nominal)
     learn(model, samples, rules)
     for tree in range(3):
         rng = NaiveRng(7, tree, 0, BOOTSTRAP)
@@ -56,7 +56,7 @@ def test_growth_on_a_bootstrap(growth: tuple[list[Sample], Rules]) -> None:
             copies[rng.below(n)] += 1
         drawn = [s._replace(copies=c) for s, c in zip(samples, copies, strict=True)]
         root = NaiveTree(drawn, rules).root
-        assert_same_tree(model._forest.trees[tree], root, labels_of(model))
+        assert_same_tree(model._core.trees[tree], root, labels_of(model))
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "variance"])
@@ -80,7 +80,7 @@ def test_growth_agrees_with_scikit_learn(criterion: str, seed: int) -> None:
     learn(model, [Sample(tuple(r), t, w) for r, t, w in zip(x, y, weights, strict=True)], rules)
     assert model.n_nodes == peer.tree_.node_count
     impurity = peer.tree_.impurity * (np.log(2) if criterion == "entropy" else 1.0)  # bits there
-    nodes = [model._forest.trees[0].node(i) for i in model._forest.trees[0].preorder()]
+    nodes = [model._core.trees[0].node(i) for i in model._core.trees[0].preorder()]
     for i, node in enumerate(nodes):  # both in preorder
         assert node["weight"] == pytest.approx(peer.tree_.weighted_n_node_samples[i])
         assert (node["feature"] < 0) == (peer.tree_.feature[i] < 0)
@@ -100,7 +100,7 @@ def test_random_splits_obey_the_rules(growth: tuple[list[Sample], Rules]) -> Non
     samples, rules = growth
     model = tree_learner(rules, len(samples[0].x), batch_size=len(samples), splitter="random")
     learn(model, samples, rules)
-    trees = model._forest.trees[0]
+    trees = model._core.trees[0]
     trees.check()
     for number in trees.preorder():
         node = trees.node(number)
@@ -122,7 +122,7 @@ def test_splits_do_not_depend_on_the_scale_of_the_target(scale: float) -> None:
         ]
         model = tree_learner(rules, 2, batch_size=40)
         learn(model, samples, rules)
-        trees.append(splits_of(model._forest.trees[0]))
+        trees.append(splits_of(model._core.trees[0]))
     assert trees[0] == trees[1]
 
 
@@ -133,7 +133,7 @@ def test_columns_are_chosen_evenly() -> None:
     )
     for i in range(8):
         model.learn_one({name: float(i) for name in "abcd"}, i >= 4)
-    roots = [trees.node(trees.root()) for trees in model._forest.trees]
+    roots = [trees.node(trees.root()) for trees in model._core.trees]
     chosen = np.bincount([node["feature"] for node in roots if node["feature"] >= 0], minlength=4)
     assert chosen.sum() > 380
     assert chosen.min() > 60

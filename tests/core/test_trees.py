@@ -32,7 +32,7 @@ def grown(n: int, n_classes: int = 2, seed: int = 0, **parameters: Any) -> Trees
     for i in range(n):
         x = {"a": generator.random(), "b": generator.random()}
         model.learn_one(x, i if i < n_classes else generator.randrange(n_classes))
-    trees: Trees = model._forest.trees[0]
+    trees: Trees = model._core.trees[0]
     return trees
 
 
@@ -115,7 +115,7 @@ def test_shrinking_takes_what_was_visited_least_recently() -> None:
         model.learn_one({"a": float(i)}, i % 2)
     for i in range(20):
         model.learn_one({"a": float(i % 10)}, i % 2)
-    trees = model._forest.trees[0]
+    trees = model._core.trees[0]
     trees.shrink(trees.n_nodes - 2)
     nodes = [trees.node(number) for number in trees.preorder()]
     collapsed = [n for n in nodes if n["feature"] < 0 and min(n["values"]) > 0]
@@ -137,7 +137,7 @@ def test_new_classes_widen_every_node() -> None:
     model = StreamDecisionTreeClassifier(batch_size=10, leaf_memory=None, seed=0)
     for i in range(40):
         model.learn_one({"a": float(i % 10)}, i % 3)
-    trees = model._forest.trees[0]
+    trees = model._core.trees[0]
     before = [trees.node(number) for number in trees.preorder()]
     for label in range(3, 40):
         model.learn_one({"a": 100.0}, label)
@@ -185,5 +185,5 @@ def test_one_sample_is_learned_without_rounding() -> None:
     for weight in (0.1, 1.0, 9.75, 1e-12):
         model = StreamDecisionTreeRegressor()
         model.learn_one({"a": 1.0}, 1000.9997779018831, w=weight)
-        trees = model._forest.trees[0]
+        trees = model._core.trees[0]
         assert trees.node(trees.root())["values"] == [1000.9997779018831, 0.0]

@@ -6,6 +6,7 @@ enumeration in `dynamic_enumeration` share the same moves.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -132,30 +133,78 @@ class DynamicTree:
             retired = retired + leaf.retired
         return Leaf(active, retired)
 
+    def proposals(self, leaf: Leaf) -> list[tuple[float, tuple[int, float]]]:
+        """(probability, cut) for one column at random and a cut uniform over its allowed range.
+
+        A cut matters only through the points it has between it and the next one, so these are
+        finitely many intervals between the values that occur anywhere in the stream, each with its
+        length as probability. Columns that allow no cut are left out, so the sum may be below 1.
+        """
+        n_columns = self.X.shape[1]
+        found = []
+        for column in range(n_columns):
+            low, high = self.cut_range(leaf, column)
+            if low >= high:
+                continue
+            values = np.unique(self.X[:, column])
+            values = values[(values >= low) & (values <= high)]
+            for left, right in itertools.pairwise(values):
+                chance = (right - left) / (high - low) / n_columns
+                found.append((float(chance), (column, float((left + right) / 2))))
+        return found
+
     def moves(
-        self, tree: Tree, row: int, proposal: tuple[int, float] | None, depth: int = 0
+        self, tree: Tree, row: int, cuts: list[tuple[int, float]], depth: int = 0
     ) -> list[tuple[float, Tree]]:
-        """(log score, tree) of stay, grow and prune once `row` is in the tree.
+        """(log score, tree) of stay, growing by each cut, and prune, once `row` is in the tree.
 
         Scores cover the subtree at the parent of the leaf of `row`; higher up nothing changes.
         """
         if isinstance(tree, Split):
             side = "left" if self.X[row, tree.column] <= tree.cut else "right"
             if isinstance(getattr(tree, side), Split):
-                below = self.moves(getattr(tree, side), row, proposal, depth + 1)
+                below = self.moves(getattr(tree, side), row, cuts, depth + 1)
                 return [(score, replace(tree, **{side: moved})) for score, moved in below]
         else:
             side = ""
         leaf = getattr(tree, side) if side else tree
         candidates: list[Tree] = [tree]
-        if proposal is not None:
-            grown = self.grown(leaf, *proposal)
+        for column, cut in cuts:
+            grown = self.grown(leaf, column, cut)
             candidates.append(replace(tree, **{side: grown}) if side else grown)
         if side:
             pruned = self.pruned(tree)
             if len(pruned.active) >= 2 * self.min_samples_leaf:
                 candidates.append(pruned)
         return [(self.score(candidate, depth), candidate) for candidate in candidates]
+
+    def reached(self, tree: Tree, row: int) -> list[tuple[float, Tree]]:
+        """Every tree one step away, `row` already in `tree`, with its probability.
+
+        The place of the cut is integrated out: growing by a cut has the weight of its score times
+        its probability as a proposal. With the reference's scores one cut is drawn first, then one
+        of the moves.
+        """
+        proposals = self.proposals(self.leaf_at(tree, self.X[row]))
+        if not self.reference_scores:
+            moves = self.moves(tree, row, [cut for _, cut in proposals])
+            scores = np.array([score for score, _ in moves])
+            scores[1 : 1 + len(proposals)] += np.log([chance for chance, _ in proposals])
+            chances = move_chances(scores)
+            return [(float(c), moved) for c, (_, moved) in zip(chances, moves, strict=True)]
+        found: list[tuple[float, Tree]] = []
+        nothing = 1.0 - sum(chance for chance, _ in proposals)
+        for chance, cuts in [(nothing, []), *((chance, [cut]) for chance, cut in proposals)]:
+            moves = self.moves(tree, row, cuts)
+            shares = move_chances(np.array([score for score, _ in moves]))
+            found += [(chance * s, moved) for s, (_, moved) in zip(shares, moves, strict=True)]
+        return found
+
+    def move(self, tree: Tree, row: int, rng: np.random.Generator) -> Tree:
+        """One of the trees one step away, drawn at random."""
+        reached = self.reached(tree, row)
+        chances = np.array([chance for chance, _ in reached])
+        return reached[rng.choice(len(reached), p=chances / chances.sum())][1]
 
     # Retirement (section 3) and forgetting (section 5)
 
@@ -209,11 +258,11 @@ class DynamicTree:
         return self.leaf_model.entropy(self.total(self.leaf_at(tree, x)))
 
 
-def move_chances(scores: list[float]) -> Array:
+def move_chances(scores: Array) -> Array:
     """Probabilities proportional to exp(score); a score without a value means: stay."""
     if not np.all(np.isfinite(scores)):
         return np.eye(len(scores))[0]
-    chances = np.exp(np.array(scores) - np.max(scores))
+    chances = np.exp(scores - np.max(scores))
     return chances / chances.sum()
 
 
@@ -251,19 +300,9 @@ class NaiveCloud:
         log_predictive = scores.max() + np.log(weights.mean())
         if np.ptp(weights) > 0:
             self.trees = [self.trees[i] for i in residual_resample(weights, self.rng)]
-        self.trees = [self.move(tree, row) for tree in self.trees]
+        added = [self.model.add(tree, row) for tree in self.trees]
+        self.trees = [self.model.move(tree, row, self.rng) for tree in added]
         return float(log_predictive)
-
-    def move(self, tree: Tree, row: int) -> Tree:
-        model = self.model
-        tree = model.add(tree, row)
-        leaf = model.leaf_at(tree, model.X[row])
-        column = int(self.rng.integers(model.X.shape[1]))
-        low, high = model.cut_range(leaf, column)
-        proposal = (column, self.rng.uniform(low, high)) if low < high else None
-        choices = model.moves(tree, row, proposal)
-        chances = move_chances([score for score, _ in choices])
-        return choices[self.rng.choice(len(choices), p=chances)][1]
 
     def retire(self, row: int, factor: float = 1.0) -> None:
         self.trees = [self.model.retire(tree, row, factor) for tree in self.trees]

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from tests.naive.dynamic import DynamicTree, Leaf, Tree, move_chances
+from tests.naive.dynamic import DynamicTree, Leaf, Tree
 from tests.naive.dynamic_clouds import cloud_of, row_of, tree_at
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
 
@@ -70,17 +70,6 @@ def draw_target(model: DynamicTree, tree: Tree, x: Array, rng: np.random.Generat
     return location + scale * float(rng.standard_t(df))
 
 
-def draw_move(model: DynamicTree, tree: Tree, row: int, rng: np.random.Generator) -> Tree:
-    """Stay, grow or prune, `row` already in the tree."""
-    leaf = model.leaf_at(tree, model.X[row])
-    column = int(rng.integers(N_COLUMNS))
-    low, high = model.cut_range(leaf, column)
-    proposal = (column, float(rng.uniform(low, high))) if low < high else None
-    choices = model.moves(tree, row, proposal)
-    chances = move_chances([score for score, _ in choices])
-    return choices[int(rng.choice(len(choices), p=chances))][1]
-
-
 def simulate(
     problem: Problem, model: DynamicTree, rng: np.random.Generator
 ) -> tuple[DynamicTree, Tree]:
@@ -96,7 +85,7 @@ def simulate(
             tree = model.retire(tree, row - problem.n_active)
         if row >= n_given:
             y[row] = draw_target(model, tree, X[row], rng)
-        tree = draw_move(model, model.add(tree, row), row, rng)
+        tree = model.move(model.add(tree, row), row, rng)
     return model, tree
 
 

@@ -5,18 +5,14 @@ point are possible. With infinitely many particles the filter's weights and move
 
     law_t(T) = sum over T' of law_{t-1}(T') p(y_t | x_t, T') K(T | T', x_t, y_t) / evidence_t,
 
-where K draws one cut, then one of the moves by its score. A cut matters only through the points it
-has between it and the next cut, so the uniform draw becomes finitely many intervals between the
-values that occur anywhere in the stream, each with its length as probability.
+where K is the law of a move, `DynamicTree.reached`.
 """
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 
-from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree, move_chances
+from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
 
 Key = tuple[object, ...]
 Law = dict[Key, tuple[float, Tree]]
@@ -48,34 +44,6 @@ def on_grid(model: DynamicTree, tree: Tree) -> Key:
     return (tree.column, cut, on_grid(model, tree.left), on_grid(model, tree.right))
 
 
-def proposals(model: DynamicTree, leaf: Leaf) -> list[tuple[float, tuple[int, float] | None]]:
-    """(probability, cut) for one column at random and a cut uniform over its allowed range."""
-    n_columns = model.X.shape[1]
-    found: list[tuple[float, tuple[int, float] | None]] = []
-    for column in range(n_columns):
-        low, high = model.cut_range(leaf, column)
-        if low >= high:
-            found.append((1 / n_columns, None))
-            continue
-        values = np.unique(model.X[:, column])
-        values = values[(values >= low) & (values <= high)]
-        for left, right in itertools.pairwise(values):
-            chance = (right - left) / (high - low) / n_columns
-            found.append((chance, (column, float((left + right) / 2))))
-    return found
-
-
-def move_probabilities(model: DynamicTree, tree: Tree, row: int) -> list[tuple[float, Tree]]:
-    """Every tree one step away, `row` already in `tree`, with its probability."""
-    leaf = model.leaf_at(tree, model.X[row])
-    reached: list[tuple[float, Tree]] = []
-    for chance, proposal in proposals(model, leaf):
-        choices = model.moves(tree, row, proposal)
-        shares = move_chances([score for score, _ in choices])
-        reached += [(chance * s, moved) for s, (_, moved) in zip(shares, choices, strict=True)]
-    return reached
-
-
 def start(model: DynamicTree, rows: tuple[int, ...]) -> Law:
     root = Leaf(rows, model.leaf_model.nothing())
     return {key_of(root): (1.0, root)}
@@ -94,7 +62,7 @@ def learn(model: DynamicTree, law: Law, row: int) -> tuple[float, Law]:
     evidence = float(np.sum(weights))
     after: Law = {}
     for weight, (_, tree) in zip(weights, law.values(), strict=True):
-        for chance, moved in move_probabilities(model, model.add(tree, row), row):
+        for chance, moved in model.reached(model.add(tree, row), row):
             _gather(after, weight / evidence * chance, moved)
     return evidence, after
 

@@ -37,7 +37,7 @@ def reference(leaf: str, min_samples_leaf: int | None = None) -> DynamicTree:
 def grow_chances(model: DynamicTree, root: Leaf, row: int) -> np.ndarray:
     """Probability that a root with `row` in it splits on each column."""
     chances = np.zeros(model.X.shape[1])
-    for chance, tree in enumeration.move_probabilities(model, root, row):
+    for chance, tree in model.reached(root, row):
         if isinstance(tree, Split):
             chances[tree.column] += chance
     return chances
@@ -190,7 +190,7 @@ def test_retirement_without_forgetting_changes_neither_prediction_nor_odds(leaf:
         assert densities[0] == pytest.approx(densities[1], abs=1e-10)
         odds = []
         for tree in (before, after):
-            (stay, _), (prune, _) = model.moves(model.add(tree, row), row, None)
+            (stay, _), (prune, _) = model.moves(model.add(tree, row), row, [])
             odds.append(stay - prune)
         assert odds[0] == pytest.approx(odds[1], abs=1e-8)
 

@@ -12,7 +12,7 @@ from .particles cimport Particles
 # Probability that the factor is drawn anew before a sample. Small: it costs a stream that does not
 # change that much per sample at most. Not smaller: a factor out of favour keeps this share of the
 # belief, and its logarithm is the evidence that the factor must gather to return.
-cdef double SWITCH = 0.01
+cdef double SWITCH = 0.005
 
 
 cdef void divide(Particles cloud, int* stratum) noexcept nogil:

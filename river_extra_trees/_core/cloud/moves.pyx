@@ -1,14 +1,22 @@
-"""Stay, grow or prune at the leaf of a point: sections 2.2 and 2.3 of the paper."""
+"""Stay, grow or prune at the leaf of a point: sections 2.2 and 2.3 of the paper.
+
+In the paper a particle draws one cut and takes it with probability o / (1 + p + o), o and p being
+the odds of growing and pruning against staying. Here the particles that hold a leaf share their
+proposals: a particle grows with probability m / (1 + p + m), where m is the mean of o over them,
+and takes each in proportion to its o. That is the posterior probability of growing at all, the
+place of the cut integrated out, so that a good cut is taken by every particle that is offered it
+among poor ones. The odds of a cut do not depend on the particle, so sharing costs nothing.
+"""
 
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from ..grove cimport Leaf, Node
 from ..posterior cimport merge
-from ..rng cimport MOVE, Rng, rng_for
+from ..rng cimport MOVE, Rng, rng_for, uniform
 from .leaves cimport finish_leaf, row_score, sum_slots, sum_subtree
 from .particles cimport Cut, Group, Particles, Visit
-from .proposals cimport odds, propose_all
+from .proposals cimport move_cut, odds, propose_all
 
 
 cdef bint move_all(Particles cloud, const double* x, int first, int stop) noexcept nogil:
@@ -35,23 +43,54 @@ cdef bint move_visit(
     Particles cloud, const double* x, Visit* visit, Rng* rng
 ) noexcept nogil:
     """The moves of all particles that hold one leaf (there is at least one)."""
-    cdef int particle = visit.first
+    cdef int particle = visit.first, n_cuts = propose_all(cloud, visit, rng)
+    cdef const Cut* cuts = cloud.cuts
     cdef bint ok = True
     cdef double u, grow
     cdef Group* group
-    propose_all(cloud, visit, rng)
+    cdef Cut cut
+    if cloud.reference:
+        n_cuts = min(n_cuts, 1)
+    grow = mean_odds(cuts, n_cuts)
     while particle >= 0:
         group = &cloud.groups[cloud.group_of[particle]]
         if group.prune_odds < 0.0:
             group.prune_odds = prune_odds(cloud, group)
-        grow = cloud.cuts[particle].odds[0] if cloud.cuts[particle].odds != NULL else 0.0
-        u = cloud.cuts[particle].u * (1.0 + group.prune_odds + grow)
+        if cloud.reference:
+            grow = mean_odds(cuts, n_cuts)
+        u = uniform(rng) * (1.0 + group.prune_odds + grow)
         if u < group.prune_odds:
             ok = apply_prune(cloud, x, particle, group) and ok
         elif u < group.prune_odds + grow:
-            ok = apply_grow(cloud, x, particle, visit.node, &cloud.cuts[particle]) and ok
+            cut = cuts[draw_cut(cuts, n_cuts, (u - group.prune_odds) * n_cuts)]
+            if not cloud.reference:
+                move_cut(cloud, rng, &cut)
+            ok = apply_grow(cloud, x, particle, visit.node, &cut) and ok
         particle = cloud.next[particle]
+        cuts += cloud.reference     # there each particle has its own
     return ok
+
+
+cdef double mean_odds(const Cut* cuts, int n) noexcept nogil:
+    """Odds of growing by any of n proposals against staying."""
+    cdef double total = 0.0
+    cdef int i
+    for i in range(n):
+        if cuts[i].odds != NULL:
+            total += cuts[i].odds[0]
+    return total / n if n else 0.0
+
+
+cdef int draw_cut(const Cut* cuts, int n, double u) noexcept nogil:
+    """A proposal in proportion to its odds, whose sum u is below."""
+    cdef int i, last = 0
+    for i in range(n):
+        if cuts[i].odds != NULL:
+            last = i
+            u -= cuts[i].odds[0]
+            if u < 0.0:
+                break
+    return last
 
 
 cdef double prune_odds(Particles cloud, Group* group) noexcept nogil:

@@ -28,7 +28,6 @@ cdef struct Group:
 
 cdef struct Cut:
     double threshold
-    double u                # of the particle: which move is taken
     double* odds            # of this cut against stay, a cell of `Particles.memo`; NULL: no cut
     int column
     int start               # the present values in sorted order: `n_left` from `start` go left
@@ -50,7 +49,9 @@ cdef struct Sweep:          # scratch: weighing the cuts proposed at one leaf
     int leaf
 
 cdef enum:
-    MAX_PROPOSALS = 100     # independent proposals per leaf and step; further particles repeat one
+    # Cuts proposed per leaf and step: as many as particles hold the leaf, within these bounds.
+    LEAST_PROPOSALS = 4     # they fill the lanes
+    MOST_PROPOSALS = 100
     MAX_DECAYS = 8
 
 cdef class Particles:
@@ -73,7 +74,7 @@ cdef class Particles:
 
     cdef readonly int n_particles
     cdef int n_alive                # n_particles, or twice that after a rejuvenation
-    cdef int capacity               # particles there is room for
+    cdef int capacity               # particles there is room for, LEAST_PROPOSALS at least
     cdef void* per_particle         # all that follows
     cdef int* roots                 # roots[particle]
     cdef double* share              # share[particle]: of the answers and the evidence; sum to 1
@@ -82,8 +83,7 @@ cdef class Particles:
     cdef int* regrouped             # scratch
     cdef int* next                  # scratch: next particle at the same visit
     cdef double* weights            # scratch
-    cdef int* drawn                 # scratch: particles whose proposals were drawn independently
-    cdef Cut* cuts                  # scratch: the proposal of each particle
+    cdef Cut* cuts                  # scratch: the proposals at one leaf
     cdef Visit* visits
     cdef Group* groups
     cdef int n_visits, n_groups

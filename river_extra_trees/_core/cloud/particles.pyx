@@ -10,7 +10,7 @@ from .slopes cimport Slopes
 
 cdef enum:
     BYTES_PER_PARTICLE = (
-        2 * sizeof(double) + sizeof(Visit) + sizeof(Group) + sizeof(Cut) + 6 * sizeof(int)
+        2 * sizeof(double) + sizeof(Visit) + sizeof(Group) + sizeof(Cut) + 5 * sizeof(int)
     )
 
 
@@ -79,6 +79,7 @@ cdef class Particles:
     cdef int reserve_particles(self, int n) except -1:
         """Make room for so many particles, if there is less."""
         cdef char* memory
+        n = max(n, LEAST_PROPOSALS)
         if n <= self.capacity:
             return 0
         memory = <char*>calloc(n, BYTES_PER_PARTICLE)
@@ -94,10 +95,10 @@ cdef class Particles:
         self.cuts = <Cut*>(self.groups + n)
         self.resampled = <int*>(self.cuts + n)
         self.regrouped, self.group_of = self.resampled + n, self.resampled + 2 * n
-        self.next, self.drawn = self.resampled + 3 * n, self.resampled + 4 * n
+        self.next = self.resampled + 3 * n
         if self.roots != NULL:
-            memcpy(self.resampled + 5 * n, self.roots, self.n_alive * sizeof(int))
-        self.roots = self.resampled + 5 * n
+            memcpy(self.resampled + 4 * n, self.roots, self.n_alive * sizeof(int))
+        self.roots = self.resampled + 4 * n
         free(self.per_particle)
         self.per_particle = memory
         return 0

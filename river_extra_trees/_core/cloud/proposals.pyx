@@ -1,53 +1,54 @@
-"""Cuts proposed at a leaf: a feature at random for every particle, then a cut at random."""
+"""Cuts proposed at a leaf: features at random, and places in them."""
 
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
-from ..grove cimport MAX_DEPTH, Leaf
+from ..grove cimport MAX_DEPTH
 from ..rng cimport Rng, uniform
 from .leaves cimport weigh_samples
-from .particles cimport MAX_PROPOSALS, Cut, Particles, Visit
+from .particles cimport LEAST_PROPOSALS, MOST_PROPOSALS, Cut, Particles, Visit
 from .sweeps cimport weigh_cuts
 
 
-cdef void propose_all(Particles cloud, Visit* visit, Rng* rng) noexcept nogil:
-    """A proposal for each particle at one leaf. All are drawn first, then weighed together."""
-    cdef int leaf = cloud.grove.nodes[visit.node].left, particle = visit.first
-    cdef int n_columns = cloud.pool.n_columns, n_drawn = 0, n_cells
-    cdef const Leaf* here = &cloud.grove.leaves[leaf]
-    cdef bint can_grow = (
-        here.n_active >= 2 * cloud.min_samples_leaf and cloud.alpha > 0.0 and n_columns > 0
-        and cloud.grove.nodes[visit.node].depth < MAX_DEPTH
-    )
+cdef int propose_all(Particles cloud, const Visit* visit, Rng* rng) noexcept nogil:
+    """Draw the proposals at one leaf into `Particles.cuts`, then weigh them together.
+
+    Returns their number. Each is uniform over columns and places. They are spread evenly over both
+    (systematic sampling), but in the reference, where each particle has its own, independent.
+    """
+    cdef int leaf = cloud.grove.nodes[visit.node].left, particle = visit.first, n = 0, i
+    cdef int n_columns = cloud.pool.n_columns
+    cdef double u = uniform(rng), place
     cdef Cut* cut
-    if can_grow:
-        memset(cloud.n_present, 255, n_columns * sizeof(int))       # -1
-        weigh_samples(cloud, leaf)
-    n_cells = n_columns * (here.n_active - 2 * cloud.min_samples_leaf + 1)
+    if (
+        cloud.grove.leaves[leaf].n_active < 2 * cloud.min_samples_leaf or cloud.alpha <= 0.0
+        or n_columns == 0 or cloud.grove.nodes[visit.node].depth >= MAX_DEPTH
+    ):
+        return 0
     while particle >= 0:
-        cut = &cloud.cuts[particle]
-        cut.odds = NULL
-        if can_grow and n_drawn >= MAX_PROPOSALS and n_cells > n_drawn and not cloud.reference:
-            cut[0] = cloud.cuts[cloud.drawn[<int>(uniform(rng) * n_drawn)]]
-            move_cut(cloud, rng, cut)
-        elif can_grow:
-            cloud.drawn[n_drawn] = particle
-            n_drawn += 1
-            cut.column = <int>(uniform(rng) * n_columns)
-            if cloud.n_present[cut.column] < 0:
-                sort_leaf(cloud, leaf, cut.column)
-            place_cut(cloud, rng, leaf, cut)
-        cut.u = uniform(rng)
+        n += 1
         particle = cloud.next[particle]
-    if can_grow:
-        weigh_cuts(cloud, visit.node)
+    if not cloud.reference:
+        n = min(max(n, LEAST_PROPOSALS), MOST_PROPOSALS)
+    memset(cloud.n_present, 255, n_columns * sizeof(int))       # -1
+    weigh_samples(cloud, leaf)
+    for i in range(n):
+        cut = &cloud.cuts[i]
+        cut.odds = NULL
+        place = (uniform(rng) if cloud.reference else (i + u) / n) * n_columns
+        cut.column = min(<int>place, n_columns - 1)
+        if cloud.n_present[cut.column] < 0:
+            sort_leaf(cloud, leaf, cut.column)
+        place_cut(cloud, rng, leaf, cut, place - cut.column)
+    weigh_cuts(cloud, visit.node)
+    return n
 
 
 cdef void move_cut(Particles cloud, Rng* rng, Cut* cut) noexcept nogil:
     """Another threshold that parts the points of the leaf in the same way."""
     cdef const int* order
     cdef double u = uniform(rng)
-    if cut.odds == NULL or cut.nominal:
+    if cut.nominal:
         return
     order = cloud.order + <Py_ssize_t>cut.column * cloud.scratch_capacity + (cut.n_left - 1)
     cut.threshold = between(
@@ -86,8 +87,10 @@ cdef void sort_leaf(Particles cloud, int leaf, int column) noexcept nogil:
     cloud.n_present[column] = n_present
 
 
-cdef void place_cut(Particles cloud, Rng* rng, int leaf, Cut* cut) noexcept nogil:
-    """Draw the place of a cut and ask for its odds, unless the column allows none."""
+cdef void place_cut(
+    Particles cloud, Rng* rng, int leaf, Cut* cut, double u
+) noexcept nogil:
+    """Put a cut where u in [0, 1) says and ask for its odds, unless the column allows none."""
     cdef int n = cloud.grove.leaves[leaf].n_active, n_present = cloud.n_present[cut.column]
     cdef int least = cloud.min_samples_leaf, low, high, middle, cell, which
     cdef uint64_t* proposed
@@ -101,7 +104,7 @@ cdef void place_cut(Particles cloud, Rng* rng, int leaf, Cut* cut) noexcept nogi
     if cut.nominal:
         if n_present == 0:
             return
-        low = high = <int>(uniform(rng) * n_present)
+        low = high = min(<int>(u * n_present), n_present - 1)
         cut.threshold = x[order[low] * width]
         while low > 0 and x[order[low - 1] * width] == cut.threshold:
             low -= 1
@@ -116,12 +119,13 @@ cdef void place_cut(Particles cloud, Rng* rng, int leaf, Cut* cut) noexcept nogi
         if low >= high:
             return
         if not cloud.cuts_by_range:      # a gap between neighbours, then anywhere in it
-            low += <int>(uniform(rng) * (high - low))
+            low = min(low + <int>(u * (high - low)), high - 1)
             high = low + 1
+            u = uniform(rng)
         lower, upper = x[order[low] * width], x[order[high] * width]
         if not lower < upper:
             return
-        cut.threshold = between(lower, upper, uniform(rng))
+        cut.threshold = between(lower, upper, u)
         while high - low > 1:           # x[low] <= threshold < x[high]
             middle = (low + high) // 2
             if x[order[middle] * width] <= cut.threshold:

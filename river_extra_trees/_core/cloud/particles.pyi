@@ -1,0 +1,40 @@
+from ..grove import Grove
+from ..pool import Pool
+from ..schema import Labels, Schema
+
+class Particles:
+    schema: Schema
+    labels: Labels
+    pool: Pool
+    grove: Grove
+    lowest: float
+    highest: float
+    n_particles: int
+    window: int
+    min_samples_leaf: int
+    alpha: float
+    beta: float
+    leaf_bonus: float
+    reference: bool
+    linear: bool
+    cuts_by_range: bool
+    n_seen: int
+    n_steps: int
+    log_evidence: float
+    log_predictive: float
+    def __init__(
+        self,
+        n_particles: int,
+        window: int,
+        classifier: bool,
+        linear: bool,
+        min_samples_leaf: int,
+        alpha: float,
+        beta: float,
+        leaf_bonus: float,
+        decays: list[float],
+        prior_weight: float,
+        reference: bool,
+        cuts_by_range: bool,
+        seed: int,
+    ) -> None: ...

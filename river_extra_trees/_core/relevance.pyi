@@ -1,0 +1,3 @@
+from .cloud import Cloud
+
+def relevance(cloud: Cloud) -> list[list[float]]: ...

@@ -1,0 +1,52 @@
+"""What can be typed after `race`, with the help that is shown for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="A data set bundled with river, a .csv, .csv.gz or .parquet file, "
+        "or - for CSV on standard input."
+    ),
+]
+Learners = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Learners of this package or of river, as Name or Name:key=value,key=value. "
+        "Without any: all of this package and river's usual trees."
+    ),
+]
+Target = Annotated[str | None, typer.Option(help="The column to predict.")]
+Task = Annotated[
+    str | None,
+    typer.Option(help="classification or regression; by default inferred from the target."),
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(help="A metric by river's name; repeat it for more. The first one ranks."),
+]
+Limit = Annotated[int | None, typer.Option(min=1, help="The most items to read.")]
+Seed = Annotated[int, typer.Option(help="For every learner that takes a seed.")]
+Nominal = Annotated[
+    list[str] | None, typer.Option(help="A CSV column whose numbers are names; repeatable.")
+]
+Csv = Annotated[Path | None, typer.Option(help="Write the curves to this CSV file.")]
+Plot = Annotated[Path | None, typer.Option(help="Draw the curves to this file (.png, .svg, .pdf).")]
+Json = Annotated[Path | None, typer.Option(help="Write results and curves to this JSON file.")]
+Checkpoint = Annotated[
+    Path | None, typer.Option(help="Keep the whole race in this file, so that it can go on.")
+]
+Every = Annotated[int, typer.Option(min=1, help="Number of items between two checkpoints.")]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on from the checkpoint if there is one, reading the data from its beginning. "
+        "Resume only what you have written yourself: code in the file is run.",
+    ),
+]
