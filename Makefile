@@ -61,8 +61,8 @@ asan: $(VENV)/installed/test ## run the tests under the sanitizers, which have t
 	@tools/under_sanitizers.sh $(RUN) -m pytest -n auto --dist loadgroup $(ARGS)
 
 # The loader of model files and the conversion of input: every line has to be reached.
-WHOLLY_REACHED := persistence.py _container.py _typed.py _atomic.py blocks.py \
-	_core/state.py _core/schema.pyx
+WHOLLY_REACHED := persistence.py _container.py _typed.py _atomic.py \
+	_core/state.py _core/schema.pyx blocks.py _frames.py _base.py
 coverage: export RIVER_EXTRA_TREES_BUILD = coverage
 coverage: $(VENV)/installed/test $(VENV)/installed/coverage ## report the Python and Cython lines that the tests reach
 	@$(RUN) setup.py --quiet build_ext --inplace
