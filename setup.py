@@ -64,7 +64,7 @@ def directives(mode: str) -> dict[str, object]:
         "boundscheck": checked,
         "wraparound": False,
         "initializedcheck": checked,
-        "nonecheck": checked,
+        "nonecheck": False,  # it needs Python's lock, and most loops run without
         "cdivision": True,
         "embedsignature": False,
         "linetrace": mode == "coverage",
