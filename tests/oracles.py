@@ -132,7 +132,7 @@ class _GrownTree(_Naive):
     def assert_same(self, model: Any, root: Node, asked: list[Row]) -> None:
         """Splits, statistics and answers are those of the tree at a root."""
         labels = None if self.regression else list(self.labels.values())
-        assert_same_tree(model._forest.trees[0], root, labels)
+        assert_same_tree(model._core.trees[0], root, labels)
         for x in asked:
             known = leaf_of(root, self.columns.encoded(x)).samples
             if not known:
@@ -248,7 +248,7 @@ class ShrubEnsemble(_Naive):
     def assert_agrees(self, model: Any, asked: list[Row]) -> None:
         if self.naive.closest < 1e-9:
             return
-        weights = model._shrubs.tree_weights()
+        weights = model._core.tree_weights()
         assert [birth for birth, _ in weights] == self.naive.births
         assert model.weights == pytest.approx(self.naive.weights, abs=1e-9)
         for x in asked if self.naive.trees else []:
@@ -284,7 +284,7 @@ class DynamicTree(_Naive):
     def assert_agrees(self, model: Any, asked: list[Row]) -> None:
         if not self.known:
             return
-        cloud, samples = model._cloud, self.aged()
+        cloud, samples = model._core, self.aged()
         trees = [(share, cloud.describe(i)) for i, share in enumerate(cloud.shares())]
         for x in asked:
             row = self.columns.encoded(x)

@@ -1,6 +1,6 @@
-from ..grove import Grove
-from ..pool import Pool
-from ..schema import Labels, Schema
+from river_extra_trees._core.grove import Grove
+from river_extra_trees._core.pool import Pool
+from river_extra_trees._core.schema import Labels, Schema
 
 class Particles:
     schema: Schema
