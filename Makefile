@@ -23,7 +23,11 @@ $(VENV)/installed/package: pyproject.toml setup.py
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) --upgrade pip
 	@$(PIP) --group build
-	@echo "Compiling the core and installing what it needs ..."
+	@echo "Compiling the core ..."
+	@mkdir -p build
+	@$(RUN) setup.py --quiet build_ext --inplace 2> build/compiler.txt || \
+		{ cat build/compiler.txt >&2; exit 1; }
+	@echo "Installing what it needs ..."
 	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[cli,plot]'
 	@mkdir -p $(@D) && touch $@
 
