@@ -5,15 +5,16 @@ PYTHON ?= python3
 DEMO_STREAM ?= ImageSegments
 STEPS ?= 100000
 ITEMS ?= 10000000
+CORE_TESTS := tests/core tests/test_contract_input.py tests/test_shrub_ensemble.py
 VENV := .venv
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo notebooks docs test checked asan coverage machine soak fuzz lint format clean
+.PHONY: help build demo notebooks docs test checked checked-core asan coverage machine soak fuzz lint format clean
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The files below .venv/installed say what the environment already holds.
 $(VENV)/installed/package: pyproject.toml setup.py
@@ -22,7 +23,11 @@ $(VENV)/installed/package: pyproject.toml setup.py
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) --upgrade pip
 	@$(PIP) --group build
-	@echo "Compiling the core and installing what it needs ..."
+	@echo "Compiling the core ..."
+	@mkdir -p build
+	@$(RUN) setup.py --quiet build_ext --inplace 2> build/compiler.txt || \
+		{ cat build/compiler.txt >&2; exit 1; }
+	@echo "Installing what it needs ..."
 	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[cli,plot]'
 	@mkdir -p $(@D) && touch $@
 
@@ -54,10 +59,16 @@ test: build $(VENV)/installed/test ## run the whole test suite (ARGS= goes to py
 checked: ## run the tests with bounds checks and C asserts
 	@RIVER_EXTRA_TREES_BUILD=checked $(MAKE) --no-print-directory test
 
+# Compiled into a folder of its own, from which the tests import: the usual build stays in place.
+checked-core: $(VENV)/installed/test ## run the tests of the core with bounds checks and C asserts
+	@RIVER_EXTRA_TREES_BUILD=checked $(RUN) setup.py --quiet build --build-lib build/checked
+	@$(RUN) tools/planted_bugs.py checked
+	@$(RUN) -m pytest -n auto --dist loadgroup --override-ini "pythonpath=build/checked ." $(CORE_TESTS) $(ARGS)
+
 asan: export RIVER_EXTRA_TREES_BUILD = asan
 asan: $(VENV)/installed/test ## run the tests under the sanitizers, which have to find planted bugs first
 	@$(RUN) setup.py --quiet build_ext --inplace
-	@tools/under_sanitizers.sh $(RUN) tools/planted_bugs.py
+	@tools/under_sanitizers.sh $(RUN) tools/planted_bugs.py asan
 	@tools/under_sanitizers.sh $(RUN) -m pytest -n auto --dist loadgroup $(ARGS)
 
 # The loader of model files and the conversion of input: every line has to be reached.

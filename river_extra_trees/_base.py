@@ -10,6 +10,7 @@ from __future__ import annotations
 import numbers
 import random
 import typing
+from collections.abc import Hashable
 
 from river import base
 from river.utils import dataframe
@@ -82,6 +83,14 @@ class Learns(TreeLearner):
         """
         self._core.learn(x, y, w, self)
 
+    def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
+        """Raise if a label, learned after those that are coming, were one too many; note it."""
+
+    def _check_next(self, x: Sample, y: typing.Any, w: typing.Any, coming: set[Hashable]) -> None:
+        """Raise what learning a sample after others would raise; note its label as coming, too."""
+        self._check_one(x, y, w)
+        self._check_label(y, coming if w else set(coming))  # without weight no label is learned
+
     def learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> None:
         """Learn the rows of a data frame, one after the other.
 
@@ -111,9 +120,10 @@ class Learns(TreeLearner):
                 f"X has {len(rows)} rows, y has {len(targets)} and w has {len(weights)}"
             )
         samples = list(zip(rows, targets, weights, strict=True))
+        coming: set[Hashable] = set()
         for i, (x, target, weight) in enumerate(samples):
             try:
-                self._check_one(x, target, weight)
+                self._check_next(x, target, weight, coming)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"row {i}: {error}") from None
         for x, target, weight in samples:
@@ -154,6 +164,9 @@ class TreeClassifier(Learns, PredictsProbaMany, base.MiniBatchClassifier):
     @property
     def _multiclass(self) -> bool:
         return True
+
+    def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
+        self._core.labels.foresee(y, coming)
 
     def _describe(self, node: dict[str, typing.Any]) -> str:
         return describe_classes(node, self._core.labels.labels)

@@ -99,5 +99,7 @@ def read_json(text: bytes) -> Any:
 def read_arrays(block: bytes) -> dict[str, NDArray[Any]]:
     try:
         return safetensors.numpy.load(block)
+    except (MemoryError, SystemError):  # numpy raises both when memory runs out
+        raise
     except Exception:  # the library has no common class for what it raises on foreign bytes
         raise DamagedError("its arrays cannot be read") from None

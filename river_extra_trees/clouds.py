@@ -97,7 +97,9 @@ class CloudPart(Part):
         """Number of samples learned, those of weight zero not counted."""
         return int(self._model.n_samples_seen) + self._n_before
 
-    def validate(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
+    def validate(
+        self, x: Sample, y: typing.Any, w: float = 1.0, coming: set[Hashable] | None = None
+    ) -> None:
         """Raise what learning this sample would raise.
 
         Parameters
@@ -108,8 +110,11 @@ class CloudPart(Part):
             The target.
         w
             Weight of the sample.
+        coming
+            Labels of samples that are to be learned before; that of this sample is added.
         """
-        self._model._core.validate(x, y, w)
+        coming = set() if coming is None else coming
+        self._model._check_next(x, y, w, coming)
 
     def learn(self, block: Block, start: int = 0) -> tuple[int, None]:
         """Learn the samples of a block.

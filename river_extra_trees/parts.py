@@ -47,8 +47,10 @@ class Part(abc.ABC):
         """Number of samples learned, those of weight zero not counted."""
 
     @abc.abstractmethod
-    def validate(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
-        """Raise what learning this sample would raise."""
+    def validate(
+        self, x: Sample, y: typing.Any, w: float = 1.0, coming: set[Hashable] | None = None
+    ) -> None:
+        """Raise what learning this sample, after those that are coming, would raise."""
 
     @abc.abstractmethod
     def learn(self, block: Block, start: int = 0) -> tuple[int, typing.Any]:
@@ -234,7 +236,9 @@ class ForestPart(Part):
 
     # ------------------------------------------------------------------ learning
 
-    def validate(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
+    def validate(
+        self, x: Sample, y: typing.Any, w: float = 1.0, coming: set[Hashable] | None = None
+    ) -> None:
         """Raise what learning this sample would raise.
 
         Parameters
@@ -245,13 +249,16 @@ class ForestPart(Part):
             The target.
         w
             Weight of the sample.
+        coming
+            Labels of samples that are to be learned before; that of this sample is added.
 
         Raises
         ------
         ValueError, TypeError
             As `learn_one` of the forest does.
         """
-        self._model._core.validate(x, y, w)
+        coming = set() if coming is None else coming
+        self._model._check_next(x, y, w, coming)  # type: ignore[attr-defined]
 
     def learn(self, block: Block, start: int = 0) -> tuple[int, typing.Any]:
         """Learn the samples of a block until the batch is full.

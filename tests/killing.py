@@ -54,6 +54,8 @@ def kill_often(folder: Path, kills: int, seed: int = 0) -> Counter[str]:
         counts["left_behind"] += len(list(folder.iterdir())) - 1
         persistence.save(model, path)
         counts["left_after_next_save"] += len(list(folder.iterdir())) - 1
+        if counts["kills"] % 100 == 0:
+            print(dict(counts), flush=True)
     return counts
 
 
@@ -63,7 +65,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=1000)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        print(dict(kill_often(Path(folder), arguments.kills)))
+        kill_often(Path(folder), arguments.kills)
 
 
 if __name__ == "__main__":

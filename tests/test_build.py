@@ -78,6 +78,37 @@ def test_unknown_mode(tmp_path: Path) -> None:
     assert b"checked" in error.value.stderr
 
 
+COUNT_REFERENCES = """
+import sys, _testcapi
+from river_extra_trees._core.answer import called
+kept = object()
+def give(i):
+    return kept
+before = sys.getrefcount(kept)
+for k in range(100):
+    _testcapi.set_nomemory(k, k + 1)
+    try:
+        called(give, 40)
+    except MemoryError:
+        pass
+    finally:
+        _testcapi.remove_mem_hooks()
+print(sys.getrefcount(kept) - before)
+"""
+
+
+def test_list_comprehensions_without_memory(tmp_path: Path) -> None:
+    """A comprehension that finds no memory for its list gives its item back once, not twice."""
+    pytest.importorskip("_testcapi", reason="this Python was built without its tests")
+    tree = Checkout(tmp_path / "tree")
+    tree.write("answer.pyx", "def called(give, int n):\n    return [give(i) for i in range(n)]\n")
+    tree.build()
+    command = [sys.executable, "-c", COUNT_REFERENCES]
+    env = {**os.environ, "PYTHONPATH": str(tree.folder)}
+    done = subprocess.run(command, cwd=tree.folder, env=env, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
 # --- What the machine must have
 
 

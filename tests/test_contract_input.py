@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from river import base
 
@@ -275,6 +276,68 @@ def test_too_many_labels(case: Case) -> None:
     assert frozen(model) == before
     model.learn_one({"a": 1.0}, "label 7")
     assert len(model.predict_proba_one({"a": 1.0})) == 1024
+
+
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_frame_with_too_many_labels(case: Case) -> None:
+    """A frame that would bring the 1,025th label is refused whole; weight 0 brings none."""
+    model = make(case)
+    for i in range(1020):
+        model.learn_one({"a": float(i % 10)}, f"label {i}")
+    before = frozen(model)
+    labels = [f"label {i}" for i in (3, 1020, 1021, 1021, 1022, 1023, 1024)]
+    frame = pl.DataFrame({"a": [float(i) for i in range(len(labels))]})
+    with pytest.raises(ValueError, match="row 6: the label 'label 1024' is one too many"):
+        model.learn_many(frame, labels)
+    assert frozen(model) == before
+    model.learn_many(frame[:6], labels[:6], [1.0] * 5 + [0.0])
+    assert len(model.predict_proba_one({"a": 1.0})) == 1023
+
+
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_one_class_only(case: Case) -> None:
+    """A stream with one label is answered by it, for sure; before the first sample by none."""
+    model = make(case)
+    assert model.predict_one({"a": 1.0}) is None
+    assert model.predict_proba_one({"a": 1.0}) == {}
+    for x, _ in stream(case, 120):
+        model.learn_one(x, "only")
+    assert model.predict_proba_one({"a": 0.5}) == {"only": 1.0}
+    assert model.predict_one({}) == "only"
+
+
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_label_that_comes_late(case: Case) -> None:
+    """A label is not among the answers until it is learned, and is from then on."""
+    model, x, _ = taught(case)
+    assert "late" not in model.predict_proba_one(x)
+    for _ in range(60):
+        model.learn_one(x, "late")
+    assert "late" in model.predict_proba_one(x)
+    assert is_finite(model, x)
+
+
+@pytest.mark.parametrize("y", [1e308, -1e200])
+@pytest.mark.parametrize("case", FIRST_REGRESSORS, ids=str)
+def test_target_too_large(case: Case, y: float) -> None:
+    """A target whose square is no float any more is refused, unlearned."""
+    model, x, _ = taught(case)
+    before = frozen(model)
+    with pytest.raises(ValueError, match="target"):
+        model.learn_one(x, y)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize("w", [1e-300, 1e-5, 1e50])
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_weight_of_any_size(case: Case, w: float) -> None:
+    """Very light and very heavy samples are learned, and the answers stay finite."""
+    model, x, y = taught(case)
+    for _ in range(30):
+        model.learn_one(x, y, w=w)
+        assert is_finite(model, x)
+    learn(model, stream(case, 60, seed=1))
+    assert is_finite(model, x)
 
 
 @pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)

@@ -1,11 +1,10 @@
-"""Faults: no memory, signals at any instant, threads and other processes.
+"""Faults: signals at any instant, threads and other processes.
 
 After any of them a model is as it was before the sample, or as it is after it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import io
 import multiprocessing
 import pickle
@@ -17,12 +16,10 @@ from typing import Any
 
 import pytest
 
-from tests.estimators import CASES, PARAMETERS, answers, frozen, learn, make, stream
+from tests.estimators import CASES, PARAMETERS, answers, learn, make, stream
 
 Case = tuple[str, int]
 FIRST = [case for case in CASES if case[1] == 0]
-# Dynamic trees may be left in between by a lack of memory, as their documentation says.
-ATOMIC = [case for case in FIRST if not case[0].startswith("Dynamic")]
 THREADED = [case for case in CASES if PARAMETERS[case[0]][case[1]].get("n_jobs", 1) > 1]
 
 
@@ -44,68 +41,6 @@ def state(model: Any) -> bytes:
     pickler.fast = True
     pickler.dump(model)
     return file.getvalue()
-
-
-# --- No memory
-
-
-@contextlib.contextmanager
-def without_memory(k: int) -> Iterator[None]:
-    """Let the k-th allocation of the interpreter or of the core fail."""
-    testcapi = pytest.importorskip("_testcapi", reason="this Python was built without its tests")
-    testcapi.set_nomemory(k, k + 1)
-    try:
-        yield
-    finally:
-        testcapi.remove_mem_hooks()
-
-
-def failures(before: bytes, act: Callable[[Any], Any]) -> Iterator[Any]:
-    """Run an action on copies of a model, the k-th allocation failing; yield those it hit."""
-    passed, k = 0, 0
-    while passed < 10:  # a thread that cannot be started, for instance, is no error
-        k += 1
-        model = pickle.loads(before)
-        error = None
-        try:
-            with without_memory(k):
-                act(model)
-        except MemoryError as raised:
-            error = raised
-        passed = passed + 1 if error is None else 0
-        if error is not None:
-            yield model
-
-
-@pytest.mark.parametrize("case", ATOMIC + THREADED, ids=str)
-def test_no_memory_to_learn(case: Case) -> None:
-    """Whichever allocation of learn_one fails, nothing was learned, or all of it.
-
-    Of a sample that completes a batch the growth may be missing: the next call makes up for it.
-    """
-    rows = fuller_stream(case, 70, 0)
-    model = make(case)
-    hit = 0
-    for i, (x, y) in enumerate(rows[:-1]):
-        if i in (0, 3, 16, 59):
-            before = frozen(model)
-            for broken in failures(before, lambda model, x=x, y=y: model.learn_one(x, y)):
-                hit += 1
-                if state(broken) != state(pickle.loads(before)):
-                    after = learn(pickle.loads(before), rows[i : i + 2])
-                    assert state(learn(broken, [rows[i + 1]])) == state(after)
-        model.learn_one(x, y)
-    assert hit > 20
-
-
-@pytest.mark.parametrize("case", FIRST, ids=str)
-def test_no_memory_to_answer(case: Case) -> None:
-    """Whichever allocation of a prediction fails, the model stays as it was."""
-    model = learn(make(case), fuller_stream(case, 60, 0))
-    x, _ = fuller_stream(case, 4, 1)[3]
-    before = state(model)
-    for broken in failures(frozen(model), lambda model: model.predict_one(x)):
-        assert state(broken) == before
 
 
 # --- Signals

@@ -259,6 +259,68 @@ def test_forged_documents_are_refused(change: Any) -> None:
         persistence.load_bytes(changed(content, change))
 
 
+def forest_of(arrays: Any, name: str) -> Any:
+    """The links, the flags and the cuts of some tree that has a split by a nominal feature."""
+    for path in arrays:
+        if path.endswith("links"):
+            place = path.removesuffix("links")
+            flags = arrays[place + "flags"]
+            if (flags[:, 0] != 0).any():
+                cuts = "cuts" if place + "cuts" in arrays else "threshold"
+                return arrays[path], flags, arrays[place + cuts]
+    raise AssertionError(f"{name} has no split by a nominal feature")
+
+
+def nominal_model(name: str) -> bytes:
+    """The file of a model that splits by a nominal feature."""
+    model = getattr(ret, name)(**damage.SMALL[name])
+    for i in range(41):
+        target = 100.0 * (i % 2)
+        model.learn_one(
+            {"c": ("red", "green")[i % 2]},
+            target + 0.1 * (i % 7) if "Regressor" in name else str(target),
+        )
+    return persistence.save_bytes(model)
+
+
+@pytest.mark.parametrize("name", damage.SMALL)
+def test_a_nominal_leaf_is_refused(name: str) -> None:
+    """A leaf has no feature, so there is no value that a code in it could stand for."""
+
+    def change(document: Any, arrays: Any) -> None:
+        links, flags, _ = forest_of(arrays, name)
+        flags[links[:, 0] < 0, 0] = 1
+
+    content = nominal_model(name)
+    with pytest.raises(persistence.ModelFileError):
+        persistence.load_bytes(changed(content, change))
+
+
+@pytest.mark.parametrize("code", [-(2.0**31), -2.0, 0.5, 3.0, 1e9, 1e300])
+@pytest.mark.parametrize("name", damage.SMALL)
+def test_codes_of_no_value_do_no_harm(name: str, code: float) -> None:
+    """A split by a code that no value has is refused, or parts missing values from all others."""
+
+    def change(document: Any, arrays: Any) -> None:
+        _, flags, cuts = forest_of(arrays, name)
+        cuts[flags[:, 0] != 0] = code
+
+    assert damage.outcome(changed(nominal_model(name), change)) in ("refused", "sound")
+
+
+@pytest.mark.parametrize("column", [1, 7, 2**14, 2**31 - 1])
+@pytest.mark.parametrize("name", damage.SMALL)
+def test_splits_by_columns_that_are_not_there_are_refused(name: str, column: int) -> None:
+    """The only feature has the column 0."""
+
+    def change(document: Any, arrays: Any) -> None:
+        links, _, _ = forest_of(arrays, name)
+        links[links[:, 0] >= 0, 0] = column
+
+    with pytest.raises(persistence.ModelFileError):
+        persistence.load_bytes(changed(nominal_model(name), change))
+
+
 @pytest.mark.parametrize(
     "code",
     [

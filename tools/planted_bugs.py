@@ -1,7 +1,8 @@
-"""Check that the sanitizers stop at bugs that were planted on purpose; fail if they miss one.
+"""Check that a build stops at bugs that were planted on purpose; fail if it misses one.
 
-Run it by tools/under_sanitizers.sh, which `make asan` does before the tests: a green run of
-sanitizers that are blind, for instance because of -fwrapv, would prove nothing.
+Usage: tools/planted_bugs.py asan|checked. `make asan` and `make checked-core` do this before the
+tests: a green run of checks that are blind, for instance because of -fwrapv, would prove nothing.
+The sanitizers have to be loaded by tools/under_sanitizers.sh.
 """
 
 from __future__ import annotations
@@ -14,21 +15,30 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BUGS = {
-    "heap_overflow": ("heap_overflow(8)", "heap-buffer-overflow"),
-    "signed_overflow": ("signed_overflow(1)", "signed integer overflow"),
-    "bad_shift": ("bad_shift(40)", "shift exponent 40 is too large"),
+    "asan": {
+        "heap_overflow": ("heap_overflow(8)", "heap-buffer-overflow"),
+        "signed_overflow": ("signed_overflow(1)", "signed integer overflow"),
+        "bad_shift": ("bad_shift(40)", "shift exponent 40 is too large"),
+    },
+    "checked": {
+        "read_behind_a_view": ("read_behind_a_view(8)", "IndexError: Out of bounds"),
+        "read_behind_a_list": ("read_behind_a_list(8)", "IndexError: list index out of range"),
+        "attribute_of_none": ("attribute_of_none()", "AttributeError: 'NoneType'"),
+        "false_c_assert": ("false_c_assert(8)", "Assertion `"),
+    },
 }
 
 
-def build(folder: Path) -> None:
-    """Compile the bugs with the flags of the sanitized core."""
-    flags = runpy.run_path(str(ROOT / "setup.py"))
+def build(folder: Path, mode: str) -> None:
+    """Compile the bugs as the core is compiled."""
+    setup = runpy.run_path(str(ROOT / "setup.py"))
     script = (
         "from Cython.Build import cythonize\n"
         "from setuptools import Extension, setup\n"
-        f"setup(ext_modules=cythonize([Extension('planted', {[str(folder / 'planted.pyx')]!r},"
-        f" extra_compile_args={flags['COMPILE_FLAGS']['asan']!r},"
-        f" extra_link_args={flags['LINK_FLAGS']['asan']!r})], quiet=True))\n"
+        f"setup(ext_modules=cythonize([Extension('planted', ['planted.pyx'],"
+        f" extra_compile_args={setup['COMPILE_FLAGS'][mode]!r},"
+        f" extra_link_args={setup['LINK_FLAGS'].get(mode, [])!r})],"
+        f" compiler_directives={setup['directives'](mode)!r}, quiet=True))\n"
     )
     source = ROOT / "tests" / "planted" / "planted.pyx"
     (folder / "planted.pyx").write_text(source.read_text())
@@ -40,9 +50,10 @@ def build(folder: Path) -> None:
 def main() -> int:
     """Return the number of bugs that were missed."""
     missed = 0
+    mode = sys.argv[1]
     with tempfile.TemporaryDirectory() as name:
-        build(Path(name))
-        for bug, (call, message) in BUGS.items():
+        build(Path(name), mode)
+        for bug, (call, message) in BUGS[mode].items():
             command = [sys.executable, "-c", f"import planted; planted.{call}"]
             done = subprocess.run(command, cwd=name, capture_output=True, text=True)
             caught = done.returncode != 0 and message in done.stderr

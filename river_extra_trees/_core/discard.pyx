@@ -251,11 +251,13 @@ cdef class Survey:
                 if self.cloud.grove.nodes[self.nodes[i]].feature < 0:
                     self.score_leaf(self.nodes[i], chosen, sums)
         found = {}
-        for slot in range(capacity):
-            if self.cloud.pool.arrival[slot] >= 0:
-                mean = sums[3 * slot + 1]
-                found[slot] = sums[3 * slot] + sums[3 * slot + 2] - mean * mean
-        free(sums)
+        try:
+            for slot in range(capacity):
+                if self.cloud.pool.arrival[slot] >= 0:
+                    mean = sums[3 * slot + 1]
+                    found[slot] = sums[3 * slot] + sums[3 * slot + 2] - mean * mean
+        finally:
+            free(sums)
         return found
 
     def least_useful(self, str criterion):

@@ -267,7 +267,7 @@ cdef class Forest:
                     said[row, tree, 0] = trees.row(leaf)[HEADER]
                 else:
                     said[row, tree, 0] = NAN
-        return np.asarray(said)
+        return said.base
 
     @property
     def n_seen(self):

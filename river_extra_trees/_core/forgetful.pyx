@@ -12,7 +12,7 @@ from .forest cimport Forest, read_weight, uninterrupted
 from .memory cimport calloc, free
 from .retained cimport Retained, moved
 from .rng cimport BOOTSTRAP, FORGET, SUBSET, Rng, below, next_word, poisson, rng_for, uniform
-from .splitter cimport Splitter
+from .growth.splitter cimport Splitter
 from .threads cimport jobs_of, run
 from .trees cimport HEADER, Trees
 from .window cimport Window, united
@@ -86,7 +86,7 @@ cdef class ForgetfulForest(Forest):
         """Make room for the ballots on new labels."""
         if self.is_part and self.said.shape[2] < len(self.labels.labels):
             new = ((0, 0), (0, 0), (0, len(self.labels.labels) - self.said.shape[2]))
-            self.said = np.ascontiguousarray(np.pad(np.asarray(self.said), new))
+            self.said = np.ascontiguousarray(np.pad(self.said.base, new))
         return 0
 
     # ---------------------------------------------------------------- one sample
@@ -243,12 +243,12 @@ cdef class ForgetfulForest(Forest):
         """
         n = self.n_in_batch
         if self.regression:
-            return np.asarray(self.answers)[: len(self.trees), :n].T[:, :, np.newaxis].copy()
-        return np.asarray(self.said)[:n].copy()
+            return self.answers.base[: len(self.trees), :n].T[:, :, np.newaxis].copy()
+        return self.said.base[:n].copy()
 
     def set_answers(self, answers):
         """Say what the whole forest answered to each sample of this batch."""
-        np.asarray(self.answers)[len(self.trees), : len(answers)] = answers
+        self.answers.base[len(self.trees), : len(answers)] = answers
 
     cdef int choose(self, uint64_t birth, int tree, uint8_t* chosen) except -1:
         """Mark the columns that a tree looks at: m of f, m uniform in [floor(sqrt(f)) + 2, f].
@@ -322,7 +322,7 @@ cdef class ForgetfulForest(Forest):
 
     def keep(self, int first, int stop):
         cdef uint8_t[::1] gone = np.empty(self.window.capacity, dtype=np.uint8)
-        answers = np.asarray(self.answers)
+        answers = self.answers.base
         said = self.said_before_split() if first == 0 and not self.regression else None
         super().keep(first, stop)
         self.retained = self.retained[first:stop]
@@ -330,19 +330,19 @@ cdef class ForgetfulForest(Forest):
         self.make_scratch()
         self.answers = np.vstack([answers[first:stop], answers[-2:]])
         if said is not None and stop > 0:
-            np.asarray(self.said)[: len(said), 0] = said
+            self.said.base[: len(said), 0] = said
         self.release(&gone[0])
 
     def said_before_split(self):
         """The answers of the whole forest to this batch, as if its first tree had given them."""
-        answers = np.asarray(self.answers)[len(self.trees), : self.n_in_batch].astype(int)
+        answers = self.answers.base[len(self.trees), : self.n_in_batch].astype(int)
         return np.eye(max(1, len(self.labels)))[answers]
 
     def join(self, parts):
         cdef ForgetfulForest part
         cdef Retained retained
-        answers = [np.asarray((<ForgetfulForest>part).answers)[:-2] for part in [self, *parts]]
-        ends = np.asarray(self.answers)[-2:].copy()
+        answers = [(<ForgetfulForest>part).answers.base[:-2] for part in [self, *parts]]
+        ends = self.answers.base[-2:].copy()
         self.window, places = united([part.window for part in [self, *parts]])
         self.retained = [
             moved(retained, place)
@@ -407,10 +407,10 @@ cdef class ForgetfulForest(Forest):
                     "ForgetfulForest: a tree retains a sample twice, or one that is not there")
         answers = state.numbers("answers", n_trees + 2, n_fresh)
         self.make_scratch()
-        np.asarray(self.answers)[:, :n_fresh] = answers
+        self.answers.base[:, :n_fresh] = answers
         if self.is_part and not self.regression:
             n_classes = self.said.shape[2]
-            np.asarray(self.said)[:n_fresh] = state.numbers("said", n_fresh, n_trees, n_classes)
+            self.said.base[:n_fresh] = state.numbers("said", n_fresh, n_trees, n_classes)
 
     def __sizeof__(self):
         return super().__sizeof__() + self.answers.nbytes + self.copies.nbytes + self.said.nbytes

@@ -206,8 +206,8 @@ cdef class Pool:
             memcpy(&v[i, 0], self.v + slots[i] * size_v, size_v * sizeof(double))
             weight[i], arrival[i] = self.weight[slots[i]], self.arrival[slots[i]]
         return {
-            "slots": np.asarray(slots), "x": np.asarray(x), "v": np.asarray(v),
-            "weight": np.asarray(weight), "arrival": np.asarray(arrival),
+            "slots": slots.base, "x": x.base, "v": v.base,
+            "weight": weight.base, "arrival": arrival.base,
         }
 
     @classmethod

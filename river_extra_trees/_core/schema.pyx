@@ -410,6 +410,15 @@ cdef dict as_dict(object x):
     raise TypeError(f"x must be a mapping of feature names to values, not {type(x).__name__!r}")
 
 
+cdef int find_room(object label, Py_ssize_t n_labels) except -1:
+    """Refuse a new label if there are so many others that it has no place."""
+    if n_labels >= MAX_LABELS:
+        raise ValueError(
+            f"the label {label!r} is one too many: a model tells {MAX_LABELS} labels apart"
+        )
+    return 0
+
+
 cdef class Labels:
     """Class labels <-> codes 0, 1, 2, ... in the order in which they were first learned.
 
@@ -433,12 +442,15 @@ cdef class Labels:
                 raise ValueError("a label must not be None")
             if is_missing(label):
                 raise ValueError(f"a label must not be {label!r}")
-            if len(self.labels) == MAX_LABELS:
-                raise ValueError(
-                    f"the label {label!r} is one too many: a model tells {MAX_LABELS} labels apart"
-                )
+            find_room(label, len(self.labels))
             return -1
         return code
+
+    def foresee(self, label, set coming):
+        """Add a label to those that are going to be learned; refuse it if there is no room."""
+        if label not in self.known and label not in coming:
+            find_room(label, len(self.labels) + len(coming))
+            coming.add(label)
 
     cdef int learn(self, object label) except -1:
         """Give the next code to a label that `code` answered -1 for."""

@@ -4,7 +4,8 @@ Every core class has a method `state`, which returns a dict from names to values
 `restored`, which makes an object of such a dict. Values are None, bools, whole numbers, floats,
 strings, numpy arrays, other core objects, lists of values, and feature values and labels of any
 type. What does not decide future answers (scratch memory, caches, spare capacity) is left out, so
-that equal objects have equal states.
+that equal objects have equal states. An array that was filled through a view goes into the state as
+`view.base`: without memory `numpy.asarray(view)` may return an array of another type.
 
 `restored` trusts nothing: a state may come from a damaged or hostile file. Whatever could lead to a
 wrong index, an endless loop or a number that no calculation expects raises `StateError`, and
@@ -144,7 +145,7 @@ class State:
         value = self.values[name]
         if (
             not isinstance(value, np.ndarray)
-            or value.dtype != np.dtype(dtype)
+            or value.dtype.str != np.dtype(dtype).str  # types without memory seem to differ
             or value.ndim != len(shape)
             or any(
                 wanted not in (None, length)

@@ -382,8 +382,8 @@ cdef class Trees:
             memcpy(&stats[i, 0], self.row(<int>i), width * sizeof(double))
         return {
             "regression": self.regression, "fading": self.fading, "n_values": self.n_values,
-            "threshold": np.asarray(threshold), "links": np.asarray(links),
-            "flags": np.asarray(flags), "stats": np.asarray(stats),
+            "threshold": threshold.base, "links": links.base,
+            "flags": flags.base, "stats": stats.base,
             "free_nodes": np.array([self.free_nodes[i] for i in range(self.n_free)], np.int32),
             "roots": np.array([self.roots[i] for i in range(self.n_roots)], np.int32),
         }

@@ -388,8 +388,8 @@ cdef class Window:
             weight[i] = self.weight[slots[i]]
             arrival[i] = self.arrival[slots[i]]
         return {
-            "slots": np.asarray(slots), "data": np.asarray(data), "target": np.asarray(target),
-            "weight": np.asarray(weight), "arrival": np.asarray(arrival),
+            "slots": slots.base, "data": data.base, "target": target.base,
+            "weight": weight.base, "arrival": arrival.base,
             "n_sorted": self.n_sorted, "n_seen": self.n_seen,
         }
 

@@ -55,6 +55,7 @@ class _Distributed(PredictsMany, base.Estimator):
             check_whole(name, getattr(self, name), 1)
         self._workers: list[Worker] = []
         self._gathered: list[tuple[Sample, typing.Any, float]] = []  # not sent yet
+        self._coming: set[Hashable] = set()  # the labels of those
         self._calls: list[Call] = []  # the last ones to learn, not answered yet
         self._reports_due = False  # whether their answers are reports of a full batch
         # Sees all samples, and so knows what is valid, which labels there are, and counts votes.
@@ -97,7 +98,7 @@ class _Distributed(PredictsMany, base.Estimator):
         ValueError, TypeError
             What the model would raise. Nothing is learned then.
         """
-        self._front.validate(x, y, w)
+        self._front.validate(x, y, w, self._coming)
         self._gathered.append((dict(x), y, w))
         if len(self._gathered) >= self.block_size:
             self._send_gathered()
@@ -121,18 +122,19 @@ class _Distributed(PredictsMany, base.Estimator):
             frame is learned then.
         """
         block = Block.from_frame(dataframe.into_frame(X), y, w)
+        self._send_gathered()
+        coming: set[Hashable] = set()
         for i, (x, target, weight) in enumerate(block.samples()):
             try:
-                self._front.validate(x, target, weight)
+                self._front.validate(x, target, weight, coming)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"row {i}: {error}") from None
-        self._send_gathered()
         self._learn(block)
 
     def _send_gathered(self) -> None:
         if self._gathered:
             rows, targets, weights = zip(*self._gathered, strict=True)
-            self._gathered = []
+            self._gathered, self._coming = [], set()
             self._learn(Block(rows, targets, weights))
 
     def _learn(self, block: Block) -> None:

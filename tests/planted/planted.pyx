@@ -1,8 +1,15 @@
-# cython: boundscheck=False, language_level=3
-"""Bugs planted on purpose: sanitizers that do not stop at them are not at work."""
+"""Bugs planted on purpose: checks that do not stop at them are not at work."""
 
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.limits cimport INT_MAX
 from libc.stdlib cimport free, malloc
+
+cdef extern from "assert.h":
+    void c_assert "assert"(bint condition) noexcept nogil
+
+
+cdef class Box:
+    cdef int content
 
 
 def heap_overflow(int n):
@@ -25,3 +32,30 @@ def bad_shift(int n):
     """Shift an int by n bits, of which it has fewer."""
     cdef int one = 1
     return one << n
+
+
+def read_behind_a_view(int n):
+    """Read one double behind a view of n."""
+    cdef double* block = <double*>PyMem_Malloc(n * sizeof(double))
+    cdef double[::1] view = <double[:n]>block
+    try:
+        return view[n]
+    finally:
+        PyMem_Free(block)
+
+
+def read_behind_a_list(int n):
+    """Read one item behind a list of n."""
+    cdef list items = [None] * n
+    return items[n]
+
+
+def attribute_of_none():
+    """Read an attribute of nothing."""
+    cdef Box box = None
+    return box.content
+
+
+def false_c_assert(int n):
+    """Assert that n is less than 8, in C."""
+    c_assert(n < 8)

@@ -22,7 +22,7 @@ cdef class Cloud(Particles):
 
     def __cinit__(self):
         self.pool, self.grove = Pool(), Grove()
-        widen(self, 0, 0, 1 if self.model.multinomial else 0)
+        widen(self, 0, 0, 1 if self.model.multinomial else 0, self.pool.capacity)
         plant_roots(self, 0)
 
     # --- Learning ---------------------------------------------------------------------------
@@ -40,8 +40,9 @@ cdef class Cloud(Particles):
     def learn(self, x, y, w=1.0, int discarded=-1, rejuvenate_every=None):
         """Retire the point in a slot, learn a sample, rejuvenate if it is time for that.
 
-        True if it was learned. A signal takes effect before or after all of this. Without a slot
-        the caller has made room in the window.
+        True if it was learned. A signal takes effect before or after all of this. If memory runs
+        out, nothing was done, or the sample is learned and a rejuvenation, or the moves of some
+        trees, are left out. Without a slot the caller has made room in the window.
         """
         cdef double weight = read_weight(w)
         cdef double target = self.read_target(y)
@@ -50,9 +51,15 @@ cdef class Cloud(Particles):
             self.schema.encode(x)
             return False
         self.schema.admit(x)
-        prepare(self, len(self.labels) if is_new else target, discarded >= 0)
-        if is_new:
-            target = self.labels.learn(y)
+        try:
+            if is_new:
+                target = self.labels.learn(y)
+            prepare(self, target, discarded >= 0)
+        except BaseException:
+            if is_new and target >= 0.0:
+                self.labels.unlearn()
+            self.schema.retract()
+            raise
         if discarded >= 0:
             retire_slot(self, discarded)
         learn_row(self, target, weight)

@@ -4,7 +4,6 @@ from libc.math cimport isnan
 
 from ..grove cimport MAX_DEPTH, MIN_BLOCK, Leaf, Node, side
 from .particles cimport Particles
-from .shape cimport adapt
 
 cdef double LARGEST_REGRESSOR = 1e50
 
@@ -86,7 +85,6 @@ cdef int reserve_slots(Particles cloud) except -1:
 cdef int find(Particles cloud, object x) except -1:
     """Find the leaves of x for a prediction."""
     cloud.schema.encode(x)
-    adapt(cloud)
     fill_v(cloud, cloud.schema.row, 0.0)
     gather(cloud, cloud.schema.row, 0, cloud.n_alive)
     return 0

@@ -7,7 +7,7 @@ from ..grove cimport MIN_BLOCK, Leaf
 from ..posterior cimport add_sample, log_marginal, scale
 from ..rng cimport RESAMPLE, Rng, rng_for, uniform
 from .forgetting cimport believe, divide, set_shares
-from .gathering cimport fill_v, gather, limited, reserve_slots
+from .gathering cimport fill_v, limited
 from .leaves cimport finish_leaf, refresh, update_time, weight_at
 from .logistic cimport fit_window, weigh_by_chances
 from .moves cimport move_all
@@ -33,12 +33,10 @@ cdef int plant_roots(Particles cloud, int first) except -1:
 
 
 cdef int learn_row(Particles cloud, double target, double weight) except -1:
-    """Learn the row that the schema encoded last."""
+    """Learn the row that the schema encoded last, for which `prepare` has found the leaves."""
     cdef int slot, i
     cdef const double* x = cloud.schema.row
     cdef bint ok
-    gather(cloud, x, 0, cloud.n_alive)
-    reserve_slots(cloud)
     if cloud.slopes is not None:
         fit_window(cloud)
         fill_v(cloud, x, target)

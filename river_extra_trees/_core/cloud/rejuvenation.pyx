@@ -1,5 +1,6 @@
 """New particles from the active points, with what the old ones have retired."""
 
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from ..grove cimport MIN_BLOCK, Leaf, side
@@ -10,7 +11,7 @@ from .gathering cimport gather, reserve_slots
 from .learning cimport plant_roots, step
 from .leaves cimport finish_leaf, update_time
 from .particles cimport Particles
-from .shape cimport reserve_scratch
+from .shape cimport lay_out_scratch, reserve_scratch
 
 
 cdef int rejuvenate(Particles cloud) except -1:
@@ -19,38 +20,69 @@ cdef int rejuvenate(Particles cloud) except -1:
     They inherit what the old ones have retired, as near to its place as the active points tell:
     a leaf's retired statistics go to the new leaves of its active points in equal parts, or of
     those of the smallest subtree around it that has any. The next sample decides between the
-    2 n particles.
+    2 n particles. If memory runs out, the new particles are gone and the old ones as before.
     """
-    cdef int n = cloud.n_particles, particle, i, j, slot
+    cdef int n = cloud.n_particles, particle
+    cdef int64_t n_steps = cloud.n_steps
     cdef double log_predictive = cloud.log_predictive
-    cdef Rng rng = rng_for(cloud.seed, 0, cloud.n_steps, REJUVENATE)
     if cloud.n_alive > n or cloud.pool.size == 0:
         return 0
     cloud.reserve_particles(2 * n)
-    reserve_scratch(cloud)
+    reserve_scratch(cloud, cloud.pool.capacity, cloud.pool.n_columns, cloud.pool.size_v,
+                    cloud.model.width)
+    lay_out_scratch(cloud)
+    slots = shuffled_slots(cloud)
+    plant_roots(cloud, n)
+    try:
+        grow_on(cloud, slots)
+        inherit_all(cloud)
+    except BaseException:
+        for particle in range(n, 2 * n):
+            cloud.grove.release(cloud.roots[particle])
+        cloud.n_steps = n_steps
+        raise
+    finally:
+        cloud.log_predictive = log_predictive
+    join(cloud)
+    return 0
+
+
+cdef list shuffled_slots(Particles cloud):
+    """Slots of the active points in random order (Fisher and Yates)."""
+    cdef Rng rng = rng_for(cloud.seed, 0, cloud.n_steps, REJUVENATE)
+    cdef int i, j
     slots = cloud.pool.slots()
-    for i in range(len(slots) - 1, 0, -1):      # Fisher and Yates
+    for i in range(len(slots) - 1, 0, -1):
         j = <int>below(&rng, i + 1)
         slots[i], slots[j] = slots[j], slots[i]
-    plant_roots(cloud, n)
+    return slots
+
+
+cdef int grow_on(Particles cloud, list slots) except -1:
+    """Let the new particles learn active points, one after the other."""
+    cdef int n = cloud.n_particles, slot
     for slot in slots:
         gather(cloud, cloud.pool.x + slot * cloud.pool.n_columns, n, 2 * n)
         reserve_slots(cloud)
         if not step(cloud, slot, n, 2 * n, False):
             raise MemoryError("some trees could not move")
-    cloud.log_predictive = log_predictive
-    inherited = {}
+    return 0
+
+
+cdef int inherit_all(Particles cloud) except -1:
+    """Give the new particles what the old ones have retired; equal trees go on sharing theirs."""
+    cdef int n = cloud.n_particles, particle, root, heir
+    heirs = {}
     for particle in range(n, 2 * n):
-        slot = cloud.roots[particle]
-        if slot not in inherited:
-            inherited[slot] = inherit(cloud, slot, cloud.roots[particle - n])
+        root = cloud.roots[particle]
+        if root in heirs:
+            heir = heirs[root]
+            cloud.grove.hold(heir)
         else:
-            cloud.grove.hold(inherited[slot])
-        cloud.roots[particle] = inherited[slot]
-    for slot in inherited:
-        while slot >= 0 and cloud.grove.nodes[slot].refs:
-            cloud.grove.release(slot)
-    join(cloud)
+            heir = inherit(cloud, root, cloud.roots[particle - n])
+        cloud.roots[particle] = heir
+        cloud.grove.release(root)       # its number is not looked up again once it is free
+        heirs[root] = heir
     return 0
 
 
@@ -72,13 +104,24 @@ cdef void join(Particles cloud) noexcept nogil:
 
 cdef int inherit(Particles cloud, int root, int old) except -1:
     """A copy of a tree that has what another tree has retired."""
-    cdef int node, leaf, part, slot, n_leaves = cloud.grove.nodes[root].n_leaves
-    cdef const double* retired
+    cdef int n_leaves = cloud.grove.nodes[root].n_leaves
     if not cloud.grove.reserve(
         2 * n_leaves, n_leaves, 2 * cloud.pool.size + MIN_BLOCK * n_leaves
     ):
         raise MemoryError
     root = copied(cloud, root)
+    try:
+        hand_down(cloud, root, old)
+    except BaseException:
+        cloud.grove.release(root)
+        raise
+    return root
+
+
+cdef int hand_down(Particles cloud, int root, int old) except -1:
+    """Give the leaves of a tree what those of another have retired."""
+    cdef int node, leaf, part, slot
+    cdef const double* retired
     stack = [(old, ())]
     while stack:
         node, around = stack.pop()
@@ -100,7 +143,7 @@ cdef int inherit(Particles cloud, int root, int old) except -1:
             merge(&cloud.model, cloud.grove.retired(part), retired, 1.0 / len(near))
     for node in leaves_below(cloud, root):
         finish_leaf(cloud, node)
-    return root
+    return 0
 
 
 cdef list leaves_below(Particles cloud, int node):

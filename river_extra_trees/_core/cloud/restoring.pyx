@@ -16,7 +16,7 @@ from ..schema cimport Labels, Schema
 from .forgetting cimport set_shares
 from .leaves cimport finish_leaf, set_prior, weight_at
 from .particles cimport MAX_DECAYS, Particles
-from .shape cimport adapt, widen
+from .shape cimport adapt
 
 from ..state import LARGEST_FLOAT, State, require
 
@@ -75,9 +75,7 @@ def restore(Particles cloud, state):
     pool = state.part("pool", Pool)
     classifier = cloud.model.multinomial
     require(classifier or not cloud.labels.labels, "Cloud: a regression has labels")
-    adapt(cloud)
-    widen(cloud, cloud.pool.n_columns, cloud.model.n_regressors,
-          max(1, len(cloud.labels)) if classifier else 0)
+    adapt(cloud, max(1, len(cloud.labels)) if classifier else 0, cloud.pool.capacity)
     q = cloud.model.n_regressors
     cloud.n_seen = state.whole("n_seen")
     require(pool.n_columns == cloud.schema.n_columns and pool.size_v == q + 1

@@ -5,29 +5,58 @@ Whatever can fail is done first, into new memory; only then does the cloud chang
 
 from libc.math cimport INFINITY, log, log1p, pow
 from libc.stdint cimport uint8_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from ..grove cimport MAX_DEPTH
 from ..lanes cimport LANES
-from ..memory cimport calloc, free
+from ..memory cimport calloc, free, malloc
 from ..posterior cimport MAX_REGRESSORS, row_width, scratch_size
 from ..schema cimport Schema
+from .gathering cimport gather, reserve_slots
 from .leaves cimport refresh
 from .particles cimport Particles
 
 
-cdef int adapt(Particles cloud) except -1:
-    """Follow the schema to new columns."""
-    cdef Schema schema = cloud.schema
+cdef int prepare(Particles cloud, double target, bint leaving) except -1:
+    """Everything that can fail before a sample is learned, and another one leaves the window.
+
+    Finds the leaves of the row that the schema encoded last. If there is no memory, the cloud is as
+    before: room is made first, the new shape is taken last.
+    """
+    cdef int capacity = cloud.pool.capacity, n_classes = cloud.model.n_classes
+    cdef int n_columns = cloud.schema.n_columns, n_regressors = regressors_wanted(cloud)
+    if cloud.model.multinomial:
+        n_classes = max(n_classes, <int>target + 1)
+    if cloud.pool.size - leaving == capacity:
+        capacity *= 2
+    gather(cloud, cloud.schema.row, 0, cloud.n_alive)
+    reserve_slots(cloud)
+    reserve_scratch(cloud, capacity, n_columns, n_regressors + 1,
+                    row_width(cloud.model.multinomial, n_regressors, n_classes))
+    if cloud.slopes is not None:
+        cloud.slopes.shape(n_regressors, n_classes, capacity)
+    adapt(cloud, n_classes, capacity)
+    lay_out_scratch(cloud)
+    return 0
+
+
+cdef int regressors_wanted(Particles cloud) except -1:
+    """Number of regressors when the cloud has followed the schema."""
     cdef int column, n_regressors = cloud.model.n_regressors
-    if schema.n_columns == cloud.pool.n_columns:
+    for column in range(cloud.pool.n_columns, cloud.schema.n_columns):
+        n_regressors += cloud.linear and cloud.schema.codes[column] is None
+    return min(n_regressors, MAX_REGRESSORS)
+
+
+cdef int adapt(Particles cloud, int n_classes, int capacity) except -1:
+    """Follow the schema to new columns, and take so many classes and active points."""
+    cdef Schema schema = cloud.schema
+    cdef int column, old_columns = cloud.pool.n_columns, n_regressors = cloud.model.n_regressors
+    if schema.n_columns == old_columns and n_classes == cloud.model.n_classes:
+        if capacity != cloud.pool.capacity:
+            cloud.pool.reserve(capacity, old_columns, cloud.pool.size_v)
         return 0
-    for column in range(cloud.pool.n_columns, schema.n_columns):
-        n_regressors += cloud.linear and schema.codes[column] is None
-    n_regressors = min(n_regressors, MAX_REGRESSORS)
-    cdef int old_columns = cloud.pool.n_columns, old_regressors = cloud.model.n_regressors
-    widen(cloud, schema.n_columns, n_regressors, cloud.model.n_classes)
-    n_regressors = old_regressors
+    widen(cloud, schema.n_columns, regressors_wanted(cloud), n_classes, capacity)
     for column in range(old_columns, schema.n_columns):
         cloud.nominal[column] = schema.codes[column] is not None
         if cloud.linear and not cloud.nominal[column] and n_regressors < MAX_REGRESSORS:
@@ -36,7 +65,9 @@ cdef int adapt(Particles cloud) except -1:
     return 0
 
 
-cdef int widen(Particles cloud, int n_columns, int n_regressors, int n_classes) except -1:
+cdef int widen(
+    Particles cloud, int n_columns, int n_regressors, int n_classes, int capacity
+) except -1:
     """Give everything that depends on these numbers its new shape.
 
     Earlier samples miss a new feature, and the value 0 stands in for it in their statistics.
@@ -52,8 +83,11 @@ cdef int widen(Particles cloud, int n_columns, int n_regressors, int n_classes) 
     try:
         if block == NULL or rows == NULL:
             raise MemoryError
-        if n_columns != cloud.pool.n_columns or n_regressors + 1 != cloud.pool.size_v:
-            cloud.pool.reserve(cloud.pool.capacity, n_columns, n_regressors + 1)
+        if (
+            n_columns != cloud.pool.n_columns or n_regressors + 1 != cloud.pool.size_v
+            or capacity != cloud.pool.capacity
+        ):
+            cloud.pool.reserve(capacity, n_columns, n_regressors + 1)
     except MemoryError:
         free(block)
         free(rows)
@@ -140,25 +174,37 @@ cdef void copy_rows(
         to_row[n_regressors] = row[old]
 
 
-cdef int reserve_scratch(Particles cloud) except -1:
-    """Make room for the cuts of a leaf that holds the whole pool; see `Particles` and `Sweep`."""
-    cdef size_t capacity = cloud.pool.capacity, columns = cloud.pool.n_columns
-    cdef size_t width = cloud.model.width, n_words = capacity // 64 + 1
+cdef int reserve_scratch(
+    Particles cloud, size_t capacity, size_t columns, size_t size_v, size_t width
+) except -1:
+    """Make room for the cuts of a leaf that holds a pool of this shape."""
+    cdef size_t n_words = capacity // 64 + 1
     cdef size_t n_bytes = (
-        ((4 + LANES) * width + capacity * (cloud.pool.size_v + 1)
-         + 2 * columns * (capacity + 1)) * sizeof(double)
+        ((4 + LANES) * width + capacity * (size_v + 1) + 2 * columns * (capacity + 1))
+        * sizeof(double)
         + (2 * columns + 1) * n_words * sizeof(uint64_t)
         + ((columns + 1) * (capacity + 1)) * sizeof(int)
     )
-    cdef double* doubles
-    cdef uint64_t* words
-    if cloud.scratch_capacity == cloud.pool.capacity:
+    cdef void* memory
+    if n_bytes <= cloud.scratch_bytes:
         return 0
-    doubles = <double*>calloc(n_bytes, 1)
-    if doubles == NULL:
+    memory = malloc(n_bytes)
+    if memory == NULL:
         raise MemoryError
     free(cloud.scratch)
-    cloud.scratch, cloud.scratch_bytes = doubles, n_bytes
+    cloud.scratch, cloud.scratch_bytes, cloud.scratch_capacity = memory, n_bytes, 0
+    return 0
+
+
+cdef void lay_out_scratch(Particles cloud) noexcept nogil:
+    """Divide the room that `reserve_scratch` made; see `Particles` and `Sweep`."""
+    cdef size_t capacity = cloud.pool.capacity, columns = cloud.pool.n_columns
+    cdef size_t width = cloud.model.width
+    cdef double* doubles = <double*>cloud.scratch
+    cdef uint64_t* words
+    if cloud.scratch_capacity == cloud.pool.capacity:
+        return
+    memset(cloud.scratch, 0, cloud.scratch_bytes)
     cloud.sweep.passed, cloud.sweep.low = doubles, doubles + width
     cloud.sweep.high, cloud.sweep.retired = doubles + 2 * width, doubles + 3 * width
     cloud.sweep.lanes = doubles + 4 * width
@@ -166,22 +212,9 @@ cdef int reserve_scratch(Particles cloud) except -1:
     cloud.faded_weight = cloud.sweep.offsets + capacity * cloud.pool.size_v
     cloud.memo = cloud.faded_weight + capacity
     words = <uint64_t*>(cloud.memo + 2 * columns * (capacity + 1))
-    cloud.n_words = <int>n_words
+    cloud.n_words = cloud.pool.capacity // 64 + 1
     cloud.bits, cloud.proposed = words, words + cloud.n_words
     cloud.places = <int*>(cloud.proposed + 2 * columns * cloud.n_words)
     cloud.n_present = cloud.places + capacity + 1
     cloud.order = cloud.n_present + columns
     cloud.scratch_capacity = cloud.pool.capacity
-    return 0
-
-
-cdef int prepare(Particles cloud, double target, bint leaving) except -1:
-    """Everything that can fail before a sample is learned, and another one leaves the window."""
-    adapt(cloud)
-    if cloud.model.multinomial and target >= cloud.model.n_classes:
-        widen(cloud, cloud.pool.n_columns, cloud.model.n_regressors, <int>target + 1)
-    if cloud.pool.size - leaving == cloud.pool.capacity:
-        cloud.pool.reserve(
-            2 * cloud.pool.capacity, cloud.pool.n_columns, cloud.pool.size_v)
-    reserve_scratch(cloud)
-    return 0

@@ -19,6 +19,4 @@ cdef class Slopes:
     cdef double* weights        # scratch: per slot
     cdef int* slots             # the active slots
 
-    cdef size_t n_small(self)
-    cdef size_t n_large(self)
     cdef int shape(self, int n_regressors, int n_classes, int capacity) except -1

@@ -12,7 +12,10 @@ cdef class Slopes:
         free(self.slots)
 
     cdef int shape(self, int n_regressors, int n_classes, int capacity) except -1:
-        """Make room for as many regressors, classes and slots; what was there is lost."""
+        """Make room for as many regressors, classes and slots; what was there is lost.
+
+        If there is no memory, all is as before.
+        """
         cdef int size = n_regressors + 1, n_models = 1 if n_classes == 2 else n_classes
         cdef double* small
         cdef double* large
@@ -22,18 +25,20 @@ cdef class Slopes:
             and self.slots != NULL
         ):
             return 0
-        self.size, self.n_classes, self.n_models, self.capacity = (
-            size, n_classes, n_models, capacity)
-        small = <double*>calloc(self.n_small(), sizeof(double))
-        large = <double*>calloc(self.n_large(), sizeof(double))
+        small = <double*>calloc(n_small(size, n_models, n_classes), sizeof(double))
+        large = <double*>calloc(n_large(size, n_models, capacity), sizeof(double))
         slots = <int*>calloc(max(1, capacity), sizeof(int))
+        if small == NULL or large == NULL or slots == NULL:
+            free(small)
+            free(large)
+            free(slots)
+            raise MemoryError
         free(self.centre)
         free(self.points)
         free(self.slots)
         self.centre, self.points, self.slots = small, large, slots
-        if small == NULL or large == NULL or slots == NULL:
-            self.size = 0
-            raise MemoryError
+        self.size, self.n_classes, self.n_models, self.capacity = (
+            size, n_classes, n_models, capacity)
         self.shrink = self.centre + n_regressors
         self.window = self.shrink + n_regressors
         self.nothing = self.window + n_models * size
@@ -46,16 +51,20 @@ cdef class Slopes:
         self.weights = self.fitted + <size_t>capacity * n_models
         return 0
 
-    cdef size_t n_small(self):
-        """Doubles that do not depend on the number of slots."""
-        cdef size_t size = self.size
-        return size * (self.n_models + 6) + size * (size + 1) // 2 + self.n_classes
-
-    cdef size_t n_large(self):
-        """Doubles that do."""
-        return <size_t>max(1, self.capacity) * (self.size + self.n_models + 1)
-
     def __sizeof__(self):
+        cdef size_t n = (
+            n_small(self.size, self.n_models, self.n_classes)
+            + n_large(self.size, self.n_models, self.capacity)
+        )
         return object.__sizeof__(self) + (
-            (self.n_small() + self.n_large()) * sizeof(double) + self.capacity * sizeof(int)
-            if self.slots != NULL else 0)
+            n * sizeof(double) + self.capacity * sizeof(int) if self.slots != NULL else 0)
+
+
+cdef size_t n_small(size_t size, size_t n_models, size_t n_classes) noexcept:
+    """Doubles that do not depend on the number of slots."""
+    return size * (n_models + 6) + size * (size + 1) // 2 + n_classes
+
+
+cdef size_t n_large(size_t size, size_t n_models, size_t capacity) noexcept:
+    """Doubles that do."""
+    return max(<size_t>1, capacity) * (size + n_models + 1)

@@ -92,8 +92,8 @@ def nodes_of(Particles cloud, numbers):
         links[i, 2] = numbers[here.right] if inner else -1
         flags[i, 0], flags[i, 1] = here.nominal, here.missing_left
     return {
-        "cuts": np.asarray(cuts), "links": np.asarray(links), "flags": np.asarray(flags),
-        "regions": np.asarray(regions), "n_regions": cloud.grove.n_regions,
+        "cuts": cuts.base, "links": links.base, "flags": flags.base,
+        "regions": regions.base, "n_regions": cloud.grove.n_regions,
     }
 
 
@@ -117,9 +117,9 @@ def leaves_of(Particles cloud, numbers):
         memcpy(&rows[i, 0], cloud.grove.rows + leaf * width, width * sizeof(double))
         slots += [cloud.grove.slots[here.slots + <int>j] for j in range(here.n_active)]
     return {
-        "times": np.asarray(times), "n_active": np.asarray(n_active),
-        "log_marginals": np.asarray(log_marginals), "leaf_decays": np.asarray(leaf_decays),
-        "rows": np.asarray(rows), "leaf_slots": np.array(slots, np.int32),
+        "times": times.base, "n_active": n_active.base,
+        "log_marginals": log_marginals.base, "leaf_decays": leaf_decays.base,
+        "rows": rows.base, "leaf_slots": np.array(slots, np.int32),
     }
 
 
