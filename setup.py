@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -64,7 +65,7 @@ def directives(mode: str) -> dict[str, object]:
         "boundscheck": checked,
         "wraparound": False,
         "initializedcheck": checked,
-        "nonecheck": checked,
+        "nonecheck": False,  # it needs Python's lock, and most loops run without
         "cdivision": True,
         "embedsignature": False,
         "linetrace": mode == "coverage",
@@ -141,6 +142,7 @@ class BuildCore(build_ext):
         super().finalize_options()
         self.parallel = self.parallel or os.cpu_count()
         self.build_temp = str(self.folder / "objects")
+        self.compiled: list[str] = []
         if self.inplace:
             self.build_lib = str(self.folder / "lib")
 
@@ -165,6 +167,20 @@ class BuildCore(build_ext):
             for extension in self.extensions:
                 extension.extra_compile_args = ["/O2"]
         super().build_extensions()
+        if self.compiled and sys.stdout.isatty():
+            print()
+
+    def build_extension(self, ext: Extension) -> None:
+        """Compile an extension if it has changed; say on a terminal how far the build is."""
+        path = Path(self.get_ext_fullpath(ext.name))
+        before = path.stat().st_mtime if path.exists() else None
+        super().build_extension(ext)
+        if path.stat().st_mtime != before:
+            self.compiled.append(ext.name)
+            if sys.stdout.isatty():
+                done, name = len(self.compiled), ext.name.removeprefix("river_extra_trees._core.")
+                line = f"\r  {done} of {len(self.extensions)} modules compiled: {name:24}"
+                print(line, end="", flush=True)
 
 
 if __name__ == "__main__":

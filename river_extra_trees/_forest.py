@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 
 from ._core.forest import Forest
-from ._core.splitter import Splitter
+from ._core.growth import Splitter
 from ._inspection import TreeLearner, named_nodes
 
 __all__ = ["BatchForest"]

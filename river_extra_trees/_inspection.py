@@ -314,7 +314,7 @@ class TreeLearner(base.Estimator):
         size = ", ".join(f"{name} {value:,}" for name, value in self.summary.items())
         return (
             f"<details open><summary><b>{html.escape(type(self).__name__)}</b> "
-            f"({html.escape(size)})</summary><table>{parameters}</table></details>"
+            f"({html.escape(size)} bytes)</summary><table>{parameters}</table></details>"
         )
 
 

@@ -285,7 +285,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     >>> model = ret.DynamicTreeRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0.31317
+    MAE: 0.298037
 
     The answer can be a whole distribution:
 
@@ -450,7 +450,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
     >>> model = ret.DynamicTreeClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 88.07%
+    Accuracy: 88.31%
     """
 
     def __init__(

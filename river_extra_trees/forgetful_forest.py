@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
 from ._core.forgetful import ForgetfulForest
-from ._core.splitter import Splitter
+from ._core.growth import Splitter
 from ._core.state import State, require
 from ._forest import BatchForest
 from ._forgetting import AdaptParameters, BatchPlan, DriftTest

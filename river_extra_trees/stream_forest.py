@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
-from ._core.splitter import Splitter
+from ._core.growth import Splitter
 from ._core.stream import StreamForest
 from ._forest import BatchForest
 from .parts import SplitsIntoParts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -172,3 +173,9 @@ def test_cost_of_dynamic_trees(command: str) -> None:
 def test_soak_of_dynamic_trees() -> None:
     """Twenty lines along the stream."""
     assert len(succeed("dynamic_tree_cost.py", "soak", "--items", 40).splitlines()) == 21
+
+
+def test_soak() -> None:
+    """Two thousand items; what is to be said of memory and latency needs millions."""
+    found = runpy.run_path(str(BENCHMARKS / "soak.py"))["soak"]("StreamDecisionTreeRegressor", 2000)
+    assert found["insane"] == 0

@@ -15,11 +15,13 @@ import itertools
 import math
 import os
 import random
+import statistics
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dynamic_tree_paper import drifting_friedman
 from river import datasets, metrics
 
 import river_extra_trees as ret
@@ -57,10 +59,10 @@ def read(name: str) -> Iterator[tuple[dict[str, Any], float]]:
             yield {key: value_of(value) for key, value in row.items()}, target
 
 
-def friedman(n: int, p: int = 5, seed: int = 0) -> Iterator[tuple[dict[str, float], float]]:
+def friedman(n: int, seed: int) -> Iterator[tuple[dict[str, float], float]]:
     rng = random.Random(seed)
     for _ in range(n):
-        x = [rng.random() for _ in range(p)]
+        x = [rng.random() for _ in range(5)]
         y = 10 * math.sin(math.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4]
         yield {f"x{i}": value for i, value in enumerate(x)}, y + rng.gauss(0, 1)
 
@@ -91,19 +93,25 @@ def run_regression(options: argparse.Namespace) -> None:
 
 
 def run_coverage(options: argparse.Namespace) -> None:
-    """Share of targets inside the 90 % interval, on Friedman's function without drift."""
-    for leaf in ("linear", "constant"):
-        for factor in (1.0, "auto"):
-            inside = n = 0
-            for seed in range(options.repeats):
-                model = ret.DynamicTreeRegressor(leaf=leaf, forgetting_factor=factor, seed=seed)
-                for i, (x, y) in enumerate(friedman(2000, seed=seed)):
-                    if i >= 1000:
-                        low, high = model.predict_one(x, with_dist=True).interval(0.9)
-                        inside += low <= y <= high
-                        n += 1
-                    model.learn_one(x, y)
-            print(f"{leaf} forgetting_factor={factor}: {inside / n:.3f} of {n}", flush=True)
+    """Share of targets inside the 90 % interval on Friedman's function, without drift and with."""
+    print(f"{'drift':>6} {'leaf':10} {'window':>6} {'forgetting':>10} {'inside':>7} {'RMSE':>7}")
+    for speed, leaf, window, factor in itertools.product(
+        (0.0, 0.1, 0.5), ("linear", "constant"), (100, 500), (1.0, "auto")
+    ):
+        inside, errors = [], []
+        for seed in range(options.repeats):
+            model = ret.DynamicTreeRegressor(
+                leaf=leaf, window=window, forgetting_factor=factor, seed=seed
+            )
+            rows = drifting_friedman(2000, speed, seed) if speed else friedman(2000, seed)
+            for i, (x, y) in enumerate(rows):
+                if i >= 1000:
+                    answer = model.predict_one(x, with_dist=True)
+                    inside.append(0.05 <= answer.cdf(y) <= 0.95)
+                    errors.append((answer.mean - y) ** 2)
+                model.learn_one(x, y)
+        share, rmse = statistics.fmean(inside), math.sqrt(statistics.fmean(errors))
+        print(f"{speed:6} {leaf:10} {window:6} {factor:>10} {share:7.3f} {rmse:7.3f}", flush=True)
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from .forest cimport Forest, read_weight, uninterrupted
 from .memory cimport calloc, free
 from .retained cimport Retained, moved
 from .rng cimport BOOTSTRAP, FORGET, SUBSET, Rng, below, next_word, poisson, rng_for, uniform
-from .splitter cimport Splitter
+from .growth.splitter cimport Splitter
 from .threads cimport jobs_of, run
 from .trees cimport HEADER, Trees
 from .window cimport Window, united

@@ -22,7 +22,7 @@ cdef class Schema:
     cdef readonly int n_columns
     cdef double* row            # scratch: the row last encoded, row[column], NaN where missing
     cdef int row_capacity
-    cdef list brought           # (name, is nominal, value) that the last `admit` gave a place ...
+    cdef list lengths           # (dict, its length before) of what the last `admit` added to ...
     cdef int n_before           # ... and the number of columns before; no part of the state
 
     # The keys of the last row that was looked up by name, in the order of its dict. A row whose

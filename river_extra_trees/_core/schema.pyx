@@ -110,7 +110,7 @@ cdef class Schema:
         return 0
 
     cdef int admit(self, object x) except -1:
-        self.brought = None
+        self.lengths = None
         if not isinstance(x, dict):
             x = as_dict(x)
         if not self.by_layout(<dict>x):
@@ -214,7 +214,12 @@ cdef class Schema:
     cdef int commit(self, dict x, list fresh) except -1:
         """Give columns and codes to what a valid row brought for the first time; encode the row."""
         fresh.sort(key=order_of)
-        self.brought, self.n_before = fresh, self.n_columns
+        lengths = [(self.numeric, len(self.numeric)), (self.nominal, len(self.nominal))]
+        for name, is_nominal, _ in fresh:
+            if is_nominal and name in self.nominal:
+                codes = <dict>self.codes[<int>self.nominal[name]]
+                lengths.append((codes, len(codes)))
+        self.lengths, self.n_before = lengths, self.n_columns
         try:
             self.add(fresh)
             self.by_name(x, None)
@@ -224,23 +229,20 @@ cdef class Schema:
         return 0
 
     cdef int retract(self) except -1:
-        """Take back what the last `admit` brought, of which some may be missing."""
-        if self.brought is None:
+        """Take back what the last `admit` brought, of which some may be missing.
+
+        Nothing is looked up: a value whose own code fails once may fail again.
+        """
+        if self.lengths is None:
             return 0
         self.layout_size = 0
-        for name, is_nominal, value in reversed(self.brought):
-            columns = <dict>(self.nominal if is_nominal else self.numeric)
-            column = columns.get(name)
-            if column is None:
-                continue
-            if column >= self.n_before:
-                del columns[name]
-            else:
-                (<dict>self.codes[<int>column]).pop(value, None)
+        for entries, length in self.lengths:
+            while len(<dict>entries) > length:
+                (<dict>entries).popitem()
         self.n_columns = self.n_before
         del self.names[self.n_before :]
         del self.codes[self.n_before :]
-        self.brought = None
+        self.lengths = None
         return 0
 
     cdef int add(self, list fresh) except -1:
@@ -463,7 +465,8 @@ cdef class Labels:
 
     cdef int unlearn(self) except -1:
         """Take back the label that was learned last."""
-        del self.known[self.labels.pop()]
+        self.labels.pop()
+        self.known.popitem()
         return 0
 
     def __len__(self):

@@ -7,7 +7,7 @@ from libc.stdint cimport uint64_t
 from .forest cimport Forest, read_weight, uninterrupted
 from .memory cimport calloc, free
 from .rng cimport BOOTSTRAP, FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
-from .splitter cimport Splitter
+from .growth.splitter cimport Splitter
 from .threads cimport jobs_of, run
 from .trees cimport HEADER, VISITED, Trees
 from .window cimport Window

@@ -8,9 +8,11 @@ import math
 import pickle
 import random
 import sys
+import types
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,9 +95,16 @@ def test_pickling(rows: list[dict[str, Any]], x: dict[str, Any]) -> None:
     assert same(restored.learn_row(x), schema.learn_row(x))
 
 
-@pytest.mark.parametrize("absent", [None, math.nan, np.nan, decimal.Decimal("nan")])
+@pytest.mark.parametrize(
+    "absent",
+    [
+        *(None, math.nan, np.nan, decimal.Decimal("nan")),
+        *(pd.NA, pd.NaT),
+    ],
+    ids=repr,
+)
 def test_every_kind_of_missing_is_an_absent_key(absent: object) -> None:
-    """None and NaN are as good as no key: no column comes of them."""
+    """None, NaN and what stands for them are as good as no key: no column comes of them."""
     schema = Schema()
     assert schema.learn_row({"b": absent, "a": 1.0}) == [1.0]
     assert schema.names == ["a"]
@@ -180,6 +189,55 @@ def test_rows_must_be_mappings() -> None:
         Schema().learn_row([1.0, 2.0])
 
 
+def test_rows_may_be_any_mapping() -> None:
+    """A read-only view, for instance."""
+    schema = Schema()
+    x = types.MappingProxyType({"a": 1.0, "b": 2.0})
+    assert schema.learn_row(x) == schema.row_of(x) == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError])
+def test_numbers_that_cannot_be_had_are_refused_by_name(error: type[Exception]) -> None:
+    """A value's own words follow the name of the feature."""
+
+    class Vague:
+        def __float__(self) -> float:
+            raise error("which one?")
+
+    with pytest.raises(error, match=r"^feature 'speed': which one"):
+        Schema().learn_row({"speed": Vague()})
+
+
+class Moody:
+    """A value that is hashable a number of times."""
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+
+    def __hash__(self) -> int:
+        self.patience -= 1
+        if self.patience < 0:
+            raise KeyboardInterrupt
+        return 1
+
+
+def test_rows_that_fail_half_way_leave_the_schema_as_it_was() -> None:
+    """Whenever the value raises, be it that its column is there already."""
+    for known in ({"a": "red"}, {"b": 1.0}):
+        failed = 0
+        for patience in range(20):
+            schema = Schema()
+            schema.learn_row(known)
+            before = pickle.dumps(schema)
+            try:
+                schema.learn_row({"z": "blue", "a": Moody(patience), "0": 1.0})
+            except KeyboardInterrupt:
+                failed += 1
+                assert pickle.dumps(schema) == before
+                schema.check()
+        assert 1 < failed < 20
+
+
 def test_a_name_may_change_its_kind() -> None:
     """A feature that turns from numbers to strings gets a second column."""
     schema = Schema()
@@ -233,3 +291,5 @@ def test_value_of_tells_the_value_behind_a_number() -> None:
     assert schema.value_of(1, 0.0) == "red"
     assert schema.is_nominal(1)
     assert not schema.is_nominal(0)
+    assert schema.value_of(1, -1.0) == "any other value"
+    assert schema.value_of(1, -2.0) is None

@@ -5,7 +5,8 @@ the odds of growing and pruning against staying. Here the particles that hold a 
 proposals: a particle grows with probability m / (1 + p + m), where m is the mean of o over them,
 and takes each in proportion to its o. That is the posterior probability of growing at all, the
 place of the cut integrated out, so that a good cut is taken by every particle that is offered it
-among poor ones. The odds of a cut do not depend on the particle, so sharing costs nothing.
+among poor ones. The odds of a cut do not depend on the particle, so sharing costs nothing, and
+particles that take the same cut share the new leaves.
 """
 
 from libc.stdint cimport int64_t
@@ -16,7 +17,7 @@ from ..posterior cimport merge
 from ..rng cimport MOVE, Rng, rng_for, uniform
 from .leaves cimport finish_leaf, row_score, sum_slots, sum_subtree
 from .particles cimport Cut, Group, Particles, Visit
-from .proposals cimport move_cut, odds, propose_all
+from .proposals cimport odds, propose_all
 
 
 cdef bint move_all(Particles cloud, const double* x, int first, int stop) noexcept nogil:
@@ -44,11 +45,11 @@ cdef bint move_visit(
 ) noexcept nogil:
     """The moves of all particles that hold one leaf (there is at least one)."""
     cdef int particle = visit.first, n_cuts = propose_all(cloud, visit, rng)
-    cdef const Cut* cuts = cloud.cuts
+    cdef Cut* cuts = cloud.cuts
     cdef bint ok = True
     cdef double u, grow
     cdef Group* group
-    cdef Cut cut
+    cdef int cut
     if cloud.reference:
         n_cuts = min(n_cuts, 1)
     grow = mean_odds(cuts, n_cuts)
@@ -62,10 +63,8 @@ cdef bint move_visit(
         if u < group.prune_odds:
             ok = apply_prune(cloud, x, particle, group) and ok
         elif u < group.prune_odds + grow:
-            cut = cuts[draw_cut(cuts, n_cuts, (u - group.prune_odds) * n_cuts)]
-            if not cloud.reference:
-                move_cut(cloud, rng, &cut)
-            ok = apply_grow(cloud, x, particle, visit.node, &cut) and ok
+            cut = draw_cut(cuts, n_cuts, (u - group.prune_odds) * n_cuts)
+            ok = apply_grow(cloud, x, particle, visit.node, &cuts[cut]) and ok
         particle = cloud.next[particle]
         cuts += cloud.reference     # there each particle has its own
     return ok
@@ -182,25 +181,34 @@ cdef int plant_pruned(Particles cloud, Group* group) noexcept nogil:
 
 
 cdef bint apply_grow(
-    Particles cloud, const double* x, int particle, int node, const Cut* cut
+    Particles cloud, const double* x, int particle, int node, Cut* cut
 ) noexcept nogil:
-    """Split the leaf in this particle."""
-    cdef int depth = cloud.grove.nodes[node].depth, new, left, right
+    """Split the leaf in this particle; all that take the same cut share the split."""
+    cdef int depth = cloud.grove.nodes[node].depth
     if not cloud.grove.reserve(depth + 3, 2, 4 * cloud.pool.size + 32):
         return False
-    new = cloud.grove.new_node()
+    if cut.grown < 0:
+        cut.grown = plant_split(cloud, node, cut)
+    else:
+        cloud.grove.hold(cut.grown)
+    cloud.roots[particle] = cloud.grove.replant(cloud.roots[particle], x, depth, cut.grown)
+    return True
+
+
+cdef int plant_split(Particles cloud, int node, const Cut* cut) noexcept nogil:
+    """The split of a leaf, with its two new leaves."""
+    cdef int new = cloud.grove.new_node(), left, right
     cloud.grove.nodes[new].cut = cut.threshold
     cloud.grove.nodes[new].feature = cut.column
     cloud.grove.nodes[new].nominal = cut.nominal
     cloud.grove.nodes[new].missing_left = cut.missing_left
     cloud.grove.nodes[new].n_leaves = 2
     cloud.grove.nodes[new].region = cloud.grove.nodes[node].region
-    cloud.grove.nodes[new].depth = <short>depth
+    cloud.grove.nodes[new].depth = cloud.grove.nodes[node].depth
     left = plant_leaf(cloud, node, cut, True)
     right = plant_leaf(cloud, node, cut, False)
     cloud.grove.nodes[new].left, cloud.grove.nodes[new].right = left, right
-    cloud.roots[particle] = cloud.grove.replant(cloud.roots[particle], x, depth, new)
-    return True
+    return new
 
 
 cdef int plant_leaf(Particles cloud, int node, const Cut* cut, bint left) noexcept nogil:

@@ -32,6 +32,7 @@ cdef struct Cut:
     int column
     int start               # the present values in sorted order: `n_left` from `start` go left
     int n_left
+    int grown               # node that takes the leaf's place, or -1: nobody has taken the cut yet
     uint8_t nominal
     uint8_t missing_left
 

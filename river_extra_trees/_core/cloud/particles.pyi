@@ -1,3 +1,5 @@
+from typing import Self
+
 from river_extra_trees._core.grove import Grove
 from river_extra_trees._core.pool import Pool
 from river_extra_trees._core.schema import Labels, Schema
@@ -22,8 +24,8 @@ class Particles:
     n_steps: int
     log_evidence: float
     log_predictive: float
-    def __init__(
-        self,
+    def __new__(
+        cls,
         n_particles: int,
         window: int,
         classifier: bool,
@@ -37,4 +39,4 @@ class Particles:
         reference: bool,
         cuts_by_range: bool,
         seed: int,
-    ) -> None: ...
+    ) -> Self: ...

@@ -1,7 +1,7 @@
 from libc.math cimport exp
 
 from ..rng cimport Rng
-from .particles cimport Cut, Particles, Visit
+from .particles cimport Particles, Visit
 
 cdef extern from *:
     """
@@ -19,7 +19,6 @@ cdef extern from *:
     int lowest_bit(unsigned long long word) noexcept nogil
 
 cdef int propose_all(Particles cloud, const Visit* visit, Rng* rng) noexcept nogil
-cdef void move_cut(Particles cloud, Rng* rng, Cut* cut) noexcept nogil
 
 cdef inline double odds(double log_odds) noexcept nogil:
     """Odds from their logarithm; 0 where there are none."""

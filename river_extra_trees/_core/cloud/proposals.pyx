@@ -34,7 +34,7 @@ cdef int propose_all(Particles cloud, const Visit* visit, Rng* rng) noexcept nog
     weigh_samples(cloud, leaf)
     for i in range(n):
         cut = &cloud.cuts[i]
-        cut.odds = NULL
+        cut.odds, cut.grown = NULL, -1
         place = (uniform(rng) if cloud.reference else (i + u) / n) * n_columns
         cut.column = min(<int>place, n_columns - 1)
         if cloud.n_present[cut.column] < 0:
@@ -42,18 +42,6 @@ cdef int propose_all(Particles cloud, const Visit* visit, Rng* rng) noexcept nog
         place_cut(cloud, rng, leaf, cut, place - cut.column)
     weigh_cuts(cloud, visit.node)
     return n
-
-
-cdef void move_cut(Particles cloud, Rng* rng, Cut* cut) noexcept nogil:
-    """Another threshold that parts the points of the leaf in the same way."""
-    cdef const int* order
-    cdef double u = uniform(rng)
-    if cut.nominal:
-        return
-    order = cloud.order + <Py_ssize_t>cut.column * cloud.scratch_capacity + (cut.n_left - 1)
-    cut.threshold = between(
-        cloud.pool.x[order[0] * cloud.pool.n_columns + cut.column],
-        cloud.pool.x[order[1] * cloud.pool.n_columns + cut.column], u)
 
 
 cdef void sort_leaf(Particles cloud, int leaf, int column) noexcept nogil:

@@ -12,18 +12,21 @@ and `gram` and `hits` follow the window by adding the sample that came and subtr
 went. Cross-entropy and regression sum over the window in every round.
 """
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 
-from .schema cimport Labels, Schema
-from .splitter cimport Splitter
-from .trees cimport Trees
-from .window cimport Window
+from ..growth.splitter cimport Splitter
+from ..schema cimport Labels, Schema
+from ..trees cimport Trees
+from ..window cimport Window
 
 cdef enum Loss:
     SQUARED_ERROR = 0
     CROSS_ENTROPY = 1
 
-cdef class Shrubs:
+cdef enum:
+    REBUILD = 16        # windows after which the running sums are summed afresh, against drift
+
+cdef class Ensemble:
     cdef readonly Schema schema
     cdef readonly Labels labels         # empty in a regression
     cdef readonly Window window
@@ -61,32 +64,3 @@ cdef class Shrubs:
 
     cdef int reserve_outputs(self, int width) except -1
     cdef int reserve(self, int width) except -1
-    cdef void widen(self, int width) noexcept nogil
-    cdef int fill(self, const double[::1] weights, const int64_t[::1] births) except -1
-    cdef double fill_sums(self, const double[::1] hits, const double[:, ::1] gram,
-                          double total_weight, int since_rebuild) except -1
-    cdef bint sums_run(self) noexcept nogil
-    cdef void evaluate(self, const double* x, Py_ssize_t stride, Py_ssize_t n_columns,
-                       int* leaves, Py_ssize_t spacing) noexcept nogil
-    cdef void gather(self, const int* leaves, Py_ssize_t spacing) noexcept nogil
-    cdef double answer(self, int c) noexcept nogil
-    cdef int answer_all(self, object x) except -1
-    cdef double read_target(self, object y) except? -1.0
-    cdef bint push(self, double target, double weight) noexcept nogil
-    cdef void count(self, int slot, double sign) noexcept nogil
-    cdef void rebuild(self) noexcept nogil
-    cdef bint is_hopeless(self, double step_size, double l2) noexcept nogil
-    cdef int update(self, bint train, double step_size, double l2, uint64_t seed,
-                    int max_features) except -1
-    cdef int train(self, uint64_t seed, int max_features) except -1
-    cdef void count_newcomer(self, int newcomer) noexcept nogil
-    cdef void weigh(self, double step_size, double l2) noexcept nogil
-    cdef void standardise(self) noexcept nogil
-    cdef void find_gradient(self, double l2) noexcept nogil
-    cdef void gradient_from_sums(self) noexcept nogil
-    cdef void gradient_of_numbers(self) noexcept nogil
-    cdef void gradient_of_entropy(self) noexcept nogil
-    cdef void softmax(self) noexcept nogil
-    cdef void project(self, double step_size) noexcept nogil
-    cdef void threshold(self, double step_size) noexcept nogil
-    cdef void prune(self) noexcept nogil

@@ -1,11 +1,9 @@
-class Splitter:
-    criterion: int
-    random: bool
-    shuffled: bool
-    reference: bool
-    max_depth: int
-    min_samples_split: int
-    min_samples_leaf: int
+from typing import final
+
+from .workspace import Workspace
+
+@final
+class Splitter(Workspace):
     def __init__(
         self,
         criterion: str,

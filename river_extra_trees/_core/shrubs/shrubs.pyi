@@ -1,10 +1,10 @@
 from collections.abc import Hashable, Mapping
 from typing import Any, Self
 
-from .schema import Labels, Schema
-from .splitter import Splitter
-from .trees import Trees
-from .window import Window
+from river_extra_trees._core.growth import Splitter
+from river_extra_trees._core.schema import Labels, Schema
+from river_extra_trees._core.trees import Trees
+from river_extra_trees._core.window import Window
 
 class Shrubs:
     schema: Schema
@@ -13,8 +13,8 @@ class Shrubs:
     trees: Trees
     splitter: Splitter
     n_trained: int
-    def __init__(
-        self,
+    def __new__(
+        cls,
         *,
         regression: bool,
         n_models: int,
@@ -29,7 +29,7 @@ class Shrubs:
         l1: float = 0.0,
         node_penalty: float = 0.0,
         lazy: bool = True,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def n_seen(self) -> int: ...
     @property

@@ -1,16 +1,15 @@
-"""Growing CART trees on presorted columns.
+"""The rules of growth, and the memory of one call: what all modules of this folder work on.
 
 One call grows any number of leaves of one tree. The samples of a node are a range [start, end) of
 `samples` (in order of arrival) and of each row of `ranked` (in sorted order of that column); a
 split partitions all of them stably, so that children are ranges again and nothing is sorted.
 """
 
-cimport cython
 from libc.stdint cimport uint8_t, uint64_t
-from .rng cimport Rng
-from .schema cimport Schema
-from .trees cimport Trees
-from .window cimport Window
+from ..rng cimport Rng
+from ..schema cimport Schema
+from ..trees cimport Trees
+from ..window cimport Window
 
 cdef enum Criterion:
     GINI = 0
@@ -46,8 +45,7 @@ cdef struct Group:          # the samples that enter the tree at one leaf
     int start               # of its range; -1: not to be grown
     bint varies             # two of its targets differ
 
-@cython.final
-cdef class Splitter:
+cdef class Workspace:
     cdef readonly int criterion
     cdef readonly bint random           # draw one threshold per column in place of trying all
     cdef readonly bint shuffled         # visit all columns in random order (decides ties)
@@ -58,7 +56,7 @@ cdef class Splitter:
     cdef readonly int min_samples_split
     cdef readonly int min_samples_leaf
 
-    # Scratch, valid during one call of `grow`: parts of one block of memory.
+    # Scratch, valid during one call of `Splitter.grow`: parts of one block of memory.
     cdef char* block
     cdef size_t block_bytes
     cdef Window window
@@ -113,59 +111,17 @@ cdef class Splitter:
     cdef int* group_of_leaf             # per node of the tree
     cdef int* spare                     # the larger of n and n_columns
 
-    cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
-                  int max_features, double step, Rng rng, const uint8_t* chosen=*,
-                  const int* members=*, int n_members=*) except -1
     cdef int reserve(self, Trees trees, size_t n, size_t slots, size_t columns,
                      size_t classes) except -1
     cdef int reserve_scratch(self, Trees trees, size_t n, size_t slots, size_t columns,
                              size_t classes) except -1
     cdef int prepare(self, Trees trees, Window window, Schema schema, const int* copies,
                      const uint8_t* chosen) except -1
-    cdef void enter(self, int root, const int* copies_of_slot) noexcept nogil
-    cdef int admit(self) noexcept nogil
-    cdef void number(self) noexcept nogil
-    cdef void lay_out(self, const int* order, int* ranked) noexcept nogil
-    cdef bint give_bit(self, int column) noexcept nogil
-    cdef void count_high(self, const Task* task) noexcept nogil
-    cdef void empty_lanes(self) noexcept nogil
-    cdef bint varies(self, const Task* task, int column) noexcept nogil
-    cdef void grow_leaf(self, Task task, int* n_tasks) noexcept nogil
-    cdef void weigh_node(self, const Task* task) noexcept nogil
-    cdef void centre(self, const Task* task) noexcept nogil
-    cdef void drop_constant(self, Task* task) noexcept nogil
-    cdef Split find(self, const Task* task) noexcept nogil
-    cdef bint is_perfect(self, const Split* split) noexcept nogil
-    cdef void try_numeric(self, const Task* task, int column, Split* best) noexcept nogil
-    cdef void scan_numbers(self, int column, const int* slots, int n, bint missing_left,
-                           Split* best) noexcept nogil
-    cdef void scan_classes(self, int column, const int* slots, int n, bint missing_left,
-                           Split* best) noexcept nogil
-    cdef void try_bit(self, int column, Split* best) noexcept nogil
-    cdef void try_nominal(self, const Task* task, int column, Split* best) noexcept nogil
-    cdef void try_random(self, const Task* task, int column, Split* best) noexcept nogil
-    cdef int n_missing(self, const Task* task, int column) noexcept nogil
-    cdef void begin(self) noexcept nogil
-    cdef void shift(self, int slot) noexcept nogil
-    cdef void move(self, int code, double mass) noexcept nogil
-    cdef double count_log_count(self, double count) noexcept nogil
-    cdef void move_waiting(self, int first, bint mixed, int copies) noexcept nogil
-    cdef void offer(self, int column, double threshold, bint nominal, bint missing_left,
-                    Split* best) noexcept nogil
-    cdef double between(self, double value, double following) noexcept nogil
-    cdef double node_score(self) noexcept nogil
-    cdef double impurity(self, const double* counts, double weight) noexcept nogil
-    cdef double judged_by(self, int node) noexcept nogil
-    cdef double reference_score(self, double* removed) noexcept nogil
-    cdef double forgetful_score(self) noexcept nogil
-    cdef void apply(self, const Task* task, const Split* split, Task* left,
-                    Task* right) noexcept nogil
-    cdef void deal(self, const Task* task, Task* left, Task* right) noexcept nogil
-    cdef int mark_sides(self, const Task* task) noexcept nogil
-    cdef void fill_classes(self, const Task* task, Task* left, Task* right,
-                           bint* varies) noexcept nogil
-    cdef void fill_numbers(self, const Task* task, Task* left, Task* right,
-                           bint* varies) noexcept nogil
-    cdef void partition_all(self, const Task* task, const Split* split) noexcept nogil
-    cdef void partition(self, int* slots, const Task* task) noexcept nogil
-    cdef bint is_open(self, int node, int copies, bint varies) noexcept nogil
+
+
+cdef inline bint is_open(Workspace work, int node, int copies, bint varies) noexcept nogil:
+    """Whether the rules allow to look for a split of these samples."""
+    return (
+        varies and copies >= work.min_samples_split and copies >= 2 * work.min_samples_leaf
+        and work.trees.nodes[node].depth < work.max_depth
+    )

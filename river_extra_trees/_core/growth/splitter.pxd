@@ -1,0 +1,17 @@
+"""Rules of growth, and the growth itself. See `workspace` for the layout."""
+
+cimport cython
+from libc.stdint cimport uint8_t
+
+from ..rng cimport Rng
+from ..schema cimport Schema
+from ..trees cimport Trees
+from ..window cimport Window
+from .workspace cimport Workspace
+
+
+@cython.final
+cdef class Splitter(Workspace):
+    cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
+                  int max_features, double step, Rng rng, const uint8_t* chosen=*,
+                  const int* members=*, int n_members=*) except -1

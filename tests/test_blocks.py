@@ -1,0 +1,115 @@
+"""Blocks of samples: what comes out is what went in."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import random
+from typing import Any
+
+import narwhals
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from river_extra_trees.blocks import Block
+
+VALUES = [0.5, 3, True, None, -(2**53), 2**53 + 1, 10**400, "red", b"x", (1, 2), 1e300]
+
+
+def rows(n: int, seed: int = 0) -> list[dict[Any, Any]]:
+    """Columns of numbers, of other values, of both, and features that come and go."""
+    rng = random.Random(seed)
+    found = []
+    for i in range(n):
+        x = {"a": rng.random(), 7: rng.randrange(9), "b": rng.choice("xyz"), ("c", 1): True}
+        x["any"] = VALUES[i % len(VALUES)]
+        if rng.random() < 0.3:
+            del x[rng.choice(["a", "b", 7])]
+        found.append(x)
+    return found
+
+
+def told(x: dict[Any, Any]) -> dict[Any, Any]:
+    """A sample without what is missing in it."""
+    return {name: value for name, value in x.items() if value is not None and value == value}
+
+
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 200])
+def test_samples_come_out_as_they_went_in(n: int) -> None:
+    """In their order, whatever their number, to the last bit."""
+    samples, targets, weights = rows(n), [i / 7 for i in range(n)], [1.0 + i for i in range(n)]
+    block = pickle.loads(pickle.dumps(Block(samples, targets, weights)))
+    assert len(block) == n
+    out = list(block.samples())
+    assert [told(x) for x, _, _ in out] == [told(x) for x in samples]
+    assert [(y, w) for _, y, w in out] == list(zip(targets, weights, strict=True))
+    for start in {0, n // 2, n}:
+        later = [told(x) for x, _, _ in block.samples(start)]
+        assert later == [told(x) for x in samples[start:]]
+
+
+def test_numbers_lie_in_one_array() -> None:
+    """Whole numbers too, up to those that a double does not hold."""
+    block = Block([{"a": 2**53, "b": 2**53 + 1}, {"a": -1, "b": 1}])
+    assert block.numbers.tolist() == [[2.0**53], [-1.0]]
+    assert block.others == [[2**53 + 1, 1]]
+
+
+def test_targets_are_kept_as_they_are() -> None:
+    """Floats in an array, labels and whole numbers in a list; without weights each is 1."""
+    x = [{"a": 1.0}] * 3
+    assert isinstance(Block(x, [1.0, 2.0, 3.0]).targets, np.ndarray)
+    for targets in (["a", 1, None], [1, 2, 3], [True, False, 0.5]):
+        said = [(y, w) for _, y, w in Block(x, targets).samples()]
+        assert [(y, type(y), w) for y, w in said] == [(y, type(y), 1.0) for y in targets]
+
+
+@pytest.mark.parametrize("given", [{"targets": [1.0]}, {"weights": [1.0]}])
+def test_lengths_have_to_agree(given: dict[str, Any]) -> None:
+    """The message says which is wrong."""
+    (what,) = given
+    with pytest.raises(ValueError, match=f"2 rows and 1 {what}"):
+        Block([{}, {}], **given)
+    frame = narwhals.from_native(pd.DataFrame({"a": [1.0, 2.0]}), eager_only=True)
+    with pytest.raises(ValueError, match=f"2 rows and 1 {what}"):
+        Block.from_frame(frame, **given)
+
+
+def test_without_targets_there_are_rows_only() -> None:
+    """A block to be predicted."""
+    block = Block([{"a": 1.0}])
+    assert list(block.rows()) == [{"a": 1.0}]
+    with pytest.raises(ValueError, match="no targets"):
+        list(block.samples())
+
+
+def test_some_of_the_samples_are_a_block() -> None:
+    """In the order that was asked for."""
+    samples = rows(20)
+    block = Block(samples, list(range(20)), [0.5] * 20).take([7, 3, 11])
+    assert [(told(x), y, w) for x, y, w in block.samples()] == [
+        (told(samples[i]), i, 0.5) for i in (7, 3, 11)
+    ]
+    alone = Block(samples).take([5])
+    assert [told(x) for x in alone.rows()] == [told(samples[5])]
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("weights", [None, 2.0, [1.0, 2.0, 3.0]])
+def test_frames(kind: Any, weights: Any) -> None:
+    """Of any kind, with one weight for all or one for each."""
+    columns = {"a": [0.5, math.nan, 2.5], "b": ["x", None, "y"], "c": [1, 2, 3]}
+    frame = narwhals.from_native(kind(columns), eager_only=True)
+    block = Block.from_frame(frame, ["p", "q", "r"], weights)
+    out = list(block.samples())
+    assert [told(x) for x, _, _ in out] == [
+        {"a": 0.5, "b": "x", "c": 1},
+        {"c": 2},
+        {"a": 2.5, "b": "y", "c": 3},
+    ]
+    assert [y for _, y, _ in out] == ["p", "q", "r"]
+    expected = weights if isinstance(weights, list) else [1.0 if weights is None else weights] * 3
+    assert [w for _, _, w in out] == expected
+    assert list(Block.from_frame(frame).rows())[2] == out[2][0]

@@ -1,0 +1,23 @@
+"""The stubs of the compiled modules say what the modules are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+CORE = ROOT / "river_extra_trees" / "_core"
+
+
+def test_stubs() -> None:
+    """Every name of a stub is there, and takes what the stub says.
+
+    Stubs leave out what only compiled code uses.
+    """
+    stubs = [stub.relative_to(ROOT).with_suffix("") for stub in sorted(CORE.rglob("*.pyi"))]
+    modules = [".".join(stub.parts) for stub in stubs]
+    command = [sys.executable, "-m", "mypy.stubtest", *modules]
+    options = ["--concise", "--ignore-missing-stub", "--ignore-disjoint-bases"]
+    done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
