@@ -79,8 +79,10 @@ class _DynamicTree(SplitsIntoClouds):
         automatic = self.forgetting_factor == "auto"
         check_parameter(
             automatic
-            or isinstance(self.forgetting_factor, numbers.Real)
-            and 0.0 < self.forgetting_factor <= 1.0,
+            or (
+                isinstance(self.forgetting_factor, numbers.Real)
+                and 0.0 < self.forgetting_factor <= 1.0
+            ),
             "forgetting_factor",
             self.forgetting_factor,
             "in (0, 1] or 'auto'",
@@ -96,7 +98,10 @@ class _DynamicTree(SplitsIntoClouds):
             "in [0, 1)",
         )
         check_parameter(
-            isinstance(self.beta, numbers.Real) and self.beta >= 0.0, "beta", self.beta, "at least 0"
+            isinstance(self.beta, numbers.Real) and self.beta >= 0.0,
+            "beta",
+            self.beta,
+            "at least 0",
         )
         check_whole("min_samples_leaf", self.min_samples_leaf, 1, optional=True)
         self._core = Cloud(
