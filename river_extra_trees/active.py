@@ -11,7 +11,7 @@ import typing
 
 from river import base
 
-from ._base import check_parameter
+from ._base import check_parameter, check_whole
 from ._inspection import Sample
 from .dynamic_tree import DynamicTreeRegressor
 
@@ -97,6 +97,10 @@ class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
         n_first: int = 20,
     ) -> None:
         check_parameter(0.0 < budget < 1.0, "budget", budget, "in (0, 1)")
+        check_parameter(
+            criterion in ("alc", "alm", "ei"), "criterion", criterion, "'alc', 'alm' or 'ei'"
+        )
+        check_whole("n_first", n_first, 1)
         self.regressor = regressor
         self.criterion = criterion
         self.budget = budget
@@ -125,7 +129,7 @@ class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
     def _ask_for_target(self, x: Sample) -> bool:
         self._n_seen += 1
         score = self.regressor.acquisition_one(x, self.criterion)
-        if self._n_seen <= self.n_first:
+        if self._n_seen <= self.n_first or not 0.0 < self._threshold < math.inf:
             self._threshold = score
             return True
         ask = score > self._threshold

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import typing
 from collections.abc import Hashable, Sequence
 
@@ -89,7 +90,7 @@ class CloudPart(Part):
         state = self._model._core.state()
         seed = (state["seed"] + number * STEP) % 2**64
         self._model._core = type(model._core).restored({**state, "seed": seed})
-        self.log_evidence = 0.0
+        self.recent_evidence = 0.0
         self._n_before = 0  # samples that are counted though this cloud has not seen them
 
     @property
@@ -133,8 +134,8 @@ class CloudPart(Part):
         for x, y, w in block.samples(start):
             seen = self._model.n_samples_seen
             self._model.learn_one(x, y, w)
-            if self._model.n_samples_seen > seen:
-                self.log_evidence = FADING * self.log_evidence + self._model.log_predictive
+            if self._model.n_samples_seen > seen and math.isfinite(self._model.log_predictive):
+                self.recent_evidence = FADING * self.recent_evidence + self._model.log_predictive
         return len(block), None
 
     def combine(self, reports: Sequence[typing.Any]) -> None:
@@ -171,7 +172,7 @@ class CloudPart(Part):
             said = [list(self._model.predict_proba_one(x).values()) for x in rows]
         else:
             said = [[self._model.predict_one(x)] for x in rows]
-        answers = np.array([[self.log_evidence, *each] for each in said])
+        answers = np.array([[self.recent_evidence, *each] for each in said])
         return answers.reshape(len(rows), 1, -1)
 
     def predict_labels(self, ballots: Sequence[Ballots]) -> list[typing.Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import abc
 import math
+import numbers
 import typing
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
@@ -29,8 +30,21 @@ PRIOR_WEIGHT = 0.3
 LEAF_BONUS = {"linear": 6.0, "constant": 0.0}
 # Forgetting factors that compete when it is "auto": those of these memories in samples.
 MEMORIES = (math.inf, 500.0, 120.0, 30.0)
-# Degrees of freedom that "alm" computes a variance with at least, as `_core.discard` does.
-LEAST_DF = 2.1
+# Degrees of freedom beyond two that "alm" computes a variance with at least, as discarding does.
+LEAST_DF = 0.1
+
+
+def variance_of(components: list[tuple[float, float, float, float]]) -> float:
+    """Variance of a mixture of Student-t distributions: means, squared scales, df, weights."""
+    if any(df <= 0.0 for _, _, df, _ in components):
+        return math.inf
+    total = sum(weight for *_, weight in components)
+    mean = sum(weight * mean for mean, _, _, weight in components) / total
+    inside = sum(
+        weight * scale2 * df / max(LEAST_DF, df - 2.0) for _, scale2, df, weight in components
+    )
+    between = sum(weight * (each - mean) ** 2 for each, _, _, weight in components)
+    return (inside + between) / total
 
 
 class _DynamicTree(SplitsIntoClouds):
@@ -64,7 +78,11 @@ class _DynamicTree(SplitsIntoClouds):
         check_whole("window", self.window, 2)
         automatic = self.forgetting_factor == "auto"
         check_parameter(
-            automatic or 0.0 < float(self.forgetting_factor) <= 1.0,
+            automatic
+            or (
+                isinstance(self.forgetting_factor, numbers.Real)
+                and 0.0 < self.forgetting_factor <= 1.0
+            ),
             "forgetting_factor",
             self.forgetting_factor,
             "in (0, 1] or 'auto'",
@@ -73,8 +91,18 @@ class _DynamicTree(SplitsIntoClouds):
             not (automatic and self.reference), "reference", True, "False when forgetting is 'auto'"
         )
         factors = [1.0 - 1.0 / memory for memory in MEMORIES[: self.n_particles]]
-        check_parameter(0.0 <= self.alpha < 1.0, "alpha", self.alpha, "in [0, 1)")
-        check_parameter(self.beta >= 0.0, "beta", self.beta, "at least 0")
+        check_parameter(
+            isinstance(self.alpha, numbers.Real) and 0.0 <= self.alpha < 1.0,
+            "alpha",
+            self.alpha,
+            "in [0, 1)",
+        )
+        check_parameter(
+            isinstance(self.beta, numbers.Real) and self.beta >= 0.0,
+            "beta",
+            self.beta,
+            "at least 0",
+        )
         check_whole("min_samples_leaf", self.min_samples_leaf, 1, optional=True)
         self._core = Cloud(
             self.n_particles,
@@ -246,8 +274,9 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         and `reference` 4 and two per feature.
     reference
         Behave as the R package dynaTree 1.2-17: flat priors, its scores of moves (which have 2 / pi
-        where 2 pi is meant and treat retired samples differently), cuts uniform over the range of
-        a feature, and forgetting that acts on the retired samples of a leaf at each retirement.
+        where 2 pi is meant and treat retired samples differently), one cut per tree and step,
+        uniform over the range of a feature, and forgetting that acts on the retired samples of a
+        leaf at each retirement. Needs a `forgetting_factor` that is a number.
     seed
         Random seed; `None` draws one.
 
@@ -353,8 +382,8 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
             Features.
         criterion
             `"alc"`: fall of the predictive variance, averaged over the features' space.
-            `"alm"`: the predictive variance at x; that of a leaf with less than 2.1 degrees of
-            freedom, which is not finite below 2, as if it had these. Infinite at first.
+            `"alm"`: the predictive variance at x; where a leaf has less than 2.1 degrees of
+            freedom (with 2 there is no variance), what its squares say with 2.1. Infinite at first.
             `"ei"`: expected improvement below the lowest target seen.
 
         Raises
@@ -369,11 +398,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
             return Survey(self._core).alc_at(x)
         components = self._core.mixture(x)
         if criterion == "alm":
-            if self.n_samples_seen == 0:
-                return math.inf
-            return StudentMixture(
-                [(mean, scale2, max(df, LEAST_DF), share) for mean, scale2, df, share in components]
-            ).variance
+            return variance_of(components)
         return StudentMixture(components).expected_improvement(self._core.lowest)
 
     def _target_of(self, number: float) -> typing.Any:
@@ -414,8 +439,9 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
     min_samples_leaf
         Active samples that a split leaves on both sides; `None` for 1.
     reference
-        Behave as the R package dynaTree 1.2-17: cuts uniform over the range of a feature, and
-        forgetting that acts on the retired samples of a leaf at each retirement.
+        Behave as the R package dynaTree 1.2-17: one cut per tree and step, uniform over the range
+        of a feature, and forgetting that acts on the retired samples of a leaf at each retirement.
+        Needs a `forgetting_factor` that is a number.
     seed
         Random seed; `None` draws one.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from river import active, preprocessing
 from scipy import integrate
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
+from river_extra_trees._core.discard import Survey
 from river_extra_trees.active import AcquisitionSampler
 
 Row = dict[str, float]
@@ -127,6 +129,41 @@ def test_entropy_sampler_takes_a_pipeline() -> None:
         assert isinstance(ask, bool)
         sampler.learn_one(x, y)
     assert sum(answer.values()) == pytest.approx(1.0)
+
+
+def test_alm_is_that_of_discarding() -> None:
+    """Also in a leaf with so few degrees of freedom that it has no variance."""
+    model = DynamicTreeRegressor(n_particles=10, leaf="constant", forgetting_factor=0.3, seed=0)
+    for i in range(40):
+        model.learn_one({"x": i / 40}, math.sin(i))
+    scores = Survey(model._core).scores("alm")
+    slot = model._core.pool.slots()[0]
+    row = model._core.pool.point(slot)[0]
+    assert math.isinf(model.predict_one({"x": row[0]}, with_dist=True).variance)
+    assert model.acquisition_one({"x": row[0]}, "alm") == pytest.approx(scores[slot], rel=1e-9)
+
+
+@pytest.mark.parametrize("n_first", [1, 2])
+@pytest.mark.parametrize("criterion", ["alc", "alm", "ei"])
+def test_acquisition_sampler_starts_with_few(criterion: str, n_first: int) -> None:
+    """The first scores may be infinite or zero, and set no threshold then."""
+    model = DynamicTreeRegressor(n_particles=10, seed=1)
+    sampler = AcquisitionSampler(model, criterion, budget=0.3, n_first=n_first)
+    n_asked, rng = 0, random.Random(0)
+    for i in range(600):
+        x = {"x": rng.random()}
+        _, ask = sampler.predict_one(x)
+        n_asked += ask and i >= 300
+        if ask:
+            sampler.learn_one(x, x["x"] + rng.gauss(0, 0.1))
+    assert 60 < n_asked < 120
+
+
+@pytest.mark.parametrize("wrong", [{"criterion": "entropy"}, {"n_first": 0}])
+def test_acquisition_sampler_refuses(wrong: dict[str, Any]) -> None:
+    """When it is made, with the name of the parameter."""
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        AcquisitionSampler(DynamicTreeRegressor(), **wrong)
 
 
 @pytest.mark.parametrize("criterion", ["alc", "alm", "ei"])

@@ -177,5 +177,5 @@ def test_soak_of_dynamic_trees() -> None:
 
 def test_soak() -> None:
     """Two thousand items; what is to be said of memory and latency needs millions."""
-    found = runpy.run_path(str(BENCHMARKS / "soak.py"))["soak"]("StreamDecisionTreeRegressor", 2000)
+    found = runpy.run_path(str(BENCHMARKS / "soak.py"))["soak"]("ShrubEnsembleRegressor", 2000)
     assert found["insane"] == 0

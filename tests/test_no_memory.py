@@ -144,7 +144,7 @@ def test_no_memory_to_learn_a_frame(case: Case) -> None:
         lambda model: model.learn_many(frame, targets), lambda: pickle.loads(before), DISGUISES
     ):
         learned[broken.n_samples_seen] += 1
-        broken._core.check()
+        learn(broken, rows[:1])._core.check()  # which makes up for the growth of a batch
     assert learned[17] > 0
 
 

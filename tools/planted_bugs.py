@@ -23,7 +23,6 @@ BUGS = {
     "checked": {
         "read_behind_a_view": ("read_behind_a_view(8)", "IndexError: Out of bounds"),
         "read_behind_a_list": ("read_behind_a_list(8)", "IndexError: list index out of range"),
-        "attribute_of_none": ("attribute_of_none()", "AttributeError: 'NoneType'"),
         "false_c_assert": ("false_c_assert(8)", "Assertion `"),
     },
 }

@@ -262,7 +262,7 @@ def run_drift(options: argparse.Namespace) -> None:
 
 
 def run_height(options: argparse.Namespace) -> None:
-    """Mean height in the last thousand steps of each third: simple, complex, simple again."""
+    """Height of the highest tree at the end of each third: simple, complex, simple again."""
     third = options.steps // 3
     methods: dict[str, tuple[int, float]] = {"H1": (100, 1.0), "H0.99": (100, 0.99)}
     if options.full:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 
 import numpy as np
@@ -52,6 +53,27 @@ def test_relevance_is_the_naive_one(leaf: str) -> None:
         add_gains(model, tree, gains)
         expected += share * gains / N_LEARNED
     assert np.mean(relevance(cloud), axis=0) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("factor", [0.99, "auto"])
+@pytest.mark.parametrize("number", [True, False])
+def test_an_onlooker_sees_faded_weights(number: bool, factor: float | str) -> None:
+    """Leaves not visited for long count what they would by now, and looking changes no bit."""
+    make = DynamicTreeRegressor if number else DynamicTreeClassifier
+    model = make(n_particles=8, forgetting_factor=factor, seed=0)
+    rng = random.Random(0)
+    for i in range(400):
+        x = rng.random() if i < 200 else 0.5 + 0.5 * rng.random()
+        model.learn_one({"x": x}, x > 0.5 if not number else float(x > 0.5) + rng.gauss(0, 0.1))
+    before = pickle.dumps(model)
+    relevance(model._core)
+    roots = model.to_dataframe().query("depth == 0")
+    leaves = model.to_dataframe().query("is_leaf").groupby("tree")["weight"].sum()
+    assert pickle.dumps(model) == before
+    assert roots["weight"].to_numpy() == pytest.approx(leaves.to_numpy(), rel=1e-9)
+    if factor == 0.99:
+        expected = sum(0.99**age for age in range(400))
+        assert roots["weight"].to_numpy() == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("leaf", ["constant", "linear", "class"])

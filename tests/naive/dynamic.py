@@ -174,7 +174,7 @@ class DynamicTree:
             candidates.append(replace(tree, **{side: grown}) if side else grown)
         if side:
             pruned = self.pruned(tree)
-            if len(pruned.active) >= 2 * self.min_samples_leaf:
+            if not self.reference_scores or len(pruned.active) >= 2 * self.min_samples_leaf:
                 candidates.append(pruned)
         return [(self.score(candidate, depth), candidate) for candidate in candidates]
 

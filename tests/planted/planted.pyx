@@ -8,10 +8,6 @@ cdef extern from "assert.h":
     void c_assert "assert"(bint condition) noexcept nogil
 
 
-cdef class Box:
-    cdef int content
-
-
 def heap_overflow(int n):
     """Read one double behind a block of n."""
     cdef double* block = <double*>malloc(n * sizeof(double))
@@ -48,12 +44,6 @@ def read_behind_a_list(int n):
     """Read one item behind a list of n."""
     cdef list items = [None] * n
     return items[n]
-
-
-def attribute_of_none():
-    """Read an attribute of nothing."""
-    cdef Box box = None
-    return box.content
 
 
 def false_c_assert(int n):

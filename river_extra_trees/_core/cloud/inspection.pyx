@@ -1,8 +1,7 @@
 """The trees of a cloud as plain Python values."""
 
 from ..grove cimport Leaf, Node
-from ..posterior cimport log_marginal
-from .leaves cimport sum_subtree
+from .leaves cimport row_score, sum_subtree
 from .particles cimport Particles
 
 
@@ -12,7 +11,6 @@ def describe(Particles cloud, int particle):
     cdef double score
     cdef int n_active, node, parent, is_left, number
     cdef double* row = cloud.row_other
-    cdef bint is_linear
     cloud.looking = True
     found = []
     stack = [(cloud.roots[particle], -1, False)]
@@ -28,8 +26,8 @@ def describe(Particles cloud, int particle):
             "feature": here.feature, "threshold": here.cut, "nominal": here.nominal,
             "missing_left": here.missing_left, "weight": row[0],
             "active": n_active, "retired": row[cloud.model.width],
-            "gain": max(0.0, score - cloud.log_stop[here.depth] - log_marginal(
-                &cloud.model, row, True, &is_linear)) if here.feature >= 0 else 0.0,
+            "gain": max(0.0, score - cloud.log_stop[here.depth] - row_score(
+                cloud, row, row + cloud.model.width)) if here.feature >= 0 else 0.0,
             "values": [row[i] for i in range(1, cloud.model.width)]
             if cloud.model.multinomial
             else [row[cloud.model.n_regressors + 1], row[cloud.model.width - 1]],

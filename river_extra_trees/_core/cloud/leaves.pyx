@@ -67,7 +67,7 @@ cdef void update_time(Particles cloud, int leaf) noexcept nogil:
     """Let the samples of a leaf fade up to now."""
     cdef Leaf* here = &cloud.grove.leaves[leaf]
     cdef double factor
-    if here.decay == 1.0 or cloud.reference or here.time == cloud.n_seen or cloud.looking:
+    if here.decay == 1.0 or cloud.reference or here.time == cloud.n_seen:
         return
     factor = pow(here.decay, <double>(cloud.n_seen - here.time))
     scale(&cloud.model, cloud.grove.total(leaf), factor)
@@ -131,6 +131,23 @@ cdef double leaf_score(Particles cloud, int leaf) noexcept nogil:
     return cloud.grove.leaves[leaf].log_marginal
 
 
+cdef double fading(Particles cloud, int leaf) noexcept nogil:
+    """What is left by now of the weights in a leaf."""
+    cdef const Leaf* here = &cloud.grove.leaves[leaf]
+    if here.decay == 1.0 or cloud.reference:
+        return 1.0
+    return pow(here.decay, <double>(cloud.n_seen - here.time))
+
+
+cdef double faded_score(Particles cloud, int leaf, double share) noexcept nogil:
+    """Score of a leaf whose weights have faded to such a share; the leaf stays as it is."""
+    if share == 1.0:
+        return leaf_score(cloud, leaf)
+    memcpy(cloud.row_faded, cloud.grove.total(leaf), cloud.model.width * sizeof(double))
+    scale(&cloud.model, cloud.row_faded, share)
+    return row_score(cloud, cloud.row_faded, NULL)      # the reference fades otherwise
+
+
 cdef void sum_subtree(
     Particles cloud, int node, double* row, double* score, int* n_active
 ) noexcept nogil:
@@ -138,6 +155,7 @@ cdef void sum_subtree(
     cdef int* stack = cloud.grove.stack
     cdef Node* here
     cdef int n_stack = 1, leaf
+    cdef double share = 1.0
     stack[0] = node
     score[0] = 0.0
     n_active[0] = 0
@@ -152,8 +170,12 @@ cdef void sum_subtree(
             n_stack += 2
             continue
         leaf = here.left
-        update_time(cloud, leaf)
-        score[0] += cloud.log_stop[here.depth] + leaf_score(cloud, leaf)
+        if cloud.looking:
+            share = fading(cloud, leaf)
+            score[0] += cloud.log_stop[here.depth] + faded_score(cloud, leaf, share)
+        else:
+            update_time(cloud, leaf)
+            score[0] += cloud.log_stop[here.depth] + leaf_score(cloud, leaf)
         n_active[0] += cloud.grove.leaves[leaf].n_active
-        merge(&cloud.model, row, cloud.grove.total(leaf), 1.0)
-        merge(&cloud.model, row + cloud.model.width, cloud.grove.retired(leaf), 1.0)
+        merge(&cloud.model, row, cloud.grove.total(leaf), share)
+        merge(&cloud.model, row + cloud.model.width, cloud.grove.retired(leaf), share)

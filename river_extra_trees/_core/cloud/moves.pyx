@@ -3,10 +3,10 @@
 In the paper a particle draws one cut and takes it with probability o / (1 + p + o), o and p being
 the odds of growing and pruning against staying. Here the particles that hold a leaf share their
 proposals: a particle grows with probability m / (1 + p + m), where m is the mean of o over them,
-and takes each in proportion to its o. That is the posterior probability of growing at all, the
-place of the cut integrated out, so that a good cut is taken by every particle that is offered it
-among poor ones. The odds of a cut do not depend on the particle, so sharing costs nothing, and
-particles that take the same cut share the new leaves.
+and takes each in proportion to its o. That estimates the posterior probability of growing at all,
+the place of the cut integrated out, the better the more proposals there are; a good cut is taken by
+every particle that is offered it among poor ones. The odds of a cut do not depend on the particle,
+and particles that take the same cut share the new leaves.
 """
 
 from libc.stdint cimport int64_t

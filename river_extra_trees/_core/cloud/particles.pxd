@@ -61,11 +61,12 @@ cdef class Particles:
     cdef readonly Pool pool
     cdef readonly Grove grove
     cdef LeafModel model
-    cdef double* block              # all that follows, and the rows of the model and `row_other`
+    cdef double* block              # all that follows, and the row of the prior
     cdef size_t block_bytes
     cdef double* overall            # statistics of all samples, slowly fading: scale of the prior
     cdef double* v                  # scratch: the new point, see posterior
     cdef double* row_other          # scratch rows, two
+    cdef double* row_faded          # a scratch row: what an onlooker sees of a leaf
     cdef int n_columns              # that `nominal` has room for
     cdef double* fill               # per regressor: running mean, stands in for a missing value
     cdef double* fill_weight

@@ -75,7 +75,7 @@ cdef int widen(
     cdef int width = row_width(cloud.model.multinomial, n_regressors, n_classes)
     cdef size_t n_leaf_rows = 2 * <size_t>cloud.grove.leaf_capacity, size = n_regressors + 1
     cdef size_t block_bytes = (
-        (4 * width + 3 * size + scratch_size(n_regressors)) * sizeof(double)
+        (5 * width + 3 * size + scratch_size(n_regressors)) * sizeof(double)
         + size * sizeof(int) + n_columns
     )
     cdef double* block = <double*>calloc(block_bytes, 1)
@@ -133,7 +133,7 @@ cdef void move_block(
 ) noexcept nogil:
     """Take a new block for the numbers per column and for single rows, and fill it from the old."""
     cdef int size = n_regressors + 1, old_size = cloud.model.n_regressors + 1
-    cdef double* fill = block + 4 * width
+    cdef double* fill = block + 5 * width
     cdef int* regressors = <int*>(fill + 3 * size + scratch_size(n_regressors))
     cdef uint8_t* nominal = <uint8_t*>(regressors + size)
     if cloud.block != NULL:
@@ -146,7 +146,7 @@ cdef void move_block(
     free(cloud.block)
     cloud.block = cloud.overall = block
     cloud.model.prior = block + width
-    cloud.row_other = block + 2 * width
+    cloud.row_other, cloud.row_faded = block + 2 * width, block + 4 * width
     cloud.fill, cloud.fill_weight, cloud.v = fill, fill + size, fill + 2 * size
     cloud.model.scratch = fill + 3 * size
     cloud.regressors, cloud.nominal = regressors, nominal
