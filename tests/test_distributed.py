@@ -40,7 +40,7 @@ def ray() -> Iterator[Any]:
         monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # else it asks to decide on that
         import ray
 
-        ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
         yield ray
         ray.shutdown()
 
