@@ -19,5 +19,6 @@ def test_stubs() -> None:
     modules = [".".join(stub.parts) for stub in stubs]
     command = [sys.executable, "-m", "mypy.stubtest", *modules]
     options = ["--concise", "--ignore-missing-stub", "--ignore-disjoint-bases"]
+    options += ["--mypy-config-file", str(ROOT / "pyproject.toml")]
     done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

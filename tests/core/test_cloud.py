@@ -9,6 +9,8 @@ import pytest
 from scipy import stats
 
 from river_extra_trees._core.cloud import Cloud
+from river_extra_trees._core.discard import Survey
+from river_extra_trees._mixture import StudentMixture
 from tests.golden.dynatree import column, data, table
 from tests.naive import dynamic_enumeration as enumeration
 from tests.naive.dynamic import DynamicTree
@@ -68,6 +70,44 @@ def within_four_standard_errors(one: float, other: float, n: int, m: int) -> boo
     return abs(one - other) <= 4 * np.sqrt(spread * (1 / n + 1 / m))
 
 
+# One leaf
+
+
+@pytest.mark.parametrize(
+    ("retirement", "window", "factor"),
+    [("noretire", 1000, 1.0), ("w60_lam1", 60, 1.0), ("w60_lam0.9", 60, 0.9)],
+)
+@pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
+def test_answers_of_one_leaf_are_the_reference_s(
+    leaf: str, retirement: str, window: int, factor: float
+) -> None:
+    """Mean, variance, quantiles and density, or the class probabilities, to 1e-8."""
+    model = reference(leaf)
+    cloud = cloud_of(model, 1, 0, decay=factor)
+    cloud.min_samples_leaf = 10**6
+    for row in range(200):
+        if cloud.pool.size == window:
+            cloud.retire(cloud.oldest())
+        learn(cloud, model, row)
+    X, y = data("class_test" if leaf == "class" else "fried_test")
+    name = "linear_augmented" if leaf == "linear" else leaf
+    compared = 0
+    for expected in table("exact_single_leaf_predict"):
+        if expected["config"] != f"{name}_{retirement}":
+            continue
+        i = int(expected["i"]) - 1
+        compared += 1
+        if leaf == "class":
+            found = probabilities(cloud, row_of(X[i]))
+            assert found == pytest.approx([float(expected[f"p{k}"]) for k in (1, 2, 3)], abs=1e-8)
+            continue
+        answer = StudentMixture(cloud.mixture(row_of(X[i])))
+        found = [answer.mean, answer.variance, answer.quantile(0.05), answer.quantile(0.95)]
+        given = [float(expected[key]) for key in ("mean", "var", "q05", "q95", "dens")]
+        assert [*found, answer(y[i])] == pytest.approx(given, abs=1e-8)
+    assert compared >= 5
+
+
 # Exact enumeration
 
 
@@ -89,6 +129,19 @@ def test_particles_have_the_enumerated_law(
     """Total variation below 0.01 from the exact law under the sequential prior."""
     problem, found = frequencies
     _, law = enumeration.law_of(open_constant(PROBLEMS[problem]()))
+    assert enumeration.total_variation(found, enumeration.shapes(law)) < 0.01
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_cuts_in_gaps_have_their_enumerated_law(problem: str) -> None:
+    """The same where a gap between neighbours is drawn first, as it is by default."""
+    model = replace(PROBLEMS[problem](), cuts_by_range=False)
+    found: dict[enumeration.Key, float] = {}
+    for seed in range(20):
+        _, cloud = run(model, 3_000, seed)
+        for key, share in structures(model, cloud).items():
+            found[key] = found.get(key, 0.0) + share / 20
+    _, law = enumeration.law_of(open_constant(model))
     assert enumeration.total_variation(found, enumeration.shapes(law)) < 0.01
 
 
@@ -269,12 +322,18 @@ def test_trees_after_a_retirement_are_as_large_as_in_the_reference(
     assert cloud.log_predictive == pytest.approx(float(expected["lpred_last"]), abs=0.02)
 
 
-CONFIGURATIONS = [
-    row["config"]
-    for row in table("stat_summary")
-    if not row["config"].endswith(("_alc", "_ent")) and "implicit" not in row["config"]
-]
+CONFIGURATIONS = [row["config"] for row in table("stat_summary") if "implicit" not in row["config"]]
 N_RUNS = 12
+
+
+def retiring(config: str, cloud: Cloud, rng: np.random.Generator) -> int:
+    """The slot that a policy of the reference gives up."""
+    policy = config.rsplit("_", 1)[1]
+    if policy == "rand":
+        return int(rng.choice(cloud.pool.slots()))
+    if policy in ("alc", "ent"):
+        return Survey(cloud).least_useful({"alc": "alc", "ent": "entropy"}[policy])
+    return cloud.oldest()
 
 
 def measure(config: str, seed: int) -> tuple[dict[str, float], np.ndarray]:
@@ -287,8 +346,7 @@ def measure(config: str, seed: int) -> tuple[dict[str, float], np.ndarray]:
     log_predictive = 0.0
     for row in range(400):
         if "w100" in config and cloud.pool.size == 100:
-            at_random = config.endswith("rand")
-            cloud.retire(int(rng.choice(cloud.pool.slots())) if at_random else cloud.oldest())
+            cloud.retire(retiring(config, cloud, rng))
         learn(cloud, model, row)
         log_predictive += cloud.log_predictive if row >= 100 else 0.0
     X, y = data("class_test" if leaf == "class" else "fried_test")
@@ -341,7 +399,7 @@ def test_runs_are_distributed_as_the_reference_s(config: str) -> None:
     answers = np.array([answer for _, answer in runs])
     spreads = np.maximum(spreads, answers.std(axis=0, ddof=1))
     z = (answers.mean(axis=0) - means) / (spreads * share)
-    assert np.mean(np.abs(z) > 2) < 0.15
+    assert np.mean(np.abs(z) > 2) < 0.1  # 0.05 expected; the points of a run depend on each other
     assert abs(np.mean(z)) < 1.0
 
 

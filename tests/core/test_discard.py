@@ -94,7 +94,7 @@ def test_scores_of_active_points_are_the_naive_ones(leaf: str, criterion: str) -
     assert len(scores) == N_ACTIVE
     for row, slot in zip(range(N_LEARNED - N_ACTIVE, N_LEARNED), cloud.pool.slots(), strict=True):
         expected = NAIVE[criterion](model, trees, model.X[row])
-        assert scores[slot] == pytest.approx(expected, rel=1e-6), row
+        assert scores[slot] == pytest.approx(expected, rel=1e-8), row
 
 
 @pytest.mark.parametrize(("leaf", "criterion"), CASES)
@@ -113,7 +113,7 @@ def test_alc_of_a_candidate_is_the_naive_one(leaf: str) -> None:
     cloud, trees = learned(model)
     for x in model.X[200:210]:
         found = Survey(cloud).alc_at(row_of(x))
-        assert found == pytest.approx(naive_alc(model, trees, x), rel=1e-6)
+        assert found == pytest.approx(naive_alc(model, trees, x), rel=1e-8)
 
 
 def test_alc_weighs_samples_by_their_age() -> None:
@@ -163,7 +163,7 @@ def test_alm_of_a_candidate_is_the_naive_one(leaf: str) -> None:
         means = [mean for mean, *_ in mixture.components]
         assert cloud.lowest < min(means), "nothing is cut off"
         assert max(means) < cloud.highest
-        assert mixture.variance == pytest.approx(naive_alm(model, trees, x), rel=1e-6)
+        assert mixture.variance == pytest.approx(naive_alm(model, trees, x), rel=1e-8)
 
 
 def test_entropy_of_a_candidate_is_the_naive_one() -> None:

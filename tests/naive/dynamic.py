@@ -49,6 +49,7 @@ class DynamicTree:
     alpha: float = 0.95
     beta: float = 2.0
     reference_scores: bool = False
+    cuts_by_range: bool = True  # proposals uniform over the range, not over the gaps
     leaf_bonus: float = 0.0  # per leaf; an improper prior leaves this constant open
 
     # Reading a tree
@@ -134,7 +135,7 @@ class DynamicTree:
         return Leaf(active, retired)
 
     def proposals(self, leaf: Leaf) -> list[tuple[float, tuple[int, float]]]:
-        """(probability, cut) for one column at random and a cut uniform over its allowed range.
+        """(probability, cut) for one column at random and a cut uniform over its spans.
 
         A cut matters only through the points it has between it and the next one, so these are
         finitely many intervals between the values that occur anywhere in the stream, each with its
@@ -143,15 +144,28 @@ class DynamicTree:
         n_columns = self.X.shape[1]
         found = []
         for column in range(n_columns):
-            low, high = self.cut_range(leaf, column)
-            if low >= high:
-                continue
-            values = np.unique(self.X[:, column])
-            values = values[(values >= low) & (values <= high)]
-            for left, right in itertools.pairwise(values):
-                chance = (right - left) / (high - low) / n_columns
-                found.append((float(chance), (column, float((left + right) / 2))))
+            for share, low, high in self.cut_spans(leaf, column):
+                values = np.unique(self.X[:, column])
+                values = values[(values >= low) & (values <= high)]
+                for left, right in itertools.pairwise(values):
+                    chance = share * (right - left) / (high - low) / n_columns
+                    found.append((float(chance), (column, float((left + right) / 2))))
         return found
+
+    def cut_spans(self, leaf: Leaf, column: int) -> list[tuple[float, float, float]]:
+        """(probability, from, to) of the spans that a cut is uniform over.
+
+        One span is the whole range that is allowed, or there is one per gap between neighbours.
+        """
+        low, high = self.cut_range(leaf, column)
+        if low >= high:
+            return []
+        if self.cuts_by_range:
+            return [(1.0, low, high)]
+        values = np.sort(self.X[list(leaf.active), column])
+        values = values[self.min_samples_leaf - 1 : len(values) - self.min_samples_leaf + 1]
+        gaps = list(itertools.pairwise(values))
+        return [(1 / len(gaps), left, right) for left, right in gaps if left < right]
 
     def moves(
         self, tree: Tree, row: int, cuts: list[tuple[int, float]], depth: int = 0

@@ -19,7 +19,7 @@ def row_of(x: np.ndarray) -> dict[str, float]:
 def cloud_of(
     model: DynamicTree, n_particles: int, seed: int, window: int = 10_000, decay: float = 1.0
 ) -> Cloud:
-    """Flat priors and cuts uniform over the range, as the naive model has them."""
+    """Flat priors, as the naive model has them."""
     leaf_model = model.leaf_model
     return Cloud(
         n_particles=n_particles,
@@ -33,7 +33,7 @@ def cloud_of(
         decays=[decay],
         prior_weight=0.0,
         reference=model.reference_scores,
-        cuts_by_range=True,
+        cuts_by_range=model.cuts_by_range,
         seed=seed,
     )
 
