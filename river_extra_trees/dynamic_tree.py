@@ -263,7 +263,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         how much each memory counts and how many trees it has.
     rejuvenate_every
         Number of samples after which as many new trees, grown from the window, compete with the
-        old ones; `None` for never.
+        old ones; half of them inherit what the old ones have retired. `None` for never.
     alpha
         Prior probability that the root is split, in [0, 1).
     beta
@@ -431,7 +431,8 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         how much each memory counts and how many trees it has.
     rejuvenate_every
         Number of samples after which as many new trees, grown from the window, compete with the
-        old ones; `None` for never. Worth its time on streams that drift fast.
+        old ones; half of them inherit what the old ones have retired. `None` for never. Worth its
+        time on streams that drift fast.
     alpha
         Prior probability that the root is split, in [0, 1).
     beta

@@ -16,6 +16,7 @@ the processor times for machines of their own, as `docs/distributed.md` explains
 from __future__ import annotations
 
 import argparse
+import itertools
 import multiprocessing
 import os
 import pickle
@@ -93,10 +94,10 @@ def show_equality(options: argparse.Namespace) -> bool:
     start_ray()
     print(f"{'forest':34} {'workers':>7} {'items':>6} {'answers':>8} {'different':>9}")
     all_equal = True
-    for name, kind in FORESTS.items():
+    for name in options.forests or FORESTS:
         rows = rows_for(name, options.items)
-        for n_workers in (1, 2, 3, 5):
-            forest = kind(n_models=10, seed=1)
+        for n_workers in options.workers or [1, 2, 3, 5]:
+            forest = FORESTS[name](n_models=10, seed=1)
             n_asked = n_different = 0
             with distributed(forest, n_workers=n_workers) as model:
                 for start in range(0, len(rows), 250):
@@ -148,38 +149,39 @@ class Measured:
 
 
 def show_throughput(options: argparse.Namespace) -> bool:
-    """Let one process and two workers learn the same blocks in turn."""
+    """Let one process and several workers learn the same blocks in turn."""
     import pandas as pd
 
     start_ray()
     print("microseconds per item: clock / processor time of this process / of the busiest worker;")
     print("plan: one process's time over the larger of the last two, each with a processor alone")
     print(
-        f"{'forest':34} {'trees':>5} {'block':>5} {'one process':>15} "
-        f"{'two workers':>23} {'clock':>6} {'plan':>6}   load {os.getloadavg()[0]:.1f}"
+        f"{'forest':34} {'trees':>5} {'block':>5} {'workers':>7} {'one process':>15} "
+        f"{'spread':>23} {'clock':>6} {'plan':>6}   load {os.getloadavg()[0]:.1f}"
     )
-    for name in options.forests:
+    kinds = options.forests or list(FORESTS)[::2]
+    settings = itertools.product(kinds, options.trees, options.blocks, options.workers or [2])
+    for name, n_models, size, n_workers in settings:
         rows = rows_for(name, options.items)
-        for n_models in options.trees:
-            for size in options.blocks:
-                frame, targets = pd.DataFrame([x for x, _ in rows]), [y for _, y in rows]
-                blocks = [
-                    (frame[i : i + size], targets[i : i + size]) for i in range(0, len(rows), size)
-                ]
-                one, two = Measured(), Measured()
-                for _ in range(options.repeats):
-                    forest = FORESTS[name](n_models=n_models, seed=1)
-                    with distributed(forest, n_workers=2) as model:
-                        model.processes()
-                        two.run(model, blocks)
-                    one.run(forest, blocks)
-                show_ratio(f"{name:34} {n_models:5} {size:5}", one, two, len(rows))
+        frame, targets = pd.DataFrame([x for x, _ in rows]), [y for _, y in rows]
+        starts = range(0, len(rows), size)
+        blocks = [(frame[i : i + size], targets[i : i + size]) for i in starts]
+        one, several = Measured(), Measured()
+        for _ in range(options.repeats):
+            forest = FORESTS[name](n_models=n_models, seed=1)
+            with distributed(forest, n_workers=n_workers) as model:
+                model.processes()
+                several.run(model, blocks)
+            one.run(forest, blocks)
+        what = f"{name:34} {n_models:5} {size:5} {n_workers:7}"
+        show_ratio(what, one, several, len(rows))
     return True
 
 
-def show_ratio(what: str, one: Measured, two: Measured, n_items: int) -> None:
+def show_ratio(what: str, one: Measured, several: Measured, n_items: int) -> None:
     alone, clock = (1e6 / n_items * statistics.median(each) for each in (one.here, one.clock))
-    spread = [1e6 / n_items * statistics.median(each) for each in (two.clock, two.here, two.worker)]
+    times = (several.clock, several.here, several.worker)
+    spread = [1e6 / n_items * statistics.median(each) for each in times]
     print(
         f"{what} {clock:7.1f} {alone:7.1f} {spread[0]:7.1f} {spread[1]:7.1f} {spread[2]:7.1f} "
         f"{clock / spread[0]:6.2f} {alone / max(spread[1:]):6.2f}",
@@ -375,7 +377,8 @@ def main() -> None:
     }
     parser.add_argument("what", choices=shows)
     parser.add_argument("--items", type=int)
-    parser.add_argument("--forests", nargs="+", choices=FORESTS, default=list(FORESTS)[::2])
+    parser.add_argument("--forests", nargs="+", choices=FORESTS)
+    parser.add_argument("--workers", nargs="+", type=int)
     parser.add_argument("--trees", nargs="+", type=int, default=[10, 100])
     parser.add_argument("--blocks", nargs="+", type=int, default=[100, 1000])
     parser.add_argument("--repeats", type=int, default=3)

@@ -1,4 +1,4 @@
-"""Rejuvenation: new trees from the window that keep what the old ones have retired."""
+"""Rejuvenation: new trees from the window, half of which keep what the old ones have retired."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def sums(model: DynamicTreeRegressor, root: int) -> np.ndarray:
     return totals
 
 
-def test_no_statistics_are_lost() -> None:
-    """A new tree has as much weight as an old one, and as much of it retired."""
+def test_half_of_the_new_trees_inherit() -> None:
+    """One in two has the weight of an old tree, and as much of it retired; the others none."""
     model = DynamicTreeRegressor(n_particles=12, window=WINDOW, forgetting_factor=1.0, seed=1)
     for x, y in bends(300, 0):
         model.learn_one(x, y)
@@ -48,9 +48,16 @@ def test_no_statistics_are_lost() -> None:
     assert expected[2] > 200
     model._core.rejuvenate()
     model._core.check()
-    assert sum(n for _, n in model._core.distinct_roots()) == 24
-    for root, _ in model._core.distinct_roots():
-        assert sums(model, root) == pytest.approx(expected)
+    n_with = n_without = 0
+    for root, n in model._core.distinct_roots():
+        found = sums(model, root)
+        if found[2] > 0:
+            assert found == pytest.approx(expected)
+            n_with += n
+        else:
+            assert found[0] == pytest.approx(WINDOW)
+            n_without += n
+    assert (n_with, n_without) == (12 + 6, 6)
 
 
 def test_the_next_sample_decides_between_old_and_new_trees() -> None:
@@ -96,11 +103,11 @@ def test_old_samples_still_count_in_a_regression() -> None:
     rejuvenated, fresh = (
         np.median([run[name] for run in runs]) for name in ("rejuvenated", "fresh")
     )
-    assert rejuvenated < 0.75 * fresh
+    assert rejuvenated < 0.5 * fresh
 
 
 def test_old_samples_still_count_in_a_classification() -> None:
     """The same for the log loss, of which the wrong labels alone cost 0.42."""
     runs = [losses("class", bands(1200, seed)) for seed in (3, 4)]
     gain = np.mean([found["fresh"] - found["rejuvenated"] for found in runs])
-    assert gain > 0.015
+    assert gain > 0.02

@@ -1,4 +1,4 @@
-"""New particles from the active points, with what the old ones have retired."""
+"""New particles from the active points, half of them with what the old ones have retired."""
 
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
@@ -17,10 +17,11 @@ from .shape cimport lay_out_scratch, reserve_scratch
 cdef int rejuvenate(Particles cloud) except -1:
     """Add as many new particles, grown from the active points in random order.
 
-    They inherit what the old ones have retired, as near to its place as the active points tell:
-    a leaf's retired statistics go to the new leaves of its active points in equal parts, or of
-    those of the smallest subtree around it that has any. The next sample decides between the
-    2 n particles. If memory runs out, the new particles are gone and the old ones as before.
+    Every other one inherits what an old one has retired, as near to its place as the active points
+    tell: a leaf's retired statistics go to the new leaves of its active points in equal parts, or
+    of those of the smallest subtree around it that has any. The others know the active points
+    alone, which is better after a drift. The next sample decides between the 2 n particles. If
+    memory runs out, the new particles are gone and the old ones as before.
     """
     cdef int n = cloud.n_particles, particle
     cdef int64_t n_steps = cloud.n_steps
@@ -35,7 +36,7 @@ cdef int rejuvenate(Particles cloud) except -1:
     plant_roots(cloud, n)
     try:
         grow_on(cloud, slots)
-        inherit_all(cloud)
+        let_half_inherit(cloud)
     except BaseException:
         for particle in range(n, 2 * n):
             cloud.grove.release(cloud.roots[particle])
@@ -69,11 +70,11 @@ cdef int grow_on(Particles cloud, list slots) except -1:
     return 0
 
 
-cdef int inherit_all(Particles cloud) except -1:
-    """Give the new particles what the old ones have retired; equal trees go on sharing theirs."""
+cdef int let_half_inherit(Particles cloud) except -1:
+    """Give new particles what old ones have retired; equal trees that get it go on being shared."""
     cdef int n = cloud.n_particles, particle, root, heir
     heirs = {}
-    for particle in range(n, 2 * n):
+    for particle in range(n, 2 * n, 2):
         root = cloud.roots[particle]
         if root in heirs:
             heir = heirs[root]
