@@ -17,7 +17,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_extra_trees._core.schema import Schema
+from river_extra_trees import (
+    ShrubEnsembleClassifier,
+    StreamDecisionTreeClassifier,
+    persistence,
+)
+from river_extra_trees._core.schema import Labels, Schema
 
 NUMBERS = st.one_of(
     st.integers(-(10**9), 10**9),
@@ -236,6 +241,30 @@ def test_rows_that_fail_half_way_leave_the_schema_as_it_was() -> None:
                 assert pickle.dumps(schema) == before
                 schema.check()
         assert 1 < failed < 20
+
+
+@pytest.mark.parametrize("kind", [StreamDecisionTreeClassifier, ShrubEnsembleClassifier])
+def test_labels_that_fail_half_way_leave_the_model_as_it_was(kind: Any) -> None:
+    """Whether new features came with them or not."""
+    for x in ({"a": 1.0}, {"a": 1.0, "new": "thing"}):
+        failed = 0
+        for patience in range(8):
+            model = kind(seed=1)
+            model.learn_one({"a": 1.0}, "known")
+            before = persistence.save_bytes(model)
+            try:
+                model.learn_one(x, Moody(patience))
+            except KeyboardInterrupt:
+                failed += 1
+                assert persistence.save_bytes(model) == before
+        assert 1 < failed < 8
+
+
+def test_labels_are_pickled_in_their_order() -> None:
+    """Their codes are their places."""
+    labels = pickle.loads(pickle.dumps(Labels.restored({"labels": ["b", 1, "a"]})))
+    assert len(labels) == 3
+    assert labels.labels == ["b", 1, "a"]
 
 
 def test_a_name_may_change_its_kind() -> None:
