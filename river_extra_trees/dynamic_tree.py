@@ -287,25 +287,23 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     and targets may have any scale. Linear leaves lose slopes of features that lie further from zero
     than some 10,000 times their spread, such as the seconds since 1970 within an hour: subtract an
     origin from those. Over the first samples, some three per coefficient, intervals are still too
-    narrow: those of 90 % hold 65 to 85 % of the targets. Large trees are favoured beyond what `alpha` and `beta` can say:
-    every linear leaf multiplies the prior of its tree by e per coefficient, by exp(6) at most. Both
-    numbers and `min_samples_leaf` were chosen on Friedman's function and on the first 2,000 samples
-    of the ten regression streams of `examples/benchmarks/dynamic_tree.py`, so that the scores there
-    are no comparison on unseen data. Retired samples count in the evidence of a tree like active
-    ones, so that a retirement without forgetting changes neither predictions nor the odds of
-    staying and pruning.
+    narrow: those of 90 % hold 65 to 85 % of the targets. Large trees are favoured beyond what
+    `alpha` and `beta` can say: every linear leaf multiplies the prior of its tree by e per
+    coefficient, by exp(6) at most. Both numbers and `min_samples_leaf` were chosen on Friedman's
+    function and on the first 2,000 samples of the ten regression streams of
+    `examples/benchmarks/dynamic_tree.py`, so that the scores there are no comparison on unseen
+    data. Retired samples count in the evidence of a tree like active ones, so that a retirement
+    without forgetting changes neither predictions nor the odds of staying and pruning.
 
     Linear leaves use the numeric features (the first 64); a missing value is replaced by the mean
     of its feature there, and goes to the side of a split that was drawn for missing values. Nominal
     features are split one value against the rest. No answer lies outside the range of the targets
     seen. New features may appear at any time.
 
-    References
-    ----------
-    [^1]: Anagnostopoulos, C. and Gramacy, R.B., 2013. Information-theoretic data discarding for
-        dynamic trees on data streams. Entropy, 15(12), pp.5510-5535.
-    [^2]: Taddy, M.A., Gramacy, R.B. and Polson, N.G., 2011. Dynamic trees for learning and design.
-        Journal of the American Statistical Association, 106(493), pp.109-123.
+    References ---------- [^1]: Anagnostopoulos, C. and Gramacy, R.B., 2013. Information-theoretic
+    data discarding for dynamic trees on data streams. Entropy, 15(12), pp.5510-5535. [^2]: Taddy,
+    M.A., Gramacy, R.B. and Polson, N.G., 2011. Dynamic trees for learning and design. Journal of
+    the American Statistical Association, 106(493), pp.109-123.
 
     Examples
     --------
