@@ -300,10 +300,12 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     features are split one value against the rest. No answer lies outside the range of the targets
     seen. New features may appear at any time.
 
-    References ---------- [^1]: Anagnostopoulos, C. and Gramacy, R.B., 2013. Information-theoretic
-    data discarding for dynamic trees on data streams. Entropy, 15(12), pp.5510-5535. [^2]: Taddy,
-    M.A., Gramacy, R.B. and Polson, N.G., 2011. Dynamic trees for learning and design. Journal of
-    the American Statistical Association, 106(493), pp.109-123.
+    References
+    ----------
+    [^1]: Anagnostopoulos, C. and Gramacy, R.B., 2013. Information-theoretic data discarding for
+        dynamic trees on data streams. Entropy, 15(12), pp.5510-5535.
+    [^2]: Taddy, M.A., Gramacy, R.B. and Polson, N.G., 2011. Dynamic trees for learning and design.
+        Journal of the American Statistical Association, 106(493), pp.109-123.
 
     Examples
     --------
