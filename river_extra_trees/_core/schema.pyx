@@ -42,14 +42,16 @@ cdef Kind classify(object name, object value, double* number) except *:
     elif isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
         check_hashable(name, value)
         return MISSING if is_missing(value) else CATEGORY
+    elif isinstance(value, (np.datetime64, np.timedelta64)):
+        raise TypeError(f"feature {name!r}: a date or a duration is not a number: {value!r}")
     else:
         check_hashable(name, value)
         try:
             number[0] = float(value)
         except OverflowError:
             raise ValueError(f"feature {name!r}: the number is too large for a float") from None
-        except (TypeError, ValueError):
-            raise TypeError(f"feature {name!r}: {value!r} cannot be read as a number") from None
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"feature {name!r}: {error}") from None
     if number[0] == INFINITY or number[0] == -INFINITY:
         raise ValueError(f"feature {name!r}: the value must be finite, not {value!r}")
     return NUMBER if number[0] == number[0] else MISSING
