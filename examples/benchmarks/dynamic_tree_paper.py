@@ -26,6 +26,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -295,14 +296,23 @@ XOR_REFERENCE = {
 }
 
 
+XOR_CHANGES: dict[str, dict[str, Any]] = {
+    "": {},
+    "logistic": {"leaf": "logistic"},
+    "rejuvenated": {"rejuvenate_every": 100},
+}
+
+
 def run_movingxor(options: argparse.Namespace) -> None:
     """Area under the curve of one-step probabilities after the 500th row."""
     rows = []
     for name in options.factors:
+        factor, _, change = name.partition(" ")
         model = DynamicTreeClassifier(
             n_particles=options.particles,
             window=500,
-            forgetting_factor="auto" if name == "auto" else float(name),
+            forgetting_factor="auto" if factor == "auto" else float(factor),
+            **XOR_CHANGES[change],
             seed=0,
         )
         labels, scores = [], []
