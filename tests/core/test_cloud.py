@@ -198,29 +198,7 @@ def test_retirement_has_its_enumerated_law(problem: str) -> None:
     assert enumeration.total_variation(found, enumeration.shapes(law)) < 0.012
 
 
-# Retirement
-
-
-@pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
-def test_retirement_changes_no_prediction_and_no_score(leaf: str) -> None:
-    """A retired point moves from the likelihood to the prior: their product stays."""
-    model = replace(reference(leaf), reference_scores=False)
-    cloud = cloud_of(model, 50, 0)
-    for row in range(100):
-        learn(cloud, model, row)
-    answer = probabilities if leaf == "class" else Cloud.mixture
-    points = [row_of(x) for x in model.X[100:120]]
-    before = [np.ravel(answer(cloud, x)) for x in points]
-    scores = [
-        node.get("log_marginal") for r, _ in cloud.distinct_roots() for node in cloud.nodes(r)
-    ]
-    for _ in range(60):
-        cloud.retire(cloud.oldest())
-    for x, expected in zip(points, before, strict=True):
-        assert np.ravel(answer(cloud, x)) == pytest.approx(expected, rel=1e-9)
-    after = [node.get("log_marginal") for r, _ in cloud.distinct_roots() for node in cloud.nodes(r)]
-    assert after == scores
-    cloud.check()
+# Forgetting
 
 
 @pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
