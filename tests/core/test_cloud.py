@@ -14,7 +14,7 @@ from river_extra_trees._mixture import StudentMixture
 from tests.golden.dynatree import column, data, table
 from tests.naive import dynamic_enumeration as enumeration
 from tests.naive.dynamic import DynamicTree
-from tests.naive.dynamic_clouds import cloud_of, row_of, structures
+from tests.naive.dynamic_clouds import cloud_of, leaf_at, row_of, structures, sums_of
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
 from tests.naive.dynamic_problems import PROBLEMS, mutants
 
@@ -73,10 +73,31 @@ def within_four_standard_errors(one: float, other: float, n: int, m: int) -> boo
 # One leaf
 
 
-@pytest.mark.parametrize(
-    ("retirement", "window", "factor"),
-    [("noretire", 1000, 1.0), ("w60_lam1", 60, 1.0), ("w60_lam0.9", 60, 0.9)],
-)
+RETIREMENT = [("noretire", 1000, 1.0), ("w60_lam1", 60, 1.0), ("w60_lam0.9", 60, 0.9)]
+
+
+@pytest.mark.parametrize(("retirement", "window", "factor"), RETIREMENT)
+@pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
+def test_log_predictive_of_one_leaf_is_the_reference_s(
+    leaf: str, retirement: str, window: int, factor: float
+) -> None:
+    """Row by row to 1e-8, the oldest of a full window retired before each."""
+    model = reference(leaf)
+    cloud = cloud_of(model, 1, 0, decay=factor)
+    cloud.min_samples_leaf = 10**6
+    name = f"{'linear_augmented' if leaf == 'linear' else leaf}_{retirement}"
+    rows = table("exact_single_leaf_logpred")
+    for row, expected in enumerate(rows):
+        if cloud.pool.size == window:
+            cloud.retire(cloud.oldest())
+        known = leaf != "class" or len(cloud.labels.labels) == 3  # the reference is told at once
+        learn(cloud, model, row)
+        if row >= model.min_samples_leaf and known:
+            assert cloud.log_predictive == pytest.approx(float(expected[name]), abs=1e-8)
+    assert len(rows) >= 200
+
+
+@pytest.mark.parametrize(("retirement", "window", "factor"), RETIREMENT)
 @pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
 def test_answers_of_one_leaf_are_the_reference_s(
     leaf: str, retirement: str, window: int, factor: float
@@ -273,6 +294,22 @@ def test_grow_over_a_retired_prior_is_as_frequent_as_in_the_reference(
         assert within_four_standard_errors(share, float(expected[f"split_x{j + 1}"]), 10_000, 5_000)
 
 
+def densities_at(cloud: Cloud, model: DynamicTree, row: int) -> np.ndarray:
+    """Predictive density of the target of a row, tree by tree."""
+    x, y, leaf_model = model.X[row], model.y[row], model.leaf_model
+    logarithms, counts = [], []
+    for root, n in cloud.distinct_roots():
+        total = sums_of(leaf_model, leaf_at(cloud.nodes(root), x)["total"])
+        logarithms.append(leaf_model.log_predictive(total, x, y))
+        counts.append(n)
+    return np.repeat(np.exp(logarithms), counts)
+
+
+def retired_weights(cloud: Cloud) -> np.ndarray:
+    """Weight of the retired samples, tree by tree."""
+    return np.array([cloud.describe(i)[0]["retired"] for i in range(cloud.n_particles)])
+
+
 @pytest.mark.parametrize(
     "expected",
     table("one_step_after_retire"),
@@ -290,14 +327,22 @@ def test_trees_after_a_retirement_are_as_large_as_in_the_reference(
         learn(cloud, model, row)
     cloud.min_samples_leaf = model.min_samples_leaf
     learn(cloud, model, 119)
+    before = np.array(cloud.tree_statistics()[0])
     slots = cloud.pool.slots()
     for row in reversed(range(k)):
         cloud.retire(slots[row])
+    densities = densities_at(cloud, model, 120)
     learn(cloud, model, 120)
-    leaves = np.array(cloud.tree_statistics()[0])
-    error = leaves.std() * np.sqrt(1 / 5_000 + 1 / 10_000)
-    assert abs(leaves.mean() - float(expected["leaves_after"])) < 4 * error
-    assert cloud.log_predictive == pytest.approx(float(expected["lpred_last"]), abs=0.02)
+    after = np.array(cloud.tree_statistics()[0])
+    found = {
+        "leaves_before": before,
+        "leaves_after": after,
+        "retired_per_leaf": retired_weights(cloud) / after,
+        "lpred_last": densities / densities.mean() - 1 + cloud.log_predictive,
+    }
+    for key, values in found.items():
+        error = values.std() * np.sqrt(1 / 5_000 + 1 / 10_000)
+        assert abs(values.mean() - float(expected[key])) < 4 * error, key
 
 
 CONFIGURATIONS = [row["config"] for row in table("stat_summary") if "implicit" not in row["config"]]

@@ -10,7 +10,7 @@ from river_extra_trees._core.discard import Survey
 from river_extra_trees._mixture import StudentMixture
 from tests.golden.dynatree import data
 from tests.naive.dynamic import DynamicTree, Split, Tree
-from tests.naive.dynamic_clouds import cloud_of, row_of, sums_of, tree_at
+from tests.naive.dynamic_clouds import cloud_of, leaf_at, row_of, sums_of, tree_at
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf, Sums
 
 N_LEARNED, N_ACTIVE = 150, 80
@@ -142,14 +142,12 @@ def faded_leaf(
     leaf_model: GaussianLeaf, cloud: Cloud, root: int, x: np.ndarray
 ) -> tuple[Sums, float]:
     """What the leaf of x in one tree will know when the next sample comes; weight of the tree."""
-    nodes = {node["node"]: node for node in cloud.nodes(root)}
-    for node in nodes.values():
-        if node["feature"] < 0:
-            node["factor"] = node["decay"] ** (cloud.n_seen + 1 - node["time"])
-    whole = sum(node["factor"] * node["total"][0] for node in nodes.values() if "factor" in node)
-    node = nodes[root]
-    while node["feature"] >= 0:
-        node = nodes[node["left" if x[node["feature"]] <= node["threshold"] else "right"]]
+    nodes = cloud.nodes(root)
+    leaves = [node for node in nodes if node["feature"] < 0]
+    for node in leaves:
+        node["factor"] = node["decay"] ** (cloud.n_seen + 1 - node["time"])
+    whole = sum(node["factor"] * node["total"][0] for node in leaves)
+    node = leaf_at(nodes, x)
     return sums_of(leaf_model, node["total"]) * node["factor"], whole
 
 

@@ -53,6 +53,15 @@ def sums_of(leaf_model: LeafModel, row: list[float]) -> Sums:
     return Sums(row[0], raw[:size, :size], raw[:size, size], raw[size, size], np.zeros(0))
 
 
+def leaf_at(nodes: list[dict], x: np.ndarray) -> dict:
+    """The leaf that x falls into, of the nodes of one tree from its root on."""
+    by_id = {node["node"]: node for node in nodes}
+    node = nodes[0]
+    while node["feature"] >= 0:
+        node = by_id[node["left" if x[node["feature"]] <= node["threshold"] else "right"]]
+    return node
+
+
 def tree_at(model: DynamicTree, cloud: Cloud, root: int) -> Tree:
     """The tree at a root; active rows are numbered by their order of arrival."""
     arrival = {slot: cloud.pool.point(slot)[3] - 1 for slot in cloud.pool.slots()}
