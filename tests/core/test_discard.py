@@ -14,7 +14,7 @@ from river_extra_trees._core.discard import Survey
 from river_extra_trees._mixture import StudentMixture
 from tests.golden.dynatree import data
 from tests.naive.dynamic import DynamicTree
-from tests.naive.dynamic_clouds import cloud_of, leaf_at, row_of, sums_of, tree_at
+from tests.naive.dynamic_clouds import cloud_of, leaf_at, leaf_with_prior, row_of, sums_of, tree_at
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf, Sums
 
 Array = np.ndarray
@@ -57,23 +57,12 @@ def learned(maker: str, leaf: str) -> Cloud:
 # The naive scores
 
 
-class LeafWithPrior(GaussianLeaf):
-    """Degrees of freedom as the prior has them; what it knows is in the sums of each leaf."""
-
-    def __init__(self, linear: bool, df_offset: float) -> None:
-        super().__init__(5, linear)
-        self.df_offset = df_offset
-
-    def degrees_of_freedom(self, total: Sums) -> float:
-        return total.weight + self.df_offset
-
-
 @dataclass(frozen=True)
 class Place:
     """Where a point lies in one of the trees."""
 
     share: float  # of the tree, in the answers
-    sums: Sums  # of the leaf, as the next sample will meet them, and its prior
+    sums: Sums  # of the leaf, as the next sample will meet them
     mass: float  # weight of the samples in the leaf, as a share of those in a tree
     lower: Array  # box of the leaf
     upper: Array
@@ -82,8 +71,7 @@ class Place:
 def leaf_model_of(cloud: Cloud, leaf: str) -> GaussianLeaf | MultinomialLeaf:
     if leaf == "class":
         return MultinomialLeaf(3)
-    state = cloud.state()
-    return LeafWithPrior(leaf == "linear", state["df_offset"] - state["prior"][0])
+    return leaf_with_prior(cloud, 5)
 
 
 def tree_shares(cloud: Cloud, decays: dict[int, float]) -> dict[int, float]:
@@ -125,15 +113,12 @@ def places(cloud: Cloud, leaf: str, x: Array) -> list[Place]:
         if node["feature"] < 0
     )
     active = np.array([cloud.pool.point(slot)[0] for slot in cloud.pool.slots()])
-    prior = leaf_model.nothing()
-    if leaf != "class":
-        prior = sums_of(leaf_model, list(cloud.state()["prior"]))
     found = []
     for root, nodes in trees.items():
         here = leaf_at(nodes, x)
         sums = sums_of(leaf_model, here["total"]) * here["left over"]
         box = leaf_box(nodes, x, active)
-        found.append(Place(shares[root], sums + prior, sums.weight / mass, *box))
+        found.append(Place(shares[root], sums, sums.weight / mass, *box))
     return found
 
 
