@@ -18,7 +18,7 @@ from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, 
 from ._core.cloud import Cloud
 from ._core.discard import Survey
 from ._core.relevance import relevance
-from ._inspection import Sample, name_node
+from ._inspection import Sample, describe_number, name_node
 from ._mixture import StudentMixture
 from .clouds import SplitsIntoClouds
 
@@ -403,6 +403,28 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
 
     def _target_of(self, number: float) -> typing.Any:
         return number
+
+    _more_columns = (
+        *_DynamicTree._more_columns,
+        "degrees_of_freedom",
+        "residual_variance",
+        "intercept",
+        "coefficients",
+    )
+
+    def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
+        nodes = super()._nodes(tree)
+        for node in nodes:
+            node["coefficients"] = {
+                self._schema.names[column]: slope for column, slope in node["coefficients"].items()
+            }
+        return nodes
+
+    def _describe(self, node: dict[str, typing.Any]) -> str:
+        """The mean of the targets in a node and the standard deviation about its fit."""
+        if node["weight"] <= 0.0 or not node["coefficients"]:
+            return describe_number(node)
+        return f"{node['values'][0]:.6g} (sd {node['residual_variance'] ** 0.5:.3g} about the fit)"
 
 
 class DynamicTreeClassifier(_DynamicTree, TreeClassifier):

@@ -375,3 +375,40 @@ def test_active_samples(case: tuple[str, int]) -> None:
         for x, y in rows[-20:]
     ]
     assert model.active_samples() == expected
+
+
+@pytest.mark.parametrize("leaf", ["linear", "constant"])
+def test_regressions_of_leaves_are_what_predicts(leaf: str) -> None:
+    """Intercept and coefficients of the leaf that x falls into give its part of the answer."""
+    model = DynamicTreeRegressor(n_particles=5, leaf=leaf, forgetting_factor=1.0, seed=0)
+    for x, y in friedman(300, 0):
+        model.learn_one(x, y)
+    table = model.to_dataframe()
+    table["slopes"] = [sum(map(abs, slopes.values())) for slopes in table["coefficients"]]
+    assert (table["slopes"] > 0.0).all() == (leaf == "linear")
+    assert (table["degrees_of_freedom"] > 0.0).all()
+    for x, _ in friedman(10, 1):
+        means, scales = [], []
+        for tree in range(5):
+            *_, (node, _) = model._path(x, tree)
+            slopes = node["coefficients"]
+            means.append(node["intercept"] + sum(slopes[name] * x[name] for name in slopes))
+            scales.append(node["residual_variance"])
+        limits = model._core.lowest, model._core.highest
+        expected = {mean: scale for mean, scale, _, _ in model._core.mixture(x)}
+        for mean, scale in zip(means, scales, strict=True):
+            (at,) = {key for key in expected if key == pytest.approx(np.clip(mean, *limits))}
+            assert scale < expected[at] < 9.0 * scale, "one and the leverage of x"
+
+
+def test_noise_of_leaves_is_the_noise_of_the_line() -> None:
+    """Not what the targets vary by along the line; slopes are in the units of the feature."""
+    rng = np.random.default_rng(0)
+    model = DynamicTreeRegressor(n_particles=20, forgetting_factor=1.0, seed=0)
+    for x in rng.uniform(1000.0, 1010.0, 400):
+        model.learn_one({"metres": float(x)}, 3.0 * float(x) + 0.1 * float(rng.normal()))
+    roots = model.to_dataframe().query("depth == 0")
+    assert np.sqrt(roots["residual_variance"]).tolist() == pytest.approx([0.1] * 20, rel=0.15)
+    slopes = [coefficients["metres"] for coefficients in roots["coefficients"]]
+    assert slopes == pytest.approx([3.0] * 20, rel=0.01)
+    assert "about the fit" in model.to_text()
