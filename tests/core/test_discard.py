@@ -269,7 +269,7 @@ def test_entropy_of_a_candidate_is_the_naive_one(maker: str) -> None:
     for x in model_of("class").X[200:210]:
         at_x = places(cloud, "class", x)
         p = sum(place.share * leaf_model.probabilities(place.sums) for place in at_x)
-        answer = cloud.probabilities(row_of(x))
+        answer = cloud.predict_proba(row_of(x))
         assert [answer[k] for k in sorted(answer)] == pytest.approx(p, abs=1e-9)
 
 

@@ -87,8 +87,8 @@ def test_retirement_changes_no_prediction(maker: Callable[[str], Cloud], leaf: s
     before, after = before_and_after(maker, leaf)
     for x in model_of(leaf).X[N_LEARNED : N_LEARNED + 20]:
         if leaf == "class":
-            labels = before.probabilities(row_of(x))
-            assert after.probabilities(row_of(x)) == pytest.approx(labels, rel=1e-9)
+            labels = before.predict_proba(row_of(x))
+            assert after.predict_proba(row_of(x)) == pytest.approx(labels, rel=1e-9)
         else:
             expected = np.ravel(before.mixture(row_of(x)))
             assert np.ravel(after.mixture(row_of(x))) == pytest.approx(expected, rel=1e-9)

@@ -79,7 +79,7 @@ def trees_of(cloud: Cloud, n_columns: int) -> dict[str, float]:
 
 def answers_to_classes(cloud: Cloud) -> tuple[dict[str, float], dict[str, Array]]:
     X, y = data("class_test")
-    found = [cloud.probabilities(row_of(x)) for x in X]
+    found = [cloud.predict_proba(row_of(x)) for x in X]
     chances = np.array([[answer[label] for label in sorted(answer)] for answer in found])
     of_label = chances[np.arange(len(y)), y.astype(int)]
     summary = {
