@@ -246,7 +246,9 @@ class TreeLearner(base.Estimator):
 
         Columns: `tree`, `node`, `parent`, `is_leaf`, `depth`, `feature`, `threshold`, `left`,
         `right`, `missing_left`, `weight`, `gain`, `values` and `prediction`. Dynamic trees add
-        `active`, the number of active samples, and `retired`, the weight of the retired ones.
+        `active`, the number of active samples, and `retired`, the weight of the retired ones; those
+        for regression also `degrees_of_freedom` and `residual_variance` of the Student-t at a node,
+        and its `intercept` and `coefficients` by feature, in the units of target and features.
         """
         pd = import_extra("pandas", "dataframe")
         rows = [

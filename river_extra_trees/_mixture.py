@@ -26,7 +26,7 @@ class StudentMixture(proba.base.ContinuousDistribution):
         Tuples of mean, squared scale, degrees of freedom and weight. With no degrees of freedom
         nothing is known: then a scale of 1 and the heaviest of tails stand for any value at all.
     seed
-        Random seed of `sample`.
+        Random seed of `sample`: draws differ, those of a copy made before are the same.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class StudentMixture(proba.base.ContinuousDistribution):
     ) -> None:
         super().__init__(seed)
         self.components = components
-        means, squares, df, weights = np.array(components, dtype=float).T
+        means, squares, df, weights = np.array(components, dtype=float).T.copy()
         self._means, self._df = means, np.maximum(df, 1e-3)
         self._scales = np.where(df > 0.0, np.sqrt(np.maximum(squares, 1e-300)), 1.0)
         self._weights = weights / weights.sum()
@@ -157,6 +157,9 @@ class StudentMixture(proba.base.ContinuousDistribution):
         return float(
             self._means[i] + self._scales[i] * rng.gauss(0.0, 1.0) / math.sqrt(chi2 / self._df[i])
         )
+
+    def __str__(self) -> str:
+        return repr(self)
 
     def __repr__(self) -> str:
         low, high = self.interval(0.9)

@@ -13,12 +13,15 @@ import abc
 import math
 import numbers
 import typing
+import zlib
+
+import numpy as np
 
 from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
 from ._core.cloud import Cloud
 from ._core.discard import Survey
 from ._core.relevance import relevance
-from ._inspection import Sample, name_node
+from ._inspection import Sample, describe_number, name_node
 from ._mixture import StudentMixture
 from .clouds import SplitsIntoClouds
 
@@ -47,6 +50,13 @@ def variance_of(components: list[tuple[float, float, float, float]]) -> float:
     return (inside + between) / total
 
 
+def seed_of(components: list[tuple[float, float, float, float]], seed: int | None) -> int | None:
+    """Of the draws from an answer: other answers of a seeded model draw other numbers."""
+    if seed is None:
+        return None
+    return zlib.crc32(np.array(components).tobytes() + str(seed).encode())
+
+
 class _DynamicTree(SplitsIntoClouds):
     """What both learners share. Subclasses set their parameters and call `_begin`."""
 
@@ -62,7 +72,7 @@ class _DynamicTree(SplitsIntoClouds):
     min_samples_leaf: int | None
     reference: bool
     seed: int | None
-    _more_columns = ("active", "retired")
+    _more_columns: typing.ClassVar[tuple[str, ...]] = ("active", "retired")
 
     def _begin(
         self, classifier: bool, linear: bool, min_samples_leaf: int, leaf_bonus: float
@@ -248,8 +258,8 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     reference
         Behave as the R package dynaTree 1.2-17: flat priors, its scores of moves (which have 2 / pi
         where 2 pi is meant and treat retired samples differently), one cut per tree and step,
-        uniform over the range of a feature, and forgetting that acts on the retired samples of a
-        leaf at each retirement. Needs a `forgetting_factor` that is a number.
+        uniform over the range of a feature, residual resampling, and forgetting that acts on the
+        retired samples of a leaf at each retirement. Needs a `forgetting_factor` that is a number.
     seed
         Random seed; `None` draws one.
 
@@ -343,10 +353,12 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         x
             Features.
         with_dist
-            Return the whole predictive distribution in place of its mean.
+            Return the whole predictive distribution in place of its mean. With a seed, its draws
+            follow from the seed, what was learned and x.
         """
         if with_dist:
-            return StudentMixture(self._core.mixture(x), seed=self.seed)
+            components = self._core.mixture(x)
+            return StudentMixture(components, seed=seed_of(components, self.seed))
         return self._core.predict_number(x)
 
     def acquisition_one(self, x: Sample, criterion: str = "alc") -> float:
@@ -379,6 +391,28 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
 
     def _target_of(self, number: float) -> typing.Any:
         return number
+
+    _more_columns: typing.ClassVar[tuple[str, ...]] = (
+        *_DynamicTree._more_columns,
+        "degrees_of_freedom",
+        "residual_variance",
+        "intercept",
+        "coefficients",
+    )
+
+    def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
+        nodes = super()._nodes(tree)
+        for node in nodes:
+            node["coefficients"] = {
+                self._schema.names[column]: slope for column, slope in node["coefficients"].items()
+            }
+        return nodes
+
+    def _describe(self, node: dict[str, typing.Any]) -> str:
+        """The mean of the targets in a node and the standard deviation about its fit."""
+        if node["weight"] <= 0.0 or not node["coefficients"]:
+            return describe_number(node)
+        return f"{node['values'][0]:.6g} (sd {node['residual_variance'] ** 0.5:.3g} about the fit)"
 
 
 class DynamicTreeClassifier(_DynamicTree, TreeClassifier):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -82,3 +84,16 @@ def test_expected_improvement_is_an_integral() -> None:
     for best in (-4.0, 0.0, 3.0):
         gain, _ = integrate.quad(lambda y, b=best: (b - y) * mixture(y), -np.inf, best)
         assert mixture.expected_improvement(best) == pytest.approx(gain, rel=1e-6)
+
+
+def test_a_copy_says_the_same() -> None:
+    """To the last bit, also of many components, and shows it as text."""
+    rng = np.random.default_rng(0)
+    components = [(*map(float, rng.random(2)), 5.0, float(rng.random())) for _ in range(37)]
+    mixture = StudentMixture(components, seed=3)
+    for other in (pickle.loads(pickle.dumps(mixture)), copy.deepcopy(mixture), mixture.clone()):
+        assert other.mean == mixture.mean
+        assert other.variance == mixture.variance
+        assert other.quantile(0.3) == mixture.quantile(0.3)
+    assert str(mixture) == repr(mixture)
+    assert f"mean={mixture.mean:.4g}" in str(mixture)

@@ -8,6 +8,11 @@ of leaves, and the log likelihood. Right formulas give uniform ranks (chi-square
     python examples/benchmarks/calibration.py linear --replications 1000
     python examples/benchmarks/calibration.py --wrong     (controls: streams from wrong models)
 
+And whether the evidence is estimated without bias: its mean over many clouds, by the exact one of
+streams so small that every tree can be listed.
+
+    python examples/benchmarks/calibration.py --evidence --replications 5000
+
 The simulation is the naive one of the tests, so that it shares no code with the cloud.
 """
 
@@ -20,8 +25,25 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+import numpy as np
+
+from tests.naive import dynamic_problems
 from tests.naive.dynamic_calibration import PROBLEMS, QUANTITIES, p_values, ranks
+from tests.naive.dynamic_clouds import cloud_of, learn_stream, open_constant
+from tests.naive.dynamic_enumeration import law_of
 from tests.naive.dynamic_problems import mutants
+
+
+def print_evidence(replications: int) -> None:
+    print(f"{'problem':14}{'particles':>10}{'mean / exact':>14}{'error':>9}")
+    for name, make in dynamic_problems.PROBLEMS.items():
+        model = make()
+        exact, _ = law_of(open_constant(model))
+        for n_particles in (1, 5, 50):
+            clouds = (cloud_of(model, n_particles, seed) for seed in range(replications))
+            ratios = np.array([learn_stream(model, cloud) / exact for cloud in clouds])
+            error = ratios.std(ddof=1) / replications**0.5
+            print(f"{name:14}{n_particles:10}{ratios.mean():14.4f}{error:9.4f}", flush=True)
 
 
 def main() -> None:
@@ -29,7 +51,11 @@ def main() -> None:
     parser.add_argument("names", nargs="*", choices=[[], *PROBLEMS], help="default: all")
     parser.add_argument("--replications", type=int, default=1000)
     parser.add_argument("--wrong", action="store_true", help="draw from models with one mistake")
+    parser.add_argument("--evidence", action="store_true", help="bias of the evidence instead")
     options = parser.parse_args()
+    if options.evidence:
+        print_evidence(options.replications)
+        return
     print(f"{'problem':34}" + "".join(f"{'p ' + name:>20}" for name in QUANTITIES) + "   CPU s")
     for name in options.names or PROBLEMS:
         problem = PROBLEMS[name]

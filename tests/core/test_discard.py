@@ -1,17 +1,23 @@
-"""What active points are worth: the compiled survey against naive trees."""
+"""What active points are worth: the compiled survey against naive sums over the trees."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
+from scipy import stats
 
+from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees._core.cloud import Cloud
 from river_extra_trees._core.discard import Survey
 from river_extra_trees._mixture import StudentMixture
 from tests.golden.dynatree import data
-from tests.naive.dynamic import DynamicTree, Split, Tree
-from tests.naive.dynamic_clouds import cloud_of, row_of, sums_of, tree_at
+from tests.naive.dynamic import DynamicTree
+from tests.naive.dynamic_clouds import cloud_of, leaf_at, leaf_with_prior, row_of, sums_of, tree_at
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf, Sums
+
+Array = np.ndarray
 
 N_LEARNED, N_ACTIVE = 150, 80
 
@@ -22,57 +28,124 @@ def model_of(leaf: str) -> DynamicTree:
     return DynamicTree(X, y, leaf_model, 14 if leaf == "linear" else 6)
 
 
-def learned(model: DynamicTree) -> tuple[Cloud, list[tuple[Tree, float]]]:
-    """A cloud that has retired some rows, and its distinct trees with their shares."""
-    cloud = cloud_of(model, 12, 0)
+def default(leaf: str) -> Cloud:
+    """The prior of the leaves that users get, and memories that compete."""
+    if leaf == "class":
+        return DynamicTreeClassifier(n_particles=12, seed=0)._core
+    return DynamicTreeRegressor(n_particles=12, leaf=leaf, seed=0)._core
+
+
+MAKERS = {
+    "flat": lambda leaf: cloud_of(model_of(leaf), 12, 0),
+    "forgetful": lambda leaf: cloud_of(model_of(leaf), 12, 0, decay=0.99),
+    "default": default,
+}
+
+
+def learned(maker: str, leaf: str) -> Cloud:
+    """A cloud that has retired some rows and has split some leaves."""
+    cloud, model = MAKERS[maker](leaf), model_of(leaf)
     for row in range(N_LEARNED):
         if cloud.pool.size == N_ACTIVE:
             cloud.retire(cloud.oldest())
         cloud.learn(row_of(model.X[row]), float(model.y[row]))
-    trees = [(tree_at(model, cloud, root), n / 12) for root, n in cloud.distinct_roots()]
-    assert any(isinstance(tree, Split) for tree, _ in trees)
-    return cloud, trees
+    assert max(cloud.tree_statistics()[0]) > 1
+    cloud.check()
+    return cloud
 
 
-def leaf_box(
-    tree: Tree, x: np.ndarray, lower: np.ndarray, upper: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    lower, upper = lower.copy(), upper.copy()
-    while isinstance(tree, Split):
-        j = tree.column
-        if x[j] <= tree.cut:
-            upper[j], tree = min(upper[j], tree.cut), tree.left
-        else:
-            lower[j], tree = max(lower[j], tree.cut), tree.right
+# The naive scores
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a point lies in one of the trees."""
+
+    share: float  # of the tree, in the answers
+    sums: Sums  # of the leaf, as the next sample will meet them
+    mass: float  # weight of the samples in the leaf, as a share of those in a tree
+    lower: Array  # box of the leaf
+    upper: Array
+
+
+def leaf_model_of(cloud: Cloud, leaf: str) -> GaussianLeaf | MultinomialLeaf:
+    if leaf == "class":
+        return MultinomialLeaf(3)
+    return leaf_with_prior(cloud, 5)
+
+
+def tree_shares(cloud: Cloud, decays: dict[int, float]) -> dict[int, float]:
+    """Share of the answers that each distinct tree has, by its root and its forgetting factor."""
+    counts = dict(cloud.distinct_roots())
+    in_stratum = {
+        decay: sum(n for root, n in counts.items() if decays[root] == decay)
+        for decay in cloud.beliefs()
+    }
+    return {
+        root: n / in_stratum[decays[root]] * cloud.beliefs()[decays[root]]
+        for root, n in counts.items()
+    }
+
+
+def leaf_box(nodes: list[dict], x: Array, active: Array) -> tuple[Array, Array]:
+    lower, upper = active.min(axis=0), active.max(axis=0)
+    by_id, node = {node["node"]: node for node in nodes}, nodes[0]
+    while node["feature"] >= 0:
+        j, cut = node["feature"], node["threshold"]
+        (upper if x[j] <= cut else lower)[j] = min(max(cut, lower[j]), upper[j])
+        node = by_id[node["left" if x[j] <= cut else "right"]]
     return lower, upper
 
 
-def naive_alc(model: DynamicTree, trees: list[tuple[Tree, float]], x: np.ndarray) -> float:
+def places(cloud: Cloud, leaf: str, x: Array) -> list[Place]:
+    """Of a point in every distinct tree."""
+    leaf_model = leaf_model_of(cloud, leaf)
+    trees = {root: cloud.nodes(root) for root, _ in cloud.distinct_roots()}
+    for nodes in trees.values():
+        for node in nodes:
+            if node["feature"] < 0:
+                node["left over"] = node["decay"] ** (cloud.n_seen + 1 - node["time"])
+    shares = tree_shares(cloud, {root: leaf_at(nodes, x)["decay"] for root, nodes in trees.items()})
+    mass = sum(
+        shares[root] * node["left over"] * node["total"][0]
+        for root, nodes in trees.items()
+        for node in nodes
+        if node["feature"] < 0
+    )
+    active = np.array([cloud.pool.point(slot)[0] for slot in cloud.pool.slots()])
+    found = []
+    for root, nodes in trees.items():
+        here = leaf_at(nodes, x)
+        sums = sums_of(leaf_model, here["total"]) * here["left over"]
+        box = leaf_box(nodes, x, active)
+        found.append(Place(shares[root], sums, sums.weight / mass, *box))
+    return found
+
+
+def naive_alc(cloud: Cloud, leaf: str, x: Array) -> float:
     """Average over the leaf's box, times the leaf's share of all samples."""
-    assert isinstance(model.leaf_model, GaussianLeaf)
-    active = model.X[N_LEARNED - N_ACTIVE : N_LEARNED]
-    total = 0.0
-    for tree, share in trees:
-        lower, upper = leaf_box(tree, x, active.min(axis=0), active.max(axis=0))
-        sums = model.total(model.leaf_at(tree, x))
-        integral = model.leaf_model.alc(sums, x, lower, upper)
-        total += share * sums.weight / N_LEARNED * integral / np.prod(upper - lower)
+    leaf_model, total = leaf_model_of(cloud, leaf), 0.0
+    assert isinstance(leaf_model, GaussianLeaf)
+    for place in places(cloud, leaf, x):
+        integral = leaf_model.alc(place.sums, x, place.lower, place.upper)
+        total += place.share * place.mass * integral / np.prod(place.upper - place.lower)
     return total
 
 
-def naive_alm(model: DynamicTree, trees: list[tuple[Tree, float]], x: np.ndarray) -> float:
-    assert isinstance(model.leaf_model, GaussianLeaf)
-    shares = np.array([share for _, share in trees])
-    moments = [
-        model.leaf_model.mean_and_variance(model.total(model.leaf_at(tree, x)), x)
-        for tree, _ in trees
-    ]
+def naive_alm(cloud: Cloud, leaf: str, x: Array) -> float:
+    leaf_model = leaf_model_of(cloud, leaf)
+    assert isinstance(leaf_model, GaussianLeaf)
+    at_x = places(cloud, leaf, x)
+    shares = np.array([place.share for place in at_x])
+    moments = [leaf_model.mean_and_variance(place.sums, x) for place in at_x]
     means, variances = np.array(moments).T
     return float(shares @ (variances + means**2) - (shares @ means) ** 2)
 
 
-def naive_entropy(model: DynamicTree, trees: list[tuple[Tree, float]], x: np.ndarray) -> float:
-    return sum(share * model.entropy(tree, x) for tree, share in trees)
+def naive_entropy(cloud: Cloud, leaf: str, x: Array) -> float:
+    leaf_model = leaf_model_of(cloud, leaf)
+    assert isinstance(leaf_model, MultinomialLeaf)
+    return sum(place.share * leaf_model.entropy(place.sums) for place in places(cloud, leaf, x))
 
 
 NAIVE = {"alc": naive_alc, "alm": naive_alm, "entropy": naive_entropy}
@@ -85,95 +158,117 @@ CASES = [
 ]
 
 
+# Active points
+
+
+@pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize(("leaf", "criterion"), CASES)
-def test_scores_of_active_points_are_the_naive_ones(leaf: str, criterion: str) -> None:
-    """Averaged over the trees of the cloud, retired sums included."""
-    model = model_of(leaf)
-    cloud, trees = learned(model)
+def test_scores_of_active_points_are_the_naive_ones(maker: str, leaf: str, criterion: str) -> None:
+    """Averaged over the trees, retired samples included, each weighed by its age."""
+    model, cloud = model_of(leaf), learned(maker, leaf)
     scores = Survey(cloud).scores(criterion)
     assert len(scores) == N_ACTIVE
     for row, slot in zip(range(N_LEARNED - N_ACTIVE, N_LEARNED), cloud.pool.slots(), strict=True):
-        expected = NAIVE[criterion](model, trees, model.X[row])
+        expected = NAIVE[criterion](cloud, leaf, model.X[row])
         assert scores[slot] == pytest.approx(expected, rel=1e-8), row
 
 
+@pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize(("leaf", "criterion"), CASES)
-def test_the_least_useful_point_has_the_smallest_score(leaf: str, criterion: str) -> None:
+def test_the_least_useful_point_has_the_smallest_score(
+    maker: str, leaf: str, criterion: str
+) -> None:
     """And is the oldest of those with that score."""
-    cloud, _ = learned(model_of(leaf))
+    cloud = learned(maker, leaf)
     scores = Survey(cloud).scores(criterion)
     smallest = [slot for slot in cloud.pool.slots() if scores[slot] == min(scores.values())]
     assert Survey(cloud).least_useful(criterion) == smallest[0]
 
 
-@pytest.mark.parametrize("leaf", ["constant", "linear"])
-def test_alc_of_a_candidate_is_the_naive_one(leaf: str) -> None:
-    """At points the cloud has not seen."""
-    model = model_of(leaf)
-    cloud, trees = learned(model)
-    for x in model.X[200:210]:
-        found = Survey(cloud).alc_at(row_of(x))
-        assert found == pytest.approx(naive_alc(model, trees, x), rel=1e-8)
+def test_sums_of_leaves_are_those_of_their_rows() -> None:
+    """What the naive scores start from, summed anew from active rows and retired sums."""
+    model, cloud = model_of("linear"), learned("flat", "linear")
+    for root, _ in cloud.distinct_roots():
+        tree = tree_at(model, cloud, root)
+        for x in model.X[:10]:
+            expected = model.total(model.leaf_at(tree, x))
+            found = sums_of(model.leaf_model, leaf_at(cloud.nodes(root), x)["total"])
+            assert found.gram == pytest.approx(expected.gram)
+            assert found.cross == pytest.approx(expected.cross)
 
 
-def test_alc_weighs_samples_by_their_age() -> None:
-    """Leaves that no sample has visited for long have faded all the same; each step is checked."""
-    model = model_of("linear")
-    assert isinstance(model.leaf_model, GaussianLeaf)
-    cloud = cloud_of(model, 8, 0, decay=0.99)
+@pytest.mark.parametrize("criterion", ["alc", "alm"])
+def test_discarding_by_a_score_goes_on_as_the_naive_one(criterion: str) -> None:
+    """Over many steps, in which leaves fade that no sample visits."""
+    model, cloud = model_of("linear"), MAKERS["forgetful"]("linear")
     for row in range(120):
         if cloud.pool.size == 60:
-            cloud.retire(Survey(cloud).least_useful("alc"))
+            slot = Survey(cloud).least_useful(criterion)
+            if row >= 100:
+                expected = NAIVE[criterion](cloud, "linear", np.array(cloud.pool.point(slot)[0]))
+                assert Survey(cloud).scores(criterion)[slot] == pytest.approx(expected, rel=1e-8)
+            cloud.retire(slot)
         cloud.learn(row_of(model.X[row]), float(model.y[row]))
-        if row < 100:
-            continue
-        active = np.array([cloud.pool.point(slot)[0] for slot in cloud.pool.slots()])
-        expected, x = 0.0, active[0]
-        for root, n_trees in cloud.distinct_roots():
-            sums, whole = faded_leaf(model.leaf_model, cloud, root, x)
-            tree = tree_at(model, cloud, root)
-            lower, upper = leaf_box(tree, x, active.min(axis=0), active.max(axis=0))
-            share = sums.weight / whole / np.prod(upper - lower)
-            expected += n_trees / 8 * share * model.leaf_model.alc(sums, x, lower, upper)
-        assert Survey(cloud).alc_at(row_of(x)) == pytest.approx(expected, rel=1e-9)
 
 
-def faded_leaf(
-    leaf_model: GaussianLeaf, cloud: Cloud, root: int, x: np.ndarray
-) -> tuple[Sums, float]:
-    """What the leaf of x in one tree will know when the next sample comes; weight of the tree."""
-    nodes = {node["node"]: node for node in cloud.nodes(root)}
-    for node in nodes.values():
-        if node["feature"] < 0:
-            node["factor"] = node["decay"] ** (cloud.n_seen + 1 - node["time"])
-    whole = sum(node["factor"] * node["total"][0] for node in nodes.values() if "factor" in node)
-    node = nodes[root]
-    while node["feature"] >= 0:
-        node = nodes[node["left" if x[node["feature"]] <= node["threshold"] else "right"]]
-    return sums_of(leaf_model, node["total"]) * node["factor"], whole
+def test_random_discards_are_uniform() -> None:
+    """Over the ages of the active samples, and without regard to the discard before."""
+    n_active, n_steps = 8, 6_000
+    model = DynamicTreeRegressor(
+        n_particles=1, leaf="constant", window=n_active, discard="random", seed=0
+    )
+    ages = []
+    for step in range(n_steps + n_active):
+        pool = model._core.pool
+        before = pool.slots()
+        arrivals = [pool.point(slot)[3] for slot in before]
+        model.learn_one({}, float(step % 3))
+        left = {pool.point(slot)[3] for slot in pool.slots()}
+        if len(before) == n_active:
+            (gone,) = [age for age, arrival in enumerate(arrivals) if arrival not in left]
+            ages.append(gone)
+    counts = np.bincount(ages, minlength=n_active)
+    pairs = np.bincount(n_active * np.array(ages[1:]) + np.array(ages[:-1]), minlength=n_active**2)
+    assert len(ages) == n_steps
+    assert stats.chisquare(counts).pvalue > 1e-3
+    assert stats.chisquare(pairs).pvalue > 1e-3
 
 
+# Candidates
+
+
+@pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("leaf", ["constant", "linear"])
-def test_alm_of_a_candidate_is_the_naive_one(leaf: str) -> None:
+def test_alc_of_a_candidate_is_the_naive_one(maker: str, leaf: str) -> None:
+    """At points the cloud has not seen."""
+    cloud = learned(maker, leaf)
+    for x in model_of(leaf).X[200:210]:
+        found = Survey(cloud).alc_at(row_of(x))
+        assert found == pytest.approx(naive_alc(cloud, leaf, x), rel=1e-8)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_alm_of_a_candidate_is_the_naive_one(maker: str, leaf: str) -> None:
     """The variance of the predictive mixture."""
-    model = model_of(leaf)
-    cloud, trees = learned(model)
-    for x in model.X[200:210]:
+    cloud, compared = learned(maker, leaf), 0
+    for x in model_of(leaf).X[200:220]:
         mixture = StudentMixture(cloud.mixture(row_of(x)))
         means = [mean for mean, *_ in mixture.components]
-        assert cloud.lowest < min(means), "nothing is cut off"
-        assert max(means) < cloud.highest
-        assert mixture.variance == pytest.approx(naive_alm(model, trees, x), rel=1e-8)
+        if not cloud.lowest < min(means) <= max(means) < cloud.highest:
+            continue  # a mean is cut off
+        assert mixture.variance == pytest.approx(naive_alm(cloud, leaf, x), rel=1e-8)
+        compared += 1
+    assert compared > 10
 
 
-def test_entropy_of_a_candidate_is_the_naive_one() -> None:
+@pytest.mark.parametrize("maker", MAKERS)
+def test_entropy_of_a_candidate_is_the_naive_one(maker: str) -> None:
     """Of the mean of the trees' probabilities."""
-    model = model_of("class")
-    cloud, trees = learned(model)
-    assert isinstance(model.leaf_model, MultinomialLeaf)
-    for x in model.X[200:210]:
-        totals = [(model.total(model.leaf_at(tree, x)), share) for tree, share in trees]
-        p = sum(share * model.leaf_model.probabilities(total) for total, share in totals)
+    cloud, leaf_model = learned(maker, "class"), MultinomialLeaf(3)
+    for x in model_of("class").X[200:210]:
+        at_x = places(cloud, "class", x)
+        p = sum(place.share * leaf_model.probabilities(place.sums) for place in at_x)
         answer = cloud.predict_proba(row_of(x))
         assert [answer[k] for k in sorted(answer)] == pytest.approx(p, abs=1e-9)
 

@@ -9,10 +9,19 @@ import numpy as np
 import pytest
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
+from river_extra_trees._core.cloud import Cloud
 from river_extra_trees._core.relevance import relevance
 from tests.core.test_discard import N_ACTIVE, N_LEARNED, learned, model_of
 from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
+from tests.naive.dynamic_clouds import tree_at
 from tests.naive.dynamic_leaves import GaussianLeaf
+
+
+def learned_trees(leaf: str, model: DynamicTree) -> tuple[Cloud, list[tuple[Tree, float]]]:
+    """A cloud that has retired some rows, and its distinct trees with their shares."""
+    cloud = learned("flat", leaf)
+    shares = [(root, n / cloud.n_particles) for root, n in cloud.distinct_roots()]
+    return cloud, [(tree_at(model, cloud, root), share) for root, share in shares]
 
 
 def spread(model: DynamicTree, tree: Tree) -> float:
@@ -46,7 +55,7 @@ def count_splits(tree: Tree, counts: np.ndarray) -> np.ndarray:
 def test_relevance_is_the_naive_one(leaf: str) -> None:
     """Averaged over the trees, retired samples included."""
     model = model_of(leaf)
-    cloud, trees = learned(model)
+    cloud, trees = learned_trees(leaf, model)
     expected = np.zeros(model.X.shape[1])
     for tree, share in trees:
         gains = np.zeros(model.X.shape[1])
@@ -80,7 +89,7 @@ def test_an_onlooker_sees_faded_weights(number: bool, factor: float | str) -> No
 def test_split_shares_are_the_naive_ones(leaf: str) -> None:
     """Share of each feature in the splits of a tree, averaged over the trees."""
     model = model_of(leaf)
-    cloud, trees = learned(model)
+    cloud, trees = learned_trees(leaf, model)
     expected = np.zeros(model.X.shape[1])
     for tree, share in trees:
         counts = count_splits(tree, np.zeros(model.X.shape[1]))

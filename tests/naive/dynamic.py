@@ -272,6 +272,21 @@ class DynamicTree:
         return self.leaf_model.entropy(self.total(self.leaf_at(tree, x)))
 
 
+@dataclass(frozen=True)
+class FadingTree(DynamicTree):
+    """Forgetting by the clock of the stream: active or retired, a sample weighs decay^age."""
+
+    decay: float = 1.0
+    now: int = 0  # the row that is learned or was learned last
+
+    def sums(self, rows: Sequence[int]) -> Sums:
+        """Retired sums are as of their time; `forget` lets them fade."""
+        total = self.leaf_model.nothing()
+        for row in rows:
+            total = total + super().sums([row]) * self.decay ** (self.now - row)
+        return total
+
+
 def move_chances(scores: Array) -> Array:
     """Probabilities proportional to exp(score); a score without a value means: stay."""
     if not np.all(np.isfinite(scores)):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from river_extra_trees._core.cloud import Cloud
 from tests.naive import dynamic_enumeration as enumeration
 from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
-from tests.naive.dynamic_leaves import GaussianLeaf, LeafModel, MultinomialLeaf, Sums
+from tests.naive.dynamic_leaves import GaussianLeaf, InformedLeaf, LeafModel, MultinomialLeaf, Sums
 
 
 def row_of(x: np.ndarray) -> dict[str, float]:
@@ -17,9 +18,14 @@ def row_of(x: np.ndarray) -> dict[str, float]:
 
 
 def cloud_of(
-    model: DynamicTree, n_particles: int, seed: int, window: int = 10_000, decay: float = 1.0
+    model: DynamicTree,
+    n_particles: int,
+    seed: int,
+    window: int = 10_000,
+    decay: float = 1.0,
+    prior_weight: float = 0.0,
 ) -> Cloud:
-    """Flat priors, as the naive model has them."""
+    """Flat priors, as the naive model has them, or one of some weight."""
     leaf_model = model.leaf_model
     return Cloud(
         n_particles=n_particles,
@@ -31,11 +37,28 @@ def cloud_of(
         beta=model.beta,
         leaf_bonus=0.0,
         decays=[decay],
-        prior_weight=0.0,
+        prior_weight=prior_weight,
         reference=model.reference_scores,
         cuts_by_range=model.cuts_by_range,
         seed=seed,
     )
+
+
+def open_constant(model: DynamicTree) -> DynamicTree:
+    """The core leaves (2 pi)^(size / 2) per leaf out of its improper evidence."""
+    return replace(model, leaf_bonus=-model.leaf_model.size / 2 * float(np.log(2 * np.pi)))
+
+
+def learn_stream(model: DynamicTree, cloud: Cloud, window: int = 1000) -> float:
+    """Estimated evidence of the rows after the first `min_samples_leaf`."""
+    log_evidence = 0.0
+    for row in range(len(model.y)):
+        if row >= window:
+            cloud.retire(cloud.oldest())
+        cloud.learn(row_of(model.X[row]), float(model.y[row]))
+        if row >= model.min_samples_leaf:
+            log_evidence += cloud.log_predictive
+    return float(np.exp(log_evidence))
 
 
 def sums_of(leaf_model: LeafModel, row: list[float]) -> Sums:
@@ -51,6 +74,15 @@ def sums_of(leaf_model: LeafModel, row: list[float]) -> Sums:
             products[i + 1, j + 1] = products[j + 1, i + 1] = next(cells)
     raw = products + row[0] * np.outer(means, means)
     return Sums(row[0], raw[:size, :size], raw[:size, size], raw[size, size], np.zeros(0))
+
+
+def leaf_at(nodes: list[dict], x: np.ndarray) -> dict:
+    """The leaf that x falls into, of the nodes of one tree from its root on."""
+    by_id = {node["node"]: node for node in nodes}
+    node = nodes[0]
+    while node["feature"] >= 0:
+        node = by_id[node["left" if x[node["feature"]] <= node["threshold"] else "right"]]
+    return node
 
 
 def tree_at(model: DynamicTree, cloud: Cloud, root: int) -> Tree:
@@ -69,10 +101,28 @@ def tree_at(model: DynamicTree, cloud: Cloud, root: int) -> Tree:
     return build()
 
 
+def leaf_with_prior(cloud: Cloud, n_features: int) -> InformedLeaf:
+    """A regression leaf with the prior that the cloud has at present."""
+    state, flat = cloud.state(), GaussianLeaf(n_features, cloud.linear)
+    return InformedLeaf(
+        n_features, cloud.linear, sums_of(flat, list(state["prior"])), state["df_offset"]
+    )
+
+
 def structures(model: DynamicTree, cloud: Cloud) -> dict[enumeration.Key, float]:
-    """Share of the particles with each structure."""
+    """Share of the particles with each structure, cuts in the middle of their intervals."""
+    values = [np.unique(column) for column in model.X.T]
     found: dict[enumeration.Key, float] = {}
+
+    def build(nodes: Iterator[dict]) -> enumeration.Key:
+        node = next(nodes)
+        if node["feature"] < 0:
+            return ()
+        cut = enumeration.middle(values[node["feature"]], node["threshold"])
+        left = build(nodes)
+        return (node["feature"], cut, left, build(nodes))
+
     for root, n_particles in cloud.distinct_roots():
-        key = enumeration.on_grid(model, tree_at(model, cloud, root))
+        key = build(iter(cloud.nodes(root)))
         found[key] = found.get(key, 0.0) + n_particles / cloud.n_particles
     return found

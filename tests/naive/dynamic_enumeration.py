@@ -10,9 +10,11 @@ where K is the law of a move, `DynamicTree.reached`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
+from tests.naive.dynamic import DynamicTree, FadingTree, Leaf, Split, Tree
 
 Key = tuple[object, ...]
 Law = dict[Key, tuple[float, Tree]]
@@ -38,10 +40,14 @@ def on_grid(model: DynamicTree, tree: Tree) -> Key:
     """The structure of a tree whose cuts lie anywhere: each cut in the middle of its interval."""
     if isinstance(tree, Leaf):
         return ()
-    values = np.unique(model.X[:, tree.column])
-    place = int(np.searchsorted(values, tree.cut, side="right"))
-    cut = float((values[place - 1] + values[place]) / 2)
+    cut = middle(np.unique(model.X[:, tree.column]), tree.cut)
     return (tree.column, cut, on_grid(model, tree.left), on_grid(model, tree.right))
+
+
+def middle(values: np.ndarray, cut: float) -> float:
+    """Of the interval between neighbouring values in which a cut lies."""
+    place = int(np.searchsorted(values, cut, side="right"))
+    return float((values[place - 1] + values[place]) / 2)
 
 
 def start(model: DynamicTree, rows: tuple[int, ...]) -> Law:
@@ -67,6 +73,14 @@ def learn(model: DynamicTree, law: Law, row: int) -> tuple[float, Law]:
     return evidence, after
 
 
+def fade(model: DynamicTree, law: Law, factor: float) -> Law:
+    """What is retired weighs less as the next row comes."""
+    after: Law = {}
+    for share, tree in law.values():
+        _gather(after, share, model.forget(tree, factor))
+    return after
+
+
 def retire(model: DynamicTree, law: Law, row: int, factor: float = 1.0) -> Law:
     after: Law = {}
     for share, tree in law.values():
@@ -90,6 +104,23 @@ def law_of(model: DynamicTree) -> tuple[float, Law]:
         density, law = learn(model, law, row)
         evidence *= density
     return evidence, law
+
+
+def law_in_window(model_at: Callable[[int], DynamicTree], window: int) -> Law:
+    """Law of the tree at the end of a stream of which so many rows are active at most.
+
+    `model_at` says by which model a row is learned.
+    """
+    model = model_at(0)
+    law = start(model, tuple(range(model.min_samples_leaf)))
+    for row in range(model.min_samples_leaf, len(model.y)):
+        model = model_at(row)
+        if isinstance(model, FadingTree):
+            law = fade(model, law, model.decay)
+        if row >= window:
+            law = retire(model, law, row - window)
+        _, law = learn(model, law, row)
+    return law
 
 
 def total_variation(one: dict[Key, float], other: dict[Key, float]) -> float:

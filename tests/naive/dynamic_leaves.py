@@ -159,6 +159,27 @@ class GaussianLeaf:
         return location, scale**2 * df / (df - 2) if df > 2 else np.inf
 
 
+class InformedLeaf(GaussianLeaf):
+    """A regression leaf with a proper prior: sums of samples that nobody has seen."""
+
+    def __init__(self, n_features: int, linear: bool, prior: Sums, df_offset: float) -> None:
+        super().__init__(n_features, linear)
+        self.prior, self.df_offset = prior, df_offset
+
+    def degrees_of_freedom(self, total: Sums) -> float:
+        """The prior has its own, whatever its weight."""
+        return total.weight - self.prior.weight + self.df_offset
+
+    def predictive(self, total: Sums, x: Array) -> tuple[float, float, float]:
+        return super().predictive(total + self.prior, x)
+
+    def alc(self, total: Sums, x: Array, lower: Array, upper: Array) -> float:
+        return super().alc(total + self.prior, x, lower, upper)
+
+    def log_evidence(self, total: Sums) -> float:
+        return super().log_evidence(total + self.prior) - super().log_evidence(self.prior)
+
+
 class MultinomialLeaf:
     """A classification leaf over classes 0..K-1."""
 

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
 
-from tests.naive.dynamic import DynamicTree
+from tests.naive.dynamic import DynamicTree, Leaf, Split
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf, Sums
 
 
 def constant_problem() -> DynamicTree:
-    """Ten points on four places of a line, leaves with their mean."""
-    X = np.array([3.0, 3.0, 2.0, 2.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0])[:, None]
-    y = np.array([-10.0, -10.0, 55.0, 65.0, -55.0, 15.0, 65.0, 0.0, 45.0, 50.0]) / 1000
-    return DynamicTree(X, y, GaussianLeaf(1, linear=False), min_samples_leaf=3)
+    """Ten points on the places of a three by three grid, leaves with their mean."""
+    X = np.array([[2, 0, 1, 0, 1, 2, 1, 0, 0, 2], [2, 1, 2, 1, 2, 0, 2, 0, 0, 1]], dtype=float).T
+    y = np.array([12.0, -4.0, -6.0, -9.0, -4.0, 18.0, 7.0, 4.0, -7.0, 8.0]) / 100
+    return DynamicTree(X, y, GaussianLeaf(2, linear=False), min_samples_leaf=3)
 
 
 def linear_problem() -> DynamicTree:
     """Eleven points on a line, leaves with a straight line."""
-    X = np.array([7.0, 0.0, 5.0, 0.0, 1.0, 2.0, 2.0, 3.0, 4.0, 1.0, 6.0])[:, None]
-    y = np.array([45, 120, 60, 135, 135, 150, 30, 110, -55, 85, 110]) / 1000
-    return DynamicTree(X, y, GaussianLeaf(1, linear=True), min_samples_leaf=4)
+    X = np.array([3.0, 2.0, 1.0, 2.0, 0.0, 1.0, 3.0, 4.0, 5.0, 4.0, 0.0])[:, None]
+    y = np.array([-4.0, 15.0, -4.0, 19.0, 10.0, 15.0, 0.0, 17.0, 17.0, 19.0, 13.0]) / 100
+    return DynamicTree(X, y, GaussianLeaf(1, linear=True), min_samples_leaf=3)
 
 
 def multinomial_problem() -> DynamicTree:
@@ -37,6 +38,36 @@ PROBLEMS = {
     "constant": constant_problem,
     "linear": linear_problem,
     "multinomial": multinomial_problem,
+}
+
+
+def uneven_constant_problem() -> DynamicTree:
+    """Ten points, most of them at one end of a line, leaves with their mean."""
+    X = np.array([1.0, 0.0, 4.0, 0.0, 0.0, 3.0, 4.0, 4.0, 1.0, 4.0])[:, None]
+    y = np.array([9.0, 8.0, 10.0, 4.0, 2.0, 3.0, 5.0, 9.0, 21.0, 6.0]) / 100
+    return DynamicTree(X, y, GaussianLeaf(1, linear=False), min_samples_leaf=2)
+
+
+def uneven_linear_problem() -> DynamicTree:
+    """Eleven points on a line, leaves with a straight line."""
+    X = np.array([4.0, 2.0, 5.0, 3.0, 3.0, 4.0, 2.0, 4.0, 2.0, 1.0, 5.0])[:, None]
+    y = np.array([18.0, 2.0, 17.0, 4.0, 11.0, -2.0, -3.0, -8.0, -8.0, 6.0, 1.0]) / 100
+    return DynamicTree(X, y, GaussianLeaf(1, linear=True), min_samples_leaf=3)
+
+
+def uneven_multinomial_problem() -> DynamicTree:
+    """Ten points of two classes on a line."""
+    X = np.array([2.0, 3.0, 3.0, 0.0, 2.0, 1.0, 3.0, 2.0, 2.0, 1.0])[:, None]
+    y = np.array([0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+    return DynamicTree(X, y, MultinomialLeaf(2), min_samples_leaf=1)
+
+
+# Problems in which splits have many samples on one side and few on the other, so that it matters
+# how retired ones are shared out, and the size of the window.
+RETIRING = {
+    "constant": (uneven_constant_problem, 5),
+    "linear": (uneven_linear_problem, 8),
+    "multinomial": (uneven_multinomial_problem, 7),
 }
 
 
@@ -79,6 +110,28 @@ class OtherDepthExponent(DynamicTree):
         return DynamicTree.log_prior(replace(self, beta=self.beta - 1), depth, split)
 
 
+@dataclass(frozen=True)
+class HalvedRetirement(DynamicTree):
+    """Both sides of a split get half of what the leaf has retired, whatever they hold."""
+
+    def grown(self, leaf: Leaf, column: int, cut: float) -> Split:
+        split = super().grown(leaf, column, cut)
+        assert isinstance(split.left, Leaf)
+        assert isinstance(split.right, Leaf)
+        half = leaf.retired * 0.5
+        return replace(
+            split, left=replace(split.left, retired=half), right=replace(split.right, retired=half)
+        )
+
+
+def with_halved_retirement(model: DynamicTree) -> DynamicTree:
+    return HalvedRetirement(**fields_of(model))
+
+
+def fields_of(model: DynamicTree) -> dict[str, Any]:
+    return {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
+
+
 def with_leaf_model(model: DynamicTree, leaf_model: type[GaussianLeaf]) -> DynamicTree:
     assert isinstance(model.leaf_model, GaussianLeaf)
     return replace(model, leaf_model=leaf_model(model.X.shape[1], linear=model.leaf_model.linear))
@@ -86,8 +139,7 @@ def with_leaf_model(model: DynamicTree, leaf_model: type[GaussianLeaf]) -> Dynam
 
 def mutants(model: DynamicTree) -> dict[str, DynamicTree]:
     """Wrong versions of a model, by what is wrong with them."""
-    fields = {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
-    wrong: dict[str, DynamicTree] = {"depth exponent": OtherDepthExponent(**fields)}
+    wrong: dict[str, DynamicTree] = {"depth exponent": OtherDepthExponent(**fields_of(model))}
     if isinstance(model.leaf_model, MultinomialLeaf):
         wrong["Dirichlet"] = replace(model, leaf_model=UniformDirichlet(model.leaf_model.n_classes))
         return wrong

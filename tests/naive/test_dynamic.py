@@ -212,6 +212,14 @@ def test_prune_undoes_grow(leaf: str) -> None:
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
+def test_problems_lead_to_splits_below_splits(problem: str) -> None:
+    """Otherwise enumeration would say nothing about depth."""
+    _, law = enumeration.law_of(PROBLEMS[problem]())
+    deep = [share for share, tree in law.values() if PROBLEMS[problem]().height(tree) > 2]
+    assert sum(deep) > 0.05
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
 def test_the_filter_approaches_the_enumerated_law(problem: str) -> None:
     """Frequencies of the particles' structures, and the mean of the evidence estimates."""
     model = PROBLEMS[problem]()

@@ -1,6 +1,9 @@
 """The trees of a cloud as plain Python values."""
 
+from libc.math cimport NAN
+
 from ..grove cimport Leaf, Node
+from ..posterior cimport Fit, fit
 from .leaves cimport row_score, score_subtree, sum_subtree
 from .particles cimport Particles
 
@@ -34,9 +37,29 @@ def describe(Particles cloud, int particle):
             if cloud.model.multinomial
             else [row[cloud.model.n_regressors + 1], row[cloud.model.width - 1]],
         })
+        if not cloud.model.multinomial:
+            found[number].update(fitted(cloud, row))
         if here.feature >= 0:
             stack += [(here.right, number, False), (here.left, number, True)]
     return found
+
+
+cdef dict fitted(Particles cloud, const double* row):
+    """The regression in a node with these statistics, its prior included; slopes by column."""
+    cdef Fit posterior = fit(&cloud.model, row, True)
+    cdef int size = cloud.model.n_regressors + 1, n_cells = size * (size + 1) // 2, i, k
+    cdef const double* factor = cloud.model.scratch     # see `fit`
+    cdef const double* means = factor + n_cells
+    slopes = [factor[n_cells - size + i] for i in range(posterior.n_regressors)]
+    for i in range(posterior.n_regressors - 1, -1, -1):
+        for k in range(i + 1, posterior.n_regressors):
+            slopes[i] -= factor[k * (k + 1) // 2 + i] * slopes[k]
+    return {
+        "degrees_of_freedom": posterior.df if posterior.proper else 0.0,
+        "residual_variance": posterior.sse / posterior.df if posterior.proper else NAN,
+        "intercept": means[size - 1] - sum(slopes[i] * means[i] for i in range(len(slopes))),
+        "coefficients": {cloud.regressors[i]: slopes[i] for i in range(len(slopes))},
+    }
 
 
 def split_shares(Particles cloud):

@@ -1,6 +1,6 @@
 """One step of particle learning: add a point, weigh the particles, resample, move."""
 
-from libc.math cimport INFINITY, exp, isfinite, isnan, log
+from libc.math cimport INFINITY, exp, isfinite, isnan, log, pow
 from libc.string cimport memcpy
 
 from ..grove cimport MIN_BLOCK, Leaf
@@ -12,6 +12,9 @@ from .leaves cimport finish_leaf, refresh, update_time, weight_at
 from .logistic cimport fit_window, weigh_by_chances
 from .moves cimport move_all
 from .particles cimport MAX_DECAYS, Particles
+
+# Copies that a particle is due are whole numbers up to this.
+cdef double ROUNDING = 1e-9
 
 
 cdef int plant_roots(Particles cloud, int first) except -1:
@@ -148,9 +151,12 @@ cdef void resample(Particles cloud, int first) noexcept nogil:
     cdef int stratum[MAX_DECAYS + 1]
     cdef int k
     divide(cloud, stratum)
-    for k in range(cloud.n_decays):
-        draw(cloud, uniform(&rng), first + cloud.stratum[k], first + cloud.stratum[k + 1],
-             stratum[k], stratum[k + 1])
+    if cloud.reference:
+        draw_residual(cloud, &rng, first, first + cloud.stratum[1], cloud.n_particles)
+    else:
+        for k in range(cloud.n_decays):
+            draw(cloud, uniform(&rng), first + cloud.stratum[k], first + cloud.stratum[k + 1],
+                 stratum[k], stratum[k + 1])
     memcpy(cloud.roots + first, cloud.resampled, cloud.n_particles * sizeof(int))
     memcpy(cloud.group_of + first, cloud.regrouped, cloud.n_particles * sizeof(int))
     memcpy(cloud.stratum, stratum, sizeof(stratum))
@@ -184,3 +190,41 @@ cdef void draw(
             cloud.regrouped[n] = cloud.group_of[particle]
             n += 1
         cloud.grove.count(cloud.roots[particle], n - copies - 1)
+
+
+cdef void draw_residual(
+    Particles cloud, Rng* rng, int first, int stop, int n_end
+) noexcept nogil:
+    """Residual resampling of particles `first` to `stop` into `n_end` places: the reference.
+
+    A particle that is due `w` copies has floor(w); the places left are drawn independently, by
+    what was rounded off. The draws come in ascending order.
+    """
+    cdef double total = 0.0, rest = 0.0, passed = 0.0, due, place
+    cdef int particle, copies, n = 0, n_left = n_end
+    for particle in range(first, stop):
+        total += cloud.weights[particle]
+    for particle in range(first, stop):
+        due = cloud.weights[particle] * n_end / total if total > 0.0 else (
+            <double>n_end / (stop - first))
+        cloud.weights[particle] = due
+        n_left -= <int>(due + ROUNDING)
+        rest += max(0.0, due - <int>(due + ROUNDING))
+    place = first_of(rng, n_left)
+    for particle in range(first, stop):
+        copies = <int>(cloud.weights[particle] + ROUNDING)
+        passed += max(0.0, cloud.weights[particle] - copies) / rest if rest > 0.0 else 0.0
+        while n_left > 0 and (place < passed or particle == stop - 1):
+            copies += 1
+            n_left -= 1
+            place += (1.0 - place) * first_of(rng, n_left)
+        for _ in range(copies):
+            cloud.resampled[n] = cloud.roots[particle]
+            cloud.regrouped[n] = cloud.group_of[particle]
+            n += 1
+        cloud.grove.count(cloud.roots[particle], copies - 1)
+
+
+cdef double first_of(Rng* rng, int n) noexcept nogil:
+    """The smallest of n uniform numbers."""
+    return 1.0 - pow(1.0 - uniform(rng), 1.0 / n) if n > 0 else 1.0

@@ -268,7 +268,9 @@ cdef int fill_leaves(
             cloud.grove.add_slot(here, slots[start + j])
         start += n_active[leaf]
         finish_leaf(cloud, node)
-        here.log_marginal = log_marginals[leaf]
+        # Another machine may round otherwise. What is further off is damaged, and does not matter.
+        if fabs(log_marginals[leaf] - here.log_marginal) <= 1e-9 * (1.0 + fabs(here.log_marginal)):
+            here.log_marginal = log_marginals[leaf]
     return 0
 
 

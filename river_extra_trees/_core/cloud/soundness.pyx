@@ -1,10 +1,10 @@
 """The invariants of a cloud, for tests."""
 
-from libc.math cimport fabs
+from libc.math cimport fabs, isnan
 from libc.string cimport memcpy
 
 from ..grove cimport Leaf, side
-from ..posterior cimport add_sample
+from ..posterior cimport add_sample, log_marginal
 from .inspection import distinct_roots, nodes
 from .leaves cimport sum_subtree, weight_at
 from .rejuvenation cimport leaves_below
@@ -62,12 +62,16 @@ def check_strata(Particles cloud):
 
 
 def check_leaf(Particles cloud, node):
-    """Statistics are those of the active points and the retired ones together."""
-    cdef int i, slot
-    cdef Leaf* leaf = &cloud.grove.leaves[cloud.grove.nodes[<int>node["node"]].left]
+    """Statistics and score are those of the active points and the retired ones together."""
+    cdef int i, slot, number = cloud.grove.nodes[<int>node["node"]].left
+    cdef Leaf* leaf = &cloud.grove.leaves[number]
     cdef double* row = cloud.row_other
-    memcpy(row, cloud.grove.retired(cloud.grove.nodes[<int>node["node"]].left),
-           cloud.model.width * sizeof(double))
+    cdef bint is_linear
+    cdef double score = log_marginal(&cloud.model, cloud.grove.total(number), True, &is_linear)
+    assert score == leaf.log_marginal or isnan(score) and isnan(leaf.log_marginal) or (
+        fabs(score - leaf.log_marginal) <= 1e-9 * (1.0 + fabs(score)))
+    assert is_linear == leaf.is_linear
+    memcpy(row, cloud.grove.retired(number), cloud.model.width * sizeof(double))
     for slot in node["slots"]:
         add_sample(&cloud.model, row, cloud.pool.v + slot * cloud.pool.size_v,
                    weight_at(cloud, slot, leaf))
