@@ -20,6 +20,7 @@ import itertools
 import multiprocessing
 import os
 import pickle
+import random
 import signal
 import statistics
 import sys
@@ -31,6 +32,7 @@ from typing import Any
 from river.datasets import synth
 
 import river_extra_trees as ret
+from river_extra_trees._core.forgetful import ForgetfulForest
 from river_extra_trees.blocks import Block
 from river_extra_trees.distributed import DistributedClassifier, DistributedRegressor, KeyedModels
 from river_extra_trees.parts import learn_together
@@ -66,6 +68,21 @@ def rows_for(name: str, n: int) -> list[tuple[dict[str, Any], Any]]:
     return list(stream.take(n))
 
 
+def broken_rows(name: str, n: int) -> list[tuple[dict[str, Any], Any]]:
+    """Samples of a concept that is half lost half-way, as 40 % of the targets are random from then.
+
+    So a forgetful forest fails there, and discards its worst trees.
+    """
+    stream = synth.RandomRBF(seed_model=1, seed_sample=1, n_classes=4, n_features=10).take(n)
+    rows = rows_for(name, n) if name.endswith("Regressor") else list(stream)
+    rng = random.Random(1)
+    targets = [y for _, y in rows]
+    return [
+        (x, rng.choice(targets) if i >= n // 2 and rng.random() < 0.4 else y)
+        for i, (x, y) in enumerate(rows)
+    ]
+
+
 def distributed(model: Any, **options: Any) -> Any:
     kind = type(model).__name__
     learner = DistributedRegressor if kind.endswith("Regressor") else DistributedClassifier
@@ -76,6 +93,7 @@ def start_ray() -> None:
     import ray
 
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # a busy machine takes its time
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
 
 
@@ -89,15 +107,27 @@ def answers(model: Any, rows: list[Any]) -> list[Any]:
     return [model.predict_one(x) for x, _ in rows]
 
 
+def begun_anew(forest: Any, planted: list[Any]) -> int:
+    """Number of trees that were swapped, or discarded, since they were planted."""
+    if isinstance(forest._core, ForgetfulForest):
+        return sum(birth > 0 for birth in forest._core.births)
+    return sum(now is not then for now, then in zip(forest._core.trees, planted, strict=True))
+
+
 def show_equality(options: argparse.Namespace) -> bool:
     """Learn in one process and in several, and compare the answers along the way."""
     start_ray()
-    print(f"{'forest':34} {'workers':>7} {'items':>6} {'answers':>8} {'different':>9}")
+    print("begun anew: how many of the ten trees were swapped or discarded on the way")
+    print(
+        f"{'forest':34} {'workers':>7} {'items':>6} {'begun anew':>10} {'answers':>8} "
+        f"{'different':>9}"
+    )
     all_equal = True
     for name in options.forests or FORESTS:
-        rows = rows_for(name, options.items)
+        rows = broken_rows(name, options.items)
         for n_workers in options.workers or [1, 2, 3, 5]:
             forest = FORESTS[name](n_models=10, seed=1)
+            planted = list(forest._core.trees)
             n_asked = n_different = 0
             with distributed(forest, n_workers=n_workers) as model:
                 for start in range(0, len(rows), 250):
@@ -111,8 +141,11 @@ def show_equality(options: argparse.Namespace) -> bool:
                         forest.learn_one(x, y)
                         model.learn_one(x, y)
             all_equal = all_equal and n_different == 0
-            line = f"{name:34} {n_workers:7} {len(rows):6} {n_asked:8} {n_different:9}"
-            print(line, flush=True)
+            print(
+                f"{name:34} {n_workers:7} {len(rows):6} {begun_anew(forest, planted):10} "
+                f"{n_asked:8} {n_different:9}",
+                flush=True,
+            )
     return all_equal
 
 
