@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import pickle
 import random
 from collections.abc import Callable
@@ -52,6 +53,19 @@ def spread(forest: Any, **options: Any) -> Any:
 def stop_answering(model: Any, number: int) -> None:
     """A worker dies, as its process might."""
     model._workers[number]._actor.is_dead = True
+
+
+@pytest.mark.parametrize(
+    "kind", [DistributedClassifier, DistributedRegressor, KeyedModels, SnapshotServer]
+)
+def test_examples(kind: Any) -> None:
+    """The examples of the docstrings, which are not run where there is no Ray, hold."""
+    (test,) = doctest.DocTestFinder(recurse=False).find(kind, globs={})
+    for example in test.examples:
+        example.options.pop(doctest.SKIP, None)
+    found = doctest.DocTestRunner().run(test)
+    assert found.attempted > 2
+    assert found.failed == 0
 
 
 # --- Forests
@@ -306,10 +320,10 @@ def test_reader_that_begins_again() -> None:
         model.learn_one({"x": 0.0}, 2.0)
         server.publish(model.snapshot())
         for reader in server._readers:  # as Ray begins it
-            reader.held.__init__(ret.StreamDecisionTreeRegressor(seed=1).snapshot())
+            reader.held.__init__()
         assert [server.predict_one({"x": 0.0}) for _ in range(4)] == [2.0] * 4
         for reader in server._readers:
-            reader.held.__init__(ret.StreamDecisionTreeRegressor(seed=1).snapshot())
+            reader.held.__init__()
         assert server.n_samples_seen() == [1, 1]
         with pytest.raises(ValueError, match="feature 'x': the value must be finite") as error:
             server.predict_one({"x": float("inf")})
@@ -318,3 +332,18 @@ def test_reader_that_begins_again() -> None:
             server.publish("rubbish")
     with pytest.raises(ValueError, match="what snapshot"):
         SnapshotServer("rubbish")
+
+
+# --- What travels
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_flat_pickles(case: Case) -> None:
+    """All arrays travel beside the message, which stays small however much was learned."""
+    model = learn(make(case), stream(case, 300))
+    parts = [model, model.snapshot(), *(model.split(2) if hasattr(model, "split") else ())]
+    for part in parts:
+        buffers: list[pickle.PickleBuffer] = []
+        message = pickle.dumps(part, 5, buffer_callback=buffers.append)
+        assert len(message) < 2000 + 300 * model._n_trees
+        assert sum(buffer.raw().nbytes for buffer in buffers) > 0

@@ -3,6 +3,7 @@
     python examples/benchmarks/distributed.py equality      answers of 1, 2, 3 and 5 workers
     python examples/benchmarks/distributed.py throughput    against one process, side by side
     python examples/benchmarks/distributed.py messages      a bare round trip to a worker
+    python examples/benchmarks/distributed.py keyed         thousands of models, checkpoints
     python examples/benchmarks/distributed.py kill          workers killed under load
     python examples/benchmarks/distributed.py memory        models per gigabyte, one per key
     python examples/benchmarks/distributed.py pickles       what travels
@@ -29,12 +30,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from river.datasets import synth
 
 import river_extra_trees as ret
 from river_extra_trees._core.forgetful import ForgetfulForest
 from river_extra_trees.blocks import Block
 from river_extra_trees.distributed import DistributedClassifier, DistributedRegressor, KeyedModels
+from river_extra_trees.keyed import Shard
 from river_extra_trees.parts import learn_together
 
 FORESTS = {
@@ -93,7 +96,7 @@ def start_ray() -> None:
     import ray
 
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
-    os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # a busy machine takes its time
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "60")  # a busy machine takes its time
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
 
 
@@ -194,6 +197,7 @@ def show_throughput(options: argparse.Namespace) -> bool:
     )
     kinds = options.forests or list(FORESTS)[::2]
     settings = itertools.product(kinds, options.trees, options.blocks, options.workers or [2])
+    found: dict[str, list[list[float]]] = {}
     for name, n_models, size, n_workers in settings:
         rows = rows_for(name, options.items)
         frame, targets = pd.DataFrame([x for x, _ in rows]), [y for _, y in rows]
@@ -207,11 +211,15 @@ def show_throughput(options: argparse.Namespace) -> bool:
                 several.run(model, blocks)
             one.run(forest, blocks)
         what = f"{name:34} {n_models:5} {size:5} {n_workers:7}"
-        show_ratio(what, one, several, len(rows))
+        times = show_ratio(what, one, several, len(rows))
+        found.setdefault(name, []).append([n_models, n_workers, *times])
+    for name, measured in found.items():
+        show_costs(name, measured)
     return True
 
 
-def show_ratio(what: str, one: Measured, several: Measured, n_items: int) -> None:
+def show_ratio(what: str, one: Measured, several: Measured, n_items: int) -> list[float]:
+    """Print a line; return the processor time per item of one process, front and worker."""
     alone, clock = (1e6 / n_items * statistics.median(each) for each in (one.here, one.clock))
     times = (several.clock, several.here, several.worker)
     spread = [1e6 / n_items * statistics.median(each) for each in times]
@@ -220,6 +228,21 @@ def show_ratio(what: str, one: Measured, several: Measured, n_items: int) -> Non
         f"{clock / spread[0]:6.2f} {alone / max(spread[1:]):6.2f}",
         flush=True,
     )
+    return [alone, *spread[1:]]
+
+
+def show_costs(name: str, measured: list[list[float]]) -> None:
+    """Fit the constants of a plan to the processor times, by least squares."""
+    trees, workers, one, front, worker = np.array(measured).T
+    ones = np.ones_like(trees)
+    for what, columns, times in (
+        ("one process = {:.1f} + {:.2f} trees", [ones, trees], one),
+        ("front = {:.1f} + {:.1f} workers + {:.2f} trees", [ones, workers, trees], front),
+        ("worker = {:.1f} + {:.2f} trees / workers", [ones, trees / workers], worker),
+    ):
+        if len(measured) > len(columns):
+            constants = np.linalg.lstsq(np.column_stack(columns), times)[0]
+            print(f"{name}: {what.format(*constants)}")
 
 
 def show_messages(options: argparse.Namespace) -> bool:
@@ -237,6 +260,46 @@ def show_messages(options: argparse.Namespace) -> bool:
             f"{1e3 * (processor_time(process) - there) / options.items:.2f} ms there; "
             f"load {os.getloadavg()[0]:.1f}"
         )
+    return True
+
+
+# --- keyed models
+
+
+def show_keyed(options: argparse.Namespace) -> bool:
+    """Let five thousand models learn, in this process and in two workers; save and load them."""
+    base = ret.StreamDecisionTreeRegressor(batch_size=10, seed=1)
+    rows = list(synth.Friedman(seed=1).take(options.items))
+    keys, size = [i % 5000 for i in range(len(rows))], 5000
+    shard, start = Shard(base), time.process_time()
+    for i in range(0, len(rows), size):
+        block = Block(*zip(*rows[i : i + size], strict=True))
+        shard.learn(keys[i : i + size], range(i, i + size), block, i + size)
+    one = time.process_time() - start
+    start_ray()
+    with tempfile.TemporaryDirectory() as folder:
+        model = KeyedModels(base, block_size=size, folder=folder)
+        before = [processor_time(process) for process in model.processes()]
+        clock, here = time.perf_counter(), time.process_time()
+        for key, (x, y) in zip(keys, rows, strict=True):
+            model.learn_one(key, x, y)
+        model.wait()
+        here, clock = time.process_time() - here, time.perf_counter() - clock
+        after = [processor_time(process) for process in model.processes()]
+        model.close()
+    worker = max(b - a for a, b in zip(before, after, strict=True))
+    spread = " / ".join(f"{1e6 / len(rows) * each:.1f}" for each in (clock, here, worker))
+    print(f"microseconds per item: {1e6 / len(rows) * one:.1f} in one process; with two workers")
+    print(f"{spread} (clock / processor time of this process / of the busier worker)")
+    times = [time.process_time()]
+    message = pickle.dumps(shard, 5)
+    times.append(time.process_time())
+    pickle.loads(message)
+    times.append(time.process_time())
+    print(
+        f"a checkpoint of {len(shard.models)} models: {len(message) / 1e6:.1f} MB, "
+        f"{times[1] - times[0]:.1f} s to write, {times[2] - times[1]:.1f} s to read"
+    )
     return True
 
 
@@ -403,6 +466,7 @@ def main() -> None:
         "equality": (show_equality, 2000),
         "throughput": (show_throughput, 2000),
         "messages": (show_messages, 1000),
+        "keyed": (show_keyed, 30_000),
         "kill": (show_kill, 8000),
         "memory": (show_memory, 0),
         "pickles": (show_pickles, 0),

@@ -285,7 +285,8 @@ class DistributedClassifier(_Distributed, PredictsProbaMany, base.MiniBatchClass
     folder
         Folder for the checkpoints of the workers, on a disk that all machines share; `None` for
         none. With it, a worker that dies is brought back and loses nothing; without, its death is
-        an error.
+        an error of a call that waits for it: an answer, or learning within two blocks. `close`
+        removes the checkpoints; a process that ends without it leaves them.
     checkpoint_every
         Number of samples after which a worker writes a checkpoint. Until then, the blocks stay in
         memory.
@@ -302,7 +303,7 @@ class DistributedClassifier(_Distributed, PredictsProbaMany, base.MiniBatchClass
     >>> from river_extra_trees.distributed import DistributedClassifier
 
     >>> forest = ret.StreamDecisionForestClassifier(n_models=100, seed=42)
-    >>> with DistributedClassifier(forest, n_workers=4) as model:  # doctest: +SKIP
+    >>> with DistributedClassifier(forest, n_workers=2) as model:  # doctest: +SKIP
     ...     for x, y in datasets.Phishing():
     ...         model.learn_one(x, y)
     ...     model.predict_one(x)
@@ -366,7 +367,8 @@ class DistributedRegressor(_Distributed, base.MiniBatchRegressor):
     folder
         Folder for the checkpoints of the workers, on a disk that all machines share; `None` for
         none. With it, a worker that dies is brought back and loses nothing; without, its death is
-        an error.
+        an error of a call that waits for it: an answer, or learning within two blocks. `close`
+        removes the checkpoints; a process that ends without it leaves them.
     checkpoint_every
         Number of samples after which a worker writes a checkpoint. Until then, the blocks stay in
         memory.
@@ -383,7 +385,7 @@ class DistributedRegressor(_Distributed, base.MiniBatchRegressor):
     >>> from river_extra_trees.distributed import DistributedRegressor
 
     >>> forest = ret.StreamDecisionForestRegressor(n_models=100, seed=42)
-    >>> with DistributedRegressor(forest, n_workers=4) as model:  # doctest: +SKIP
+    >>> with DistributedRegressor(forest, n_workers=2) as model:  # doctest: +SKIP
     ...     for x, y in datasets.TrumpApproval():
     ...         model.learn_one(x, y)
     ...     round(model.predict_one(x), 2)

@@ -46,7 +46,8 @@ class KeyedModels:
         Number of samples that `learn_one` gathers before it sends them. An answer sends them, too.
     folder
         Folder for the checkpoints, on a disk that all machines share, and that nobody else can
-        write to, as they are pickles; `None` for none: then the death of a worker is an error.
+        write to, as they are pickles; `None` for none: then the death of a worker is an error of a
+        call that waits for it: an answer, or learning within five blocks.
     checkpoint_every
         Number of samples after which a worker writes a checkpoint of all its models.
 

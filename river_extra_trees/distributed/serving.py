@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import typing
 from collections.abc import Hashable
 
@@ -18,11 +19,12 @@ __all__ = ["SnapshotServer"]
 class Reader:
     """A process that answers with the snapshot published last.
 
-    If it dies, Ray begins it again with the first one.
+    If it dies, Ray begins it again, without any.
     """
 
-    def __init__(self, snapshot: typing.Any) -> None:
-        self.snapshot, self.number = snapshot, 0
+    def __init__(self) -> None:
+        self.snapshot: typing.Any = None
+        self.number = 0  # of the snapshot
 
     def publish(self, snapshot: typing.Any, number: int) -> None:
         """Answer with this snapshot from now on, unless there is a later one."""
@@ -35,6 +37,10 @@ class Reader:
             return None
         answer = getattr(self.snapshot, method)
         return [answer(x) for x in block.rows()]
+
+    def process(self) -> int:
+        """The number of this process."""
+        return os.getpid()
 
     def n_samples_seen(self, number: int) -> int | None:
         """Samples that the model had seen for the snapshot; `None` if it is too old."""
@@ -81,11 +87,12 @@ class SnapshotServer(PredictsProbaMany):
         check_whole("n_readers", n_readers, 1)
         check_snapshot(snapshot)
         self._ray = import_extra("ray", "ray")
-        self._shared, self._number = self._ray.put(snapshot), 0  # of the latest snapshot
         options = {"scheduling_strategy": "SPREAD", "max_restarts": -1, "max_task_retries": -1}
         actor = self._ray.remote(**options)(Reader)
-        self._readers = [actor.remote(self._shared) for _ in range(n_readers)]
+        self._readers = [actor.remote() for _ in range(n_readers)]
         self._n_asked = 0  # times that a reader was asked, which they are in turn
+        self._number = 0  # of the latest snapshot
+        self.publish(snapshot)
 
     def publish(self, snapshot: typing.Any) -> None:
         """Let all readers go over to a snapshot; do not wait for it.
@@ -152,6 +159,10 @@ class SnapshotServer(PredictsProbaMany):
     def n_samples_seen(self) -> list[int]:
         """For each reader: samples that the model had seen when its snapshot was taken."""
         return [self._ask(reader, "n_samples_seen") for reader in self._readers]
+
+    def processes(self) -> list[int]:
+        """The process number of each reader."""
+        return self._ray.get([reader.process.remote() for reader in self._readers])
 
     def close(self) -> None:
         """End the readers."""
