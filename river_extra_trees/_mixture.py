@@ -23,7 +23,8 @@ class StudentMixture(proba.base.ContinuousDistribution):
     Parameters
     ----------
     components
-        Tuples of mean, squared scale, degrees of freedom and weight.
+        Tuples of mean, squared scale, degrees of freedom and weight. With no degrees of freedom
+        nothing is known: then a scale of 1 and the heaviest of tails stand for any value at all.
     seed
         Random seed of `sample`.
     """
@@ -35,7 +36,7 @@ class StudentMixture(proba.base.ContinuousDistribution):
         self.components = components
         means, squares, df, weights = np.array(components, dtype=float).T
         self._means, self._df = means, np.maximum(df, 1e-3)
-        self._scales = np.sqrt(np.maximum(squares, 1e-300))
+        self._scales = np.where(df > 0.0, np.sqrt(np.maximum(squares, 1e-300)), 1.0)
         self._weights = weights / weights.sum()
 
     def update(self, x: float) -> None:
@@ -152,14 +153,14 @@ class StudentMixture(proba.base.ContinuousDistribution):
         """Draw a value."""
         rng: random.Random = self._rng
         i = rng.choices(range(len(self._weights)), weights=self._weights.tolist())[0]
-        chi2 = rng.gammavariate(self._df[i] / 2.0, 2.0)
+        chi2 = max(rng.gammavariate(self._df[i] / 2.0, 2.0), 1e-300)
         return float(
             self._means[i] + self._scales[i] * rng.gauss(0.0, 1.0) / math.sqrt(chi2 / self._df[i])
         )
 
     def __repr__(self) -> str:
         low, high = self.interval(0.9)
-        return f"StudentMixture(mean={self.mean:.3f}, 90% in [{low:.3f}, {high:.3f}])"
+        return f"StudentMixture(mean={self.mean:.4g}, 90% in [{low:.4g}, {high:.4g}])"
 
     def _get_params(self) -> dict[str, typing.Any]:
         return {"components": self.components, "seed": self.seed}

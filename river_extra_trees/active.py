@@ -19,6 +19,9 @@ __all__ = ["AcquisitionSampler"]
 
 # How fast the logarithm of the threshold follows what was asked for.
 STEP = 0.2
+# Refusals in a row, in units of what is expected, after which the threshold is set anew: the scores
+# have fallen away below it, as they do at the start.
+PATIENCE = 4
 
 
 class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
@@ -107,6 +110,7 @@ class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
         self.n_first = n_first
         self._threshold = 0.0
         self._n_seen = 0
+        self._n_refused = 0
 
     @property
     def _wrapped_model(self) -> DynamicTreeRegressor:
@@ -129,11 +133,17 @@ class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
     def _ask_for_target(self, x: Sample) -> bool:
         self._n_seen += 1
         score = self.regressor.acquisition_one(x, self.criterion)
-        if self._n_seen <= self.n_first or not 0.0 < self._threshold < math.inf:
+        if (
+            self._n_seen <= self.n_first
+            or not 0.0 < self._threshold < math.inf
+            or self._n_refused * self.budget > PATIENCE
+        ):
             self._threshold = score
+            self._n_refused = 0
             return True
         ask = score > self._threshold
         self._threshold *= math.exp(STEP * (ask - self.budget))
+        self._n_refused = 0 if ask else self._n_refused + 1
         return ask
 
     def learn_one(self, x: Sample, y: float, w: float = 1.0) -> None:

@@ -74,6 +74,59 @@ def test_intervals_cover_what_they_promise(
     assert 0.88 <= np.mean(inside) <= most
 
 
+@pytest.mark.parametrize(("leaf", "n_features"), [("linear", 1), ("linear", 5), ("constant", 5)])
+def test_intervals_of_the_first_samples_are_not_absurd(leaf: str, n_features: int) -> None:
+    """As many samples as coefficients are fitted exactly, which says nothing of the noise."""
+    inside = np.zeros(20)
+    for seed in range(60):
+        rng = random.Random(seed)
+        model = DynamicTreeRegressor(n_particles=10, leaf=leaf, seed=seed)
+        for i in range(20):
+            x = {f"x{j}": rng.random() for j in range(n_features)}
+            y = 10 + 3 * x["x0"] + rng.gauss(0, 1)
+            inside[i] += 0.05 <= model.predict_one(x, with_dist=True).cdf(y) <= 0.95
+            model.learn_one(x, y)
+    assert min(inside / 60) > 0.5
+    assert np.mean(inside / 60) > 0.7
+
+
+@pytest.mark.parametrize("leaf", ["linear", "constant"])
+@pytest.mark.parametrize("n_weightless", [0, 3])
+def test_the_answer_before_the_first_sample(leaf: str, n_weightless: int) -> None:
+    """Zero, and any other value as well; samples without weight change nothing."""
+    model = DynamicTreeRegressor(leaf=leaf, seed=1)
+    for _ in range(n_weightless):
+        model.learn_one({"a": 1.0}, 5.0, w=0.0)
+    answer = model.predict_one({"a": 2.0}, with_dist=True)
+    low, high = answer.interval(0.9)
+    assert (answer.mean, answer.variance, model.predict_one({"a": 2.0})) == (0.0, math.inf, 0.0)
+    assert low < -1e100
+    assert high > 1e100
+    assert math.isfinite(answer.sample())
+    assert repr(answer).startswith("StudentMixture(mean=0,")
+
+
+@pytest.mark.parametrize("leaf", ["linear", "constant"])
+def test_targets_of_any_scale(leaf: str) -> None:
+    """The units of the target change nothing, and neither does a distant origin."""
+
+    def answers(scale: float, origin: float) -> list[float]:
+        model = DynamicTreeRegressor(n_particles=20, leaf=leaf, seed=1)
+        found = []
+        for x, y in turning_line(400, 200, 0):
+            found.append(model.predict_one(x))
+            model.learn_one(x, origin + scale * y)
+        return [(answer - origin) / scale for answer in found[150:]]
+
+    expected = answers(1.0, 0.0)
+    for scale in (1e-100, 1e-12, 1e12, 1e100):
+        assert answers(scale, 0.0) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    truth = [y for _, y in turning_line(400, 200, 0)][150:]
+    near = np.mean(np.subtract(expected, truth) ** 2)
+    far = np.mean(np.subtract(answers(1.0, 1e5), truth) ** 2)
+    assert far < 1.2 * near
+
+
 def test_mean_of_the_distribution_is_the_prediction() -> None:
     """Whichever way it is asked for."""
     model = DynamicTreeRegressor(n_particles=30, seed=1)

@@ -31,8 +31,12 @@ class Standings:
         ]
         self.ranked = [a for a in learners if all((s, a) in self.by_key for s in self.streams)]
         self.ranks = ranking.mean_ranks(self.scores("score"))
-        known = all(result["second_score"] for result in self.by_key.values())
-        self.second_ranks = ranking.mean_ranks(self.scores("second_score")) if known else {}
+        # The score that comes first, and the other one where every run has it.
+        self.fields = dict(zip(("score", "second_score"), NAMES[task], strict=True))
+        if not all(result["second_score"] for result in self.by_key.values()):
+            del self.fields["second_score"]
+        second = self.scores("second_score") if "second_score" in self.fields else {}
+        self.second_ranks = ranking.mean_ranks(second) if second else {}
         unranked = sorted(set(learners) - set(self.ranked))
         self.learners = [*self.ranks, *unranked]
 

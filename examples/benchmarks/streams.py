@@ -37,6 +37,7 @@ SEEN: dict[streams.Task, list[str]] = {
     "regression": [
         *("bike_sharing_hourly", "cal_housing", "abalone", "house_8L", "ailerons", "cpu_act"),
         *("power_plant_ccpp", "wind", "airfoil", "bank8FM"),
+        *("TrumpApproval", "ChickWeights"),
     ],
 }
 # Streams on which nothing was chosen. Few features each, as some of the peers are slow.

@@ -10,7 +10,9 @@ from .particles cimport Particles
 
 
 cdef double clamped(Particles cloud, double mean) noexcept nogil:
-    """No leaf answers outside the range of the targets seen, however far off x lies."""
+    """No leaf answers outside the range of the targets seen, however far off x lies; 0 if none."""
+    if cloud.lowest > cloud.highest:
+        return 0.0
     return min(max(mean, cloud.lowest), cloud.highest)
 
 
@@ -20,8 +22,6 @@ cdef double predict(Particles cloud, object x) except? -1.0:
     cdef int visit
     cdef Predictive student
     find(cloud, x)
-    if cloud.n_seen == 0:
-        return 0.0
     for visit in range(cloud.n_visits):
         student = predictive(&cloud.model, faded(cloud, visit), cloud.v)
         total += cloud.visits[visit].share * clamped(cloud, student.mean)

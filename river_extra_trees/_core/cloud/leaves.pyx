@@ -10,6 +10,24 @@ from ..posterior cimport (
 from .particles cimport Particles
 
 
+cdef void doubt_fit(Particles cloud, double* target, int size, double mean) noexcept nogil:
+    """Make the prior's fit of the target as vague as few samples leave it.
+
+    As many samples as there are coefficients are fitted exactly, whatever the noise: up to there
+    the prior has no slopes, then more and more of them. One sample, or equal ones, say nothing of
+    the spread: what they leave unsaid is the target's own size.
+    """
+    cdef double few = min(size / max(cloud.overall[0], 1.0), 1.0)
+    cdef double* squares = target + size - 1
+    cdef int i
+    for i in range(size - 1):
+        target[i] *= 1.0 - few * few * few
+    squares[0] *= (1.0 + 1e-4) * (1.0 + few * few)
+    if squares[0] <= 0.0:
+        squares[0] = cloud.prior_weight * mean * mean * few * few
+    squares[0] += cloud.prior_weight * (1e-13 * mean * mean + 1e-250)
+
+
 cdef void set_prior(Particles cloud) noexcept nogil:
     """The prior of the leaves, from the statistics of all samples.
 
@@ -34,10 +52,11 @@ cdef void set_prior(Particles cloud) noexcept nogil:
         cloud.model.per_leaf = 0.0
         return
     merge(&cloud.model, prior, cloud.overall, cloud.prior_weight / cloud.overall[0])
-    for i in range(size):
-        cells[i] *= 1.0 + 1e-4
-        cells[i] += cloud.prior_weight * 1e-9 * (prior[1 + i] * prior[1 + i] + 1e-9)
+    for i in range(size - 1):
+        cells[i] = cells[i] * (1.0 + 1e-4) + cloud.prior_weight * 1e-9 * (
+            prior[1 + i] * prior[1 + i] + 1e-9)
         cells += i + 1
+    doubt_fit(cloud, cells, size, prior[size])
     # The log marginal likelihood of no samples at all is 0 by the choice of `per_leaf`.
     cloud.model.df_offset = 1.0
     cloud.model.per_leaf = 0.0
