@@ -221,6 +221,9 @@ def test_serving(ray: Any) -> None:
         assert server.predict_proba_many(frame).equals(model.predict_proba_many(frame))
         x = asked[0][0]
         assert ray.get(ask.remote(server, x)) == model.predict_proba_one(x)
+        with pytest.raises(ValueError, match="feature 'a': the value must be finite") as error:
+            server.predict_one({"a": float("inf")})
+        assert type(error.value) is ValueError
         kill(server.processes()[0])
         assert server.n_samples_seen() == [200, 200]  # it is back, with the latest snapshot
         assert server.predict_many(frame).equals(model.predict_many(frame))

@@ -121,7 +121,7 @@ class SnapshotServer(PredictsProbaMany):
             if said is not None:
                 return said
             self._bring_up(reader)
-        raise RuntimeError(f"a reader died {PATIENCE + 1} times in a row")
+        raise RuntimeError(f"a reader took no snapshot in {PATIENCE + 1} attempts")
 
     def _answers(self, method: str, block: Block) -> list[typing.Any]:
         """What the next reader says of the samples of a block."""
