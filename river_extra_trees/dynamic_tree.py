@@ -298,7 +298,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     Linear leaves use the numeric features (the first 64); a missing value is replaced by the mean
     of its feature there, and goes to the side of a split that was drawn for missing values. Nominal
     features are split one value against the rest. No answer lies outside the range of the targets
-    seen. New features may appear at any time.
+    seen. New features may appear at any time, up to 16,384 columns.
 
     References
     ----------
@@ -453,7 +453,8 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
     -----
     The prior of the class probabilities in a leaf is Dirichlet(1/K, ..., 1/K) for K labels seen so
     far. Missing values go to the side of a split that was drawn for them; nominal features are
-    split one value against the rest. New features and new labels may appear at any time.
+    split one value against the rest. New features and new labels may appear at any time, up to
+    16,384 columns and 1,024 labels.
 
     With logistic leaves the trees split and merge as with multinomial ones, but answer, and are
     weighed, by a logistic regression on the active samples of the leaf. Its prior is a normal
