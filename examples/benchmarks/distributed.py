@@ -232,7 +232,7 @@ def show_ratio(what: str, one: Measured, several: Measured, n_items: int) -> lis
 
 
 def show_costs(name: str, measured: list[list[float]]) -> None:
-    """Fit the constants of a plan to the processor times, by least squares."""
+    """Fit the constants of a plan to the processor times, by least squares of relative errors."""
     trees, workers, one, front, worker = np.array(measured).T
     ones = np.ones_like(trees)
     for what, columns, times in (
@@ -241,7 +241,8 @@ def show_costs(name: str, measured: list[list[float]]) -> None:
         ("worker = {:.1f} + {:.2f} trees / workers", [ones, trees / workers], worker),
     ):
         if len(measured) > len(columns):
-            constants = np.linalg.lstsq(np.column_stack(columns), times)[0]
+            relative = np.column_stack(columns) / times[:, np.newaxis]
+            constants = np.linalg.lstsq(relative, ones)[0]
             print(f"{name}: {what.format(*constants)}")
 
 
