@@ -315,10 +315,11 @@ def show_kill(options: argparse.Namespace) -> bool:
     forest = FORESTS[name](n_models=10, seed=1)
     with tempfile.TemporaryDirectory() as folder:
         model = distributed(forest, folder=folder, checkpoint_every=1000)
+        processes: list[int] = []
         for i, (x, y) in enumerate(rows):
             model.learn_one(x, y)
             forest.learn_one(x, y)
-            show_death("forest", model, i, len(rows) // 4)
+            show_death("forest", model, i, len(rows) // 4, processes)
         same = answers(model, rows[:200]) == answers(forest, rows[:200])
         print(f"{model.n_restarts} restarts; 200 answers as of one process: {same}")
         model.close()
@@ -331,9 +332,10 @@ def kill_keyed(options: argparse.Namespace) -> bool:
     rows = rows_for("Classifier", options.items)
     with tempfile.TemporaryDirectory() as folder:
         model = KeyedModels(base, folder=folder, checkpoint_every=1000)
+        processes: list[int] = []
         for i, (x, y) in enumerate(rows):
             model.learn_one(i % 1000, x, y)
-            show_death("keyed models", model, i, len(rows) // 4)
+            show_death("keyed models", model, i, len(rows) // 4, processes)
         counts = model.counts()
         n_seen = sum(count.n_samples_seen for count in counts)
         print(f"{model.n_restarts} restarts; {n_seen} of {len(rows)} items learned, {counts[0]}")
@@ -350,13 +352,14 @@ def kill_keyed(options: argparse.Namespace) -> bool:
     return complete
 
 
-def show_death(what: str, model: Any, i: int, every: int) -> None:
-    """Now and then, kill a worker just as it was sent a block."""
+def show_death(what: str, model: Any, i: int, every: int, processes: list[int]) -> None:
+    """Now and then, kill a worker just as it was sent a block: to ask it anything would be late."""
     if i % every == 777:
         show_counters(f"{what}, {i + 1} items told", model)
+        processes[:] = model.processes()
     if i % every == 777 + model.block_size:
         number = i // every % 2
-        os.kill(model.processes()[number], signal.SIGKILL)
+        os.kill(processes[number], signal.SIGKILL)
         start = time.perf_counter()
         show_counters(f"  {i + 1} items told and worker {number} killed", model)
         print(f"  it took {time.perf_counter() - start:.1f} s to come back", flush=True)
