@@ -52,7 +52,7 @@ def ray() -> Iterator[Any]:
         import ray
         from ray.cluster_utils import Cluster
 
-        node = {"num_cpus": 1, "include_dashboard": False}
+        node = {"num_cpus": 2, "include_dashboard": False}
         cluster = started(lambda: Cluster(initialize_head=True, head_node_args=node))
         started(lambda: cluster.add_node(**node))
         ray.init(cluster.address, log_to_driver=False)
@@ -133,7 +133,7 @@ def test_evaluation(ray: Any) -> None:
     rows = list(datasets.Phishing().take(150))
     forest = ret.StreamDecisionForestClassifier(n_models=4, seed=1)
     expected = evaluate.progressive_val_score(rows, forest.clone(), metrics.Accuracy())
-    with DistributedClassifier(forest, n_workers=2) as model:
+    with DistributedClassifier(forest, n_workers=4) as model:
         found = evaluate.progressive_val_score(rows, model, metrics.Accuracy())
         assert found.get() == expected.get() > 0.5
         actors = [worker._actor._actor_id.hex() for worker in model._workers]
