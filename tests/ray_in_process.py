@@ -45,8 +45,9 @@ class Method:
 
 
 class Actor:
-    def __init__(self, held: Any) -> None:
-        self.held, self.is_dead, self.is_out_of_reach = held, False, False
+    def __init__(self, held: Any, options: dict[str, Any]) -> None:
+        self.held, self.options = held, options
+        self.is_dead = self.is_out_of_reach = False
 
     def __getattr__(self, name: str) -> Method:
         return Method(self, name)
@@ -55,11 +56,12 @@ class Actor:
 class Kind:
     """A class whose objects become actors."""
 
-    def __init__(self, kind: Any) -> None:
-        self.kind = kind
+    def __init__(self, kind: Any, options: dict[str, Any]) -> None:
+        self.kind, self.options = kind, options
 
     def remote(self, *arguments: Any) -> Actor:
-        return Actor(self.kind(*[get(a) if isinstance(a, Reference) else a for a in arguments]))
+        given = [get(each) if isinstance(each, Reference) else each for each in arguments]
+        return Actor(self.kind(*given), self.options)
 
 
 def put(value: Any) -> Reference:
@@ -79,6 +81,7 @@ def kill(actor: Actor) -> None:
 def take_the_place_of_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `import ray` find this until the test is over."""
     ray: Any = types.ModuleType("ray")
-    ray.put, ray.get, ray.kill, ray.remote = put, get, kill, lambda **options: Kind
+    ray.put, ray.get, ray.kill = put, get, kill
+    ray.remote = lambda **options: lambda kind: Kind(kind, options)
     ray.exceptions = types.SimpleNamespace(RayActorError=RayActorError, RayTaskError=RayTaskError)
     monkeypatch.setitem(sys.modules, "ray", ray)

@@ -204,6 +204,14 @@ def test_missing_call() -> None:
     assert holder.counters() == (2, 0)
 
 
+def test_all_machines() -> None:
+    """Workers and readers ask to be spread over the machines of a cluster."""
+    model = ret.StreamDecisionTreeRegressor(seed=1)
+    with KeyedModels(model) as keyed, SnapshotServer(model.snapshot()) as server:
+        actors = [*(worker._actor for worker in keyed._workers), *server._readers]
+    assert [actor.options["scheduling_strategy"] for actor in actors] == ["SPREAD"] * 4
+
+
 # --- Keyed models
 
 
