@@ -29,6 +29,12 @@ def values_of(values: typing.Any) -> list[typing.Any]:
     return list(values.to_list() if isinstance(values, narwhals.Series) else values)
 
 
+def columns_of(answers: list[dict[typing.Any, float]]) -> dict[typing.Any, list[float]]:
+    """The probabilities of each label, from those of each sample."""
+    labels = list(answers[0]) if answers else []
+    return {label: [answer[label] for answer in answers] for label in labels}
+
+
 class PredictsMany(abc.ABC):
     """Predictions for the rows of a data frame, whatever the frame is made of."""
 
@@ -53,8 +59,7 @@ class PredictsMany(abc.ABC):
         A series of the same kind.
         """
         frame = dataframe.into_frame(X)
-        predictions = self._predict_frame(frame)
-        return dataframe.to_native_series(predictions, name="prediction", like=frame)
+        return dataframe.to_native_series(self._predict_frame(frame), name="prediction", like=frame)
 
 
 class PredictsProbaMany(PredictsMany):
@@ -82,7 +87,5 @@ class PredictsProbaMany(PredictsMany):
         column names get the labels as strings.
         """
         frame = dataframe.into_frame(X)
-        answers = self._predict_proba_frame(frame)
-        labels = list(answers[0]) if answers else []
-        columns = {label: [answer[label] for answer in answers] for label in labels}
-        return dataframe.to_native_frame(columns, like=frame)
+        answers = columns_of(self._predict_proba_frame(frame))
+        return dataframe.to_native_frame(answers, like=frame)

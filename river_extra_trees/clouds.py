@@ -12,7 +12,6 @@ import numpy.typing as npt
 from scipy import special
 
 from ._base import check_whole
-from ._inspection import Sample
 from .blocks import Block
 from .parts import Ballots, Part, Splits
 
@@ -97,25 +96,6 @@ class CloudPart(Part):
     def n_samples_seen(self) -> int:
         """Number of samples learned, those of weight zero not counted."""
         return int(self._model.n_samples_seen) + self._n_before
-
-    def validate(
-        self, x: Sample, y: typing.Any, w: float = 1.0, coming: set[Hashable] | None = None
-    ) -> None:
-        """Raise what learning this sample would raise.
-
-        Parameters
-        ----------
-        x
-            Features.
-        y
-            The target.
-        w
-            Weight of the sample.
-        coming
-            Labels of samples that are to be learned before; that of this sample is added.
-        """
-        coming = set() if coming is None else coming
-        self._model._check_next(x, y, w, coming)
 
     def learn(self, block: Block, start: int = 0) -> tuple[int, None]:
         """Learn the samples of a block.

@@ -120,33 +120,6 @@ class _DynamicTree(SplitsIntoClouds):
             draw_seed(self.seed),
         )
 
-    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
-        """Learn a sample.
-
-        Parameters
-        ----------
-        x
-            Features. Numbers are numeric, other hashable values nominal; absent, `None` and NaN
-            values are missing.
-        y
-            The target.
-        w
-            Weight of the sample; 0 learns nothing.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If a feature is infinite or neither a number nor hashable, the target is missing, not
-            finite or not hashable, or the weight is negative or not finite. The message names it,
-            and nothing is learned.
-        """
-        cloud = self._core
-        discarded = -1
-        if cloud.pool.size >= self.window:
-            cloud.validate(x, y, w)
-            discarded = self._discarded()
-        cloud.learn(x, y, w, discarded, self.rejuvenate_every)
-
     def _discarded(self) -> int:
         """The slot of the active sample that is of least use."""
         if self.discard == "oldest":
@@ -374,7 +347,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         """
         if with_dist:
             return StudentMixture(self._core.mixture(x), seed=self.seed)
-        return self._core.predict(x)
+        return self._core.predict_number(x)
 
     def acquisition_one(self, x: Sample, criterion: str = "alc") -> float:
         """Say how much there is to gain from the target of a sample: more is better.
@@ -516,27 +489,6 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
             not (reference and leaf == "logistic"), "reference", True, "False with logistic leaves"
         )
         self._begin(True, leaf == "logistic", 1, 0.0)
-
-    def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
-        """Predict the probability of every label learned so far.
-
-        Parameters
-        ----------
-        x
-            Features.
-        """
-        return self._core.probabilities(x)
-
-    def predict_one(self, x: Sample) -> typing.Any:
-        """Predict the label of a sample: `None` before the first sample was learned.
-
-        Parameters
-        ----------
-        x
-            Features.
-        """
-        probabilities = self._core.probabilities(x)
-        return max(probabilities, key=probabilities.__getitem__) if probabilities else None
 
     def acquisition_one(self, x: Sample, criterion: str = "entropy") -> float:
         """Say how much there is to gain from the label of a sample: more is better.

@@ -41,6 +41,7 @@ class Part(abc.ABC):
 
     n_told = 0
     """Number of samples that `go_on` has learned, those of weight zero counted."""
+    _model: typing.Any  # the learner
     _block = NOTHING  # that `go_on` is to learn the rest of
 
     @property
@@ -48,11 +49,28 @@ class Part(abc.ABC):
     def n_samples_seen(self) -> int:
         """Number of samples learned, those of weight zero not counted."""
 
-    @abc.abstractmethod
     def validate(
         self, x: Sample, y: typing.Any, w: float = 1.0, coming: set[Hashable] | None = None
     ) -> None:
-        """Raise what learning this sample, after those that are coming, would raise."""
+        """Raise what learning this sample would raise.
+
+        Parameters
+        ----------
+        x
+            Features.
+        y
+            The target.
+        w
+            Weight of the sample.
+        coming
+            Labels of samples that are to be learned before; that of this sample is added.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `learn_one` of the learner does.
+        """
+        self._model._check_next(x, y, w, set() if coming is None else coming)
 
     @abc.abstractmethod
     def learn(self, block: Block, start: int = 0) -> tuple[int, typing.Any]:
@@ -238,30 +256,6 @@ class ForestPart(Part):
         return self._model.n_samples_seen
 
     # ------------------------------------------------------------------ learning
-
-    def validate(
-        self, x: Sample, y: typing.Any, w: float = 1.0, coming: set[Hashable] | None = None
-    ) -> None:
-        """Raise what learning this sample would raise.
-
-        Parameters
-        ----------
-        x
-            Features.
-        y
-            The target.
-        w
-            Weight of the sample.
-        coming
-            Labels of samples that are to be learned before; that of this sample is added.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `learn_one` of the forest does.
-        """
-        coming = set() if coming is None else coming
-        self._model._check_next(x, y, w, coming)  # type: ignore[attr-defined]
 
     def learn(self, block: Block, start: int = 0) -> tuple[int, typing.Any]:
         """Learn the samples of a block until the batch is full.

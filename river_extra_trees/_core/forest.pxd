@@ -19,6 +19,7 @@ cdef class Forest:
     cdef readonly Trees prior       # one leaf that has seen everything: the answer of empty trees
     cdef readonly bint regression
     cdef readonly double fading     # of the leaves, see `Trees.learn`
+    cdef readonly int batch_size    # number of samples of a batch
     cdef double* votes              # scratch: per class
     cdef int votes_capacity
 
@@ -28,6 +29,8 @@ cdef class Forest:
     cdef int reserve_sample(self) except -1
     cdef int widen(self) except -1
     cdef int push(self, double target, double weight) noexcept nogil
+    cdef int n_gathered(self) noexcept nogil
+    cdef void take(self, double target, double weight) noexcept
     cdef int reserve_votes(self, int n_labels) except -1
     cdef int check_window(self, Window window) except -1
     cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil

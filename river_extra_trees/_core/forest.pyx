@@ -9,7 +9,7 @@ from copy import deepcopy
 
 import numpy as np
 
-from libc.math cimport NAN, fabs
+from libc.math cimport INFINITY, NAN, fabs
 from libc.string cimport memset
 
 from .memory cimport free, realloc
@@ -27,15 +27,19 @@ cdef enum:
     MAX_INTERRUPTIONS = 10
 
 
+cdef double as_double(object value, str name) except? -1.0:
+    """A number, infinity where it is too large for a double, or an error that names it."""
+    try:
+        return value
+    except OverflowError:
+        return INFINITY
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, not {type(value).__name__!r}") from None
+
+
 cdef double read_weight(object w) except -1.0:
     """A sample weight, or an error that says what is wrong with it."""
-    cdef double weight
-    try:
-        weight = w
-    except TypeError:
-        raise TypeError(f"w must be a number, not {type(w).__name__!r}") from None
-    except OverflowError:
-        weight = 2.0 * LARGEST_WEIGHT
+    cdef double weight = as_double(w, "w")
     if not 0.0 <= weight <= LARGEST_WEIGHT:
         raise ValueError(f"w must be between 0 and {LARGEST_WEIGHT:g}, not {w!r}")
     return weight
@@ -43,13 +47,7 @@ cdef double read_weight(object w) except -1.0:
 
 cdef double read_number(object y) except? -1.0:
     """A numeric target, or an error that says what is wrong with it."""
-    cdef double target
-    try:
-        target = y
-    except TypeError:
-        raise TypeError(f"the target must be a number, not {type(y).__name__!r}") from None
-    except OverflowError:
-        target = 2.0 * LARGEST_TARGET
+    cdef double target = as_double(y, "the target")
     if not fabs(target) <= LARGEST_TARGET:
         raise ValueError(
             f"the target must be a finite number of at most {LARGEST_TARGET:g}, not {y!r}"
@@ -167,6 +165,46 @@ cdef class Forest:
         """Let an admitted sample into the window; return its slot."""
         self.prior.learn(self.prior.roots[0], target, weight, 0.0)
         return self.window.push(self.schema, target, weight)
+
+    def learn(self, x, y, w, learner=None):
+        """Learn a sample, and its batch when that is full; return whether it was.
+
+        Parameters
+        ----------
+        x, y, w
+            The sample.
+        learner
+            Has `_plan_batch` and what else `learn_batch` asks for. None in a part of a forest, for
+            which `learn_batch` is called when all have reported.
+        """
+        cdef double weight = read_weight(w)
+        if self.n_gathered() >= self.batch_size:    # there was no memory to grow on this batch
+            self.validate(x, y, w)
+            self.learn_batch(learner, learner._plan_batch)
+        if weight == 0.0:
+            self.validate(x, y, w)
+            return False
+        self.take(self.admit(x, y), weight)
+        if self.n_gathered() < self.batch_size:
+            return False
+        if learner is not None:
+            self.learn_batch(learner, learner._plan_batch)
+        return True
+
+    cdef int n_gathered(self) noexcept nogil:
+        """Number of samples in this batch."""
+        return self.window.size
+
+    cdef void take(self, double target, double weight) noexcept:
+        """Let an admitted sample into the batch, and the trees learn what they do at once."""
+
+    def learn_batch(self, learner, plan_batch):
+        """Grow the trees on a full batch, as a function says that changes nothing.
+
+        A signal takes effect before or after. Without memory nothing is grown; the next call of
+        `learn` then tries again, to the same result.
+        """
+        raise NotImplementedError
 
     # ---------------------------------------------------------------- answers
 

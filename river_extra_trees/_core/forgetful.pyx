@@ -8,7 +8,7 @@ import numpy as np
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
-from .forest cimport Forest, read_weight, uninterrupted
+from .forest cimport Forest, uninterrupted
 from .memory cimport calloc, free
 from .retained cimport Retained, moved
 from .rng cimport BOOTSTRAP, FORGET, SUBSET, Rng, below, next_word, poisson, rng_for, uniform
@@ -49,7 +49,6 @@ cdef class ForgetfulForest(Forest):
         Names the streams of random numbers.
     """
 
-    cdef readonly int batch_size
     cdef readonly bint subsets
     cdef readonly bint bagging
     cdef readonly bint reference
@@ -96,37 +95,15 @@ cdef class ForgetfulForest(Forest):
         self.widen_said()
         return Forest.reserve_sample(self)
 
-    def learn(self, x, y, w, learner=None):
-        """Learn a sample, and its batch when that is full; return whether it was.
+    cdef int n_gathered(self) noexcept nogil:
+        return self.window.n_fresh
 
-        Parameters
-        ----------
-        x, y, w
-            The sample.
-        learner
-            Has `_plan_batch`, a function that changes nothing and returns a `BatchPlan`;
-            `_parameters` and `_drift_test`, which get the plan's; and `_splitters`, one per thread.
-            None in a part of a forest, for which `learn_batch` is called when all have reported.
-        """
-        cdef double weight = read_weight(w), target, prior
-        cdef int position
-        if self.window.n_fresh >= self.batch_size:  # there was no memory to grow on this batch
-            self.validate(x, y, w)
-            self.learn_batch(learner, learner._plan_batch)
-        if weight == 0.0:
-            self.validate(x, y, w)
-            return False
-        target = self.admit(x, y)
-        position = self.window.n_fresh
-        prior = self.prior.row(self.prior.roots[0])[HEADER] if self.regression else 0.0
+    cdef void take(self, double target, double weight) noexcept:
+        cdef int position = self.window.n_fresh, n_trees = len(self.trees)
+        if self.regression:
+            self.answers[n_trees + 1, position] = self.prior.row(self.prior.roots[0])[HEADER]
         self.push(target, weight)
-        self.answers[len(self.trees) + 1, position] = prior
         self.test(target, weight, position)
-        if position + 1 < self.batch_size:
-            return False
-        if learner is not None:
-            self.learn_batch(learner, learner._plan_batch)
-        return True
 
     cdef void test(self, double target, double weight, int position) noexcept:
         """Let each tree answer for the row encoded last, then learn it in its leaf."""
@@ -164,10 +141,10 @@ cdef class ForgetfulForest(Forest):
     # ---------------------------------------------------------------- one batch
 
     def learn_batch(self, learner, plan_batch):
-        """Let all trees retain what the plan says, and grow them on that.
+        """Let all trees retain what the plan says, a `BatchPlan`, and grow them on that.
 
-        A signal takes effect before or after. Without memory nothing is grown; the next call of
-        `learn` then tries again, to the same result.
+        The learner has `_splitters`, one per thread; its `_parameters` and `_drift_test` become
+        the plan's.
         """
         cdef Growth growth
         interruption = [None]

@@ -14,12 +14,11 @@ def relevance(Particles cloud):
     weight of its samples, less the same of its two sides; in classification the entropy. The sum
     is divided by the weight of all samples. A column that explains nothing scores about 0 or less.
     """
-    cdef int particle, node, n_active, column
-    cdef double score, whole
+    cdef int particle, node, column
+    cdef double whole
     cdef double* row = cloud.row_other
     answers = []
     known = {}
-    cloud.looking = True
     for particle in range(cloud.n_alive):
         if cloud.roots[particle] in known:
             answers.append(known[cloud.roots[particle]])
@@ -29,7 +28,7 @@ def relevance(Particles cloud):
         stack = [(cloud.roots[particle], -1)]
         while stack:
             node, column = stack.pop()
-            sum_subtree(cloud, node, row, &score, &n_active)
+            sum_subtree(cloud, node, row)
             spread = spread_of(cloud, row)
             if column >= 0:
                 gains[column] -= spread
@@ -42,7 +41,6 @@ def relevance(Particles cloud):
                 stack.append((cloud.grove.nodes[node].right, column))
         known[cloud.roots[particle]] = [gain / max(whole, 1e-300) for gain in gains]
         answers.append(known[cloud.roots[particle]])
-    cloud.looking = False
     return answers
 
 

@@ -1,6 +1,6 @@
 """The samples that one tree retains: slots of a window, and how many copies of each."""
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t
 from .rng cimport Rng
 
 cdef class Retained:

@@ -9,7 +9,7 @@ Flood 2014), applied once per word of the name and then once per number drawn.
 `tests/naive/rng.py` is the same generator in ten lines of Python.
 """
 
-from libc.math cimport cos, exp, log, sqrt
+from libc.math cimport exp
 from libc.stdint cimport uint64_t
 
 # What a stream is for. One number each, for ever: changing one changes every seeded answer.
@@ -59,11 +59,6 @@ cdef inline uint64_t below(Rng* rng, uint64_t n) noexcept nogil:
     while word < limit:
         word = next_word(rng)
     return word % n
-
-cdef inline double normal(Rng* rng) noexcept nogil:
-    """Standard normal (Box and Muller 1958); the second of the pair is not kept."""
-    cdef double u = 1.0 - uniform(rng)
-    return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * uniform(rng))
 
 cdef inline int poisson(Rng* rng, double mean) noexcept nogil:
     """Poisson by products of uniforms (Knuth): right for the small means of online bagging."""

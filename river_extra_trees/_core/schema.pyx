@@ -42,6 +42,8 @@ cdef Kind classify(object name, object value, double* number) except *:
     elif isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
         check_hashable(name, value)
         return MISSING if is_missing(value) else CATEGORY
+    elif isinstance(value, (np.datetime64, np.timedelta64)):
+        raise TypeError(f"feature {name!r}: a date or a duration is not a number: {value!r}")
     else:
         check_hashable(name, value)
         try:

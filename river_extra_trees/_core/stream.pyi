@@ -1,13 +1,9 @@
-from collections.abc import Callable, Hashable, Mapping
-from typing import Any
-
 import numpy as np
 
 from .forest import Forest
 from .window import Window
 
 class StreamForest(Forest):
-    batch_size: int
     bootstrap: bool
     reference: bool
     n_latest: int
@@ -24,10 +20,6 @@ class StreamForest(Forest):
         fading: float,
         n_latest: int,
         seed: int,
-    ) -> None: ...
-    def learn(self, x: Mapping[Hashable, Any], y: Any, w: Any, learner: Any = None) -> bool: ...
-    def learn_batch(
-        self, learner: Any, plan_batch: Callable[[], tuple[list[int], int]]
     ) -> None: ...
     def tree_losses(self) -> np.ndarray: ...
     def worst(self, losses: np.ndarray, n_swaps: int, always: bool) -> list[int]: ...

@@ -4,7 +4,7 @@ import numpy as np
 
 from libc.stdint cimport uint64_t
 
-from .forest cimport Forest, read_weight, uninterrupted
+from .forest cimport Forest, uninterrupted
 from .memory cimport calloc, free
 from .rng cimport BOOTSTRAP, FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
 from .growth.splitter cimport Splitter
@@ -37,7 +37,6 @@ cdef class StreamForest(Forest):
         Names the streams of random numbers.
     """
 
-    cdef readonly int batch_size
     cdef readonly bint bootstrap
     cdef readonly bint reference
     cdef readonly int n_latest
@@ -85,38 +84,12 @@ cdef class StreamForest(Forest):
             self.latest.reserve_one(self.schema.n_columns)
         return 0
 
-    def learn(self, x, y, w, learner=None):
-        """Learn a sample, and its batch when that is full; return whether it was.
-
-        Parameters
-        ----------
-        x, y, w
-            The sample.
-        learner
-            Has `_plan_batch`, a function that changes nothing and returns the trees to be replaced
-            and the number of features that a split looks at; `_splitters`, one per thread; and
-            `max_nodes`. None in a part of a forest, for which `learn_batch` is called when all
-            have reported.
-        """
-        cdef double weight = read_weight(w), target
-        cdef int position
-        if self.window.size >= self.batch_size:     # there was no memory to grow on this batch
-            self.validate(x, y, w)
-            self.learn_batch(learner, learner._plan_batch)
-        if weight == 0.0:
-            self.validate(x, y, w)
-            return False
-        target = self.admit(x, y)
-        position = self.window.size
+    cdef void take(self, double target, double weight) noexcept:
+        cdef int position = self.window.size
         self.push(target, weight)
         if self.n_latest:
             self.latest.push(self.schema, target, weight)
         self.count(target, weight, position)
-        if position + 1 < self.batch_size:
-            return False
-        if learner is not None:
-            self.learn_batch(learner, learner._plan_batch)
-        return True
 
     cdef void count(self, double target, double weight, int position) noexcept:
         """Score each tree on a sample, then add the sample to the statistics of its nodes."""
@@ -140,8 +113,8 @@ cdef class StreamForest(Forest):
     def learn_batch(self, learner, plan_batch):
         """Grow all trees on the batch, some of them anew, and begin the next one.
 
-        A signal takes effect before or after. Without memory nothing is grown; the next call of
-        `learn` then tries again, to the same result.
+        The plan is the trees to be replaced and the number of features that a split looks at. The
+        learner has `_splitters`, one per thread, and `max_nodes`.
         """
         cdef Growth growth
         interruption = [None]

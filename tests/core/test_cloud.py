@@ -32,7 +32,7 @@ def learn(cloud: Cloud, model: DynamicTree, row: int) -> None:
 
 def probabilities(cloud: Cloud, x: dict[str, float]) -> list[float]:
     """Of the classes 0.0, 1.0, ... in this order."""
-    answer = cloud.probabilities(x)
+    answer = cloud.predict_proba(x)
     return [answer[label] for label in sorted(answer)]
 
 

@@ -174,7 +174,7 @@ def test_entropy_of_a_candidate_is_the_naive_one() -> None:
     for x in model.X[200:210]:
         totals = [(model.total(model.leaf_at(tree, x)), share) for tree, share in trees]
         p = sum(share * model.leaf_model.probabilities(total) for total, share in totals)
-        answer = cloud.probabilities(row_of(x))
+        answer = cloud.predict_proba(row_of(x))
         assert [answer[k] for k in sorted(answer)] == pytest.approx(p, abs=1e-9)
 
 

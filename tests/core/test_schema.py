@@ -213,6 +213,14 @@ def test_numbers_that_cannot_be_had_are_refused_by_name(error: type[Exception]) 
         Schema().learn_row({"speed": Vague()})
 
 
+@pytest.mark.parametrize("text", ["NaT", "2026-11-21"])
+def test_dates_of_numpy_are_refused_in_our_words(text: str) -> None:
+    """They have a `__float__`, which speaks of values that nobody has given."""
+    for value in (np.datetime64(text), np.datetime64(text) - np.datetime64("2026-01-01")):
+        with pytest.raises(TypeError, match=r"^feature 'when': a date or a duration is not a"):
+            Schema().learn_row({"when": value})
+
+
 class Moody:
     """A value that is hashable a number of times."""
 

@@ -1,5 +1,5 @@
 from .particles cimport Particles
 
-cdef double predict(Particles cloud, object x) except? -1.0
+cdef double predict_number(Particles cloud, object x) except? -1.0
 cdef list mixture(Particles cloud, object x)
-cdef dict probabilities(Particles cloud, object x)
+cdef dict predict_proba(Particles cloud, object x)

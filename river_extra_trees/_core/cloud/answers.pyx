@@ -16,7 +16,7 @@ cdef double clamped(Particles cloud, double mean) noexcept nogil:
     return min(max(mean, cloud.lowest), cloud.highest)
 
 
-cdef double predict(Particles cloud, object x) except? -1.0:
+cdef double predict_number(Particles cloud, object x) except? -1.0:
     """Mean over the particles of the predictive mean at x; 0 before the first sample."""
     cdef double total = 0.0
     cdef int visit
@@ -41,7 +41,7 @@ cdef list mixture(Particles cloud, object x):
     return parts
 
 
-cdef dict probabilities(Particles cloud, object x):
+cdef dict predict_proba(Particles cloud, object x):
     """Every label learned so far and its mean predictive probability at x."""
     cdef int visit, k
     cdef const double* chances

@@ -3,7 +3,7 @@
 from ..forest cimport read_number, read_weight
 from ..grove cimport Grove
 from ..pool cimport Pool
-from .answers cimport mixture, predict, probabilities
+from .answers cimport mixture, predict_number, predict_proba
 from .learning cimport learn_row, plant_roots
 from .particles cimport Particles
 from .rejuvenation cimport rejuvenate
@@ -37,19 +37,31 @@ cdef class Cloud(Particles):
         self.read_target(y)
         self.schema.encode(x)
 
-    def learn(self, x, y, w=1.0, int discarded=-1, rejuvenate_every=None):
-        """Retire the point in a slot, learn a sample, rejuvenate if it is time for that.
+    def learn(self, x, y, w=1.0, learner=None):
+        """Make room in the window, learn a sample, rejuvenate if it is time for that.
 
         True if it was learned. A signal takes effect before or after all of this. If memory runs
         out, nothing was done, or the sample is learned and a rejuvenation, or the moves of some
-        trees, are left out. Without a slot the caller has made room in the window.
+        trees, are left out.
+
+        Parameters
+        ----------
+        x, y, w
+            The sample.
+        learner
+            Has `_discarded`, a function that changes nothing and returns the slot to retire from a
+            full window, and `rejuvenate_every`. None where the caller has made room in the window.
         """
         cdef double weight = read_weight(w)
         cdef double target = self.read_target(y)
         cdef bint is_new = self.model.multinomial and target < 0.0
+        cdef int discarded = -1
         if weight == 0.0:
             self.schema.encode(x)
             return False
+        if learner is not None and self.pool.size >= self.window:
+            self.schema.encode(x)       # what is refused costs no search for a slot
+            discarded = learner._discarded()
         self.schema.admit(x)
         try:
             if is_new:
@@ -63,8 +75,9 @@ cdef class Cloud(Particles):
         if discarded >= 0:
             retire_slot(self, discarded)
         learn_row(self, target, weight)
-        if rejuvenate_every is not None and self.n_seen % rejuvenate_every == 0:
-            rejuvenate(self)
+        if learner is not None and learner.rejuvenate_every is not None:
+            if self.n_seen % learner.rejuvenate_every == 0:
+                rejuvenate(self)
         return True
 
     def retire(self, int slot):
@@ -87,17 +100,22 @@ cdef class Cloud(Particles):
 
     # --- Answers ----------------------------------------------------------------------------
 
-    def predict(self, x):
+    def predict_number(self, x):
         """Mean over the particles of the predictive mean at x; 0 before the first sample."""
-        return predict(self, x)
+        return predict_number(self, x)
 
     def mixture(self, x):
         """(mean, squared scale, degrees of freedom, weight) per distinct leaf at x."""
         return mixture(self, x)
 
-    def probabilities(self, x):
+    def predict_proba(self, x):
         """Every label learned so far and its mean predictive probability at x."""
-        return probabilities(self, x)
+        return predict_proba(self, x)
+
+    def predict_label(self, x):
+        """The most probable label, the first of equals; None before the first sample."""
+        found = predict_proba(self, x)
+        return max(found, key=found.get) if found else None
 
     # --- Inspection -------------------------------------------------------------------------
 

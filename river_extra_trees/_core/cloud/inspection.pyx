@@ -1,17 +1,16 @@
 """The trees of a cloud as plain Python values."""
 
 from ..grove cimport Leaf, Node
-from .leaves cimport row_score, sum_subtree
+from .leaves cimport row_score, score_subtree, sum_subtree
 from .particles cimport Particles
 
 
 def describe(Particles cloud, int particle):
     """The nodes of one tree in preorder, as dicts of plain values."""
     cdef Node* here
-    cdef double score
     cdef int n_active, node, parent, is_left, number
+    cdef double gain
     cdef double* row = cloud.row_other
-    cloud.looking = True
     found = []
     stack = [(cloud.roots[particle], -1, False)]
     while stack:
@@ -20,21 +19,23 @@ def describe(Particles cloud, int particle):
         number = len(found)
         if parent >= 0:
             found[parent]["left" if is_left else "right"] = number
-        sum_subtree(cloud, node, row, &score, &n_active)
+        n_active = sum_subtree(cloud, node, row)
+        gain = 0.0
+        if here.feature >= 0:
+            gain = score_subtree(cloud, node, True) - cloud.log_stop[here.depth]
+            gain = max(0.0, gain - row_score(cloud, row, row + cloud.model.width))
         found.append({
             "node": number, "parent": parent, "depth": here.depth, "left": -1, "right": -1,
             "feature": here.feature, "threshold": here.cut, "nominal": here.nominal,
             "missing_left": here.missing_left, "weight": row[0],
             "active": n_active, "retired": row[cloud.model.width],
-            "gain": max(0.0, score - cloud.log_stop[here.depth] - row_score(
-                cloud, row, row + cloud.model.width)) if here.feature >= 0 else 0.0,
+            "gain": gain,
             "values": [row[i] for i in range(1, cloud.model.width)]
             if cloud.model.multinomial
             else [row[cloud.model.n_regressors + 1], row[cloud.model.width - 1]],
         })
         if here.feature >= 0:
             stack += [(here.right, number, False), (here.left, number, True)]
-    cloud.looking = False
     return found
 
 

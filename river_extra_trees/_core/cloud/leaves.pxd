@@ -11,6 +11,5 @@ cdef const double* faded(Particles cloud, int visit) noexcept nogil
 cdef void sum_slots(Particles cloud, const int* slots, int n, double* row) noexcept nogil
 cdef double row_score(Particles cloud, const double* total, const double* retired) noexcept nogil
 cdef double leaf_score(Particles cloud, int leaf) noexcept nogil
-cdef void sum_subtree(
-    Particles cloud, int node, double* row, double* score, int* n_active
-) noexcept nogil
+cdef double score_subtree(Particles cloud, int node, bint looking) noexcept nogil
+cdef int sum_subtree(Particles cloud, int node, double* row) noexcept nogil

@@ -158,8 +158,9 @@ cdef double fading(Particles cloud, int leaf) noexcept nogil:
     return pow(here.decay, <double>(cloud.n_seen - here.time))
 
 
-cdef double faded_score(Particles cloud, int leaf, double share) noexcept nogil:
-    """Score of a leaf whose weights have faded to such a share; the leaf stays as it is."""
+cdef double faded_score(Particles cloud, int leaf) noexcept nogil:
+    """Score of a leaf as of now; the leaf stays as it is."""
+    cdef double share = fading(cloud, leaf)
     if share == 1.0:
         return leaf_score(cloud, leaf)
     memcpy(cloud.row_faded, cloud.grove.total(leaf), cloud.model.width * sizeof(double))
@@ -167,34 +168,48 @@ cdef double faded_score(Particles cloud, int leaf, double share) noexcept nogil:
     return row_score(cloud, cloud.row_faded, NULL)      # the reference fades otherwise
 
 
-cdef void sum_subtree(
-    Particles cloud, int node, double* row, double* score, int* n_active
-) noexcept nogil:
-    """Statistics (two rows), log posterior and active points of a whole subtree."""
+cdef double score_subtree(Particles cloud, int node, bint looking) noexcept nogil:
+    """Log posterior of a whole subtree. Its leaves fade up to now, but not for an onlooker."""
     cdef int* stack = cloud.grove.stack
-    cdef Node* here
-    cdef int n_stack = 1, leaf
-    cdef double share = 1.0
+    cdef const Node* here
+    cdef int n_stack = 1
+    cdef double score = 0.0
     stack[0] = node
-    score[0] = 0.0
-    n_active[0] = 0
-    memset(row, 0, 2 * cloud.model.width * sizeof(double))
     while n_stack:
         n_stack -= 1
         here = &cloud.grove.nodes[stack[n_stack]]
         if here.feature >= 0:
-            score[0] += cloud.log_split[here.depth]
+            score += cloud.log_split[here.depth]
+            stack[n_stack] = here.left
+            stack[n_stack + 1] = here.right
+            n_stack += 2
+        elif looking:
+            score += cloud.log_stop[here.depth] + faded_score(cloud, here.left)
+        else:
+            update_time(cloud, here.left)
+            score += cloud.log_stop[here.depth] + leaf_score(cloud, here.left)
+    return score
+
+
+cdef int sum_subtree(Particles cloud, int node, double* row) noexcept nogil:
+    """Statistics of a whole subtree (two rows); returns how many active points it holds."""
+    cdef int* stack = cloud.grove.stack
+    cdef const Node* here
+    cdef int n_stack = 1, n_active = 0, leaf
+    cdef double share
+    stack[0] = node
+    memset(row, 0, 2 * cloud.model.width * sizeof(double))
+    while n_stack:
+        n_stack -= 1
+        here = &cloud.grove.nodes[stack[n_stack]]
+        leaf = here.left
+        if here.feature >= 0:
             stack[n_stack] = here.left
             stack[n_stack + 1] = here.right
             n_stack += 2
             continue
-        leaf = here.left
-        if cloud.looking:
-            share = fading(cloud, leaf)
-            score[0] += cloud.log_stop[here.depth] + faded_score(cloud, leaf, share)
-        else:
-            update_time(cloud, leaf)
-            score[0] += cloud.log_stop[here.depth] + leaf_score(cloud, leaf)
-        n_active[0] += cloud.grove.leaves[leaf].n_active
+        share = fading(cloud, leaf)
+        n_active += cloud.grove.leaves[leaf].n_active
         merge(&cloud.model, row, cloud.grove.total(leaf), share)
         merge(&cloud.model, row + cloud.model.width, cloud.grove.retired(leaf), share)
+    return n_active

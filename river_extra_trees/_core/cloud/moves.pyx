@@ -9,14 +9,15 @@ every particle that is offered it among poor ones. The odds of a cut do not depe
 and particles that take the same cut share the new leaves.
 """
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from ..grove cimport Leaf, Node
 from ..posterior cimport merge
 from ..rng cimport MOVE, Rng, rng_for, uniform
-from .leaves cimport finish_leaf, row_score, sum_slots, sum_subtree
-from .particles cimport Cut, Group, Particles, Visit
+from .leaves cimport finish_leaf, row_score, score_subtree, sum_slots, sum_subtree
+from .particles cimport Cut, Group, Particles, Visit, fades_by_leaf
 from .proposals cimport odds, propose_all
 
 
@@ -26,7 +27,7 @@ cdef bint move_all(Particles cloud, const double* x, int first, int stop) noexce
     cdef int visit, group, particle
     cdef bint ok = True
     for visit in range(cloud.n_visits):
-        cloud.visits[visit].first = -1
+        cloud.visits[visit].first, cloud.visits[visit].region_above = -1, 0
     for group in range(cloud.n_groups):
         cloud.groups[group].pruned = -1
         cloud.groups[group].prune_odds = -1.0 if cloud.groups[group].parent >= 0 else 0.0
@@ -56,7 +57,7 @@ cdef bint move_visit(
     while particle >= 0:
         group = &cloud.groups[cloud.group_of[particle]]
         if group.prune_odds < 0.0:
-            group.prune_odds = prune_odds(cloud, group)
+            group.prune_odds = prune_odds(cloud, visit, group)
         if cloud.reference:
             grow = mean_odds(cuts, n_cuts)
         u = uniform(rng) * (1.0 + group.prune_odds + grow)
@@ -92,18 +93,35 @@ cdef int draw_cut(const Cut* cuts, int n, double u) noexcept nogil:
     return last
 
 
-cdef double prune_odds(Particles cloud, Group* group) noexcept nogil:
+cdef double prune_odds(Particles cloud, Visit* visit, const Group* group) noexcept nogil:
     """Odds of pruning the leaf's parent against staying."""
-    cdef double stay
-    cdef int n_active
+    cdef const Node* parent = &cloud.grove.nodes[group.parent]
+    cdef double stay = score_subtree(cloud, group.parent, False)
+    if visit.region_above != parent.region or fades_by_leaf(cloud):
+        visit.pruned_score = pruned_score(cloud, group.parent)
+        visit.region_above = parent.region
+    return odds(cloud.log_stop[parent.depth] + visit.pruned_score - stay)
+
+
+cdef double pruned_score(Particles cloud, int parent) noexcept nogil:
+    """Score of the leaf that would take the place of a parent whose leaves are up to date.
+
+    Trees differ in how they divide the samples of a region, not in which samples these are. So the
+    statistics are summed once for each of the few regions, not for each of the many parents.
+    Sums kept in the nodes would have to follow every sample in all nodes on its way, which are
+    more than the leaves below the parents; and what staying is worth, once samples fade, is new for
+    every leaf at every step.
+    """
+    cdef int64_t region = cloud.grove.nodes[parent].region
     cdef double* row = cloud.row_other
-    sum_subtree(cloud, group.parent, row, &stay, &n_active)
-    if cloud.reference and n_active < 2 * cloud.min_samples_leaf:
-        return 0.0
-    return odds(
-        cloud.log_stop[cloud.grove.nodes[group.parent].depth]
-        + row_score(cloud, row, row + cloud.model.width) - stay
-    )
+    cdef int i
+    if not fades_by_leaf(cloud):
+        for i in range(cloud.n_visits):
+            if cloud.visits[i].region_above == region:
+                return cloud.visits[i].pruned_score
+    if sum_subtree(cloud, parent, row) < 2 * cloud.min_samples_leaf and cloud.reference:
+        return -INFINITY
+    return row_score(cloud, row, row + cloud.model.width)
 
 
 cdef bint apply_prune(Particles cloud, const double* x, int particle, Group* group) noexcept nogil:
@@ -130,7 +148,7 @@ cdef int leaf_in_place_of(Particles cloud, int node) noexcept nogil:
     cdef int64_t region = cloud.grove.nodes[node].region
     cdef const Node* leaf
     cdef int i
-    if cloud.reference and cloud.decays[0] < 1.0:       # what is retired fades leaf by leaf
+    if fades_by_leaf(cloud):
         return -1
     for i in range(cloud.n_visits):
         leaf = &cloud.grove.nodes[cloud.visits[i].node]
@@ -146,14 +164,12 @@ cdef int leaf_in_place_of(Particles cloud, int node) noexcept nogil:
 
 cdef int plant_pruned(Particles cloud, Group* group) noexcept nogil:
     """The leaf that holds everything below the parent."""
-    cdef double score
-    cdef int n_active, node, n_stack = 1
+    cdef int n_active = sum_subtree(cloud, group.parent, cloud.row_other), node, n_stack = 1
     cdef int* stack = cloud.grove.stack
     cdef int* slots
     cdef int leaf, old
     cdef Leaf* whole
     cdef Leaf* part
-    sum_subtree(cloud, group.parent, cloud.row_other, &score, &n_active)
     node = cloud.grove.new_leaf(
         cloud.grove.nodes[group.parent].depth, cloud.grove.nodes[group.parent].region, n_active)
     leaf = cloud.grove.nodes[node].left

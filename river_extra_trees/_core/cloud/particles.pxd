@@ -19,6 +19,8 @@ cdef struct Visit:
     double share            # of the particles that hold it, see `Particles.share`
     int first               # the first of them, after the resampling; then follow `Particles.next`
     double log_weight       # log predictive density of the new point, then its exponential
+    int64_t region_above    # of the nodes above, in all trees; 0: there are none, or not met yet
+    double pruned_score     # what one leaf there adds to the log posterior of its tree
 
 cdef struct Group:
     int visit
@@ -85,7 +87,8 @@ cdef class Particles:
     cdef int* regrouped             # scratch
     cdef int* next                  # scratch: next particle at the same visit
     cdef double* weights            # scratch
-    cdef Cut* cuts                  # scratch: the proposals at one leaf
+    cdef Cut* cuts                  # scratch: the proposals at one leaf, MOST_PROPOSALS at most; in
+                                    #   the reference as many as particles
     cdef Visit* visits
     cdef Group* groups
     cdef int n_visits, n_groups
@@ -109,7 +112,6 @@ cdef class Particles:
     cdef double log_split[MAX_DEPTH + 2]
     cdef double log_stop[MAX_DEPTH + 2]
     cdef uint64_t seed
-    cdef bint looking               # leaves shall not fade: an onlooker changes no bit
     cdef readonly int64_t n_seen    # samples learned: the clock of forgetting
     cdef readonly int64_t n_steps   # steps taken, those of a rejuvenation included
     cdef readonly double log_evidence
@@ -133,3 +135,9 @@ cdef class Particles:
     cdef Sweep sweep
 
     cdef int reserve_particles(self, int n) except -1
+    cdef int most_cuts(self, int n) noexcept
+    cdef size_t bytes_for(self, int n) noexcept
+
+cdef inline bint fades_by_leaf(Particles cloud) noexcept nogil:
+    """Whether trees differ in what a region has retired: in the reference it fades leaf by leaf."""
+    return cloud.reference and cloud.decays[0] < 1.0

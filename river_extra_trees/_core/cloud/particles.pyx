@@ -10,7 +10,7 @@ from .slopes cimport Slopes
 
 cdef enum:
     BYTES_PER_PARTICLE = (
-        2 * sizeof(double) + sizeof(Visit) + sizeof(Group) + sizeof(Cut) + 5 * sizeof(int)
+        2 * sizeof(double) + sizeof(Visit) + sizeof(Group) + 5 * sizeof(int)
     )
 
 
@@ -82,7 +82,7 @@ cdef class Particles:
         n = max(n, LEAST_PROPOSALS)
         if n <= self.capacity:
             return 0
-        memory = <char*>calloc(n, BYTES_PER_PARTICLE)
+        memory = <char*>calloc(1, self.bytes_for(n))
         if memory == NULL:
             raise MemoryError
         self.capacity = n
@@ -93,7 +93,7 @@ cdef class Particles:
         self.visits = <Visit*>(self.share + n)
         self.groups = <Group*>(self.visits + n)
         self.cuts = <Cut*>(self.groups + n)
-        self.resampled = <int*>(self.cuts + n)
+        self.resampled = <int*>(self.cuts + self.most_cuts(n))
         self.regrouped, self.group_of = self.resampled + n, self.resampled + 2 * n
         self.next = self.resampled + 3 * n
         if self.roots != NULL:
@@ -103,8 +103,16 @@ cdef class Particles:
         self.per_particle = memory
         return 0
 
+    cdef int most_cuts(self, int n) noexcept:
+        """Cuts that are proposed at a leaf which so many particles hold."""
+        return n if self.reference else min(n, MOST_PROPOSALS)
+
+    cdef size_t bytes_for(self, int n) noexcept:
+        """Bytes of all that there is per particle."""
+        return n * <size_t>BYTES_PER_PARTICLE + self.most_cuts(n) * sizeof(Cut)
+
     def __sizeof__(self):
         return (
-            object.__sizeof__(self) + self.capacity * BYTES_PER_PARTICLE
+            object.__sizeof__(self) + self.bytes_for(self.capacity)
             + self.block_bytes + self.scratch_bytes
         )

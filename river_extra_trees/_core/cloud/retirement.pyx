@@ -5,7 +5,7 @@ from ..posterior cimport add_sample, scale, subtract
 from ..rng cimport DISCARD, Rng, below, rng_for
 from .gathering cimport next_tick
 from .leaves cimport finish_leaf, weight_at
-from .particles cimport Particles
+from .particles cimport Particles, fades_by_leaf
 
 
 cdef void retire_slot(Particles cloud, int slot) noexcept nogil:
@@ -34,12 +34,12 @@ cdef void retire_from(Particles cloud, int node, int slot) noexcept nogil:
     cdef int leaf = cloud.grove.nodes[node].left
     cdef Leaf* here = &cloud.grove.leaves[leaf]
     cloud.grove.remove_slot(here, slot)
-    if cloud.reference and cloud.decays[0] < 1.0:       # power prior, section 5, leaf by leaf
+    if fades_by_leaf(cloud):       # power prior, section 5, leaf by leaf
         subtract(&cloud.model, cloud.grove.total(leaf), cloud.grove.retired(leaf),
                  1.0 - cloud.decays[0])
         scale(&cloud.model, cloud.grove.retired(leaf), cloud.decays[0])
     add_sample(&cloud.model, cloud.grove.retired(leaf), v, weight_at(cloud, slot, here))
-    if cloud.reference and cloud.decays[0] < 1.0:
+    if fades_by_leaf(cloud):
         finish_leaf(cloud, node)
 
 

@@ -6,9 +6,9 @@ from libc.string cimport memcpy
 from ..grove cimport Leaf, side
 from ..posterior cimport add_sample
 from .inspection import distinct_roots, nodes
-from .leaves cimport weight_at
+from .leaves cimport sum_subtree, weight_at
 from .rejuvenation cimport leaves_below
-from .particles cimport Particles
+from .particles cimport Particles, fades_by_leaf
 
 
 def check(Particles cloud):
@@ -16,7 +16,7 @@ def check(Particles cloud):
     cdef int id
     cloud.pool.check()
     check_strata(cloud)
-    refs, seen, leaf_of = {}, {}, {}
+    refs, seen, leaf_of, sums = {}, {}, {}, {}
     for root, n in distinct_roots(cloud):
         refs[root] = refs.get(root, 0) + n
         held = []
@@ -37,6 +37,8 @@ def check(Particles cloud):
                 if id not in seen:
                     refs[left] = refs.get(left, 0) + 1
                     refs[right] = refs.get(right, 0) + 1
+            if id not in seen and not fades_by_leaf(cloud):
+                check_region(cloud, node, sums)
             seen[id] = node["refs"]
         assert sorted(held) == sorted(cloud.pool.slots()), "a tree holds each point once"
         check_routes(cloud, root)
@@ -73,6 +75,18 @@ def check_leaf(Particles cloud, node):
         expected, found = row[i], node["total"][i]
         scale_of = 1.0 + fabs(expected) + sum(fabs(value) for value in node["total"])
         assert fabs(expected - found) <= 1e-6 * scale_of, (i, expected, found)
+
+
+def check_region(Particles cloud, node, sums):
+    """The samples of a region sum to the same in every tree, however the trees divide them."""
+    cdef double* row = cloud.row_other
+    n_active = sum_subtree(cloud, node["node"], row)
+    first = sums.setdefault(
+        node["region"], (n_active, [row[i] for i in range(2 * cloud.model.width)]))
+    assert n_active == first[0], "a region holds the same points in all trees"
+    scale_of = 1.0 + sum(fabs(value) for value in first[1])
+    for i in range(2 * cloud.model.width):
+        assert fabs(row[<int>i] - first[1][i]) <= 1e-6 * scale_of, (i, row[<int>i], first[1][i])
 
 
 def check_routes(Particles cloud, int root):

@@ -1,15 +1,10 @@
 """Rules of growth, and the growth itself. See `workspace` for the layout."""
 
 cimport cython
-from libc.stdint cimport uint8_t
 
-from ..rng cimport Rng
-from ..schema cimport Schema
-from ..trees cimport Trees
-from ..window cimport Window
 from .entry cimport admit, enter
 from .leaf cimport grow_leaf
-from .workspace cimport ENTROPY, GINI, VARIANCE, Workspace
+from .workspace cimport ENTROPY, GINI, VARIANCE
 
 
 @cython.final
