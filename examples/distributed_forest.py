@@ -27,13 +27,15 @@ def one_forest() -> None:
     forest = ret.StreamDecisionForestClassifier(n_models=50, seed=1)
     with (
         tempfile.TemporaryDirectory() as folder,
-        DistributedClassifier(forest, n_workers=2, folder=folder) as model,
+        DistributedClassifier(forest, n_workers=2, folder=folder, checkpoint_every=500) as model,
     ):
         for i, (x, y) in enumerate(datasets.Phishing()):
             forest.learn_one(x, y)
             model.learn_one(x, y)
             if i == 800:
+                print("(samples seen, samples in the checkpoint) of each worker:", model.counters())
                 os.kill(model.processes()[0], signal.SIGKILL)
+                print("and after the death of the first one:", model.counters())
         same = sum(
             forest.predict_proba_one(x) == model.predict_proba_one(x)
             for x, _ in datasets.Phishing().take(100)

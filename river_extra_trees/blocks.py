@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import typing
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 import narwhals
 import numpy as np
@@ -18,12 +18,24 @@ import numpy.typing as npt
 from ._frames import values_of
 from ._inspection import Sample
 
-__all__ = ["Block"]
+__all__ = ["Block", "check_sample"]
 
 EXACT = 2**53  # whole numbers up to here are doubles
 PACE = 64  # rows that are turned into dicts at a time
 
 Numbers = npt.NDArray[np.float64]
+
+
+def check_sample(x: object) -> None:
+    """Raise a TypeError if this is no sample, in the words of the learners.
+
+    Parameters
+    ----------
+    x
+        What should be the features of a sample.
+    """
+    if not isinstance(x, Mapping):
+        raise TypeError(f"x must be a mapping of feature names to values, not {type(x).__name__!r}")
 
 
 class Block:
@@ -57,6 +69,8 @@ class Block:
         for name, values in (("targets", targets), ("weights", weights)):
             if values is not None and len(values) != len(rows):
                 raise ValueError(f"there are {len(rows)} rows and {len(values)} {name}")
+        for row in rows:
+            check_sample(row)
         features = dict.fromkeys(itertools.chain.from_iterable(rows))
         self._fill(
             len(rows),

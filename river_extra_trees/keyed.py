@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from .blocks import Block
 
-__all__ = ["Counts", "Shard", "shard_of"]
+__all__ = ["Counts", "Shard", "description", "shard_of"]
 
 
 def shard_of(key: Hashable, n: int) -> int:
@@ -49,6 +49,36 @@ def shard_of(key: Hashable, n: int) -> int:
     return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest()) * n >> 64
 
 
+def description(model: typing.Any) -> str:
+    """The type and the parameters of a model, in the same words in every process.
+
+    Parameters
+    ----------
+    model
+        Any estimator of river.
+
+    Examples
+    --------
+    >>> from river import preprocessing
+    >>> from river_extra_trees.keyed import description
+    >>> description(preprocessing.MinMaxScaler() | preprocessing.Normalizer(order=1))
+    'Pipeline {MinMaxScaler: {window_size: None}, Normalizer: {order: 1}}'
+    """
+    return described((type(model), model._get_params()))
+
+
+def described(value: typing.Any) -> str:
+    """A parameter in words; of what is written differently in other processes, the type."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {described(each)}" for name, each in value.items()) + "}"
+    if isinstance(value, tuple | list):
+        return " ".join(map(described, value))
+    if isinstance(value, type):
+        return value.__name__
+    is_plain = value is None or isinstance(value, numbers.Number | str | bytes)
+    return repr(value) if is_plain else type(value).__name__
+
+
 class Counts(typing.NamedTuple):
     """How far a shard is.
 
@@ -78,7 +108,8 @@ class Shard:
 
     Every sample has its number in the whole stream, of which this shard is told its own part. What
     lies before its position was learned and is passed over, so that a stream can be told again from
-    any earlier place. A sample that its model refuses is passed over, too, and counted.
+    any earlier place. A sample that its model refuses, with whatever error, is passed over, too,
+    and counted.
 
     Parameters
     ----------
@@ -131,10 +162,19 @@ class Shard:
             try:
                 model.learn_one(x, y) if w == 1.0 else model.learn_one(x, y, w=w)
                 self.n_samples_seen += 1
-            except (TypeError, ValueError) as error:
+            except Exception as error:  # whatever the model raises, the other keys go on
                 self.n_refused += 1
-                self.refusal = f"sample {number} of {key!r}: {error}"
+                self.refusal = f"sample {number} of {key!r}: {type(error).__name__}: {error}"
         self.position = max(self.position, position)
+
+    @property
+    def n_told(self) -> int:
+        """Samples that this shard was told, those that a model refused counted."""
+        return self.n_samples_seen + self.n_refused
+
+    def description(self) -> str:
+        """The type and the parameters of what all models begin as."""
+        return description(self.model)
 
     def predict(self, keys: Sequence[Hashable], block: Block) -> list[typing.Any]:
         """Predict the target of each sample, `None` for a key that is new.

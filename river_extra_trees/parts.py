@@ -39,6 +39,8 @@ NOTHING = Block([])
 class Part(abc.ABC):
     """What one of several processes holds of an ensemble."""
 
+    n_told = 0
+    """Number of samples that `go_on` has learned, those of weight zero counted."""
     _model: typing.Any  # the learner
     _block = NOTHING  # that `go_on` is to learn the rest of
 
@@ -125,6 +127,7 @@ class Part(abc.ABC):
             self.grow(combined)
         block = self._block if block is None else block
         stop, report = self.learn(block, start)
+        self.n_told += stop - start
         self._block = block if stop < len(block) else NOTHING
         return stop, report
 

@@ -1,9 +1,13 @@
-"""Learning on a real local Ray: the answers are those of one process, and nothing gets lost."""
+"""Learning on a real local Ray of two nodes: the answers are those of one process, nothing is lost.
+
+What does not depend on Ray itself is tested without it, in `test_workers.py`.
+"""
 
 from __future__ import annotations
 
 import os
 import pickle
+import random
 import signal
 import time
 from collections.abc import Iterator
@@ -12,9 +16,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from river import datasets, evaluate, metrics
 
 import river_extra_trees as ret
-from river_extra_trees.blocks import Block
 from river_extra_trees.distributed import (
     DistributedClassifier,
     DistributedRegressor,
@@ -22,13 +26,21 @@ from river_extra_trees.distributed import (
     SnapshotServer,
 )
 from river_extra_trees.distributed._workers import load_checkpoint, save_checkpoint
-from river_extra_trees.parts import SplitsIntoParts, learn_together
-from tests.estimators import CASES, answers, is_classifier, learn, make, stream
-from tests.ray_ready import skip_unless_ray_can_start
+from river_extra_trees.parts import SplitsIntoParts
+from tests.estimators import (
+    CASES,
+    answers,
+    begun_anew,
+    broken_stream,
+    is_classifier,
+    learn,
+    make,
+    stream,
+)
+from tests.ray_ready import prepare_ray, started
 
 Case = tuple[str, int]
 FORESTS = [case for case in CASES if isinstance(make(case), SplitsIntoParts) and case[1] == 1]
-SECOND = ("ForgetfulRandomForestClassifier", 1)
 # One Ray for all tests: with xdist, one process runs the whole file.
 pytestmark = pytest.mark.xdist_group("ray")
 
@@ -36,13 +48,17 @@ pytestmark = pytest.mark.xdist_group("ray")
 @pytest.fixture(scope="module")
 def ray() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as monkeypatch:
-        skip_unless_ray_can_start(monkeypatch)
-        monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # else it asks to decide on that
+        prepare_ray(monkeypatch)
         import ray
+        from ray.cluster_utils import Cluster
 
-        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+        node = {"num_cpus": 2, "include_dashboard": False}
+        cluster = started(lambda: Cluster(initialize_head=True, head_node_args=node))
+        started(lambda: cluster.add_node(**node))
+        ray.init(cluster.address, log_to_driver=False)
         yield ray
         ray.shutdown()
+        cluster.shutdown()
 
 
 def spread(case: Case, forest: Any = None, **options: Any) -> Any:
@@ -64,132 +80,71 @@ def state_of(process: int) -> str:
         return "Z"
 
 
-@pytest.mark.parametrize("case", FORESTS, ids=str)
-def test_one_forest(ray: Any, case: Case) -> None:
-    """A forest over workers answers as one in this process, all along a stream."""
-    rows, asked = list(stream(case, 200)), list(stream(case, 20, seed=2))
-    forest = make(case)
-    with spread(case, n_workers=2, block_size=64) as model:
-        for i, (x, y) in enumerate(rows):
-            if i % 60 == 0:
-                assert answers(model, asked[:3]) == answers(forest, asked[:3])
-            model.learn_one(x, y)
-            forest.learn_one(x, y)
-        assert answers(model, asked) == answers(forest, asked)
-        merged = model.gather()
-        assert answers(merged, asked) == answers(forest, asked)
-        assert model.n_samples_seen == forest.n_samples_seen == 200
-
-
-def frames(case: Case, n: int) -> tuple[pd.DataFrame, pd.Series]:
-    rows, targets = zip(*stream(case, n), strict=True)
-    return pd.DataFrame(list(rows))[["a", "b", 7]].rename(columns={7: "g"}), pd.Series(targets)
+# --- Forests
 
 
 @pytest.mark.parametrize(
-    ("name", "n_workers"),
-    [("StreamDecisionForestClassifier", 3), ("ForgetfulRandomForestRegressor", 2)],
+    ("case", "n_workers"), list(zip(FORESTS, (3, 5, 3, 3), strict=True)), ids=str
 )
-def test_frames(ray: Any, name: str, n_workers: int) -> None:
-    """Any number of workers learns frames, and answers them, as one process does."""
-    case = (name, 0)
-    forest = make(case, n_models=5)
-    X, y = frames(case, 250)
-    with spread(case, forest, n_workers=n_workers) as model:
-        for start in range(0, 250, 90):
-            block = slice(start, start + 90)
-            model.learn_many(X[block], y[block], 0.5)
-            forest.learn_many(X[block], y[block], 0.5)
-        assert model.predict_many(X[:30]).equals(forest.predict_many(X[:30]))
-        if is_classifier(case):
-            assert model.predict_proba_many(X[:30]).equals(forest.predict_proba_many(X[:30]))
+def test_one_forest(ray: Any, case: Case, n_workers: int, tmp_path: Path) -> None:
+    """A forest over workers answers as one in this process, all along a stream.
 
-
-def test_killed_worker(ray: Any, tmp_path: Path) -> None:
-    """A worker killed under load comes back, and the answers stay those of one process."""
-    rows, asked = list(stream(SECOND, 400)), list(stream(SECOND, 20, seed=2))
-    forest = learn(make(SECOND), rows)
-    options = {"block_size": 30, "folder": tmp_path, "checkpoint_every": 100}
-    with spread(SECOND, n_workers=2, **options) as model:
-        for i, (x, y) in enumerate(rows):
-            model.learn_one(x, y)
-            if i in (170, 171, 290):
-                seen, saved = model.counters()[i % 2]
-                assert seen == i + 1
-                assert seen - saved <= 100 + 30
-                kill(model.processes()[i % 2])
-        assert answers(model, asked) == answers(forest, asked)
-        assert model.n_restarts == 3
-        assert [seen for seen, _ in model.counters()] == [400, 400]
+    A worker is killed with a block on its way. The forest that is gathered goes on alike.
+    """
+    weights, asked = random.Random(6), list(stream(case, 3, seed=2))
+    forest, gathered = make(case, n_models=5), None
+    planted = list(forest._core.trees)
+    options = {"block_size": 50, "folder": tmp_path, "checkpoint_every": 100}
+    with spread(case, forest.clone(), n_workers=n_workers, **options) as model:
+        processes = model.processes()
+        for i, (x, y) in enumerate(broken_stream(case, 500)):
+            label = "new" if is_classifier(case) and i == 300 else y
+            weight = weights.choice([0.0, 1.0, 2.5])
+            for each in (model, forest, gathered):
+                if each is not None:
+                    each.learn_one(x, label, weight)
+            if i % 97 == 0:
+                assert answers(model, asked) == answers(forest, asked)
+            if i == 250:
+                gathered = model.gather()
+            if i == 4 * 97 + 50:  # a block has just been sent
+                assert not model._gathered
+                kill(processes[-1])
+        assert answers(model, asked) == answers(forest, asked) == answers(gathered, asked)
+        assert model.n_restarts == 1
+        assert model.n_samples_seen == forest.n_samples_seen
+        for seen, saved in model.counters():
+            assert seen == forest.n_samples_seen
+            assert 0 < saved <= seen <= saved + 100 + 50
         place = next(tmp_path.iterdir())
-        assert sorted(path.name for path in place.iterdir()) == ["part0.pickle", "part1.pickle"]
+        files = [f"part{i}.pickle" for i in range(n_workers)]
+        assert sorted(path.name for path in place.iterdir()) == files
+        frame = pd.DataFrame([{"a": x.get("a"), "d": 1.0} for x, _ in asked])
+        assert model.predict_many(frame).equals(forest.predict_many(frame))
+        assert begun_anew(forest, planted) > 0
     assert not list(tmp_path.iterdir())
 
 
-def test_model_that_goes_on(ray: Any) -> None:
-    """The workers begin with what the model knew when it was given, whatever it learns later."""
-    rows, asked = list(stream(SECOND, 200)), list(stream(SECOND, 20, seed=2))
-    forest = learn(make(SECOND), rows[:70])
-    with DistributedClassifier(forest, n_workers=2) as model:
-        learn(forest, rows[70:])
-        learn(model, rows[70:])
-        assert model.n_samples_seen == 200
-        assert answers(model, asked) == answers(forest, asked)
+def test_evaluation(ray: Any) -> None:
+    """The evaluation of river needs to know nothing of workers, which are on both nodes.
 
-
-def test_killed_worker_without_checkpoints(ray: Any) -> None:
-    """Without a folder, the death of a worker is an error that says so."""
-    with spread(SECOND, n_workers=2) as model:
-        learn(model, stream(SECOND, 20))
+    Refused questions raise what the forest would; a death without a folder is told.
+    """
+    rows = list(datasets.Phishing().take(150))
+    forest = ret.StreamDecisionForestClassifier(n_models=4, seed=1)
+    expected = evaluate.progressive_val_score(rows, forest.clone(), metrics.Accuracy())
+    with DistributedClassifier(forest, n_workers=4) as model:
+        found = evaluate.progressive_val_score(rows, model, metrics.Accuracy())
+        assert found.get() == expected.get() > 0.5
+        actors = [worker._actor._actor_id.hex() for worker in model._workers]
+        known = ray._private.state.actors()
+        assert len({known[actor]["Address"]["NodeID"] for actor in actors}) == 2
+        with pytest.raises(ValueError, match="feature 'a': the value must be finite") as error:
+            model.predict_one({"a": float("inf")})
+        assert type(error.value) is ValueError
         kill(model.processes()[0])
         with pytest.raises(RuntimeError, match="without a folder for checkpoints"):
             model.predict_one({"a": 1.0})
-
-
-def test_clouds(ray: Any) -> None:
-    """Dynamic trees: a cloud per worker, whose answers are averaged as in one process."""
-    case = ("DynamicTreeRegressor", 0)
-    rows, targets = zip(*stream(case, 80), strict=True)
-    clouds = make(case).split(2)
-    learn_together(clouds, Block(rows, targets))
-    asked = Block([x for x, _ in stream(case, 20, seed=2)])
-    expected = clouds[0].predict_numbers([cloud.ballots(asked) for cloud in clouds])
-    with spread(case, n_workers=2) as model:
-        learn(model, zip(rows, targets, strict=True))
-        assert [model.predict_one(x) for x in asked.rows()] == expected
-        with pytest.raises(TypeError, match="clouds stay apart"):
-            model.gather()
-
-
-def test_refused_samples(ray: Any) -> None:
-    """What the model refuses is refused here, before anything is learned."""
-    case = ("StreamDecisionForestClassifier", 0)
-    X, y = frames(case, 30)
-    with spread(case, n_workers=2) as model:
-        with pytest.raises(ValueError, match="a label must not be None"):
-            model.learn_one({"a": 1.0}, None)
-        X.loc[7, "a"] = float("inf")
-        with pytest.raises(ValueError, match=r"row 7: .*'a'"):
-            model.learn_many(X, y)
-        with pytest.raises(ValueError, match="30 rows and 29 targets"):
-            model.learn_many(X, y[:29])
-        assert model.n_samples_seen == 0
-        assert model.predict_one({"a": 1.0}) is None
-        with pytest.raises(TypeError, match="pickle what gather"):
-            pickle.dumps(model)
-
-
-def test_parameters() -> None:
-    """Models that cannot be split, and wrong numbers, are refused by name. Ray is not needed."""
-    forest = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
-    with pytest.raises(ValueError, match="a stream or forgetful forest"):
-        DistributedClassifier(ret.ShrubEnsembleClassifier())  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="at most n_models, 3"):
-        DistributedClassifier(forest, n_workers=4)
-    for name in ("n_workers", "block_size", "checkpoint_every"):
-        with pytest.raises(ValueError, match=name):
-            DistributedClassifier(forest, **{name: 0})
-    assert DistributedClassifier(forest, n_workers=3).clone().n_workers == 3
 
 
 # --- Keyed models
@@ -206,11 +161,12 @@ def test_keyed_models(ray: Any, tmp_path: Path) -> None:
     alone = {key: base.clone() for key in range(37)}
     options = {"n_workers": 2, "block_size": 100, "folder": tmp_path, "checkpoint_every": 400}
     model = KeyedModels(base, **options)
+    processes = model.processes()
     for i, (key, x, y) in enumerate(rows[:2000]):
         model.learn_one(key, x, y)
         alone[key].learn_one(x, y)
-        if i == 1234:
-            kill(model.processes()[1])
+        if i == 1199:  # a block has just been sent
+            kill(processes[1])
     model.wait()
     assert model.n_samples_seen == 2000
     assert model.n_restarts == 1
@@ -239,24 +195,6 @@ def test_keyed_models(ray: Any, tmp_path: Path) -> None:
         KeyedModels(base, n_workers=3, folder=tmp_path)
 
 
-def test_keyed_frames(ray: Any) -> None:
-    """Frames of many keys are learned as their rows are, and refused samples counted."""
-    base = ret.StreamDecisionTreeClassifier(batch_size=5, seed=1)
-    X = pd.DataFrame({"x": [float(i % 7) for i in range(200)]})
-    y, keys = pd.Series([i % 7 > 3 for i in range(200)]), pd.Series([i % 5 for i in range(200)])
-    with KeyedModels(base, n_workers=2) as model:
-        model.learn_many(keys, X, y)
-        assert model.position == 200
-        assert model.predict_proba_one(2, {"x": 6.0}) == {False: 0.0, True: 1.0}
-        model.learn_one(2, {"x": float("inf")}, True)
-        assert sum(counts.n_refused for counts in model.counts()) == 1
-        with pytest.raises(TypeError, match="a key must be"):
-            model.learn_one(2.5, {"x": 1.0}, True)
-        with pytest.raises(ValueError, match="200 rows and 3 keys"):
-            model.learn_many([1, 2, 3], X, y)
-        assert model.position == 201
-
-
 # --- Serving
 
 
@@ -283,6 +221,12 @@ def test_serving(ray: Any) -> None:
         assert server.predict_proba_many(frame).equals(model.predict_proba_many(frame))
         x = asked[0][0]
         assert ray.get(ask.remote(server, x)) == model.predict_proba_one(x)
+        with pytest.raises(ValueError, match="feature 'a': the value must be finite") as error:
+            server.predict_one({"a": float("inf")})
+        assert type(error.value) is ValueError
+        kill(server.processes()[0])
+        assert server.n_samples_seen() == [200, 200]  # it is back, with the latest snapshot
+        assert server.predict_many(frame).equals(model.predict_many(frame))
 
 
 # --- Without Ray

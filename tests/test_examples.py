@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.ray_ready import skip_unless_ray_can_start
+from tests.ray_in_process import take_the_place_of_ray
+from tests.ray_ready import prepare_ray, started
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem != "gallery")
@@ -33,8 +34,8 @@ def run(*command: object) -> subprocess.CompletedProcess[str]:
 def test_script(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An example prints something, and no warning."""
     if "import ray" in script.read_text():
-        skip_unless_ray_can_start(monkeypatch)
-    done = run(script)
+        prepare_ray(monkeypatch)
+    done = started(lambda: run(script))
     assert done.stdout
     assert done.stderr == ""
 
@@ -47,8 +48,11 @@ def test_gallery(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES_WITH_PYTHON, ids=lambda path: path.stem)
-def test_page(page: Path) -> None:
+def test_page(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python blocks of a page run one after the other, as a reader would run them."""
     names: dict[str, Any] = {}
-    for block in PYTHON.findall(page.read_text(encoding="utf-8")):
+    blocks = PYTHON.findall(page.read_text(encoding="utf-8"))
+    if any("river_extra_trees.distributed" in block for block in blocks):
+        take_the_place_of_ray(monkeypatch)
+    for block in blocks:
         exec(compile(block, str(page), "exec"), names)

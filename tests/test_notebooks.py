@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import jupytext
 import pytest
 from nbclient import NotebookClient
 
-from tests.ray_ready import skip_unless_ray_can_start
+from tests.ray_ready import prepare_ray, started
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.py"))
 
 
+def executed(path: Path) -> Any:
+    notebook = jupytext.read(path)
+    NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    return notebook
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A notebook runs in a fresh kernel, shows its pictures, and prints no warning."""
-    notebook = jupytext.read(path)
     if "import ray" in path.read_text():
-        skip_unless_ray_can_start(monkeypatch)
+        prepare_ray(monkeypatch)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     # As in a notebook of a user, whose pictures are shown below the cells.
     monkeypatch.delenv("MPLBACKEND", raising=False)
-    NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    notebook = started(lambda: executed(path))
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     if "plotting" in path.read_text():
         assert any("image/png" in output.get("data", {}) for output in outputs)

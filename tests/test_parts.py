@@ -12,11 +12,20 @@ import pytest
 import river_extra_trees as ret
 from river_extra_trees.blocks import Block
 from river_extra_trees.parts import ForestPart, SplitsIntoParts, learn_together, merge
-from tests.estimators import CASES, answers, is_classifier, learn, make, stream
+from tests.estimators import (
+    CASES,
+    answers,
+    begun_anew,
+    broken_stream,
+    is_classifier,
+    learn,
+    make,
+    stream,
+)
 
 Case = tuple[str, int]
 SPLITTABLE = [case for case in CASES if isinstance(make(case), SplitsIntoParts)]
-SIZES = (1, 5, 33, 150, 7)  # of the blocks: inside of a batch, just one, several
+SIZES = (1, 5, 33, 450, 7, 250)  # of the blocks: inside of a batch, just one, several
 
 
 class Twin:
@@ -24,11 +33,12 @@ class Twin:
 
     def __init__(self, case: Case, n_parts: int, n_before: int) -> None:
         self.case = case
-        self.rows = list(stream(case, n_before + sum(SIZES) + 150))
+        self.rows = list(broken_stream(case, n_before + sum(SIZES) + 150))
         self.at = n_before
-        rng = random.Random(3)
+        rng = random.Random(4)
         self.weights = [rng.choice([0.0, 1.0, 2.5]) for _ in self.rows]
         self.forest = make(case)
+        self.planted = list(self.forest._core.trees)
         self.learn_alone(0, n_before)
         self.parts = self.forest.split(n_parts)
         self.front = ForestPart(self.forest, 0, 0)
@@ -69,53 +79,45 @@ class Twin:
         ]
 
 
-@pytest.mark.parametrize("n_parts", [1, 2, 3])
+@pytest.mark.parametrize(("n_parts", "n_before"), [(1, 0), (2, 137), (3, 0)])
 @pytest.mark.parametrize("case", SPLITTABLE, ids=str)
-def test_parts_are_one_forest(case: Case, n_parts: int) -> None:
+def test_parts_are_one_forest(case: Case, n_parts: int, n_before: int) -> None:
     """Parts answer, and merge to a forest that answers and goes on, as one forest does.
 
     They are split before the first sample, or in the middle of a batch.
     """
-    asked = list(stream(case, 40, seed=2))
-    for n_before in (0, 137):
-        twin = Twin(case, min(n_parts, make(case).n_models), n_before)
-        for size in SIZES:
-            twin.learn(size)
-            expected = answers(twin.forest, asked)
-            assert twin.answers_of_parts(asked) == expected
-            assert twin.front.n_samples_seen == twin.forest.n_samples_seen
-        merged = merge(twin.parts)
-        merged._core.check()
-        assert answers(merged, asked) == expected
-        rest = twin.rows[twin.at :]
-        assert answers(learn(merged, rest), asked) == answers(learn(twin.forest, rest), asked)
+    asked = list(stream(case, 20, seed=2))
+    twin = Twin(case, min(n_parts, make(case).n_models), n_before)
+    for size in SIZES:
+        twin.learn(size)
+        expected = answers(twin.forest, asked)
+        assert twin.answers_of_parts(asked) == expected
+        assert twin.front.n_samples_seen == twin.forest.n_samples_seen
+    if getattr(twin.forest, "n_swaps", None) != 0:
+        assert begun_anew(twin.forest, twin.planted) > 0
+    merged = merge(twin.parts)
+    merged._core.check()
+    assert answers(merged, asked) == expected
+    rest = twin.rows[twin.at :]
+    assert answers(learn(merged, rest), asked) == answers(learn(twin.forest, rest), asked)
 
 
-def test_trees_are_swapped_and_discarded() -> None:
-    """The streams of these tests do make the parts agree on which trees go."""
-    case = ("StreamDecisionForestClassifier", 0)
-    forest = make(case)
-    planted = list(forest._core.trees)
-    learn(forest, stream(case, 200))
-    assert all(now is not then for now, then in zip(forest._core.trees, planted, strict=True))
-    case = ("ForgetfulRandomForestClassifier", 2)
-    forest = learn(make(case), stream(case, 400))
-    assert any(birth > 0 for birth in forest._core.births)
-
-
-def test_many_parts() -> None:
-    """Five parts, as many as there are trees."""
-    case = ("StreamDecisionForestRegressor", 0)
+@pytest.mark.parametrize("n_parts", [2, 3, 5])
+@pytest.mark.parametrize("case", [case for case in SPLITTABLE if case[1] == 1], ids=str)
+def test_many_parts(case: Case, n_parts: int) -> None:
+    """Up to as many parts as there are trees, some of which go while the others stay."""
     forest = make(case, n_models=5)
-    parts = forest.split(5)
-    assert [(part.first, part.n_trees) for part in parts] == [(i, 1) for i in range(5)]
-    rows, targets = zip(*stream(case, 100), strict=True)
+    planted = list(forest._core.trees)
+    parts = forest.split(n_parts)
+    assert [part.first for part in parts] == [i * 5 // n_parts for i in range(n_parts)]
+    assert sum(part.n_trees for part in parts) == 5
+    rows, targets = zip(*broken_stream(case, 600), strict=True)
     learn_together(parts, Block(rows, targets))
+    learn(forest, zip(rows, targets, strict=True))
+    assert begun_anew(forest, planted) > 0
     asked = list(stream(case, 40, seed=2))
     parts.reverse()
-    assert answers(merge(parts), asked) == answers(
-        learn(forest, zip(rows, targets, strict=True)), asked
-    )
+    assert answers(merge(parts), asked) == answers(forest, asked)
 
 
 @pytest.mark.parametrize("n", [0, 4, 1.5, True])

@@ -3,6 +3,7 @@
     python examples/benchmarks/distributed.py equality      answers of 1, 2, 3 and 5 workers
     python examples/benchmarks/distributed.py throughput    against one process, side by side
     python examples/benchmarks/distributed.py messages      a bare round trip to a worker
+    python examples/benchmarks/distributed.py keyed         thousands of models, checkpoints
     python examples/benchmarks/distributed.py kill          workers killed under load
     python examples/benchmarks/distributed.py memory        models per gigabyte, one per key
     python examples/benchmarks/distributed.py pickles       what travels
@@ -20,6 +21,7 @@ import itertools
 import multiprocessing
 import os
 import pickle
+import random
 import signal
 import statistics
 import sys
@@ -28,11 +30,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from river.datasets import synth
 
 import river_extra_trees as ret
+from river_extra_trees._core.forgetful import ForgetfulForest
 from river_extra_trees.blocks import Block
 from river_extra_trees.distributed import DistributedClassifier, DistributedRegressor, KeyedModels
+from river_extra_trees.keyed import Shard
 from river_extra_trees.parts import learn_together
 
 FORESTS = {
@@ -66,6 +71,21 @@ def rows_for(name: str, n: int) -> list[tuple[dict[str, Any], Any]]:
     return list(stream.take(n))
 
 
+def broken_rows(name: str, n: int) -> list[tuple[dict[str, Any], Any]]:
+    """Samples of a concept that is half lost half-way, as 40 % of the targets are random from then.
+
+    So a forgetful forest fails there, and discards its worst trees.
+    """
+    stream = synth.RandomRBF(seed_model=1, seed_sample=1, n_classes=4, n_features=10).take(n)
+    rows = rows_for(name, n) if name.endswith("Regressor") else list(stream)
+    rng = random.Random(1)
+    targets = [y for _, y in rows]
+    return [
+        (x, rng.choice(targets) if i >= n // 2 and rng.random() < 0.4 else y)
+        for i, (x, y) in enumerate(rows)
+    ]
+
+
 def distributed(model: Any, **options: Any) -> Any:
     kind = type(model).__name__
     learner = DistributedRegressor if kind.endswith("Regressor") else DistributedClassifier
@@ -76,6 +96,7 @@ def start_ray() -> None:
     import ray
 
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "60")  # a busy machine takes its time
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
 
 
@@ -89,15 +110,27 @@ def answers(model: Any, rows: list[Any]) -> list[Any]:
     return [model.predict_one(x) for x, _ in rows]
 
 
+def begun_anew(forest: Any, planted: list[Any]) -> int:
+    """Number of trees that were swapped, or discarded, since they were planted."""
+    if isinstance(forest._core, ForgetfulForest):
+        return sum(birth > 0 for birth in forest._core.births)
+    return sum(now is not then for now, then in zip(forest._core.trees, planted, strict=True))
+
+
 def show_equality(options: argparse.Namespace) -> bool:
     """Learn in one process and in several, and compare the answers along the way."""
     start_ray()
-    print(f"{'forest':34} {'workers':>7} {'items':>6} {'answers':>8} {'different':>9}")
+    print("begun anew: how many of the ten trees were swapped or discarded on the way")
+    print(
+        f"{'forest':34} {'workers':>7} {'items':>6} {'begun anew':>10} {'answers':>8} "
+        f"{'different':>9}"
+    )
     all_equal = True
     for name in options.forests or FORESTS:
-        rows = rows_for(name, options.items)
+        rows = broken_rows(name, options.items)
         for n_workers in options.workers or [1, 2, 3, 5]:
             forest = FORESTS[name](n_models=10, seed=1)
+            planted = list(forest._core.trees)
             n_asked = n_different = 0
             with distributed(forest, n_workers=n_workers) as model:
                 for start in range(0, len(rows), 250):
@@ -111,8 +144,11 @@ def show_equality(options: argparse.Namespace) -> bool:
                         forest.learn_one(x, y)
                         model.learn_one(x, y)
             all_equal = all_equal and n_different == 0
-            line = f"{name:34} {n_workers:7} {len(rows):6} {n_asked:8} {n_different:9}"
-            print(line, flush=True)
+            print(
+                f"{name:34} {n_workers:7} {len(rows):6} {begun_anew(forest, planted):10} "
+                f"{n_asked:8} {n_different:9}",
+                flush=True,
+            )
     return all_equal
 
 
@@ -161,6 +197,7 @@ def show_throughput(options: argparse.Namespace) -> bool:
     )
     kinds = options.forests or list(FORESTS)[::2]
     settings = itertools.product(kinds, options.trees, options.blocks, options.workers or [2])
+    found: dict[str, list[list[float]]] = {}
     for name, n_models, size, n_workers in settings:
         rows = rows_for(name, options.items)
         frame, targets = pd.DataFrame([x for x, _ in rows]), [y for _, y in rows]
@@ -174,11 +211,15 @@ def show_throughput(options: argparse.Namespace) -> bool:
                 several.run(model, blocks)
             one.run(forest, blocks)
         what = f"{name:34} {n_models:5} {size:5} {n_workers:7}"
-        show_ratio(what, one, several, len(rows))
+        times = show_ratio(what, one, several, len(rows))
+        found.setdefault(name, []).append([n_models, n_workers, *times])
+    for name, measured in found.items():
+        show_costs(name, measured)
     return True
 
 
-def show_ratio(what: str, one: Measured, several: Measured, n_items: int) -> None:
+def show_ratio(what: str, one: Measured, several: Measured, n_items: int) -> list[float]:
+    """Print a line; return the processor time per item of one process, front and worker."""
     alone, clock = (1e6 / n_items * statistics.median(each) for each in (one.here, one.clock))
     times = (several.clock, several.here, several.worker)
     spread = [1e6 / n_items * statistics.median(each) for each in times]
@@ -187,6 +228,22 @@ def show_ratio(what: str, one: Measured, several: Measured, n_items: int) -> Non
         f"{clock / spread[0]:6.2f} {alone / max(spread[1:]):6.2f}",
         flush=True,
     )
+    return [alone, *spread[1:]]
+
+
+def show_costs(name: str, measured: list[list[float]]) -> None:
+    """Fit the constants of a plan to the processor times, by least squares of relative errors."""
+    trees, workers, one, front, worker = np.array(measured).T
+    ones = np.ones_like(trees)
+    for what, columns, times in (
+        ("one process = {:.1f} + {:.2f} trees", [ones, trees], one),
+        ("front = {:.1f} + {:.1f} workers + {:.2f} trees", [ones, workers, trees], front),
+        ("worker = {:.1f} + {:.2f} trees / workers", [ones, trees / workers], worker),
+    ):
+        if len(measured) > len(columns):
+            relative = np.column_stack(columns) / times[:, np.newaxis]
+            constants = np.linalg.lstsq(relative, ones)[0]
+            print(f"{name}: {what.format(*constants)}")
 
 
 def show_messages(options: argparse.Namespace) -> bool:
@@ -207,6 +264,46 @@ def show_messages(options: argparse.Namespace) -> bool:
     return True
 
 
+# --- keyed models
+
+
+def show_keyed(options: argparse.Namespace) -> bool:
+    """Let five thousand models learn, in this process and in two workers; save and load them."""
+    base = ret.StreamDecisionTreeRegressor(batch_size=10, seed=1)
+    rows = list(synth.Friedman(seed=1).take(options.items))
+    keys, size = [i % 5000 for i in range(len(rows))], 5000
+    shard, start = Shard(base), time.process_time()
+    for i in range(0, len(rows), size):
+        block = Block(*zip(*rows[i : i + size], strict=True))
+        shard.learn(keys[i : i + size], range(i, i + size), block, i + size)
+    one = time.process_time() - start
+    start_ray()
+    with tempfile.TemporaryDirectory() as folder:
+        model = KeyedModels(base, block_size=size, folder=folder)
+        before = [processor_time(process) for process in model.processes()]
+        clock, here = time.perf_counter(), time.process_time()
+        for key, (x, y) in zip(keys, rows, strict=True):
+            model.learn_one(key, x, y)
+        model.wait()
+        here, clock = time.process_time() - here, time.perf_counter() - clock
+        after = [processor_time(process) for process in model.processes()]
+        model.close()
+    worker = max(b - a for a, b in zip(before, after, strict=True))
+    spread = " / ".join(f"{1e6 / len(rows) * each:.1f}" for each in (clock, here, worker))
+    print(f"microseconds per item: {1e6 / len(rows) * one:.1f} in one process; with two workers")
+    print(f"{spread} (clock / processor time of this process / of the busier worker)")
+    times = [time.process_time()]
+    message = pickle.dumps(shard, 5)
+    times.append(time.process_time())
+    pickle.loads(message)
+    times.append(time.process_time())
+    print(
+        f"a checkpoint of {len(shard.models)} models: {len(message) / 1e6:.1f} MB, "
+        f"{times[1] - times[0]:.1f} s to write, {times[2] - times[1]:.1f} s to read"
+    )
+    return True
+
+
 # --- kill
 
 
@@ -218,10 +315,11 @@ def show_kill(options: argparse.Namespace) -> bool:
     forest = FORESTS[name](n_models=10, seed=1)
     with tempfile.TemporaryDirectory() as folder:
         model = distributed(forest, folder=folder, checkpoint_every=1000)
+        processes: list[int] = []
         for i, (x, y) in enumerate(rows):
             model.learn_one(x, y)
             forest.learn_one(x, y)
-            show_death("forest", model, i, len(rows) // 4)
+            show_death("forest", model, i, len(rows) // 4, processes)
         same = answers(model, rows[:200]) == answers(forest, rows[:200])
         print(f"{model.n_restarts} restarts; 200 answers as of one process: {same}")
         model.close()
@@ -234,9 +332,10 @@ def kill_keyed(options: argparse.Namespace) -> bool:
     rows = rows_for("Classifier", options.items)
     with tempfile.TemporaryDirectory() as folder:
         model = KeyedModels(base, folder=folder, checkpoint_every=1000)
+        processes: list[int] = []
         for i, (x, y) in enumerate(rows):
             model.learn_one(i % 1000, x, y)
-            show_death("keyed models", model, i, len(rows) // 4)
+            show_death("keyed models", model, i, len(rows) // 4, processes)
         counts = model.counts()
         n_seen = sum(count.n_samples_seen for count in counts)
         print(f"{model.n_restarts} restarts; {n_seen} of {len(rows)} items learned, {counts[0]}")
@@ -253,13 +352,14 @@ def kill_keyed(options: argparse.Namespace) -> bool:
     return complete
 
 
-def show_death(what: str, model: Any, i: int, every: int) -> None:
-    """Now and then, kill a worker just as it was sent a block."""
+def show_death(what: str, model: Any, i: int, every: int, processes: list[int]) -> None:
+    """Now and then, kill a worker just as it was sent a block: to ask it anything would be late."""
     if i % every == 777:
         show_counters(f"{what}, {i + 1} items told", model)
+        processes[:] = model.processes()
     if i % every == 777 + model.block_size:
         number = i // every % 2
-        os.kill(model.processes()[number], signal.SIGKILL)
+        os.kill(processes[number], signal.SIGKILL)
         start = time.perf_counter()
         show_counters(f"  {i + 1} items told and worker {number} killed", model)
         print(f"  it took {time.perf_counter() - start:.1f} s to come back", flush=True)
@@ -370,6 +470,7 @@ def main() -> None:
         "equality": (show_equality, 2000),
         "throughput": (show_throughput, 2000),
         "messages": (show_messages, 1000),
+        "keyed": (show_keyed, 30_000),
         "kill": (show_kill, 8000),
         "memory": (show_memory, 0),
         "pickles": (show_pickles, 0),

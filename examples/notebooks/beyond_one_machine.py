@@ -37,7 +37,7 @@ from river_extra_trees.distributed import (
     SnapshotServer,
 )
 
-# To join a cluster, say ray.init("ray://head-node:10001") in place of this.
+# On a node of a cluster, say ray.init(address="auto") in place of this, to use all of it.
 ray.init(
     num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error"
 )

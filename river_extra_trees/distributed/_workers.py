@@ -44,7 +44,7 @@ class Holder:
     path
         File of the checkpoint, or `None` for none.
     every
-        A checkpoint is written when the object has seen so many samples since the last.
+        A checkpoint is written when the object was told so many samples since the last.
     """
 
     def __init__(self, held: typing.Any, path: Path | None, every: int) -> None:
@@ -53,18 +53,27 @@ class Holder:
         self.result: typing.Any = None  # of that call, in case the answer got lost
         if path is not None and path.exists():
             self.number, self.result, self.held = load_checkpoint(path)
+        self._note_saved()
+
+    def _note_saved(self) -> None:
+        """Remember what the checkpoint covers."""
         self.saved = self.number
-        self.n_saved = self.held.n_samples_seen
+        self.n_told, self.n_saved = self.held.n_told, self.held.n_samples_seen
 
     def tell(self, number: int, method: str, *arguments: typing.Any) -> tuple[typing.Any, int]:
         """Call a method that changes the object, unless that was done already.
 
         Returns its result and the number of the last call that the checkpoint covers.
         """
+        if number > self.number + 1:
+            raise RuntimeError(
+                f"a worker was told call {number} after call {self.number}: "
+                "its checkpoint is older than it was told, or a call has failed"
+            )
         if number > self.number:
             self.result = getattr(self.held, method)(*arguments)
             self.number = number
-            if self.held.n_samples_seen - self.n_saved >= self.every:
+            if self.held.n_told - self.n_told >= self.every:
                 self.save()
         return (self.result if number == self.number else None), self.saved
 
@@ -88,7 +97,7 @@ class Holder:
         """Write a checkpoint, if there is a place for it."""
         if self.path is not None:
             save_checkpoint(self.path, (self.number, self.result, self.held))
-            self.saved, self.n_saved = self.number, self.held.n_samples_seen
+            self._note_saved()
 
 
 class Call:
@@ -106,11 +115,12 @@ class Worker:
     Parameters
     ----------
     held
-        The object. It has `n_samples_seen`.
+        The object. It counts in `n_told` the samples that it was told, and in `n_samples_seen`
+        those that it has learned.
     path
         File of the checkpoint; `None` for none, and then a dead process is an error.
     every
-        A checkpoint is written when the object has seen so many samples since the last.
+        A checkpoint is written when the object was told so many samples since the last.
     """
 
     def __init__(self, held: typing.Any, path: Path | None = None, every: int = 10_000) -> None:
@@ -123,8 +133,11 @@ class Worker:
         self._begin()
 
     def _begin(self) -> None:
-        kind = self._ray.remote(enable_task_events=False)(Holder)  # a message costs less so
-        self._actor = kind.remote(self._start, self._path, self._every)
+        # On all machines in turn, not on one until it is full; without events messages cost less.
+        options = {"scheduling_strategy": "SPREAD", "enable_task_events": False}
+        self._actor = self._ray.remote(**options)(Holder).remote(
+            self._start, self._path, self._every
+        )
 
     def _send(self, call: Call) -> Call:
         call.life = self.n_restarts
@@ -188,6 +201,8 @@ class Worker:
         ------
         RuntimeError
             If the process died and there are no checkpoints, or it dies again and again.
+        Exception
+            What the method raised.
         """
         answer = self._answer(call)
         if call.method != "tell":
@@ -201,6 +216,8 @@ class Worker:
         for attempt in range(PATIENCE + 1):
             try:
                 return self._ray.get(call.reference)
+            except self._ray.exceptions.RayTaskError as error:
+                raise error.cause from error
             except self._ray.exceptions.RayActorError as error:
                 if self._path is None:
                     raise RuntimeError(
@@ -214,6 +231,7 @@ class Worker:
         """Begin a new process, if that is yet to be done, and tell it what it may have missed."""
         if call.life == self.n_restarts:
             self.n_restarts += 1
+            self.close()  # if it is but out of reach, it must not write checkpoints any more
             self._begin()
             for _, logged in self._log:
                 self._send(logged)

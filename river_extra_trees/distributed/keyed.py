@@ -14,8 +14,8 @@ from river.utils import dataframe
 from river_extra_trees._base import check_parameter, check_whole
 from river_extra_trees._frames import values_of
 from river_extra_trees._inspection import Sample
-from river_extra_trees.blocks import Block
-from river_extra_trees.keyed import Counts, Shard, shard_of
+from river_extra_trees.blocks import Block, check_sample
+from river_extra_trees.keyed import Counts, Shard, description, shard_of
 
 from ._workers import Call, Worker
 
@@ -46,7 +46,8 @@ class KeyedModels:
         Number of samples that `learn_one` gathers before it sends them. An answer sends them, too.
     folder
         Folder for the checkpoints, on a disk that all machines share, and that nobody else can
-        write to, as they are pickles; `None` for none: then the death of a worker is an error.
+        write to, as they are pickles; `None` for none: then the death of a worker is an error of a
+        call that waits for it: an answer, or learning within five blocks.
     checkpoint_every
         Number of samples after which a worker writes a checkpoint of all its models.
 
@@ -54,6 +55,18 @@ class KeyedModels:
     ----------
     [^1]: Moritz, P. et al., 2018. Ray: A Distributed Framework for Emerging AI Applications.
         13th USENIX Symposium on Operating Systems Design and Implementation, pp. 561-577.
+
+    Examples
+    --------
+    >>> import river_extra_trees as ret
+    >>> from river_extra_trees.distributed import KeyedModels
+
+    >>> base = ret.StreamDecisionTreeRegressor(leaf_memory=None, seed=42)
+    >>> with KeyedModels(base) as model:  # doctest: +SKIP
+    ...     for key, y in [("Ann", 1.0), ("Bob", 10.0), ("Ann", 2.0)]:
+    ...         model.learn_one(key, {"x": 0.0}, y)
+    ...     [model.predict_one(key, {"x": 0.0}) for key in ("Ann", "Bob", "Eve")]
+    [1.5, 10.0, None]
     """
 
     def __init__(
@@ -85,8 +98,19 @@ class KeyedModels:
         self._in_flight: list[collections.deque[Call]] = [
             collections.deque() for _ in self._workers
         ]
+        try:
+            self._catch_up(description(model), folder)
+        except BaseException:
+            self._end()
+            raise
+
+    def _catch_up(self, wanted: str, folder: str | Path | None) -> None:
+        """Go on from the checkpoints, if they are of such models."""
         for worker in self._workers:
             worker.catch_up()
+            found = worker.result(worker.ask("description"))
+            if found != wanted:
+                raise ValueError(f"{folder} holds checkpoints of {found}, not of {wanted}")
         self._position = min(counts.position for counts in self.counts())
 
     # ------------------------------------------------------------------ learning
@@ -99,7 +123,7 @@ class KeyedModels:
     def learn_one(self, key: Hashable, x: Sample, y: typing.Any, w: float = 1.0) -> None:
         """Learn a sample. It is sent to its worker with others, `block_size` at a time.
 
-        A sample that the model refuses is passed over: see `counts`.
+        A sample that the model refuses, with whatever error, is passed over: see `counts`.
 
         Parameters
         ----------
@@ -115,9 +139,10 @@ class KeyedModels:
         Raises
         ------
         TypeError
-            If the key is of another type.
+            If the key is of another type, or the sample is no mapping.
         """
         self._shard_of(key)
+        check_sample(x)
         self._gathered.append((key, dict(x), y, w))
         if len(self._gathered) >= self.block_size:
             self._send_gathered()
@@ -163,21 +188,24 @@ class KeyedModels:
             self._learn(keys, Block(rows, targets, weights))
 
     def _learn(self, keys: Sequence[Hashable], block: Block) -> None:
-        """Send each worker its samples; wait only where too much is on its way."""
+        """Send each worker its samples; then wait where too much is on its way.
+
+        All is sent before anything is waited for: waiting may raise.
+        """
         start = self._position
         self._position += len(block)
-        for number, rows in enumerate(self._rows_of(keys)):
-            calls, worker = self._in_flight[number], self._workers[number]
-            calls.append(
-                worker.tell(
-                    "learn",
-                    [keys[i] for i in rows],
-                    [start + i for i in rows],
-                    block.take(rows),
-                    self._position,
-                )
-            )
-            if len(calls) > IN_FLIGHT:
+        for worker, calls, rows in zip(
+            self._workers, self._in_flight, self._rows_of(keys), strict=True
+        ):
+            numbers = [start + i for i in rows]
+            chosen = [keys[i] for i in rows], numbers, block.take(rows)
+            calls.append(worker.tell("learn", *chosen, self._position))
+        self._drain(IN_FLIGHT)
+
+    def _drain(self, n: int) -> None:
+        """Wait until no more than n blocks are on their way to any worker."""
+        for worker, calls in zip(self._workers, self._in_flight, strict=True):
+            while len(calls) > n:
                 worker.result(calls.popleft())
 
     def _rows_of(self, keys: Sequence[Hashable]) -> list[list[int]]:
@@ -190,9 +218,7 @@ class KeyedModels:
     def wait(self) -> None:
         """Send what is gathered, and wait until the workers have learned all they were sent."""
         self._send_gathered()
-        for worker, calls in zip(self._workers, self._in_flight, strict=True):
-            while calls:
-                worker.result(calls.popleft())
+        self._drain(0)
 
     # ------------------------------------------------------------------ answers
 
@@ -299,16 +325,31 @@ class KeyedModels:
             worker.save()
 
     def close(self) -> None:
-        """Write the checkpoints, if there is a folder, and end the workers."""
-        self.save()
+        """Write the checkpoints, if there is a folder, and end the workers.
+
+        Raises
+        ------
+        RuntimeError
+            If a worker had died, without a folder. All workers are ended then, too.
+        """
+        try:
+            self.save()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
         for worker in self._workers:
             worker.close()
 
     def __enter__(self) -> typing.Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            self.close()
+        except RuntimeError:
+            if kind is None:  # else the error that led here says more
+                raise
 
 
 def paths_of(folder: str | Path | None, n_workers: int) -> list[Path | None]:

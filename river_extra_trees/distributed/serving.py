@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
-import itertools
+import os
 import typing
 from collections.abc import Hashable
 
-from river_extra_trees._base import check_whole
+from river_extra_trees._base import check_parameter, check_whole
 from river_extra_trees._frames import PredictsProbaMany
 from river_extra_trees._inspection import Sample, import_extra
 from river_extra_trees.blocks import Block
+
+from ._workers import PATIENCE
 
 __all__ = ["SnapshotServer"]
 
 
 class Reader:
-    """A process that answers with the snapshot published last."""
+    """A process that answers with the snapshot published last.
 
-    def __init__(self, snapshot: typing.Any) -> None:
-        self.snapshot = snapshot
+    If it dies, Ray begins it again, without any.
+    """
 
-    def publish(self, snapshot: typing.Any) -> None:
-        """Answer with this snapshot from now on."""
-        self.snapshot = snapshot
+    def __init__(self) -> None:
+        self.snapshot: typing.Any = None
+        self.number = 0  # of the snapshot
 
-    def answers(self, method: str, block: Block) -> list[typing.Any]:
-        """Call a method of the snapshot for every sample of a block."""
+    def publish(self, snapshot: typing.Any, number: int) -> None:
+        """Answer with this snapshot from now on, unless there is a later one."""
+        if number > self.number:
+            self.snapshot, self.number = snapshot, number
+
+    def answers(self, number: int, method: str, block: Block) -> list[typing.Any] | None:
+        """Call a method of the snapshot for every sample of a block; `None` if it is too old."""
+        if number > self.number:
+            return None
         answer = getattr(self.snapshot, method)
         return [answer(x) for x in block.rows()]
 
-    def n_samples_seen(self) -> int:
-        """Samples that the model had seen when the snapshot was taken."""
-        return int(self.snapshot.n_samples_seen)
+    def process(self) -> int:
+        """The number of this process."""
+        return os.getpid()
+
+    def n_samples_seen(self, number: int) -> int | None:
+        """Samples that the model had seen for the snapshot; `None` if it is too old."""
+        return None if number > self.number else int(self.snapshot.n_samples_seen)
 
 
 class SnapshotServer(PredictsProbaMany):
@@ -40,7 +53,8 @@ class SnapshotServer(PredictsProbaMany):
     Whoever trains the model publishes a snapshot now and then: it goes once to the memory that the
     processes of a machine share, and each reader goes over to it between two answers. An answer is
     always that of one whole snapshot. The server can be handed to any task or actor of Ray[^1], so
-    that any number of clients can ask.
+    that any number of clients can ask. A reader that dies comes back, and answers with the latest
+    snapshot that whoever asks it knows of.
 
     Parameters
     ----------
@@ -53,15 +67,32 @@ class SnapshotServer(PredictsProbaMany):
     ----------
     [^1]: Moritz, P. et al., 2018. Ray: A Distributed Framework for Emerging AI Applications.
         13th USENIX Symposium on Operating Systems Design and Implementation, pp. 561-577.
+
+    Examples
+    --------
+    >>> import river_extra_trees as ret
+    >>> from river import datasets
+    >>> from river_extra_trees.distributed import SnapshotServer
+
+    >>> model = ret.StreamDecisionForestClassifier(seed=42)
+    >>> with SnapshotServer(model.snapshot()) as server:  # doctest: +SKIP
+    ...     for x, y in datasets.Phishing():
+    ...         model.learn_one(x, y)
+    ...     server.publish(model.snapshot())
+    ...     server.predict_one(x), server.n_samples_seen()
+    (False, [1250, 1250])
     """
 
     def __init__(self, snapshot: typing.Any, n_readers: int = 2) -> None:
         check_whole("n_readers", n_readers, 1)
+        check_snapshot(snapshot)
         self._ray = import_extra("ray", "ray")
-        shared = self._ray.put(snapshot)
-        actor = self._ray.remote(Reader)
-        self._readers = [actor.remote(shared) for _ in range(n_readers)]
-        self._turns = itertools.cycle(range(n_readers))
+        options = {"scheduling_strategy": "SPREAD", "max_restarts": -1, "max_task_retries": -1}
+        actor = self._ray.remote(**options)(Reader)
+        self._readers = [actor.remote() for _ in range(n_readers)]
+        self._n_asked = 0  # times that a reader was asked, which they are in turn
+        self._number = 0  # of the latest snapshot
+        self.publish(snapshot)
 
     def publish(self, snapshot: typing.Any) -> None:
         """Let all readers go over to a snapshot; do not wait for it.
@@ -71,14 +102,32 @@ class SnapshotServer(PredictsProbaMany):
         snapshot
             What `snapshot()` of a learner returns.
         """
-        shared = self._ray.put(snapshot)
+        check_snapshot(snapshot)
+        self._shared, self._number = self._ray.put(snapshot), self._number + 1
         for reader in self._readers:
-            reader.publish.remote(shared)
+            self._bring_up(reader)
+
+    def _bring_up(self, reader: typing.Any) -> None:
+        """Tell a reader the latest snapshot; do not wait for it."""
+        reader.publish.remote(self._shared, self._number)
+
+    def _ask(self, reader: typing.Any, method: str, *arguments: typing.Any) -> typing.Any:
+        """What a reader says with the latest snapshot, which it is told again if it has died."""
+        for _ in range(PATIENCE + 1):
+            try:
+                said = self._ray.get(getattr(reader, method).remote(self._number, *arguments))
+            except self._ray.exceptions.RayTaskError as error:
+                raise error.cause from error
+            if said is not None:
+                return said
+            self._bring_up(reader)
+        raise RuntimeError(f"a reader took no snapshot in {PATIENCE + 1} attempts")
 
     def _answers(self, method: str, block: Block) -> list[typing.Any]:
         """What the next reader says of the samples of a block."""
-        reader = self._readers[next(self._turns)]
-        return self._ray.get(reader.answers.remote(method, block))
+        self._n_asked += 1
+        reader = self._readers[self._n_asked % len(self._readers)]
+        return self._ask(reader, "answers", method, block)
 
     def predict_one(self, x: Sample) -> typing.Any:
         """Predict the target of a sample.
@@ -109,7 +158,11 @@ class SnapshotServer(PredictsProbaMany):
 
     def n_samples_seen(self) -> list[int]:
         """For each reader: samples that the model had seen when its snapshot was taken."""
-        return self._ray.get([reader.n_samples_seen.remote() for reader in self._readers])
+        return [self._ask(reader, "n_samples_seen") for reader in self._readers]
+
+    def processes(self) -> list[int]:
+        """The process number of each reader."""
+        return self._ray.get([reader.process.remote() for reader in self._readers])
 
     def close(self) -> None:
         """End the readers."""
@@ -121,3 +174,13 @@ class SnapshotServer(PredictsProbaMany):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def check_snapshot(snapshot: typing.Any) -> None:
+    """Raise a ValueError unless this answers, and knows how much it has seen."""
+    check_parameter(
+        hasattr(snapshot, "predict_one") and hasattr(snapshot, "n_samples_seen"),
+        "snapshot",
+        snapshot,
+        "what snapshot() of a learner returns",
+    )
