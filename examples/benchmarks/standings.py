@@ -31,9 +31,10 @@ class Standings:
         ]
         self.ranked = [a for a in learners if all((s, a) in self.by_key for s in self.streams)]
         self.ranks = ranking.mean_ranks(self.scores("score"))
-        # The score that comes first, and the other one where every run has it.
+        # The score that comes first, and the other one where every ranked run has it.
         self.fields = dict(zip(("score", "second_score"), NAMES[task], strict=True))
-        if not all(result["second_score"] for result in self.by_key.values()):
+        ranked = [self.by_key[s, a] for s in self.streams for a in self.ranked]
+        if not all(result["second_score"] for result in ranked):
             del self.fields["second_score"]
         second = self.scores("second_score") if "second_score" in self.fields else {}
         self.second_ranks = ranking.mean_ranks(second) if second else {}
@@ -112,7 +113,7 @@ def memory(own: list[Result]) -> str:
 
 def cell(result: Result | None, field: str) -> str:
     """Return a score as a table shows it; a star marks one of a run that was stopped."""
-    if result is None:
+    if result is None or not result[field]:
         return "-"
     if result["error"]:
         return f"error ({result['error']})"

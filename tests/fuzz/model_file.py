@@ -28,7 +28,8 @@ def changed(content: bytes, most: int, seed: int) -> bytes:
     if seed % 2:
         text, block = body[:n_text], atheris.Mutate(block or b"0", max(1, len(block) + 8))
     lengths = len(text).to_bytes(8, "little") + len(block).to_bytes(8, "little")
-    return damage.signed(content[:12] + lengths + bytes(32) + text + block)
+    file = damage.signed(content[:12] + lengths + bytes(32) + text + block)
+    return file if len(file) <= most else content[:most]  # more is refused
 
 
 def test(content: bytes) -> None:
