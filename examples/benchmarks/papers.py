@@ -131,15 +131,16 @@ def compared(experiment: Experiment, kept: list[Result], published: list[Result]
     for measure in dict.fromkeys(cell["measure"] for cell in own):
         if measure in taken:
             continue
+        name = measure.removesuffix(" ours")
         for source in SOURCES:
             head = printed[source].get(measure)
             cells = [
                 ours[row, head] if head else told.get((source, row, measure), "") for row in rows
             ]
             if any(cells):
-                columns[f"{measure}: {source}"] = cells
-        shown = f"{measure}: ours" if f"{measure}: {SOURCES[0]}" in columns else measure
-        shown = f"{measure}: ours" if f"{measure}: {SOURCES[1]}" in columns else shown
+                columns[f"{name}: {source}"] = cells
+        known = any(f"{name}: {source}" in columns for source in SOURCES)
+        shown = f"{name}: ours" if known else measure
         columns[shown] = [ours[row, measure] for row in rows]
     lines = [[row, *(column[i] for column in columns.values())] for i, row in enumerate(rows)]
     return [["", *columns], *lines]
@@ -149,7 +150,8 @@ INTRODUCTION = """# The papers, reproduced
 
 Written by `python examples/benchmarks/papers.py report`. Each table is what the command above it
 printed last, beside what the paper prints ("paper") and what the authors' program did when we ran
-it ("reference"; on the same data unless the text says otherwise). Times are user CPU seconds on a
+it ("reference"; on the same data unless the text says otherwise). In brackets is the standard
+deviation over repeats, zero where there is one. Times are user CPU seconds on a
 machine of two cores with other work to do; those of papers and references are from other machines
 or days. The figures of papers and references stand in `examples/benchmarks/published.csv`."""
 

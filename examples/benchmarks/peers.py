@@ -44,7 +44,9 @@ Ranks are means over the streams, 1 is best; learners joined by a red bar cannot
 Nemenyi's test at 5 %. A learner without a rank was not run on all of the streams, for want of time.
 As in river's `evaluate`, an item for which a learner has no answer is not scored: the first one of
 AMF for regression. Where the first target is far from zero and the stream is short, as in
-TrumpApproval, that decides R2; compare the mean absolute errors there.
+TrumpApproval, that decides R2; compare the mean absolute errors there. A star marks a run that was
+stopped by the limit of CPU time, a dash what was not measured; an error is the learner's own, and
+ranks last.
 
 The first two tables count: they show the first 5,000 items of streams on which nothing was chosen.
 The last two show the first 20,000 items of streams on which defaults were chosen, those of the

@@ -57,20 +57,16 @@ class Standings:
 
     def summary(self) -> tuple[list[str], list[list[str]]]:
         """Return ranks, speed and memory, a line for each learner."""
-        first, second = NAMES[self.task]
-        heads = ["learner", f"mean rank, {first}", f"mean rank, {second}"]
+        ranks = dict(zip(NAMES[self.task], (self.ranks, self.second_ranks), strict=True))
+        known = {name: found for name, found in ranks.items() if found}
         lines = []
         for learner in self.learners:
             own = [self.by_key[s, learner] for s in self.streams if (s, learner) in self.by_key]
-            lines.append(
-                [
-                    learner,
-                    f"{self.ranks[learner]:.2f}" if learner in self.ranks else "-",
-                    f"{self.second_ranks[learner]:.2f}" if learner in self.second_ranks else "-",
-                    speed(own),
-                    memory(own),
-                ]
-            )
+            places = [
+                f"{found[learner]:.2f}" if learner in found else "-" for found in known.values()
+            ]
+            lines.append([learner, *places, speed(own), memory(own)])
+        heads = ["learner", *(f"mean rank, {name}" for name in known)]
         return [*heads, "items/s", "median memory, MB"], lines
 
     def details(self, field: str = "score") -> tuple[list[str], list[list[str]]]:

@@ -39,9 +39,19 @@ def three_concepts():
         ).take(2000)
 
 
+def redrawn(live, display):
+    """Draw a display in the picture that is there, or in a new one."""
+    if live is None:
+        return plotting.Live(display.plot().figure_)
+    for ax in live.figure.axes:
+        ax.clear()
+    display.plot(live.figure.axes)
+    return live
+
+
 model = ret.ForgetfulDecisionTreeClassifier(seed=1)
 rolling = utils.Rolling(metrics.Accuracy, window_size=200)
-records = []
+records, live = [], None
 for items, (x, y) in enumerate(three_concepts(), start=1):
     rolling.update(y, model.predict_one(x))
     model.learn_one(x, y)
@@ -55,9 +65,12 @@ for items, (x, y) in enumerate(three_concepts(), start=1):
                 "height": model.height,
             }
         )
-picture = plotting.PrequentialDisplay.from_records(
-    records, drifts=[2000, 4000]
-).plot()
+        if live is None or live.due or items == 6000:
+            display = plotting.PrequentialDisplay.from_records(
+                records, drifts=[2000, 4000]
+            )
+            live = redrawn(live, display)
+            live.show()
 
 # %% [markdown]
 # ## Dynamic trees: which forgetting factor?
@@ -120,12 +133,7 @@ for items, (x, y) in enumerate(there_and_back(), start=1):
         display = plotting.PrequentialDisplay.from_records(
             records, drifts=[500, 1000]
         )
-        if live is None:
-            live = plotting.Live(display.plot().figure_)
-        else:
-            for ax in live.figure.axes:
-                ax.clear()
-            display.plot(live.figure.axes)
+        live = redrawn(live, display)
         live.show()
 
 # %% [markdown]

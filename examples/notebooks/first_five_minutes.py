@@ -159,5 +159,6 @@ picture = plotting.ImportancesDisplay.from_estimator(forest).plot()
 
 # %% [markdown]
 # Next: [dynamic trees](dynamic_trees.ipynb), which know how sure they are;
-# [drift and forgetting](drift_and_forgetting.ipynb); and how to
-# [choose a learner under a memory budget](memory_budget.ipynb).
+# [drift and forgetting](drift_and_forgetting.ipynb); how to
+# [choose a learner under a memory budget](memory_budget.ipynb); and
+# [beyond one machine](beyond_one_machine.ipynb).

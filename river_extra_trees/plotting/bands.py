@@ -7,7 +7,10 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
+from river_extra_trees._inspection import import_extra
+
 from ._axes import CLASS_COLOURS, AxesDisplay
+from ._predictions import mixed_with_white
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,13 +117,14 @@ class PredictiveBandDisplay(AxesDisplay):
         return 7.0, 4.0
 
     def _draw(self, ax: Axes) -> None:
-        colour = CLASS_COLOURS[0]
-        for level in sorted(self.intervals, reverse=True):
+        colors = import_extra("matplotlib.colors", "plot")
+        colour = colors.to_rgb(CLASS_COLOURS[0])
+        # The widest first. Paler or darker, not transparent: in the legend as they are on the axes.
+        for i, level in enumerate(sorted(self.intervals, reverse=True)):
             low, high = self.intervals[level]
             ax.fill_between(
                 *(self.values, low, high),
-                color=colour,
-                alpha=0.22,
+                color=mixed_with_white(colour, 1.0 - 0.78 ** (i + 1)),
                 linewidth=0,
                 label=f"{level:.0%} interval",
             )
