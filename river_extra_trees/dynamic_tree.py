@@ -270,13 +270,13 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     and targets may have any scale. Linear leaves lose slopes of features that lie further from zero
     than some 10,000 times their spread, such as the seconds since 1970 within an hour: subtract an
     origin from those. Over the first samples, some three per coefficient, intervals are still too
-    narrow: those of 90 % hold 65 to 85 % of the targets. Large trees are favoured beyond what
-    `alpha` and `beta` can say: every linear leaf multiplies the prior of its tree by e per
-    coefficient, by exp(6) at most. Both numbers and `min_samples_leaf` were chosen on Friedman's
-    function and on the first 2,000 samples of the ten regression streams of
-    `examples/benchmarks/dynamic_tree.py`, so that the scores there are no comparison on unseen
-    data. Retired samples count in the evidence of a tree like active ones, so that a retirement
-    without forgetting changes neither predictions nor the odds of staying and pruning.
+    narrow. Large trees are favoured beyond what `alpha` and `beta` can say: every linear leaf
+    multiplies the prior of its tree by e per coefficient, by exp(6) at most. Both numbers and
+    `min_samples_leaf` were chosen on Friedman's function and on the first 2,000 samples of the ten
+    regression streams of `examples/benchmarks/dynamic_tree.py`, so that the scores there are no
+    comparison on unseen data. Retired samples count in the evidence of a tree like active ones, so
+    that a retirement without forgetting changes neither predictions nor the odds of staying and
+    pruning.
 
     Linear leaves use the numeric features (the first 64); a missing value is replaced by the mean
     of its feature there, and goes to the side of a split that was drawn for missing values. Nominal

@@ -15,6 +15,7 @@ from typing import Any
 from river import base
 
 import river_extra_trees
+from river_extra_trees.parts import SplitsIntoParts
 
 Row = tuple[dict[Any, Any], Any]
 
@@ -107,6 +108,10 @@ def make(case: tuple[str, int], **changes: Any) -> Any:
     """Make the estimator of a case, with some parameters changed."""
     name, i = case
     return CLASSES[name](**{**PARAMETERS[name][i], **changes})
+
+
+# Cases of the forests that can be split into parts.
+SPLITTABLE = [case for case in CASES if isinstance(make(case), SplitsIntoParts)]
 
 
 def is_classifier(case: tuple[str, int]) -> bool:

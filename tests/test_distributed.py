@@ -26,9 +26,9 @@ from river_extra_trees.distributed import (
     SnapshotServer,
 )
 from river_extra_trees.distributed._workers import load_checkpoint, save_checkpoint
-from river_extra_trees.parts import SplitsIntoParts
 from tests.estimators import (
     CASES,
+    SPLITTABLE,
     answers,
     begun_anew,
     broken_stream,
@@ -40,7 +40,7 @@ from tests.estimators import (
 from tests.ray_ready import prepare_ray, started
 
 Case = tuple[str, int]
-FORESTS = [case for case in CASES if isinstance(make(case), SplitsIntoParts) and case[1] == 1]
+FORESTS = [case for case in SPLITTABLE if case[1] == 1]
 # One Ray for all tests: with xdist, one process runs the whole file.
 pytestmark = pytest.mark.xdist_group("ray")
 

@@ -11,9 +11,9 @@ import pytest
 
 import river_extra_trees as ret
 from river_extra_trees.blocks import Block
-from river_extra_trees.parts import ForestPart, SplitsIntoParts, learn_together, merge
+from river_extra_trees.parts import ForestPart, learn_together, merge
 from tests.estimators import (
-    CASES,
+    SPLITTABLE,
     answers,
     begun_anew,
     broken_stream,
@@ -24,7 +24,6 @@ from tests.estimators import (
 )
 
 Case = tuple[str, int]
-SPLITTABLE = [case for case in CASES if isinstance(make(case), SplitsIntoParts)]
 SIZES = (1, 5, 33, 450, 7, 250)  # of the blocks: inside of a batch, just one, several
 
 

@@ -23,9 +23,9 @@ from river_extra_trees.distributed import (
 )
 from river_extra_trees.distributed._workers import Holder
 from river_extra_trees.keyed import Shard
-from river_extra_trees.parts import SplitsIntoParts
 from tests.estimators import (
     CASES,
+    SPLITTABLE,
     answers,
     begun_anew,
     broken_stream,
@@ -37,7 +37,6 @@ from tests.estimators import (
 from tests.ray_in_process import take_the_place_of_ray
 
 Case = tuple[str, int]
-FORESTS = [case for case in CASES if isinstance(make(case), SplitsIntoParts)]
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +71,7 @@ def test_examples(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("n_workers", [2, 3, 5])
-@pytest.mark.parametrize("case", FORESTS, ids=str)
+@pytest.mark.parametrize("case", SPLITTABLE, ids=str)
 def test_forests(case: Case, n_workers: int, tmp_path: Path) -> None:
     """They answer as in one process: with weights, new labels, deaths, and after gather."""
     weights, deaths = random.Random(5), random.Random(6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,15 +57,21 @@ def within_four_standard_errors(one: float, other: float, n: int, m: int) -> boo
 RETIREMENT = [("noretire", 1000, 1.0), ("w60_lam1", 60, 1.0), ("w60_lam0.9", 60, 0.9)]
 
 
+def one_leaf(leaf: str, factor: float) -> tuple[Any, Cloud]:
+    """A model of the reference and a cloud of one tree that never splits."""
+    model = reference(leaf)
+    cloud = cloud_of(model, 1, 0, decay=factor)
+    cloud.min_samples_leaf = 10**6
+    return model, cloud
+
+
 @pytest.mark.parametrize(("retirement", "window", "factor"), RETIREMENT)
 @pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
 def test_log_predictive_of_one_leaf_is_the_reference_s(
     leaf: str, retirement: str, window: int, factor: float
 ) -> None:
     """Row by row to 1e-8, the oldest of a full window retired before each."""
-    model = reference(leaf)
-    cloud = cloud_of(model, 1, 0, decay=factor)
-    cloud.min_samples_leaf = 10**6
+    model, cloud = one_leaf(leaf, factor)
     name = f"{'linear_augmented' if leaf == 'linear' else leaf}_{retirement}"
     rows = table("exact_single_leaf_logpred")
     for row, expected in enumerate(rows):
@@ -83,9 +90,7 @@ def test_answers_of_one_leaf_are_the_reference_s(
     leaf: str, retirement: str, window: int, factor: float
 ) -> None:
     """Mean, variance, quantiles and density, or the class probabilities, to 1e-8."""
-    model = reference(leaf)
-    cloud = cloud_of(model, 1, 0, decay=factor)
-    cloud.min_samples_leaf = 10**6
+    model, cloud = one_leaf(leaf, factor)
     for row in range(200):
         if cloud.pool.size == window:
             cloud.retire(cloud.oldest())
