@@ -7,7 +7,8 @@ Each learner predicts and learns every item of a stream whose concept changes ev
 in which features come and go. It fails if, over the last half, the resident memory of the process
 grows by a byte per item or by 5 MiB; if the 99.9th percentile of the time per item of the last
 tenth is more than 1.5 times that of the second tenth; or if an answer is not finite. Times are CPU
-time of the process. The exit code is the number of learners that failed.
+time of the process. Each learner runs in a process of its own, so that no memory which another gave
+back hides its growth. The exit code is the number of learners that failed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import gc
 import math
+import multiprocessing
 import random
 import sys
 import time
@@ -114,7 +116,8 @@ def main() -> int:
     failed = 0
     print(f"{arguments.items:,} items; memory over the last half, p99.9 of µs per item")
     for name in arguments.learner or LEARNERS:
-        found = soak(name, arguments.items)
+        with multiprocessing.get_context("spawn").Pool(1) as process:
+            found = process.apply(soak, (name, arguments.items))
         sane = (
             found["slope"] < 1.0
             and found["growth"] < 5 * 2**20
