@@ -321,6 +321,19 @@ def test_splits_by_columns_that_are_not_there_are_refused(name: str, column: int
         persistence.load_bytes(changed(nominal_model(name), change))
 
 
+def test_a_sample_that_no_tree_retains_is_refused() -> None:
+    """It would take its place in the window for ever."""
+
+    def change(document: Any, arrays: Any) -> None:
+        for place in ("state/core/retained/0/", "state/core/retained/1/"):
+            for name in ("slots", "copies"):
+                arrays[place + name] = arrays[place + name][1:].copy()
+
+    content = damage.small_file("ForgetfulRandomForestClassifier")
+    with pytest.raises(persistence.ModelFileError, match="retained by no tree"):
+        persistence.load_bytes(changed(content, change))
+
+
 @pytest.mark.parametrize(
     "code",
     [

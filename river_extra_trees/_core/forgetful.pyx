@@ -378,10 +378,13 @@ cdef class ForgetfulForest(Forest):
         require(all(0 <= birth <= self.n_batches for birth in self.births),
                 "ForgetfulForest: a tree is born in a later batch")
         learned = set(self.window.slots()[: self.window.n_sorted])
+        held = set()
         for retained in self.retained:
             slots = [slot for slot, _ in retained.samples()]
             require(len(set(slots)) == len(slots) and learned.issuperset(slots),
                     "ForgetfulForest: a tree retains a sample twice, or one that is not there")
+            held.update(slots)
+        require(held == learned, "ForgetfulForest: a sample is retained by no tree")
         answers = state.numbers("answers", n_trees + 2, n_fresh)
         self.make_scratch()
         self.answers.base[:, :n_fresh] = answers
