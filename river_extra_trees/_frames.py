@@ -75,7 +75,7 @@ def series_of_labels(
     A type that makes others of some labels, or has no room for them, is not taken: pandas and
     polars then hold Python objects, which pyarrow has not.
     """
-    known = {label: None for label in (*labels, *answers) if label is not None}
+    known = {each: None for each in (*labels, *answers) if each is not None and each == each}
     if not known or frame.implementation.is_pandas_like():
         return dataframe.to_native_series(answers, name="prediction", like=frame)
     dtype = type_of(list(known), frame.implementation)
