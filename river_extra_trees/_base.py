@@ -15,7 +15,7 @@ from collections.abc import Hashable
 from river import base
 from river.utils import dataframe
 
-from ._frames import PredictsMany, PredictsProbaMany, rows_of, values_of
+from ._frames import PredictsMany, PredictsProbaMany, rows_of, values_of, weights_of
 from ._inspection import Sample, TreeLearner, describe_classes, describe_number
 from .snapshot import ClassifierSnapshot, RegressorSnapshot
 
@@ -102,19 +102,21 @@ class Learns(TreeLearner):
         X
             A data frame of any kind that narwhals knows (pandas, polars, pyarrow, ...).
         y
-            A series of targets, as long as the frame.
+            A series of targets, or another sequence of them, as long as the frame. They belong to
+            the rows by their position: an index, as pandas has it, is not looked at.
         w
-            One weight for all rows, or a series of weights.
+            One weight for all rows, or a series of weights, likewise by their position.
 
         Raises
         ------
         ValueError, TypeError
-            If the lengths differ, or a row is refused; the message names the row.
+            If the lengths differ, y or w is no sequence (a frame, a mapping, a set or a text has
+            no values by position), or a row is refused; the message names the row.
         """
         frame = dataframe.into_frame(X)
         rows = list(rows_of(frame))
-        targets = values_of(y)
-        weights = values_of(w) if hasattr(w, "__len__") else [w] * len(rows)
+        targets = values_of(y, "y")
+        weights = weights_of(w, len(rows))
         if not len(targets) == len(weights) == len(rows):
             raise ValueError(
                 f"X has {len(rows)} rows, y has {len(targets)} and w has {len(weights)}"
