@@ -3,7 +3,8 @@
 The environment variable ``RIVER_EXTRA_TREES_BUILD`` chooses how it is compiled:
 
 - ``release`` (the default): what users get.
-- ``checked``: bounds checks and C asserts, to find a wrong index where it happens.
+- ``checked``: bounds checks of lists and memoryviews, and the asserts in Python's own C macros.
+  Raw pointers, by which most of the core reads, are for ``asan``.
 - ``asan``: address and undefined-behaviour sanitizers. Without bounds checks on purpose: those
   would raise before the sanitizer sees the bug. Run it through ``make asan``.
 - ``coverage``: gcc counts the lines of the generated C, for the coverage of the Cython lines.
