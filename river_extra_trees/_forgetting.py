@@ -211,8 +211,7 @@ class AdaptParameters:
         else:
             change = (accuracy - guess) / (last - guess)
             self.rate /= change
-            if not self.reference:
-                self.rate = min(self.rate, 1.0)
+            self.rate = min(self.rate, LARGEST_COUNT if self.reference else 1.0)
             change **= 2 if change >= 1 else 3 - change
             size = math.floor(self.retained_size * change + self.rate * n + 0.5)
             self.retained_size = min(size, self.retained_size + n)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import decimal
 import fractions
 import math
@@ -260,12 +261,34 @@ def test_numbers_that_cannot_be_had_are_refused_by_name(error: type[Exception]) 
         Schema().learn_row({"speed": Vague()})
 
 
-@pytest.mark.parametrize("text", ["NaT", "2026-11-21"])
-def test_dates_of_numpy_are_refused_in_our_words(text: str) -> None:
-    """They have a `__float__`, which speaks of values that nobody has given."""
-    for value in (np.datetime64(text), np.datetime64(text) - np.datetime64("2026-01-01")):
-        with pytest.raises(TypeError, match=r"^feature 'when': a date or a duration is not a"):
-            Schema().learn_row({"when": value})
+@pytest.mark.parametrize(
+    "moment",
+    [
+        *(np.datetime64("NaT"), np.datetime64("2026-11-21"), np.timedelta64(1, "s")),
+        *(pd.Timestamp("2026-11-21"), pd.Timestamp("2026-11-21", tz="UTC"), pd.Timedelta(1, "s")),
+        *(datetime.date(2026, 11, 21), datetime.datetime(2026, 11, 21), datetime.timedelta(1)),
+        datetime.time(12, 30),
+    ],
+    ids=repr,
+)
+def test_dates_are_refused_in_our_words(moment: Any) -> None:
+    """All alike: a nominal value, as which some could be taken, comes but once."""
+    schema = Schema()
+    schema.learn_row({"when": "then"})
+    for name in ("when", "new"):
+        for read in (schema.learn_row, schema.row_of):
+            with pytest.raises(TypeError, match=f"^feature '{name}': a date, a time .* numbers"):
+                read({name: moment})
+    assert schema.names == ["when"]
+
+
+def test_a_name_that_cannot_be_written_is_refused() -> None:
+    """Columns that come together are put into the order of their texts."""
+    schema = Schema()
+    with pytest.raises(ValueError, match="feature's name of type 'int'"):
+        schema.learn_row({"a": 1.0, 10**5000: 2.0})
+    assert schema.names == []
+    assert schema.row_of({10**5000: 1.0}) == []
 
 
 class Moody:
