@@ -11,6 +11,7 @@ import narwhals
 import numpy as np
 from river.utils import dataframe
 
+from ._core.wording import shown
 from ._inspection import Sample
 
 __all__ = [
@@ -101,8 +102,12 @@ def type_of(labels: list[typing.Any], backend: typing.Any) -> typing.Any:
 
 def names_of(labels: list[typing.Any]) -> list[str]:
     """The labels as strings; by `repr`, which tells 1 from "1", where these would be the same."""
-    texts = collections.Counter(map(str, labels))
-    names = [str(label) if texts[str(label)] == 1 else repr(label) for label in labels]
+    texts = [shown(label, str) for label in labels]
+    counts = collections.Counter(texts)
+    names = [
+        text if counts[text] == 1 else shown(label)
+        for text, label in zip(texts, labels, strict=True)
+    ]
     if len(set(names)) < len(labels):
         raise ValueError(f"the labels cannot be told apart as names of columns: {names}")
     return names
