@@ -7,19 +7,33 @@ regressors of all families inherit `TreeClassifier` or `TreeRegressor`, and brin
 
 from __future__ import annotations
 
+import math
 import numbers
 import random
 import typing
 from collections.abc import Hashable
 
+import numpy as np
 from river import base
 from river.utils import dataframe
 
-from ._frames import PredictsMany, PredictsProbaMany, rows_of, values_of
+from ._core.wording import shown
+from ._frames import PredictsMany, PredictsProbaMany, rows_of, values_of, weights_of
 from ._inspection import Sample, TreeLearner, describe_classes, describe_number
 from .snapshot import ClassifierSnapshot, RegressorSnapshot
 
-__all__ = ["TreeClassifier", "TreeRegressor", "check_parameter", "check_whole", "draw_seed"]
+__all__ = [
+    "LARGEST",
+    "TreeClassifier",
+    "TreeRegressor",
+    "check_choice",
+    "check_number",
+    "check_parameter",
+    "check_switch",
+    "check_whole",
+    "draw_seed",
+    "is_whole",
+]
 
 LARGEST = 2**31 - 1  # the core counts in 32 bits
 
@@ -37,10 +51,20 @@ def is_whole(value: object) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
+def is_number(value: object) -> bool:
+    """Whether a parameter is a finite number that fits into a float, of any type but bool."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def check_parameter(condition: bool, name: str, value: object, wanted: str) -> None:
     """Raise a ValueError that names the parameter unless the condition holds."""
     if not condition:
-        raise ValueError(f"{name} must be {wanted}, not {value!r}")
+        raise ValueError(f"{name} must be {wanted}, not {shown(value)}")
 
 
 def check_whole(name: str, value: typing.Any, least: int, optional: bool = False) -> None:
@@ -52,6 +76,40 @@ def check_whole(name: str, value: typing.Any, least: int, optional: bool = False
         value,
         f"None or {wanted}" if optional else wanted,
     )
+
+
+def check_number(
+    name: str,
+    value: typing.Any,
+    least: float,
+    most: float = math.inf,
+    ends: str = "[]",
+    words: tuple[str | None, ...] = (),
+) -> None:
+    """Raise a ValueError that names the parameter unless it is a number of an interval, or a word.
+
+    `ends` says which ends belong to the interval, as mathematicians write it: `"[)"` for the first.
+    """
+    above = is_number(value) and (least <= value if ends[0] == "[" else least < value)
+    inside = above and (value <= most if ends[1] == "]" else value < most)
+    interval = f"{ends[0]}{least:g}, {most:g}{')' if most == math.inf else ends[1]}"
+    wanted = " or ".join([f"a number in {interval}", *map(repr, words)])
+    check_parameter(inside or is_one_of(value, words), name, value, wanted)
+
+
+def check_choice(name: str, value: typing.Any, *words: str) -> None:
+    """Raise a ValueError that names the parameter unless it is one of some words."""
+    check_parameter(is_one_of(value, words), name, value, " or ".join(map(repr, words)))
+
+
+def is_one_of(value: object, words: tuple[str | None, ...]) -> bool:
+    """Whether a parameter is one of some words, whatever its type: arrays compare to arrays."""
+    return (value is None or isinstance(value, str)) and value in words
+
+
+def check_switch(name: str, value: typing.Any) -> None:
+    """Raise a ValueError that names the parameter unless it is true or false."""
+    check_parameter(isinstance(value, bool | np.bool_), name, value, "True or False")
 
 
 class Learns(TreeLearner):
@@ -102,19 +160,21 @@ class Learns(TreeLearner):
         X
             A data frame of any kind that narwhals knows (pandas, polars, pyarrow, ...).
         y
-            A series of targets, as long as the frame.
+            A series of targets, or another sequence of them, as long as the frame. They belong to
+            the rows by their position: an index, as pandas has it, is not looked at.
         w
-            One weight for all rows, or a series of weights.
+            One weight for all rows, or a series of weights, likewise by their position.
 
         Raises
         ------
         ValueError, TypeError
-            If the lengths differ, or a row is refused; the message names the row.
+            If the lengths differ, y or w is no sequence (a frame, a mapping, a set or a text has
+            no values by position), or a row is refused; the message names the row.
         """
         frame = dataframe.into_frame(X)
         rows = list(rows_of(frame))
-        targets = values_of(y)
-        weights = values_of(w) if hasattr(w, "__len__") else [w] * len(rows)
+        targets = values_of(y, "y")
+        weights = weights_of(w, len(rows))
         if not len(targets) == len(weights) == len(rows):
             raise ValueError(
                 f"X has {len(rows)} rows, y has {len(targets)} and w has {len(weights)}"

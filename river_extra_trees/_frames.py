@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import abc
+import collections
 import typing
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 
 import narwhals
+import numpy as np
 from river.utils import dataframe
 
+from ._core.wording import shown
 from ._inspection import Sample
 
-__all__ = ["PredictsMany", "PredictsProbaMany", "rows_of", "values_of"]
+__all__ = [
+    "PredictsMany",
+    "PredictsProbaMany",
+    "rows_of",
+    "series_of_labels",
+    "values_of",
+    "weights_of",
+]
 
 
 def rows_of(frame: typing.Any) -> Iterator[dict[Hashable, typing.Any]]:
@@ -23,16 +33,84 @@ def rows_of(frame: typing.Any) -> Iterator[dict[Hashable, typing.Any]]:
     return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
 
 
-def values_of(values: typing.Any) -> list[typing.Any]:
-    """A series of any kind, or any other sequence, as a list of plain Python values."""
-    values = narwhals.from_native(values, series_only=True, pass_through=True)
-    return list(values.to_list() if isinstance(values, narwhals.Series) else values)
+def values_of(values: typing.Any, name: str) -> list[typing.Any]:
+    """A series of any kind, or any other sequence, as a list of plain Python values.
+
+    What can be iterated over but is no sequence of values, such as a frame, which has the names of
+    its columns to tell, would be learned wrongly without a word: it is refused by its name.
+    """
+    values = narwhals.from_native(values, allow_series=True, pass_through=True)
+    if isinstance(values, narwhals.Series):
+        return values.to_list()
+    if isinstance(values, narwhals.DataFrame | narwhals.LazyFrame):
+        raise TypeError(f"{name} must be a series, not a frame: take the column that is meant")
+    if not is_sequence(values):
+        raise TypeError(
+            f"{name} must be a series or another sequence of values, not {type(values).__name__!r}"
+        )
+    return list(values.to_pylist() if hasattr(values, "to_pylist") else values)  # of pyarrow
 
 
-def columns_of(answers: list[dict[typing.Any, float]]) -> dict[typing.Any, list[float]]:
-    """The probabilities of each label, from those of each sample."""
-    labels = list(answers[0]) if answers else []
-    return {label: [answer[label] for answer in answers] for label in labels}
+def is_sequence(values: object) -> bool:
+    """Whether this holds values one after the other: no text, no mapping, no set, no table."""
+    return (
+        hasattr(values, "__len__")
+        and hasattr(values, "__getitem__")
+        and not isinstance(values, str | bytes | bytearray | Mapping)
+        and getattr(values, "ndim", 1) == 1
+    )
+
+
+def weights_of(weights: typing.Any, n: int) -> list[typing.Any]:
+    """A weight for each of n samples: one for all, or a series or another sequence of them."""
+    if getattr(weights, "ndim", None) == 0 or not hasattr(weights, "__len__"):
+        return [weights] * n
+    return values_of(weights, "w")
+
+
+def series_of_labels(
+    answers: list[typing.Any], labels: list[typing.Any], frame: typing.Any
+) -> typing.Any:
+    """Labels as a series of the same kind as a frame, whose type depends on all the labels known.
+
+    A type that makes others of some labels, or has no room for them, is not taken: pandas and
+    polars then hold Python objects, which pyarrow has not.
+    """
+    known = {each: None for each in (*labels, *answers) if each is not None and each == each}
+    if not known or frame.implementation.is_pandas_like():
+        return dataframe.to_native_series(answers, name="prediction", like=frame)
+    dtype = type_of(list(known), frame.implementation)
+    if dtype == narwhals.Object and not frame.implementation.is_polars():
+        kinds = ", ".join(sorted({type(label).__name__ for label in known}))
+        raise TypeError(
+            f"no series of {frame.implementation} holds these labels as they are (types: {kinds}): "
+            "ask with a frame of pandas or polars"
+        )
+    series = narwhals.new_series("prediction", answers, dtype, backend=frame.implementation)
+    return series.to_native()
+
+
+def type_of(labels: list[typing.Any], backend: typing.Any) -> typing.Any:
+    """The type of a series that holds these labels as they are; `Object` if there is no other."""
+    labels = sorted(labels, key=lambda label: type(label).__name__)  # the type of the first decides
+    try:
+        series = narwhals.new_series("", labels, backend=backend)
+    except (TypeError, ValueError, OverflowError):
+        return narwhals.Object
+    return series.dtype if series.to_list() == labels else narwhals.Object
+
+
+def names_of(labels: list[typing.Any]) -> list[str]:
+    """The labels as strings; by `repr`, which tells 1 from "1", where these would be the same."""
+    texts = [shown(label, str) for label in labels]
+    counts = collections.Counter(texts)
+    names = [
+        text if counts[text] == 1 else shown(label)
+        for text, label in zip(texts, labels, strict=True)
+    ]
+    if len(set(names)) < len(labels):
+        raise ValueError(f"the labels cannot be told apart as names of columns: {names}")
+    return names
 
 
 class PredictsMany(abc.ABC):
@@ -46,6 +124,10 @@ class PredictsMany(abc.ABC):
         """The prediction for each row of a narwhals frame."""
         return [self.predict_one(x) for x in rows_of(frame)]
 
+    def _series_of(self, answers: list[typing.Any], frame: typing.Any) -> typing.Any:
+        """The predictions as a series of the same kind as the frame."""
+        return dataframe.to_native_series(answers, name="prediction", like=frame)
+
     def predict_many(self, X: typing.Any) -> typing.Any:
         """Predict the rows of a data frame.
 
@@ -56,10 +138,18 @@ class PredictsMany(abc.ABC):
 
         Returns
         -------
-        A series of the same kind.
+        A series of the same kind. Labels for which that kind has no type, such as 1 and "one"
+        together, stay Python objects in it.
+
+        Raises
+        ------
+        TypeError
+            If X is no frame, or the labels are such and the kind, as pyarrow, has no objects.
+        ValueError, TypeError
+            If a row is refused, as by `predict_one`.
         """
         frame = dataframe.into_frame(X)
-        return dataframe.to_native_series(self._predict_frame(frame), name="prediction", like=frame)
+        return self._series_of(self._predict_frame(frame), frame)
 
 
 class PredictsProbaMany(PredictsMany):
@@ -73,6 +163,13 @@ class PredictsProbaMany(PredictsMany):
         """The class probabilities for each row of a narwhals frame."""
         return [self.predict_proba_one(x) for x in rows_of(frame)]
 
+    def _labels(self) -> list[typing.Any]:
+        """The labels that may be predicted."""
+        return list(self.predict_proba_one({}))
+
+    def _series_of(self, answers: list[typing.Any], frame: typing.Any) -> typing.Any:
+        return series_of_labels(answers, self._labels(), frame)
+
     def predict_proba_many(self, X: typing.Any) -> typing.Any:
         """Predict the class probabilities of the rows of a data frame.
 
@@ -83,9 +180,23 @@ class PredictsProbaMany(PredictsMany):
 
         Returns
         -------
-        A data frame of the same kind with a column per class. Kinds that allow only strings as
-        column names get the labels as strings.
+        A data frame of the same kind with a column per label learned so far. Kinds that allow only
+        strings as column names get the labels as strings; labels that are the same as strings, as
+        1 and "1", by their `repr`: `1` and `'1'`.
+
+        Raises
+        ------
+        TypeError
+            If X is no frame.
+        ValueError, TypeError
+            If a row is refused, as by `predict_proba_one`, or labels cannot be told apart.
         """
         frame = dataframe.into_frame(X)
-        answers = columns_of(self._predict_proba_frame(frame))
-        return dataframe.to_native_frame(answers, like=frame)
+        answers = self._predict_proba_frame(frame)
+        labels = list(answers[0]) if answers else self._labels()
+        names = labels if frame.implementation.is_pandas_like() else names_of(labels)
+        columns = {
+            name: np.array([answer[label] for answer in answers], dtype=float)
+            for name, label in zip(names, labels, strict=True)
+        }
+        return dataframe.to_native_frame(columns, like=frame)

@@ -15,6 +15,8 @@ from collections.abc import Hashable, Iterator, Mapping
 
 from river import base
 
+from ._core.wording import shown
+
 if typing.TYPE_CHECKING:
     import graphviz
     import pandas as pd
@@ -60,7 +62,7 @@ def describe_classes(node: dict[str, typing.Any], labels: list[typing.Any]) -> s
     if node["weight"] <= 0.0:
         return "empty"
     best = max(range(len(labels)), key=node["values"].__getitem__)
-    return f"{labels[best]} ({node['values'][best] / node['weight']:.0%})"
+    return f"{shown(labels[best], str)} ({node['values'][best] / node['weight']:.0%})"
 
 
 def describe_number(node: dict[str, typing.Any]) -> str:
@@ -172,19 +174,22 @@ class TreeLearner(base.Estimator):
                 share = node["gain"] / total if total > 0 else 1.0 / len(nodes)
                 gains[node["feature"]] = gains.get(node["feature"], 0.0) + share
         whole = sum(gains.values())
-        return {name: gains[name] / whole for name in sorted(gains, key=str)}
+        return {
+            name: gains[name] / whole for name in sorted(gains, key=lambda name: shown(name, str))
+        }
 
     # ------------------------------------------------------------------ explanations
 
     def _rule(self, node: dict[str, typing.Any], left: bool) -> str:
         """The condition under which a sample goes to one side of an inner node."""
+        feature = shown(node["feature"], str)
         if parts_missing(node):
             missing = node["missing_left"] == left
-            return f"{node['feature']} is {'missing' if missing else 'present'}"
+            return f"{feature} is {'missing' if missing else 'present'}"
         signs = ("=", "≠") if node["nominal"] else ("≤", ">")
         value = node["threshold"]
-        text = f"{node['feature']} {signs[0 if left else 1]} " + (
-            f"{value:.6g}" if isinstance(value, float) else f"{value}"
+        text = f"{feature} {signs[0 if left else 1]} " + (
+            f"{value:.6g}" if isinstance(value, float) else shown(value, str)
         )
         return text + (" or missing" if node["missing_left"] == left else "")
 
@@ -300,17 +305,17 @@ class TreeLearner(base.Estimator):
                 label = f"{self._describe(node)}\nweight {node['weight']:.6g}"
                 graph.node(name, graphviz.escape(label), style="rounded")
             else:
-                graph.node(name, graphviz.escape(str(node["feature"])))
+                graph.node(name, graphviz.escape(shown(node["feature"], str)))
             if node["parent"] != -1:
                 parent = by_id[node["parent"]]
                 rule = self._rule(parent, parent["left"] == node["node"])
-                rule = rule.removeprefix(f"{parent['feature']} ")
+                rule = rule.removeprefix(f"{shown(parent['feature'], str)} ")
                 graph.edge(str(node["parent"]), name, xlabel=graphviz.escape(rule))
         return graph
 
     def _repr_html_(self) -> str:
         parameters = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{html.escape(repr(value))}</td></tr>"
+            f"<tr><td>{html.escape(name)}</td><td>{html.escape(shown(value))}</td></tr>"
             for name, value in self._get_params().items()
         )
         size = ", ".join(f"{name} {value:,}" for name, value in self.summary.items())

@@ -11,7 +11,7 @@ import typing
 
 from river import base
 
-from ._base import check_parameter, check_whole
+from ._base import check_choice, check_number, check_parameter, check_whole
 from ._inspection import Sample
 from .dynamic_tree import DynamicTreeRegressor
 
@@ -99,10 +99,11 @@ class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
         budget: float = 0.2,
         n_first: int = 20,
     ) -> None:
-        check_parameter(0.0 < budget < 1.0, "budget", budget, "in (0, 1)")
         check_parameter(
-            criterion in ("alc", "alm", "ei"), "criterion", criterion, "'alc', 'alm' or 'ei'"
+            isinstance(regressor, DynamicTreeRegressor), "regressor", regressor, "dynamic trees"
         )
+        check_choice("criterion", criterion, "alc", "alm", "ei")
+        check_number("budget", budget, 0, 1, "()")
         check_whole("n_first", n_first, 1)
         self.regressor = regressor
         self.criterion = criterion

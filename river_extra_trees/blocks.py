@@ -15,7 +15,7 @@ import narwhals
 import numpy as np
 import numpy.typing as npt
 
-from ._frames import values_of
+from ._frames import values_of, weights_of
 from ._inspection import Sample
 
 __all__ = ["Block", "check_sample"]
@@ -66,9 +66,6 @@ class Block:
         targets: Sequence[typing.Any] | None = None,
         weights: Sequence[float] | None = None,
     ) -> None:
-        for name, values in (("targets", targets), ("weights", weights)):
-            if values is not None and len(values) != len(rows):
-                raise ValueError(f"there are {len(rows)} rows and {len(values)} {name}")
         for row in rows:
             check_sample(row)
         features = dict.fromkeys(itertools.chain.from_iterable(rows))
@@ -86,9 +83,6 @@ class Block:
         targets: Sequence[typing.Any] | None,
         weights: Sequence[float] | None,
     ) -> None:
-        for what, given in (("targets", targets), ("weights", weights)):
-            if given is not None and len(given) != n:
-                raise ValueError(f"there are {n} rows and {len(given)} {what}")
         self.n = n
         numbers = {name: as_numbers(column) for name, column in columns.items()}
         doubles = {name: column for name, column in numbers.items() if column is not None}
@@ -97,8 +91,8 @@ class Block:
         self.numbers: Numbers = np.empty((n, len(doubles)))
         for i, column in enumerate(doubles.values()):
             self.numbers[:, i] = column
-        self.targets = None if targets is None else compact(targets)
-        self.weights = None if weights is None else compact(weights)
+        self.targets = None if targets is None else compact(targets, "targets", n)
+        self.weights = None if weights is None else compact(weights, "weights", n)
 
     @classmethod
     def from_frame(
@@ -115,14 +109,12 @@ class Block:
         weights
             As many weights, one for all, or `None`.
         """
-        if weights is not None and not hasattr(weights, "__len__"):
-            weights = [weights] * len(frame)
         block = cls.__new__(cls)
         block._fill(
             len(frame),
             {name: column_of(frame, i) for i, name in enumerate(frame.columns)},
-            None if targets is None else values_of(targets),
-            None if weights is None else values_of(weights),
+            targets,
+            None if weights is None else weights_of(weights, len(frame)),
         )
         return block
 
@@ -199,11 +191,12 @@ def is_double(value: typing.Any) -> bool:
     return type(value) is int and -EXACT <= value <= EXACT
 
 
-def compact(values: Sequence[typing.Any]) -> Numbers | list[typing.Any]:
-    """Floats as an array, anything else as a list."""
-    if all(type(value) is float for value in values):
-        return np.array(values, dtype=float)
-    return list(values)
+def compact(given: typing.Any, name: str, n: int) -> Numbers | list[typing.Any]:
+    """Targets or weights of n samples: floats as an array, anything else as a list."""
+    values = values_of(given, name)
+    if len(values) != n:
+        raise ValueError(f"there are {n} rows and {len(values)} {name}")
+    return np.array(values, dtype=float) if all(type(each) is float for each in values) else values
 
 
 def values(column: Numbers | list[typing.Any], start: int) -> list[typing.Any]:

@@ -11,13 +11,21 @@ from __future__ import annotations
 
 import abc
 import math
-import numbers
 import typing
 import zlib
 
 import numpy as np
 
-from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
+from ._base import (
+    TreeClassifier,
+    TreeRegressor,
+    check_choice,
+    check_number,
+    check_parameter,
+    check_switch,
+    check_whole,
+    draw_seed,
+)
 from ._core.cloud import Cloud
 from ._core.discard import Survey
 from ._core.relevance import relevance
@@ -77,43 +85,21 @@ class _DynamicTree(SplitsIntoClouds):
     def _begin(
         self, classifier: bool, linear: bool, min_samples_leaf: int, leaf_bonus: float
     ) -> None:
-        policies = (
-            ("oldest", "random", "entropy") if classifier else ("oldest", "random", "alc", "alm")
-        )
-        check_parameter(
-            self.discard in policies, "discard", self.discard, f"one of {', '.join(policies)}"
-        )
+        policies = ("entropy",) if classifier else ("alc", "alm")
+        check_choice("discard", self.discard, "oldest", "random", *policies)
         check_whole("rejuvenate_every", self.rejuvenate_every, 1, optional=True)
         check_whole("n_particles", self.n_particles, 1)
         check_whole("window", self.window, 2)
+        check_number("forgetting_factor", self.forgetting_factor, 0, 1, "(]", ("auto",))
+        check_number("alpha", self.alpha, 0, 1, "[)")
+        check_number("beta", self.beta, 0)
+        check_whole("min_samples_leaf", self.min_samples_leaf, 1, optional=True)
+        check_switch("reference", self.reference)
         automatic = self.forgetting_factor == "auto"
-        check_parameter(
-            automatic
-            or (
-                isinstance(self.forgetting_factor, numbers.Real)
-                and 0.0 < self.forgetting_factor <= 1.0
-            ),
-            "forgetting_factor",
-            self.forgetting_factor,
-            "in (0, 1] or 'auto'",
-        )
         check_parameter(
             not (automatic and self.reference), "reference", True, "False when forgetting is 'auto'"
         )
         factors = [1.0 - 1.0 / memory for memory in MEMORIES[: self.n_particles]]
-        check_parameter(
-            isinstance(self.alpha, numbers.Real) and 0.0 <= self.alpha < 1.0,
-            "alpha",
-            self.alpha,
-            "in [0, 1)",
-        )
-        check_parameter(
-            isinstance(self.beta, numbers.Real) and self.beta >= 0.0,
-            "beta",
-            self.beta,
-            "at least 0",
-        )
-        check_whole("min_samples_leaf", self.min_samples_leaf, 1, optional=True)
         self._core = Cloud(
             self.n_particles,
             self.window,
@@ -336,7 +322,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         self.min_samples_leaf = min_samples_leaf
         self.reference = reference
         self.seed = seed
-        check_parameter(leaf in ("linear", "constant"), "leaf", leaf, "'linear' or 'constant'")
+        check_choice("leaf", leaf, "linear", "constant")
         self._begin(False, leaf == "linear", 0, LEAF_BONUS[leaf])
 
     @typing.overload
@@ -379,9 +365,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         ValueError
             If the criterion has another name.
         """
-        check_parameter(
-            criterion in ("alc", "alm", "ei"), "criterion", criterion, "'alc', 'alm' or 'ei'"
-        )
+        check_choice("criterion", criterion, "alc", "alm", "ei")
         if criterion == "alc":
             return Survey(self._core).alc_at(x)
         components = self._core.mixture(x)
@@ -516,9 +500,8 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.reference = reference
         self.seed = seed
-        check_parameter(
-            leaf in ("multinomial", "logistic"), "leaf", leaf, "'multinomial' or 'logistic'"
-        )
+        check_choice("leaf", leaf, "multinomial", "logistic")
+        check_switch("reference", reference)
         check_parameter(
             not (reference and leaf == "logistic"), "reference", True, "False with logistic leaves"
         )
@@ -542,7 +525,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         ValueError
             If the criterion has another name.
         """
-        check_parameter(criterion == "entropy", "criterion", criterion, "'entropy'")
+        check_choice("criterion", criterion, "entropy")
         probabilities = self.predict_proba_one(x).values()
         return -sum(p * math.log(p) for p in probabilities if p > 0.0)
 

@@ -17,7 +17,17 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
+from ._base import (
+    LARGEST,
+    TreeClassifier,
+    TreeRegressor,
+    check_choice,
+    check_number,
+    check_parameter,
+    check_switch,
+    check_whole,
+    draw_seed,
+)
 from ._core.forgetful import ForgetfulForest
 from ._core.growth import Splitter
 from ._core.state import State, require
@@ -60,9 +70,7 @@ class _Forgetful(BatchForest):
     ) -> None:
         for name in ("batch_size", "warm_size"):
             check_whole(name, getattr(self, name), 1)
-        check_parameter(
-            0 <= self.initial_rate < float("inf"), "initial_rate", self.initial_rate, "at least 0"
-        )
+        check_number("initial_rate", self.initial_rate, 0, LARGEST)
         check_whole("max_depth", self.max_depth, 1, optional=True)
         check_whole("max_retained", self.max_retained, 1)
         check_parameter(
@@ -72,7 +80,9 @@ class _Forgetful(BatchForest):
             "at least batch_size",
         )
         check_whole("n_models", n_models, 1)
-        check_parameter(0 <= significance <= 1, "significance", significance, "between 0 and 1")
+        check_number("significance", significance, 0, 1)
+        check_switch("bagging", bagging)
+        check_switch("reference", self.reference)
         check_whole("n_jobs", n_jobs, 1)
         self._core = ForgetfulForest(
             n_models,
@@ -281,9 +291,7 @@ class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
         self.max_retained = max_retained
         self.reference = reference
         self.seed = seed
-        check_parameter(
-            criterion in ("entropy", "gini"), "criterion", criterion, "'entropy' or 'gini'"
-        )
+        check_choice("criterion", criterion, "entropy", "gini")
         self._begin(criterion)
 
 
@@ -467,9 +475,7 @@ class ForgetfulRandomForestClassifier(_SplitsIntoParts, TreeClassifier):
         self.n_jobs = n_jobs
         self.reference = reference
         self.seed = seed
-        check_parameter(
-            criterion in ("entropy", "gini"), "criterion", criterion, "'entropy' or 'gini'"
-        )
+        check_choice("criterion", criterion, "entropy", "gini")
         self._begin(criterion, n_models, True, bagging, significance, n_jobs)
 
 

@@ -11,7 +11,16 @@ from __future__ import annotations
 
 import typing
 
-from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
+from ._base import (
+    TreeClassifier,
+    TreeRegressor,
+    check_choice,
+    check_number,
+    check_parameter,
+    check_switch,
+    check_whole,
+    draw_seed,
+)
 from ._core.shrubs import Shrubs
 from ._core.state import State, require
 from ._inspection import TreeLearner, named_nodes
@@ -51,22 +60,11 @@ class _ShrubEnsemble(TreeLearner):
             check_whole(name, value, 1)
             check_parameter(value <= most, name, value, f"at most {most}")
         for name in ("l0", "l1", "l2", "node_penalty"):
-            check_parameter(
-                0.0 <= getattr(self, name) < float("inf"),
-                name,
-                getattr(self, name),
-                "finite and not negative",
-            )
-        check_parameter(
-            self.step_size == "adaptive"
-            or (not isinstance(self.step_size, str) and 0.0 < self.step_size < float("inf")),
-            "step_size",
-            self.step_size,
-            "'adaptive' or a positive number",
-        )
-        check_parameter(
-            self.rho is None or 0.0 < self.rho < 2.0, "rho", self.rho, "None or between 0 and 2"
-        )
+            check_number(name, getattr(self, name), 0)
+        check_number("step_size", self.step_size, 0, ends="(]", words=("adaptive",))
+        check_number("rho", self.rho, 0, 2, "()", (None,))
+        for name in ("project_each_round", "shuffle_features"):
+            check_switch(name, getattr(self, name))
         check_whole("max_depth", self.max_depth, 0, optional=True)
         check_max_features(self.max_features)
         self._only_errors = retrain == "error"
@@ -264,8 +262,8 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
         self.l2 = l2
         self.node_penalty = node_penalty
         self.seed = seed
-        check_parameter(loss in ("mse", "cross_entropy"), "loss", loss, "'mse' or 'cross_entropy'")
-        check_parameter(retrain in ("always", "error"), "retrain", retrain, "'always' or 'error'")
+        check_choice("loss", loss, "mse", "cross_entropy")
+        check_choice("retrain", retrain, "always", "error")
         self._begin(False, loss, retrain)
 
 

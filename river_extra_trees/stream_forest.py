@@ -16,7 +16,18 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ._base import TreeClassifier, TreeRegressor, check_parameter, check_whole, draw_seed
+from ._base import (
+    LARGEST,
+    TreeClassifier,
+    TreeRegressor,
+    check_choice,
+    check_number,
+    check_parameter,
+    check_switch,
+    check_whole,
+    draw_seed,
+    is_whole,
+)
 from ._core.growth import Splitter
 from ._core.stream import StreamForest
 from ._forest import BatchForest
@@ -47,14 +58,17 @@ def n_features_visited(max_features: MaxFeatures, n_columns: int) -> int:
 
 
 def check_max_features(max_features: MaxFeatures) -> None:
-    whole = isinstance(max_features, int) and not isinstance(max_features, bool)
+    """Raise a ValueError that names the parameter unless it is one of the things it may be."""
     check_parameter(
-        max_features in (None, "sqrt", "log2")
-        or (whole and typing.cast(int, max_features) >= 1)
+        (
+            (max_features is None or isinstance(max_features, str))
+            and max_features in (None, "sqrt", "log2")
+        )
+        or (is_whole(max_features) and 1 <= typing.cast(int, max_features) <= LARGEST)
         or (isinstance(max_features, float) and 0.0 < max_features <= 1.0),
         "max_features",
         max_features,
-        "None, 'sqrt', 'log2', a number of features or a share of them in (0, 1]",
+        f"None, 'sqrt', 'log2', a number of features up to {LARGEST} or a share of them in (0, 1]",
     )
 
 
@@ -87,20 +101,12 @@ class _StreamForest(BatchForest):
         check_whole("max_depth", self.max_depth, 0, optional=True)
         for name in ("batch_size", "min_samples_split", "min_samples_leaf", "max_nodes"):
             check_whole(name, getattr(self, name), 1)
-        check_parameter(
-            self.splitter in ("best", "random"), "splitter", self.splitter, "'best' or 'random'"
-        )
-        check_parameter(
-            self.leaf_memory is None or self.leaf_memory >= 1,
-            "leaf_memory",
-            self.leaf_memory,
-            "None or at least 1",
-        )
+        check_choice("splitter", self.splitter, "best", "random")
+        check_number("leaf_memory", self.leaf_memory, 1, words=(None,))
+        check_switch("reference", self.reference)
         check_whole("n_models", n_models, 1)
         check_whole("n_swaps", n_swaps, 0)
-        check_parameter(
-            swap_rule in ("published", "always"), "swap_rule", swap_rule, "'published' or 'always'"
-        )
+        check_choice("swap_rule", swap_rule, "published", "always")
         check_whole("window_size", window_size, 0)
         check_whole("n_jobs", n_jobs, 1)
         check_max_features(self.max_features)
@@ -237,9 +243,7 @@ class StreamDecisionTreeClassifier(_StreamForest, TreeClassifier):
         self.splitter = splitter
         self.reference = reference
         self.seed = seed
-        check_parameter(
-            criterion in ("gini", "entropy"), "criterion", criterion, "'gini' or 'entropy'"
-        )
+        check_choice("criterion", criterion, "gini", "entropy")
         self._begin(criterion)
 
 
@@ -445,9 +449,7 @@ class StreamDecisionForestClassifier(_SplitsIntoParts, TreeClassifier):
         self.n_jobs = n_jobs
         self.reference = reference
         self.seed = seed
-        check_parameter(
-            criterion in ("gini", "entropy"), "criterion", criterion, "'gini' or 'entropy'"
-        )
+        check_choice("criterion", criterion, "gini", "entropy")
         self._begin(criterion, n_models, n_swaps, swap_rule, window_size, n_jobs, bootstrap=True)
 
 

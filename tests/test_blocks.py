@@ -77,6 +77,18 @@ def test_lengths_have_to_agree(given: dict[str, Any]) -> None:
         Block.from_frame(frame, **given)
 
 
+@pytest.mark.parametrize("wrong", [{"a": 1}, {1.0}, "a", 1.0, pd.DataFrame({"a": [1.0]})], ids=repr)
+def test_targets_and_weights_are_sequences(wrong: Any) -> None:
+    """Neither names nor anything without an order."""
+    with pytest.raises(TypeError, match="targets must be a series"):
+        Block([{"a": 1.0}], wrong)
+    with pytest.raises(TypeError, match="weights must be a series"):
+        Block([{"a": 1.0}], [1.0], wrong)
+    frame = narwhals.from_native(pl.DataFrame({"a": [1.0]}))
+    with pytest.raises(TypeError, match="targets must be a series"):
+        Block.from_frame(frame, wrong)
+
+
 def test_without_targets_there_are_rows_only() -> None:
     """A block to be predicted."""
     block = Block([{"a": 1.0}])

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import collections
+import datetime
 import decimal
 import fractions
 import math
+from collections.abc import Callable
 from typing import Any
 
+import narwhals
 import numpy as np
+import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from river import base
 
+from river_extra_trees import StreamDecisionTreeClassifier, persistence
+from river_extra_trees._core.wording import shown
 from tests.estimators import CASES, CLASSIFIERS, REGRESSORS, answers, frozen, learn, make, stream
 
 Case = tuple[str, int]
@@ -20,7 +28,9 @@ FIRST = [case for case in CASES if case[1] == 0]
 FIRST_CLASSIFIERS = [case for case in CLASSIFIERS if case[1] == 0]
 FIRST_REGRESSORS = [case for case in REGRESSORS if case[1] == 0]
 
+HUGE = 10**5000  # more digits than Python writes
 TAKEN_FEATURES = [
+    pd.NaT,
     float("nan"),
     None,
     5e-324,
@@ -51,10 +61,16 @@ REFUSED_FEATURES = [
     (np.datetime64("NaT"), TypeError),
     (np.datetime64("2026-11-21"), TypeError),
     (np.timedelta64("NaT", "s"), TypeError),
+    (pd.Timestamp("2026-11-21"), TypeError),
+    (datetime.datetime(2026, 11, 21), TypeError),
+    (datetime.date(2026, 11, 21), TypeError),
+    (pd.Timedelta(1, "s"), TypeError),
+    (-HUGE, ValueError),
+    ({HUGE}, TypeError),
     (decimal.Decimal("sNaN"), TypeError),
 ]
 REFUSED_TARGETS = [
-    *(None, float("nan"), float("inf"), float("-inf"), 10**400, "text", 1j, [1.0]),
+    *(None, float("nan"), float("inf"), float("-inf"), 10**400, HUGE, "text", 1j, [1.0]),
     *(np.datetime64("NaT"), np.timedelta64(1, "s"), decimal.Decimal("sNaN"), np.void(b"bytes")),
 ]
 TAKEN_TARGETS = [1, np.float32(0.5), np.int64(2), decimal.Decimal("0.5"), fractions.Fraction(1, 2)]
@@ -71,12 +87,20 @@ LABELS = [
     (0.5, 1.5),
     (b"x", b"y"),
     ((1, "a"), (2, "b")),
+    ((1, 2), (3, 4)),
     (frozenset({1}), frozenset({2})),
     (1, "1"),
+    (1, 2.5),
+    (True, 2),
+    (2, True),
+    ("x", b"x"),
+    (2**200, 1),
 ]
+# Labels for which pyarrow has no type: it makes lists of tuples, and has no objects.
+BEYOND_PYARROW = [repr(LABELS[i]) for i in (7, 8, 9, 10, 12, 13, 14, 15)]
 REFUSED_WEIGHTS = [
     *(-1.0, float("nan"), float("inf"), float("-inf"), None, "heavy", 1j),
-    *(np.datetime64("NaT"), decimal.Decimal("sNaN")),
+    *(np.datetime64("NaT"), decimal.Decimal("sNaN"), HUGE, -HUGE),
 ]
 
 
@@ -94,7 +118,7 @@ def is_finite(model: Any, x: dict[Any, Any]) -> bool:
     return math.isfinite(model.predict_one(x))
 
 
-@pytest.mark.parametrize("value", TAKEN_FEATURES, ids=repr)
+@pytest.mark.parametrize("value", TAKEN_FEATURES, ids=shown)
 @pytest.mark.parametrize("case", FIRST, ids=str)
 def test_feature_is_taken(case: Case, value: Any) -> None:
     """A missing value, any kind of number and any name are learned, and the answers stay sane."""
@@ -107,7 +131,7 @@ def test_feature_is_taken(case: Case, value: Any) -> None:
     assert is_finite(model, x)
 
 
-@pytest.mark.parametrize(("value", "error"), REFUSED_FEATURES, ids=repr)
+@pytest.mark.parametrize(("value", "error"), REFUSED_FEATURES, ids=shown)
 @pytest.mark.parametrize("case", FIRST, ids=str)
 def test_feature_is_refused(case: Case, value: Any, error: type[Exception]) -> None:
     """What is neither missing nor a finite number nor a name is refused by name, unlearned."""
@@ -121,7 +145,7 @@ def test_feature_is_refused(case: Case, value: Any, error: type[Exception]) -> N
     assert frozen(model) == before
 
 
-@pytest.mark.parametrize("x", [None, 1.0, "text", [("a", 1.0)]], ids=repr)
+@pytest.mark.parametrize("x", [None, 1.0, "text", [("a", 1.0)]], ids=shown)
 @pytest.mark.parametrize("case", FIRST, ids=str)
 def test_sample_must_be_a_mapping(case: Case, x: Any) -> None:
     """A sample that is no mapping is refused, unlearned."""
@@ -132,7 +156,7 @@ def test_sample_must_be_a_mapping(case: Case, x: Any) -> None:
     assert frozen(model) == before
 
 
-@pytest.mark.parametrize("y", REFUSED_TARGETS, ids=repr)
+@pytest.mark.parametrize("y", REFUSED_TARGETS, ids=shown)
 @pytest.mark.parametrize("case", FIRST_REGRESSORS, ids=str)
 def test_target_is_refused(case: Case, y: Any) -> None:
     """A target that is no finite number is refused, unlearned."""
@@ -143,7 +167,7 @@ def test_target_is_refused(case: Case, y: Any) -> None:
     assert frozen(model) == before
 
 
-@pytest.mark.parametrize("y", TAKEN_TARGETS, ids=repr)
+@pytest.mark.parametrize("y", TAKEN_TARGETS, ids=shown)
 @pytest.mark.parametrize("case", FIRST_REGRESSORS, ids=str)
 def test_target_of_any_number_type(case: Case, y: Any) -> None:
     """Every kind of number is a target, and means what the float of it means."""
@@ -154,7 +178,7 @@ def test_target_of_any_number_type(case: Case, y: Any) -> None:
     assert model.predict_one(x) == twin.predict_one(x)
 
 
-@pytest.mark.parametrize("label", REFUSED_LABELS, ids=repr)
+@pytest.mark.parametrize("label", REFUSED_LABELS, ids=shown)
 @pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
 def test_label_is_refused(case: Case, label: Any) -> None:
     """A label that is missing or cannot be a key is refused, unlearned."""
@@ -165,7 +189,7 @@ def test_label_is_refused(case: Case, label: Any) -> None:
     assert frozen(model) == before
 
 
-@pytest.mark.parametrize("labels", LABELS, ids=repr)
+@pytest.mark.parametrize("labels", LABELS, ids=shown)
 @pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
 def test_labels_of_any_kind(case: Case, labels: tuple[Any, Any]) -> None:
     """Labels of any hashable kind come back as they went in."""
@@ -177,9 +201,152 @@ def test_labels_of_any_kind(case: Case, labels: tuple[Any, Any]) -> None:
     assert {type(label) for label in probabilities} == {type(label) for label in labels}
     assert model.predict_one({"a": 0.0, "b": 3}) == labels[0]
     assert model.predict_one({"a": 1.0, "b": 4}) == labels[1]
+    for kind in (pd.DataFrame, pl.DataFrame):
+        answers = model.predict_many(kind({"a": [0.0, 1.0, 0.0], "b": [3, 4, 3]})).to_list()
+        assert answers == [labels[0], labels[1], labels[0]]
+        assert len({repr(each) for each in answers}) == 2
+        assert model.predict_many(kind({"a": [1.0], "b": [4]})).to_list() == [labels[1]]
 
 
-@pytest.mark.parametrize("w", REFUSED_WEIGHTS, ids=repr)
+@pytest.mark.parametrize("labels", LABELS, ids=shown)
+def test_labels_in_frames_of_pyarrow(labels: tuple[Any, Any]) -> None:
+    """They come back as they are, or are refused by their types where pyarrow has none for them."""
+    model = learn(make(("StreamDecisionTreeClassifier", 0)), [({"a": 1.0}, y) for y in labels])
+    asked = pa.table({"a": [1.0, 1.0]})
+    if repr(labels) in BEYOND_PYARROW:
+        with pytest.raises(TypeError, match=r"types: .*pandas or polars"):
+            model.predict_many(asked)
+    else:
+        found = model.predict_many(asked).to_pylist()
+        assert found == [model.predict_one({"a": 1.0})] * 2
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pd", "pl", "pa"])
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_an_empty_frame_of_probabilities_has_all_columns(case: Case, kind: Any) -> None:
+    """Of numbers, as any other; the labels of a model that has learned nothing are none."""
+    model, x, _ = taught(case)
+    labels = list(model.predict_proba_one(x))
+    for n in (0, 2):
+        found = narwhals.from_native(model.predict_proba_many(kind({"a": [0.5] * n})))
+        assert found.columns == labels
+        assert found.schema.dtypes() == [narwhals.Float64] * len(labels)
+        assert len(found) == n
+    assert narwhals.from_native(make(case).predict_proba_many(kind({"a": [0.5]}))).columns == []
+    assert list(make(case).predict_many(kind({"a": []}))) == []
+
+
+def test_a_series_has_one_type_whatever_the_answers() -> None:
+    """That of all labels, so that the answers for two frames fit together."""
+    model = learn(make(("StreamDecisionTreeClassifier", 0)), [({"a": 1.0}, 1)] * 9)
+    assert model.predict_many(pl.DataFrame({"a": [1.0]})).dtype == pl.Int64
+    model.learn_one({"a": 0.0}, 2.5)
+    assert model.predict_many(pl.DataFrame({"a": [1.0]})).dtype == pl.Float64
+    model.learn_one({"a": 0.0}, "text")
+    assert model.predict_many(pl.DataFrame({"a": [1.0]})).to_list() == [1]
+    assert model.predict_many(pl.DataFrame({"a": [1.0]})).dtype == pl.Object
+
+
+class Same:
+    """A label that looks like any other of its kind."""
+
+    def __repr__(self) -> str:
+        return "same"
+
+
+@pytest.mark.parametrize("kind", [pl.DataFrame, pa.table], ids=["polars", "pyarrow"])
+def test_no_column_of_probabilities_hides_another(kind: Any) -> None:
+    """Labels that are one as strings are named by their repr, and refused if that is one, too."""
+    model = learn(make(("StreamDecisionTreeClassifier", 0)), [({}, y) for y in (1, "1", 2, "x")])
+    found = narwhals.from_native(model.predict_proba_many(kind({"a": [0.5]})))
+    assert found.columns == ["1", "'1'", "2", "x"]
+    expected = list(model.predict_proba_one({}).values())
+    assert list(found.row(0)) == pytest.approx(expected)
+    learn(model, [({}, Same()), ({}, Same())])
+    with pytest.raises(ValueError, match="same"):
+        model.predict_proba_many(kind({"a": [0.5]}))
+    assert len(model.predict_proba_many(pd.DataFrame({"a": [0.5]})).columns) == 6
+
+
+NO_SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
+    "none": lambda values: None,
+    "a number": lambda values: 7,
+    "a text": lambda values: "a" * len(values),
+    "bytes": lambda values: b"a" * len(values),
+    "a set": lambda values: {*range(len(values))},
+    "a dict": lambda values: dict.fromkeys(range(len(values)), values[0]),
+    "keys": lambda values: dict.fromkeys(range(len(values))).keys(),
+    "a generator": lambda values: (each for each in values),
+    "a frame of one column": lambda values: pd.DataFrame({"y": values}),
+    "a frame as wide as long": lambda values: pd.DataFrame(
+        dict.fromkeys(range(len(values)), values)
+    ),
+    "a polars frame": lambda values: pl.DataFrame({"y": values}),
+    "a lazy frame": lambda values: pl.LazyFrame({"y": values}),
+    "a table": lambda values: pa.table({"y": values}),
+    "a column vector": lambda values: np.array(values).reshape(-1, 1),
+    "an array of no dimension": lambda values: np.array(values[0]),
+}
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_targets_of_a_frame_must_be_a_sequence(case: Case, n: int) -> None:
+    """What has no order or holds names in place of values is refused by name, unlearned."""
+    model, _, y = taught(case)
+    before = frozen(model)
+    frame = pd.DataFrame({"a": [0.1] * n, "new": [1.0] * n})
+    for kind, made in NO_SEQUENCES.items():
+        with pytest.raises(TypeError, match=r"^y must be a series"):
+            model.learn_many(frame, made([y] * n))
+        if kind not in ("a number", "an array of no dimension"):  # one weight for all
+            with pytest.raises(TypeError, match=r"\bw must be a (series|number)"):
+                model.learn_many(frame, [y] * n, made([1.0] * n))
+    assert frozen(model) == before
+
+
+SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "deque": collections.deque,
+    "numpy": lambda values: np.array(values, dtype=object),
+    "pandas, another index": lambda values: pd.Series(values, index=range(len(values), 0, -1)),
+    "index of pandas": pd.Index,
+    "categories": lambda values: pd.Series(values, dtype="category"),
+    "polars": pl.Series,
+    "pyarrow": pa.array,
+    "chunks of pyarrow": lambda values: pa.chunked_array([values]),
+}
+
+
+@pytest.mark.parametrize("kind", SEQUENCES)
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_targets_of_a_frame_in_any_sequence(case: Case, kind: str) -> None:
+    """They belong to the rows by their position, and so do weights."""
+    model, _, _ = taught(case)
+    twin = model.clone(include_attributes=True)
+    rows = [(x, y, 1.0 + i % 3) for i, (x, y) in enumerate(stream(case, 40, seed=1))]
+    frame = pd.DataFrame({"a": [x.get("a") for x, _, _ in rows]})
+    targets, weights = [y for _, y, _ in rows], [w for _, _, w in rows]
+    model.learn_many(frame, SEQUENCES[kind](targets), SEQUENCES[kind](weights))
+    for x, y, w in rows:
+        twin.learn_one({"a": x.get("a")}, y, w=w)
+    assert persistence.save_bytes(model) == persistence.save_bytes(twin)
+
+
+@pytest.mark.parametrize("w", [2, np.float32(2), np.array(2.0)], ids=shown)
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_one_weight_for_a_frame(case: Case, w: Any) -> None:
+    """A number of any type is the weight of every row."""
+    model, _, y = taught(case)
+    twin = model.clone(include_attributes=True)
+    model.learn_many(pd.DataFrame({"a": [0.1, 0.2]}), [y, y], w)
+    for a in (0.1, 0.2):
+        twin.learn_one({"a": a}, y, w=2.0)
+    assert persistence.save_bytes(model) == persistence.save_bytes(twin)
+
+
+@pytest.mark.parametrize("w", REFUSED_WEIGHTS, ids=shown)
 @pytest.mark.parametrize("case", FIRST, ids=str)
 def test_weight_is_refused(case: Case, w: Any) -> None:
     """A weight that is no finite number from zero on is refused, unlearned."""
@@ -378,3 +545,51 @@ def test_unknown_features_only(case: Case) -> None:
     """A sample of which no feature was ever learned is answered."""
     model, _, _ = taught(case)
     assert is_finite(model, {"never": 1.0, "seen": "before"})
+
+
+MOMENTS = [datetime.datetime(2026, 11, 21, hour) for hour in range(4)]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": [0.5] * 4, "when": MOMENTS}),
+        pd.DataFrame({"a": [0.5] * 4, "when": pd.to_timedelta([1, 2, 3, 4], unit="s")}),
+        pl.DataFrame({"a": [0.5] * 4, "when": MOMENTS}),
+        pl.DataFrame({"a": [0.5] * 4, "when": [moment.date() for moment in MOMENTS]}),
+        pa.table({"a": [0.5] * 4, "when": MOMENTS}),
+    ],
+    ids=["pandas", "durations", "polars", "dates", "pyarrow"],
+)
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_frame_with_a_column_of_dates(case: Case, frame: Any) -> None:
+    """It is refused by the name of the feature, with a word on what to do; missing ones are not."""
+    model, _, y = taught(case)
+    before = frozen(model)
+    with pytest.raises(TypeError, match=r"^row 0: feature 'when': .* Turn it into numbers"):
+        model.learn_many(frame, [y] * 4)
+    with pytest.raises(TypeError, match=r"^feature 'when': .* Turn it into numbers"):
+        model.predict_many(frame)
+    assert frozen(model) == before
+    model.learn_many(pd.DataFrame({"when": pd.to_datetime([None] * 4)}), [y] * 4)
+
+
+def test_a_label_that_cannot_be_written() -> None:
+    """A number of more digits than Python writes is a label, and told as what it is."""
+    rows = [({"a": float(i % 2), (HUGE, 1): 1.0}, (HUGE, "x")[i % 2]) for i in range(60)]
+    with pytest.raises(ValueError, match="feature's name of type 'tuple'"):
+        StreamDecisionTreeClassifier().learn_one(*rows[0])
+    model = StreamDecisionTreeClassifier(batch_size=20, seed=1)
+    for x, y in rows:
+        model.learn_one({"a": x["a"], "b": (HUGE, 1)}, y)
+    assert model.predict_one({"a": 0.0}) == HUGE
+    text = "<int that cannot be written>"
+    assert text in model.to_text()
+    assert text in model.debug_one({"a": 0.0})
+    assert text in list(model.to_dataframe()["prediction"])[1]
+    assert text in model.draw().source.replace("&lt;", "<").replace("&gt;", ">")
+    assert StreamDecisionTreeClassifier(seed=HUGE)._repr_html_().count("cannot be written") == 1
+    assert model.predict_many(pd.DataFrame({"a": [0.0]})).to_list() == [HUGE]
+    assert model.predict_proba_many(pl.DataFrame({"a": [0.0]})).columns == [text, "x"]
+    loaded = persistence.load_bytes(persistence.save_bytes(model))
+    assert loaded.predict_proba_one({"a": 0.0}) == model.predict_proba_one({"a": 0.0})

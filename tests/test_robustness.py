@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import fractions
+import functools
+import math
 import random
+from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
-import river_extra_trees
-from river_extra_trees import StreamDecisionTreeClassifier
+from river_extra_trees import DynamicTreeRegressor, StreamDecisionTreeClassifier
+from river_extra_trees._core.wording import shown
+from river_extra_trees.active import AcquisitionSampler
+from tests.estimators import CLASSES, learn, make, stream
 
 
 @pytest.mark.parametrize("splitter", ["best", "random"])
@@ -37,23 +45,57 @@ def test_missing_values_of_pandas_are_missing(missing: Any) -> None:
         model.learn_one({"a": 1.0}, missing)
 
 
-@pytest.mark.parametrize("value", [10.5, "a", -1, 2**31, True], ids=str)
+def made_or_refused(parameter: str, kind: Callable[..., Any], value: Any) -> Any:
+    """What is made with this value of a parameter, or None if an error names the parameter."""
+    try:
+        return kind(**{parameter: value})
+    except ValueError as error:
+        message = str(error)
+    assert parameter in message
+    return None
+
+
 @pytest.mark.parametrize(
     ("name", "parameter"),
-    [
-        ("StreamDecisionForestClassifier", "batch_size"),
-        ("StreamDecisionForestClassifier", "n_models"),
-        ("StreamDecisionForestRegressor", "n_swaps"),
-        ("StreamDecisionTreeRegressor", "max_depth"),
-        ("ForgetfulRandomForestClassifier", "warm_size"),
-        ("ShrubEnsembleRegressor", "window_size"),
-        ("DynamicTreeRegressor", "n_particles"),
-    ],
+    [(name, parameter) for name in CLASSES for parameter in signature(CLASSES[name]).parameters],
 )
-def test_a_parameter_of_no_use_is_named(name: str, parameter: str, value: Any) -> None:
-    """Numbers that are not whole, too small or too large, and other types, are refused by name."""
-    with pytest.raises(ValueError, match=parameter):
-        getattr(river_extra_trees, name)(**{parameter: value})
+def test_a_parameter_of_no_use_is_named(name: str, parameter: str) -> None:
+    """Any value of any parameter is refused by name, or makes a learner that learns."""
+    taken = []
+    for value in PARAMETERS_OF_ALL_KINDS:
+        if parameter in SIZES and isinstance(value, int) and value == 2**31 - 1:
+            continue  # as many as the memory holds
+        model = made_or_refused(parameter, functools.partial(make, (name, 0)), value)
+        if model is None:
+            continue
+        taken.append(value)
+        rows = list(stream((name, 0), 70))
+        learn(model, rows)
+        answers = [model.predict_one(x) for x, _ in rows]
+        assert all(isinstance(y, str) or math.isfinite(y) for y in answers)
+    assert len(taken) < len(PARAMETERS_OF_ALL_KINDS) / 2
+
+
+SIZES = ("n_models", "n_particles", "batch_size", "window_size")
+PARAMETERS_OF_ALL_KINDS: list[Any] = [
+    *(None, True, False, np.False_, -1, 0, 1, 2, 1.5, 2.5, 0.5, -0.5, np.int64(3), np.float32(0.5)),
+    *(2**31 - 1, 2**31, 2**63, 2**64, 10**400, -(10**400), 10**5000, 1e308, 5e-324),
+    *(math.inf, math.nan, np.float64("nan"), fractions.Fraction(10**400, 3), 1j, 10.5),
+    *("", "x", "1", b"x", (), (1,), [], [1], {}, {1}, np.array([1.0, 2.0]), np.array([1.0])),
+    *(np.array([]), np.datetime64("NaT"), pd.NA, object(), int),
+]
+
+
+@pytest.mark.parametrize("value", PARAMETERS_OF_ALL_KINDS, ids=shown)
+@pytest.mark.parametrize("parameter", ["regressor", "criterion", "budget", "n_first"])
+def test_a_parameter_of_a_sampler_is_named(parameter: str, value: Any) -> None:
+    """In the same way."""
+    given = {"regressor": DynamicTreeRegressor(n_particles=5, seed=1)}
+    make_sampler = functools.partial(AcquisitionSampler, **given)
+    sampler = made_or_refused(parameter, make_sampler, value)
+    for x, y in [] if sampler is None else stream(("DynamicTreeRegressor", 0), 30):
+        sampler.predict_one(x)
+        sampler.learn_one(x, y)
 
 
 def test_a_seed_is_a_whole_number_of_any_size() -> None:

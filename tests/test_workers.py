@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import doctest
+import math
 import pickle
 import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import narwhals
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from river import base, checks, tree
 
@@ -209,6 +213,55 @@ def test_all_machines() -> None:
     with KeyedModels(model) as keyed, SnapshotServer(model.snapshot()) as server:
         actors = [*(worker._actor for worker in keyed._workers), *server._readers]
     assert [actor.options["scheduling_strategy"] for actor in actors] == ["SPREAD"] * 4
+
+
+@pytest.mark.parametrize("labels", [("x", "y"), (1, "1"), (0.5, 2.5)], ids=repr)
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_answers_in_frames(kind: Any, labels: tuple[Any, Any]) -> None:
+    """Of any kind, as the model itself gives them; of readers and keyed models, too."""
+    rows = [({"a": float(i % 2)}, labels[i % 2]) for i in range(60)]
+    given = {"n_models": 2, "batch_size": 20, "seed": 1}
+    models = [learn(ret.StreamDecisionForestClassifier(**given), rows)]
+    if labels == (0.5, 2.5):
+        models.append(learn(ret.StreamDecisionForestRegressor(**given), rows))
+    for model in models:
+        for n in (0, 3):
+            asked = kind({"a": [1.0, 0.0, 1.0][:n]})
+            with SnapshotServer(model.snapshot()) as server, spread(model) as parts:
+                for other in (model.snapshot(), server, parts):
+                    found, expected = (each.predict_many(asked) for each in (other, model))
+                    assert (found.dtype, list(found)) == (expected.dtype, list(expected))
+                    if isinstance(model, base.Classifier):
+                        found = other.predict_proba_many(asked)
+                        assert found.equals(model.predict_proba_many(asked))
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pd", "pl", "pa"])
+def test_answers_of_keyed_models_in_frames(kind: Any) -> None:
+    """A key that is new has none, and a model may answer that it does not know."""
+    with KeyedModels(Doubtful()) as model:
+        model.learn_many(["a", "b", "c"], kind({"x": [0.0] * 3}), [1.0, math.nan, 2.0])
+        found = narwhals.from_native(
+            model.predict_many(["c", "b", "a", "new"], kind({"x": [0.0] * 4})), series_only=True
+        ).to_list()
+        assert found[0] == 2.0
+        assert math.isnan(found[1])
+        assert found[2] == 1.0
+        assert found[3] is None or math.isnan(found[3])
+        with pytest.raises(TypeError, match="keys must be a series"):
+            model.predict_many({"c": 1}, kind({"x": [0.0]}))
+        with pytest.raises(TypeError, match="keys must be a series"):
+            model.learn_many("c", kind({"x": [0.0]}), [1.0])
+
+
+class Doubtful(base.Regressor):
+    """A model that answers with the last target, whatever that is."""
+
+    def learn_one(self, x: dict[str, float], y: float) -> None:
+        self.last = y
+
+    def predict_one(self, x: dict[str, float]) -> float:
+        return self.last
 
 
 # --- Keyed models

@@ -19,6 +19,7 @@ from .window cimport Window
 
 from . import state as limits
 from .state import State, from_state, require
+from .wording import shown
 
 cdef double LARGEST_TARGET = limits.LARGEST_TARGET
 cdef double LARGEST_WEIGHT = limits.LARGEST_WEIGHT
@@ -41,7 +42,7 @@ cdef double read_weight(object w) except -1.0:
     """A sample weight, or an error that says what is wrong with it."""
     cdef double weight = as_double(w, "w")
     if not 0.0 <= weight <= LARGEST_WEIGHT:
-        raise ValueError(f"w must be between 0 and {LARGEST_WEIGHT:g}, not {w!r}")
+        raise ValueError(f"w must be between 0 and {LARGEST_WEIGHT:g}, not {shown(w)}")
     return weight
 
 
@@ -50,7 +51,7 @@ cdef double read_number(object y) except? -1.0:
     cdef double target = as_double(y, "the target")
     if not fabs(target) <= LARGEST_TARGET:
         raise ValueError(
-            f"the target must be a finite number of at most {LARGEST_TARGET:g}, not {y!r}"
+            f"the target must be a finite number of at most {LARGEST_TARGET:g}, not {shown(y)}"
         )
     return target
 

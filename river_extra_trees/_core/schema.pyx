@@ -10,10 +10,12 @@ from .memory cimport free, realloc
 
 
 from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta
 
 import numpy as np
 
 from .state import State, StateError, from_state, require
+from .wording import shown
 
 cdef extern from "Python.h":
     # On borrowed references: the fast path counts none.
@@ -23,6 +25,9 @@ cdef extern from "Python.h":
     double int_as_double "PyLong_AsDouble"(PyObject*) noexcept
     PyObject* PyTrue "Py_True"
     PyObject* PyFalse "Py_False"
+
+# What Python could take for a name. Each moment would be one of its own, of no use to a tree.
+cdef tuple DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
 cdef enum Kind:
     MISSING = 0
@@ -38,22 +43,35 @@ cdef Kind classify(object name, object value, double* number) except *:
     if PyFloat_CheckExact(value):
         number[0] = PyFloat_AS_DOUBLE(value)
     elif isinstance(value, (complex, np.complexfloating)):
-        raise TypeError(f"feature {name!r}: a complex number cannot be ordered: {value!r}")
-    elif isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+        raise TypeError(f"feature {shown(name)}: complex numbers have no order: {shown(value)}")
+    elif isinstance(value, (str, bytes)):
         check_hashable(name, value)
+        return CATEGORY
+    elif isinstance(value, DATES):
+        if isinstance(value, datetime) and is_missing(value):   # NaT of pandas
+            return MISSING
+        raise TypeError(
+            f"feature {shown(name)}: a date, a time or a duration is no number: {shown(value)}. "
+            "Turn it into numbers first, such as the weekday, the hour or the days since a date, "
+            "for instance with river.compose.FuncTransformer"
+        )
+    elif not hasattr(value, "__float__"):
+        check_hashable(name, value)
+        if isinstance(value, (tuple, frozenset)) and holds_nan(value):
+            raise ValueError(
+                f"feature {shown(name)}: a nominal value must not hold NaN: {shown(value)}"
+            )
         return MISSING if is_missing(value) else CATEGORY
-    elif isinstance(value, (np.datetime64, np.timedelta64)):
-        raise TypeError(f"feature {name!r}: a date or a duration is not a number: {value!r}")
     else:
         check_hashable(name, value)
         try:
             number[0] = float(value)
         except OverflowError:
-            raise ValueError(f"feature {name!r}: the number is too large for a float") from None
+            raise ValueError(f"feature {shown(name)}: too large a number for a float") from None
         except (TypeError, ValueError) as error:
-            raise type(error)(f"feature {name!r}: {error}") from None
+            raise type(error)(f"feature {shown(name)}: {error}") from None
     if number[0] == INFINITY or number[0] == -INFINITY:
-        raise ValueError(f"feature {name!r}: the value must be finite, not {value!r}")
+        raise ValueError(f"feature {shown(name)}: the value must be finite, not {shown(value)}")
     return NUMBER if number[0] == number[0] else MISSING
 
 
@@ -65,20 +83,49 @@ cdef bint is_missing(object value) except -1:
     return differs is value or bool(differs)    # NA answers every comparison with itself
 
 
+cdef bint holds_nan(object value) except -1:
+    """Whether a value, or what is in a tuple, differs from itself: a dict never finds it again."""
+    cdef list inside
+    if not isinstance(value, (tuple, frozenset)):
+        return type(value) is not str and is_missing(value)
+    inside = [value]
+    while inside:
+        value = inside.pop()
+        if isinstance(value, (tuple, frozenset)):
+            inside.extend(value)
+        elif is_missing(value):
+            return True
+    return False
+
+
+cdef int check_name(object name) except -1:
+    """Refuse a feature name that no later sample could bring again."""
+    if holds_nan(name):
+        raise ValueError(f"feature {shown(name)}: a name must not be NaN, nor hold one")
+    return 0
+
+
 cdef int check_hashable(object name, object value) except -1:
     try:
         hash(value)
     except TypeError:
         raise TypeError(
-            f"feature {name!r}: a value of type {type(value).__name__!r} is neither a number "
+            f"feature {shown(name)}: a value of type {type(value).__name__!r} is neither a number "
             "nor hashable"
         ) from None
     return 0
 
 
 cdef object order_of(tuple column):
-    """Sort key of a new column: names of any mixture of types have an order."""
-    return type(column[0]).__name__, str(column[0]), column[1]
+    """Sort key of a new column: names of any mixture of types have an order.
+
+    A name without a text, such as a number of 5,000 digits, has no place in it.
+    """
+    kind = type(column[0]).__name__
+    try:
+        return kind, str(column[0]), column[1]
+    except ValueError as error:
+        raise ValueError(f"a feature's name of type {kind!r} cannot be written: {error}") from None
 
 
 cdef class Schema:
@@ -192,10 +239,13 @@ cdef class Schema:
         for name, value in x.items():
             kind = classify(name, value, &number)
             if kind == MISSING:
-                known = known and (name in self.numeric or name in self.nominal)
+                if name not in self.numeric and name not in self.nominal:
+                    check_name(name)
+                    known = False
                 continue
             column = (self.numeric if kind == NUMBER else self.nominal).get(name)
             if column is None:
+                check_name(name)
                 known = False
                 if fresh is not None:
                     fresh.append((name, kind == CATEGORY, value))
@@ -379,7 +429,8 @@ cdef class Schema:
         require(len(names) <= MAX_COLUMNS, "Schema: too many columns")
         for name, categories in zip(names, state.items("categories", len(names))):
             columns = schema.numeric if categories is None else schema.nominal
-            require(is_hashable(name) and name not in columns, "Schema: a column is there twice")
+            require(is_hashable(name) and name not in columns and not holds_nan(name),
+                    "Schema: a column is there twice, or has no name to find it by")
             schema.add_column(name, categories is not None)
             if categories is not None:
                 schema.codes[schema.n_columns - 1] = codes_of(categories)
@@ -400,7 +451,8 @@ cdef bint is_hashable(object value):
 cdef dict codes_of(object categories):
     """The codes of the restored values of a nominal column."""
     require(type(categories) is list and len(categories) <= MAX_CATEGORIES
-            and all(map(is_hashable, categories)), "Schema: categories must be hashable")
+            and all([is_hashable(value) and not holds_nan(value) for value in categories]),
+            "Schema: categories must be hashable, and equal to themselves")
     codes = {value: code for code, value in enumerate(categories)}
     require(len(codes) == len(categories), "Schema: a category is there twice")
     return codes
@@ -416,7 +468,7 @@ cdef int find_room(object label, Py_ssize_t n_labels) except -1:
     """Refuse a new label if there are so many others that it has no place."""
     if n_labels >= MAX_LABELS:
         raise ValueError(
-            f"the label {label!r} is one too many: a model tells {MAX_LABELS} labels apart"
+            f"the label {shown(label)} is one too many: a model tells {MAX_LABELS} labels apart"
         )
     return 0
 
@@ -442,8 +494,8 @@ cdef class Labels:
         if code is None:
             if label is None:
                 raise ValueError("a label must not be None")
-            if is_missing(label):
-                raise ValueError(f"a label must not be {label!r}")
+            if holds_nan(label):
+                raise ValueError(f"a label must not be missing or hold NaN: {shown(label)}")
             find_room(label, len(self.labels))
             return -1
         return code

@@ -12,7 +12,7 @@ from river import base
 from river.utils import dataframe
 
 from river_extra_trees._base import check_parameter, check_whole
-from river_extra_trees._frames import values_of
+from river_extra_trees._frames import series_of_labels, values_of
 from river_extra_trees._inspection import Sample
 from river_extra_trees.blocks import Block, check_sample
 from river_extra_trees.keyed import Counts, Shard, description, shard_of
@@ -170,7 +170,7 @@ class KeyedModels:
             frame is learned then.
         """
         block = Block.from_frame(dataframe.into_frame(X), y, w)
-        owners = values_of(keys)
+        owners = values_of(keys, "keys")
         self._check(owners, block)
         self._send_gathered()
         self._learn(owners, block)
@@ -274,11 +274,12 @@ class KeyedModels:
 
         Returns
         -------
-        A series of the same kind.
+        A series of the same kind: of Python objects where it has no type for the answers, for
+        which pyarrow raises a TypeError, as it has no objects.
         """
         frame = dataframe.into_frame(X)
-        answers = self._ask("predict", values_of(keys), Block.from_frame(frame))
-        return dataframe.to_native_series(answers, name="prediction", like=frame)
+        answers = self._ask("predict", values_of(keys, "keys"), Block.from_frame(frame))
+        return series_of_labels(answers, [], frame)
 
     # ------------------------------------------------------------------ the whole
 

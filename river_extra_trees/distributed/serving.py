@@ -7,7 +7,7 @@ import typing
 from collections.abc import Hashable
 
 from river_extra_trees._base import check_parameter, check_whole
-from river_extra_trees._frames import PredictsProbaMany
+from river_extra_trees._frames import PredictsMany, PredictsProbaMany
 from river_extra_trees._inspection import Sample, import_extra
 from river_extra_trees.blocks import Block
 
@@ -104,6 +104,7 @@ class SnapshotServer(PredictsProbaMany):
         """
         check_snapshot(snapshot)
         self._shared, self._number = self._ray.put(snapshot), self._number + 1
+        self._has_labels = hasattr(snapshot, "predict_proba_one")
         for reader in self._readers:
             self._bring_up(reader)
 
@@ -155,6 +156,10 @@ class SnapshotServer(PredictsProbaMany):
 
     def _predict_proba_frame(self, frame: typing.Any) -> list[dict[Hashable, float]]:
         return self._answers("predict_proba_one", Block.from_frame(frame))
+
+    def _series_of(self, answers: list[typing.Any], frame: typing.Any) -> typing.Any:
+        kind = PredictsProbaMany if self._has_labels else PredictsMany
+        return kind._series_of(self, answers, frame)
 
     def n_samples_seen(self) -> list[int]:
         """For each reader: samples that the model had seen when its snapshot was taken."""

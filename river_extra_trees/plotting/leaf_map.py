@@ -7,6 +7,7 @@ import typing
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from river_extra_trees._core.wording import shown
 from river_extra_trees._inspection import goes_left, import_extra
 
 from ._axes import AxesDisplay
@@ -173,7 +174,7 @@ class LeafMapDisplay(AxesDisplay):
                 [x[first] for x in points],
                 [x[second] for x in points],
                 color=self.colours.of_class(number),
-                label=str(label),
+                label=shown(label, str),
                 **style,
             )
         self.figure_.legend(loc="outside right upper")

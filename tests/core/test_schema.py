@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import decimal
 import fractions
 import math
@@ -23,6 +24,7 @@ from river_extra_trees import (
     persistence,
 )
 from river_extra_trees._core.schema import Labels, Schema
+from river_extra_trees._core.state import StateError
 
 NUMBERS = st.one_of(
     st.integers(-(10**9), 10**9),
@@ -188,6 +190,52 @@ def test_refused_rows_leave_the_schema_as_it_was() -> None:
     assert pickle.dumps(schema) == before
 
 
+NAN = float("nan")
+HOLD_NAN = [NAN, np.float32("nan"), pd.NaT, pd.NA, (NAN, "x"), ("x", (1, (NAN,))), frozenset([NAN])]
+
+
+@pytest.mark.parametrize("value", HOLD_NAN, ids=repr)
+def test_names_that_are_never_met_again_are_refused(value: Any) -> None:
+    """A dict finds a NaN by its identity alone: each sample would bring a new feature."""
+    schema = Schema()
+    schema.learn_row({"a": 1.0, "b": "red"})
+    before = schema.state()
+    for content in (1.0, "blue", None):
+        for act in (schema.learn_row, schema.row_of):
+            with pytest.raises(ValueError, match="^feature .*: a name must not be NaN"):
+                act({"a": 1.0, value: content, "c": 1.0})
+    assert schema.state() == before
+    with pytest.raises(StateError, match="no name to find it by"):
+        Schema.restored({"names": [value], "categories": [None]})
+
+
+@pytest.mark.parametrize("value", HOLD_NAN[4:], ids=repr)
+def test_nominal_values_that_are_never_met_again_are_refused(value: Any) -> None:
+    """NaN itself is a missing value; within a tuple it is nothing at all."""
+    schema = Schema()
+    schema.learn_row({"a": 1.0, "b": "red"})
+    before = schema.state()
+    for act in (schema.learn_row, schema.row_of):
+        with pytest.raises(ValueError, match="^feature 'b': a nominal value must not hold NaN"):
+            act({"a": 1.0, "b": value})
+    assert schema.state() == before
+    with pytest.raises(StateError, match="equal to themselves"):
+        Schema.restored({"names": ["b"], "categories": [[value]]})
+
+
+@pytest.mark.parametrize("value", HOLD_NAN, ids=repr)
+def test_labels_that_are_never_met_again_are_refused(value: Any) -> None:
+    """Each sample would bring a new class."""
+    model = StreamDecisionTreeClassifier(batch_size=2, seed=1)
+    model.learn_one({"a": 1.0}, "x")
+    before = persistence.save_bytes(model)
+    with pytest.raises(ValueError, match="a label must not be missing or hold NaN"):
+        model.learn_one({"a": 1.0}, value)
+    assert persistence.save_bytes(model) == before
+    with pytest.raises(StateError, match="a label must not be missing"):
+        Labels.restored({"labels": [value]})
+
+
 def test_rows_must_be_mappings() -> None:
     """A list is no row."""
     with pytest.raises(TypeError, match="mapping"):
@@ -213,12 +261,34 @@ def test_numbers_that_cannot_be_had_are_refused_by_name(error: type[Exception]) 
         Schema().learn_row({"speed": Vague()})
 
 
-@pytest.mark.parametrize("text", ["NaT", "2026-11-21"])
-def test_dates_of_numpy_are_refused_in_our_words(text: str) -> None:
-    """They have a `__float__`, which speaks of values that nobody has given."""
-    for value in (np.datetime64(text), np.datetime64(text) - np.datetime64("2026-01-01")):
-        with pytest.raises(TypeError, match=r"^feature 'when': a date or a duration is not a"):
-            Schema().learn_row({"when": value})
+@pytest.mark.parametrize(
+    "moment",
+    [
+        *(np.datetime64("NaT"), np.datetime64("2026-11-21"), np.timedelta64(1, "s")),
+        *(pd.Timestamp("2026-11-21"), pd.Timestamp("2026-11-21", tz="UTC"), pd.Timedelta(1, "s")),
+        *(datetime.date(2026, 11, 21), datetime.datetime(2026, 11, 21), datetime.timedelta(1)),
+        datetime.time(12, 30),
+    ],
+    ids=repr,
+)
+def test_dates_are_refused_in_our_words(moment: Any) -> None:
+    """All alike: a nominal value, as which some could be taken, comes but once."""
+    schema = Schema()
+    schema.learn_row({"when": "then"})
+    for name in ("when", "new"):
+        for read in (schema.learn_row, schema.row_of):
+            with pytest.raises(TypeError, match=f"^feature '{name}': a date, a time .* numbers"):
+                read({name: moment})
+    assert schema.names == ["when"]
+
+
+def test_a_name_that_cannot_be_written_is_refused() -> None:
+    """Columns that come together are put into the order of their texts."""
+    schema = Schema()
+    with pytest.raises(ValueError, match="feature's name of type 'int'"):
+        schema.learn_row({"a": 1.0, 10**5000: 2.0})
+    assert schema.names == []
+    assert schema.row_of({10**5000: 1.0}) == []
 
 
 class Moody:
