@@ -77,8 +77,11 @@ WHOLLY_REACHED := persistence.py _container.py _typed.py _atomic.py \
 coverage: export RIVER_EXTRA_TREES_BUILD = coverage
 coverage: $(VENV)/installed/test $(VENV)/installed/coverage ## report the Python and Cython lines that the tests reach
 	@$(RUN) setup.py --quiet build_ext --inplace
-	@$(RUN) -m pytest -n auto --dist loadgroup --cov --cov-report=term-missing:skip-covered \
-		--cov-fail-under=95 -k "not no_memory" $(ARGS)
+	@$(RUN) tools/compiled_lines.py forget
+	@$(RUN) -m pytest -n auto --dist loadgroup --cov --cov-report= -k "not no_memory" $(ARGS)
+	@$(RUN) tools/compiled_lines.py collect
+	@$(RUN) -m coverage combine --quiet --append
+	@$(RUN) -m coverage report --fail-under=95 --show-missing --skip-covered
 	@$(RUN) -m coverage report --fail-under=100 --show-missing \
 		--include=$$(echo $(WHOLLY_REACHED:%=river_extra_trees/%) | tr " " ,)
 

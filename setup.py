@@ -3,10 +3,11 @@
 The environment variable ``RIVER_EXTRA_TREES_BUILD`` chooses how it is compiled:
 
 - ``release`` (the default): what users get.
-- ``checked``: bounds checks and C asserts, to find a wrong index where it happens.
+- ``checked``: bounds checks of lists and memoryviews, and the asserts in Python's own C macros.
+  Raw pointers, by which most of the core reads, are for ``asan``.
 - ``asan``: address and undefined-behaviour sanitizers. Without bounds checks on purpose: those
   would raise before the sanitizer sees the bug. Run it through ``make asan``.
-- ``coverage``: line tracing, for coverage of the Cython lines.
+- ``coverage``: gcc counts the lines of the generated C, for the coverage of the Cython lines.
 
 Each mode, together with the flags, the compiler and the versions of Cython, numpy and scipy, has
 a folder of its own under ``build/``. So nothing built one way is taken for the other, and going
@@ -43,10 +44,9 @@ COMPILE_FLAGS = {
         *("-O1", "-g", "-ffp-contract=off", "-UNDEBUG", "-fno-omit-frame-pointer"),
         *(SANITIZERS, "-fno-sanitize-recover=undefined", "-fno-wrapv"),
     ],
-    "coverage": ["-O1", "-ffp-contract=off"],
+    "coverage": ["-O0", "-ffp-contract=off", "--coverage"],
 }
-LINK_FLAGS = {"asan": [SANITIZERS]}
-MACROS = {"coverage": [("CYTHON_TRACE_NOGIL", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]}
+LINK_FLAGS = {"asan": [SANITIZERS], "coverage": ["--coverage"]}
 
 
 def build_mode() -> str:
@@ -79,10 +79,7 @@ def extensions(mode: str) -> list[Extension]:
             ".".join(path.with_suffix("").parts),
             [str(path)],
             include_dirs=[np.get_include()],
-            define_macros=[
-                ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION"),
-                *MACROS.get(mode, []),
-            ],
+            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
             extra_compile_args=list(COMPILE_FLAGS[mode]),
             extra_link_args=list(LINK_FLAGS.get(mode, [])),
             # Named, so that `log` and `exp` are not those of the oldest C library.
@@ -114,7 +111,6 @@ def build_folder(mode: str) -> Path:
         directives(mode),
         COMPILE_FLAGS[mode],
         LINK_FLAGS.get(mode),
-        MACROS.get(mode),
         (Cython.__version__, np.__version__, scipy.__version__),
         [sysconfig.get_config_var(name) for name in ("EXT_SUFFIX", "CC", "CFLAGS")],
         [os.environ.get(name) for name in ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS")],

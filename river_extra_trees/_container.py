@@ -91,9 +91,17 @@ def digest_of(head: bytes, text: bytes, block: bytes) -> bytes:
 
 def read_json(text: bytes) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=different)
     except (ValueError, RecursionError):
         raise DamagedError("its description cannot be read") from None
+
+
+def different(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; of a key that is there twice others may see the other value."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError
+    return fields
 
 
 def read_arrays(block: bytes) -> dict[str, NDArray[Any]]:

@@ -14,7 +14,7 @@ import typing
 
 from scipy import special
 
-from ._core.state import LARGEST_COUNT, State, require
+from ._core.state import LARGEST_COUNT, LARGEST_FLOAT, State, require
 
 __all__ = ["AdaptParameters", "BatchPlan", "DriftTest"]
 
@@ -33,35 +33,55 @@ def accuracy_of(sums: Sums) -> float:
 
 
 def add(a: Sums, b: Sums) -> Sums:
-    return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]
-
-
-def sums_from(values: list[typing.Any]) -> Sums:
-    """Restored sums: a number of answers, and sums of what is never negative."""
-    n, *sums = values
-    require(
-        type(n) is int
-        and 0 <= n <= LARGEST_COUNT
-        and all(type(value) in (int, float) and value >= 0 for value in sums),
-        "sums of losses must not be negative",
+    """Sums over the answers to both; losses stay finite, so that an accuracy is a number."""
+    return (
+        a[0] + b[0],
+        min(LARGEST_FLOAT, a[1] + b[1]),
+        a[2] + b[2],
+        min(LARGEST_FLOAT, a[3] + b[3]),
     )
-    return n, sums[0], sums[1], sums[2]
+
+
+def sums_from(values: list[typing.Any], least: int = 0) -> Sums:
+    """Restored sums: of at least so many answers, and as `add` makes them."""
+    n, losses, squares, prior = values
+    require(type(n) is int and least <= n <= LARGEST_COUNT, "a number of answers is out of range")
+    for value, most in ((losses, LARGEST_FLOAT), (squares, math.inf), (prior, LARGEST_FLOAT)):
+        is_sum = type(value) is float and 0.0 <= value <= most and (n > 0 or value == 0.0)
+        require(is_sum or (type(value) is int and value == 0), "a sum of losses is none")
+    return n, losses, squares, prior
 
 
 def p_value(a: Sums, b: Sums) -> float:
-    """Two-sided p-value of Welch's test (1947) that two samples of losses have one mean."""
+    """Two-sided p-value of Welch's test (1947) that two samples of losses have one mean.
+
+    1 where the squares of the losses are too large for floats: then nothing is known.
+    """
     means, errors, degrees = [], [], []
     for n, total, squares, _ in (a, b):
         if n < 2:
             return 1.0
+        deviations = squares - total * total / n
+        if not math.isfinite(deviations):
+            return 1.0
         means.append(total / n)
-        errors.append(max(0.0, squares - total * total / n) / (n - 1) / n)
+        errors.append(max(0.0, deviations) / (n - 1) / n)
         degrees.append(n - 1)
     difference, error = abs(means[0] - means[1]), errors[0] + errors[1]
     if error <= 0:
         return float(difference == 0)
-    freedom = error**2 / sum(e**2 / d for e, d in zip(errors, degrees, strict=True))
+    # In shares of the error: its square may be too large or too small for a float.
+    freedom = 1 / sum((e / error) ** 2 / d for e, d in zip(errors, degrees, strict=True))
     return float(2 * special.stdtr(freedom, -difference / math.sqrt(error)))
+
+
+def wrong_answers(sums: Sums) -> float:
+    """How many answers are wrong; of numbers, the share of their number that the skill is from 1.
+
+    The published program knows labels only, and computes with losses of 0 and 1.
+    """
+    n, losses, _, prior = sums
+    return n * min(1.0, losses / prior) if prior > 0 else min(float(n), losses)
 
 
 class AdaptParameters:
@@ -124,7 +144,8 @@ class AdaptParameters:
         self.rate = state.real("rate", 0.0, LARGEST_COUNT)
         self.warm_size = state.whole("warm_size", 1)
         self.cold_state = state.whole("cold_state", COLD, 0)
-        self.last = sums_from(state.items("last", 4))
+        # A warm tree compares each batch to the answers before it.
+        self.last = sums_from(state.items("last", 4), least=int(self.cold_state == 0))
 
     def adapt(self, batch: Sums, guess: float, held: int) -> None:
         """Set the parameters before a tree learns a batch.
@@ -231,7 +252,7 @@ class DriftTest:
     def restore(self, values: typing.Any) -> None:
         """Take over a state."""
         state = State("DriftTest", values, ("last",))
-        self.last = None if values["last"] is None else sums_from(state.items("last", 4))
+        self.last = None if values["last"] is None else sums_from(state.items("last", 4), 1)
 
     def n_discarded(self, batch: Sums, guess: float) -> int:
         """Number of trees to discard.
@@ -261,13 +282,16 @@ class DriftTest:
 
     def n_discarded_reference(self, last: Sums, batch: Sums) -> int:
         """As the published program has it."""
-        (m, wrong_last, *_), (n, wrong, *_) = last, batch
+        m, n = last[0], batch[0]
+        wrong_last, wrong = wrong_answers(last), wrong_answers(batch)
         before, now = 1 - wrong_last / m, 1 - wrong / n
-        variance = [
-            (1 - p) ** 2 * (size - bad) + p**2 * bad / (size - 1)
-            for p, bad, size in ((before, wrong_last, m), (now, wrong, n))
-        ]
-        pooled = math.sqrt(((m - 1) * variance[0] + (n - 1) * variance[1]) / (m + n - 2))
+        pooled = 0.0
+        if min(m, n) > 1:
+            variance = [
+                (1 - p) ** 2 * (size - bad) + p**2 * bad / (size - 1)
+                for p, bad, size in ((before, wrong_last, m), (now, wrong, n))
+            ]
+            pooled = math.sqrt(((m - 1) * variance[0] + (n - 1) * variance[1]) / (m + n - 2))
         difference = before - now
         p = 1.0
         if pooled > 0:

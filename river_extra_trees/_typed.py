@@ -25,7 +25,7 @@ from ._core.stream import StreamForest
 from ._core.trees import Trees
 from ._core.window import Window
 
-__all__ = ["Decoder", "Encoder"]
+__all__ = ["Decoder", "Encoder", "is_plain"]
 
 CORE = {
     kind.__name__: kind
@@ -61,6 +61,11 @@ NUMPY = {
     )
 }
 NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def is_plain(value: object) -> bool:
+    """Whether a value is None, a bool, a number, a text or bytes: what a parameter may be."""
+    return type(value) in PLAIN or type(value) in NUMPY or type(value) is np.str_
 
 
 class Encoder:

@@ -32,7 +32,7 @@ from ._atomic import replace_file
 from ._container import DamagedError, pack, unpack
 from ._core.state import State, StateError, require
 from ._inspection import TreeLearner
-from ._typed import Decoder, Encoder
+from ._typed import Decoder, Encoder, is_plain
 
 __all__ = ["ModelFileError", "load", "load_bytes", "save", "save_bytes"]
 
@@ -163,6 +163,8 @@ def restored(file: State) -> TreeLearner:
         raise StateError("it names no class of this package")
     known = inspect.signature(found).parameters
     require(all(name in known for name in parameters), f"{kind} has no such parameters")
+    # Others, such as arrays, have comparisons of their own.
+    require(all(map(is_plain, parameters.values())), "a parameter is neither a number nor a text")
     require(isinstance(state, dict) and hasattr(state.get("core"), "settings"), "it has no state")
     settings = state["core"].settings()
     for name, setting in found._sizes.items():  # before memory is taken for them
@@ -172,7 +174,7 @@ def restored(file: State) -> TreeLearner:
         )
     try:
         model = found(**parameters)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise StateError(f"{kind} refuses its parameters: {error}") from None
     check_settings(model, settings)
     model._restore(State(kind, state, model._state()))

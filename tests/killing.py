@@ -1,11 +1,15 @@
 """Kill a process while it saves, again and again: the file is whole every time.
 
+The process saves a long and a short file in turn, so that what a killed one has left is now longer
+and now shorter than what is saved next.
+
 python -m tests.killing --kills 1000
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import random
 import signal
@@ -22,11 +26,11 @@ CASE = ("StreamDecisionForestClassifier", 0)
 LONGEST = 0.02  # seconds until a writer is killed: some saves
 
 
-def start_writer(path: Path, content: bytes) -> int:
-    """A process that saves a file without end."""
+def start_writer(path: Path, contents: tuple[bytes, ...]) -> int:
+    """A process that saves one content after the other without end."""
     writer = os.fork()
     if writer == 0:
-        while True:
+        for content in itertools.cycle(contents):
             replace_file(path, content)
     return writer
 
@@ -39,20 +43,21 @@ def kill_often(folder: Path, kills: int, seed: int = 0) -> Counter[str]:
     """
     rng = random.Random(seed)
     path = folder / "killed.model"
-    model = learn(make(CASE), stream(CASE, 150))
-    persistence.save(model, path)
-    expected = path.read_bytes()
+    models = [learn(make(CASE), stream(CASE, n)) for n in (150, 20)]
+    contents = tuple(map(persistence.save_bytes, models))
+    assert len(contents[0]) > len(contents[1])
+    persistence.save(models[0], path)
     counts = Counter(kills=0, unreadable=0, left_behind=0, left_after_next_save=0)
     for _ in range(kills):
-        writer = start_writer(path, expected)
+        writer = start_writer(path, contents)
         time.sleep(rng.random() * LONGEST)
         os.kill(writer, signal.SIGKILL)
         os.waitpid(writer, 0)
         counts["kills"] += 1
-        counts["unreadable"] += path.read_bytes() != expected
+        counts["unreadable"] += path.read_bytes() not in contents
         persistence.load(path)
         counts["left_behind"] += len(list(folder.iterdir())) - 1
-        persistence.save(model, path)
+        persistence.save(rng.choice(models), path)
         counts["left_after_next_save"] += len(list(folder.iterdir())) - 1
         if counts["kills"] % 100 == 0:
             print(dict(counts), flush=True)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import strategies as st
 
 import river_extra_trees as ret
+from river_extra_trees import persistence
 from tests.estimators import answers, is_classifier, make, stream
 from tests.growing import assert_same_tree
 from tests.naive.cart import NaiveTree, Node, Rules, Sample, Split, class_weights, leaf_of, moments
@@ -71,7 +72,10 @@ class Oracle(abc.ABC):
 
 
 class Twin(Oracle):
-    """The same learner, to which nothing but samples ever happens: equal to the last bit."""
+    """The same learner, to which nothing but samples ever happens: equal to the last bit.
+
+    Equal is the whole state, which a model file holds, and what is said of the rows.
+    """
 
     def __init__(self, case: tuple[str, int]) -> None:
         self.case = case
@@ -88,6 +92,7 @@ class Twin(Oracle):
     def assert_agrees(self, model: Any, asked: list[Row]) -> None:
         rows = [(x, None) for x in asked]
         assert answers(model, rows) == answers(self.twin, rows)
+        assert persistence.save_bytes(model) == persistence.save_bytes(self.twin)
 
 
 class _Naive(Oracle):
@@ -229,7 +234,7 @@ class ShrubEnsemble(_Naive):
     weights = ONE
 
     def __init__(self, name: str, **parameters: Any) -> None:
-        super().__init__(name, max_features=None, **parameters)
+        super().__init__(name, max_features=None, seed=1, **parameters)
         self.naive = NaiveShrubs(
             None if self.regression else 0,
             **parameters,

@@ -1,8 +1,10 @@
 """Model files that every later version has to load, and what their models answered.
 
-The files of a version of the format are written once, when it is released, and stay as they are:
+The files of a version of the format are written once, when it is released, and stay as they are;
+their hashes are added to the list in `tests/data/models`:
 
     python -m tests.stored_models
+    cd tests/data/models && sha256sum version_*/* > SHA256SUMS
 """
 
 from __future__ import annotations

@@ -179,3 +179,14 @@ def test_soak() -> None:
     """Two thousand items; what is to be said of memory and latency needs millions."""
     found = runpy.run_path(str(BENCHMARKS / "soak.py"))["soak"]("ShrubEnsembleRegressor", 2000)
     assert found["insane"] == 0
+
+
+def test_sane_answers() -> None:
+    """A classifier may know no label before its first sample, and has to know some ever after."""
+    is_sane = runpy.run_path(str(BENCHMARKS / "soak.py"))["is_sane"]
+    assert is_sane({}, True, 0)
+    assert is_sane({"a": 0.25, "b": 0.75}, True, 9)
+    assert is_sane(0.5, False, 9)
+    for answer in ({}, {"a": 0.5}, {"a": float("nan")}):
+        assert not is_sane(answer, True, 9)
+    assert not is_sane(float("nan"), False, 9)

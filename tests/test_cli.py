@@ -14,13 +14,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from river import dummy, evaluate, metrics, tree
 from typer.testing import CliRunner, Result
 
 import river_extra_trees
-from river_extra_trees import persistence
+from river_extra_trees import _container, persistence
 from river_extra_trees.cli import UserError, learners, race, streams
 from river_extra_trees.cli import checkpoint as checkpoints
 from river_extra_trees.cli.app import app
@@ -468,6 +469,65 @@ def test_damaged_checkpoints_are_refused(checkpoint: Path) -> None:
     checkpoint.write_bytes(content)
     resumed = run("ImageSegments", FAST, OURS, "--checkpoint", checkpoint, "--resume")
     assert_refused(resumed, "no sound checkpoint", "has changed")
+
+
+def hostile(document: Any, *names: str) -> bytes:
+    """A checkpoint of the right hash that no race has written."""
+    arrays = {name: np.zeros(8, np.uint8) for name in names}
+    return _container.pack(checkpoints.MAGIC, checkpoints.VERSION, document, arrays)
+
+
+SOUND = {"plan": {}, "items": 1, "packages": {}, "models": ["x"]}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(hostile(document, "race") for document in ([], {}, None, 1, {**SOUND, "more": 1})),
+        *(hostile({**SOUND, "plan": plan}, "race", "model 0") for plan in (1, None, [])),
+        *(hostile({**SOUND, "items": items}, "race", "model 0") for items in ("1", 1.5, True)),
+        *(hostile({**SOUND, "packages": each}, "race", "model 0") for each in (1, {"river": 1})),
+        *(hostile({**SOUND, "models": each}, "race", "model 0") for each in ("x", [1], {"x": 1})),
+        *(hostile(SOUND, *names) for names in ((), ("race",), ("race", "model 0", "model 1"))),
+    ],
+)
+def test_forged_checkpoints_are_refused(content: bytes, tmp_path: Path) -> None:
+    """Whatever is done with them, in one line."""
+    path = tmp_path / "forged"
+    path.write_bytes(content)
+    for command in (["info"], ["info", "--learner", "x"], ["draw", "--learner", "x"]):
+        result = CliRunner().invoke(app, [command[0], str(path), *command[1:]])
+        assert_refused(result, "no sound checkpoint", "not what a race has written")
+    resumed = run("ImageSegments", OURS, "--checkpoint", path, "--resume")
+    assert_refused(resumed, "no sound checkpoint")
+
+
+def test_checkpoints_of_strange_plans_and_models_are_refused(tmp_path: Path) -> None:
+    """They have the form of one: what is in them is not trusted, either."""
+    path = tmp_path / "forged"
+    path.write_bytes(hostile(SOUND, "race", "model 0"))
+    assert "saved models" in run_info(path)
+    refused = CliRunner().invoke(app, ["info", str(path), "--learner", "x"])
+    assert_refused(refused, "not a sound model file")
+    resumed = run("ImageSegments", OURS, "--checkpoint", path, "--resume")
+    assert_refused(resumed, "of a race with another", "None, not")
+
+
+def test_terminals_do_not_obey_files(tmp_path: Path) -> None:
+    """Names of features and labels are shown, whatever characters they have."""
+    model = river_extra_trees.StreamDecisionTreeClassifier(batch_size=4, seed=1)
+    for i in range(8):
+        model.learn_one({"\x1b[2J\\[/x]": i % 2, "\ud800": 1.0}, f"\x07{i % 2}\x1b[31m")
+    path = tmp_path / "model"
+    persistence.save(model, path)
+    said = run_info(path)
+    drawn = CliRunner().invoke(app, ["draw", str(path)])
+    assert drawn.exit_code == 0
+    for text in (said, drawn.stdout):
+        assert "\x1b" not in text
+        assert "\\x1b[2J\\[/x]" in text
+    assert "\\xd800" in said
+    assert "\\x070\\x1b[31m" in drawn.stdout
 
 
 def test_checkpoints_of_other_versions_are_refused(

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from river_extra_trees import persistence
 from tests.estimators import CASES, PARAMETERS, answers, learn, make, stream
 
 Case = tuple[str, int]
@@ -122,16 +123,31 @@ def test_eight_threads_answer_while_one_learns(case: Case) -> None:
     assert state(model) == expected
 
 
-def learn_and_answer(model: Any, rows: list[Any]) -> list[str]:
-    return answers(learn(model, rows), rows)
+HELD: list[Any] = []  # models and rows that a child process has got from its parent
+
+
+def hold(models: list[Any]) -> None:
+    HELD[:] = models
+
+
+def go_on(i: int) -> tuple[list[str], bytes]:
+    """What one of the models says, and its file, after a further stretch of its stream."""
+    model, rows = HELD[i]
+    said = answers(learn(model, rows), rows)
+    return said, persistence.save_bytes(model)
 
 
 @pytest.mark.parametrize("way", ["fork", "spawn"])
 def test_processes(way: str) -> None:
-    """A child process learns and answers as its parent does, threads included."""
+    """A child process learns and answers as its parent does: every learner, threads included.
+
+    A forked one has the models in its memory, and to a spawned one they are sent.
+    """
     if way not in multiprocessing.get_all_start_methods():
         pytest.skip(f"this system cannot {way} processes")
-    models = [(learn(make(case), stream(case, 70)), list(stream(case, 70, 1))) for case in THREADED]
-    with multiprocessing.get_context(way).Pool(2) as pool:
-        theirs = pool.starmap(learn_and_answer, models)
-    assert theirs == [learn_and_answer(*pair) for pair in models]
+    cases = FIRST + THREADED
+    models = [(learn(make(case), stream(case, 70)), list(stream(case, 70, 1))) for case in cases]
+    with multiprocessing.get_context(way).Pool(2, hold, (models,)) as pool:
+        theirs = pool.map(go_on, range(len(models)))
+    hold(models)
+    assert theirs == [go_on(i) for i in range(len(models))]

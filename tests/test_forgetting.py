@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from river_extra_trees._forgetting import AdaptParameters, DriftTest, p_value
+from river_extra_trees import (
+    ForgetfulDecisionTreeRegressor,
+    ForgetfulRandomForestClassifier,
+    ForgetfulRandomForestRegressor,
+)
+from river_extra_trees._forgetting import AdaptParameters, DriftTest, accuracy_of, add, p_value
 from tests.forgetful_runs import RUNS, read_run
 from tests.naive.forgetful import AdaptParameters as NaiveAdaptParameters
 
@@ -92,6 +100,58 @@ def test_p_value_is_that_of_welch() -> None:
     sums = [(len(v), sum(v), sum(x * x for x in v), 0.0) for v in (a, b)]
     expected = stats.ttest_ind(a, b, equal_var=False).pvalue
     assert p_value(*sums) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+def test_p_values_do_not_depend_on_the_unit(scale: float) -> None:
+    """Though squares of squared errors are too small or too large for floats."""
+    a, b = (20, 30.0, 70.0, 0.0), (30, 60.0, 200.0, 0.0)
+    loss, square = math.sqrt(scale), scale
+    scaled = [(n, total * loss, squares * square, 0.0) for n, total, squares, _ in (a, b)]
+    assert p_value(*scaled) == pytest.approx(p_value(a, b))
+
+
+def test_nothing_is_known_of_losses_that_are_too_large() -> None:
+    """Their squares are infinite, and so significant of nothing."""
+    assert p_value((20, 1e200, math.inf, 0.0), (30, 1.0, 2.0, 0.0)) == 1.0
+
+
+SCALES = [1e-150, 1e-80, 1e-40, 1.0, 1e40, 1e80, 1e149]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("batch_size", [1, 2, 20])
+@pytest.mark.parametrize("reference", [False, True])
+def test_targets_of_every_size_are_learned(reference: bool, batch_size: int, scale: float) -> None:
+    """Also after a drift, where trees are discarded by how wrong they are."""
+    options = {"batch_size": batch_size, "reference": reference, "seed": 1}
+    models = [
+        ForgetfulDecisionTreeRegressor(**options),
+        ForgetfulRandomForestRegressor(n_models=3, **options),
+    ]
+    rng = random.Random(1)
+    for i in range(240):
+        a = rng.random()
+        for model in models:
+            model.learn_one({"a": a}, scale * (a * (1 if i < 120 else -1) + rng.random() / 10))
+    for model in models:
+        assert abs(model.predict_one({"a": 0.5})) <= 1.1 * scale
+
+
+def test_forests_of_single_samples_follow_the_published_test() -> None:
+    """One answer has no variance: a fall is never significant."""
+    model = ForgetfulRandomForestClassifier(n_models=3, batch_size=1, reference=True, seed=1)
+    for i in range(60):
+        model.learn_one({"a": i % 2}, i % 2 == i // 30)
+    assert model.predict_one({"a": 0}) is not None
+
+
+def test_losses_that_are_too_large_to_add_stay_finite() -> None:
+    """So that accuracies are numbers."""
+    huge = (10, 1.5e308, math.inf, 1.7e308)
+    total = add(huge, huge)
+    assert math.isfinite(accuracy_of(total))
+    assert total[0] == 20
 
 
 def test_insignificant_falls_are_pooled() -> None:

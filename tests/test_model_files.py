@@ -5,11 +5,14 @@ from __future__ import annotations
 import decimal
 import enum
 import fractions
+import hashlib
 import itertools
 import json
+import multiprocessing
 import os
 import pickle
 import random
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ from river import compose, preprocessing
 
 import river_extra_trees as ret
 from river_extra_trees import _atomic, _container, persistence
-from tests import damage, stored_models
+from tests import damage, nasty, stored_models
 from tests.estimators import CASES, answers, learn, make, stream
 from tests.killing import kill_often
 
@@ -152,9 +155,10 @@ def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
 # --- Damage
 
 
-def test_every_truncation_and_every_flipped_bit_is_noticed() -> None:
+@pytest.mark.parametrize("name", damage.SMALL)
+def test_every_truncation_and_every_flipped_bit_is_noticed(name: str) -> None:
     """Accidents raise the one error, and nothing else."""
-    content = damage.small_file("StreamDecisionTreeClassifier")
+    content = damage.small_file(name)
     for damaged in itertools.chain(damage.truncations(content), damage.flips(content)):
         with pytest.raises(persistence.ModelFileError):
             persistence.load_bytes(damaged)
@@ -180,11 +184,18 @@ def test_random_damage_of_the_right_hash_does_no_harm(name: str) -> None:
         damage.outcome(damage.scrambled(content, rng))
 
 
+@pytest.mark.parametrize("name", damage.SMALL)
+def test_nasty_values_of_the_right_hash_do_no_harm(name: str) -> None:
+    """Some of them, in each place of the description and in each array."""
+    counts = nasty.run(name, step=19, first=len(name))
+    assert counts["refused"] > counts["sound"] > 0
+
+
 def changed(content: bytes, change: Any) -> bytes:
     """A file whose document and arrays were changed by a function, signed anew."""
-    version, document, arrays = _container.unpack(content, persistence.MAGIC, range(1, 2))
-    change(document, arrays)
-    return _container.pack(persistence.MAGIC, version, document, arrays)
+    file = nasty.opened(content)
+    change(*file)
+    return nasty.closed(file)
 
 
 def drop(document: Any, arrays: Any) -> None:
@@ -334,6 +345,135 @@ def test_a_sample_that_no_tree_retains_is_refused() -> None:
         persistence.load_bytes(changed(content, change))
 
 
+@pytest.mark.parametrize("name", damage.SMALL)
+def test_samples_that_came_before_the_first_are_refused(name: str) -> None:
+    """The last one, so far before that the difference to the one before it overflows."""
+
+    def change(document: Any, arrays: Any) -> None:
+        changed = [
+            each for place, each in arrays.items() if place.endswith("arrival") and each.size
+        ]
+        for arrival in changed:
+            arrival[-1] = -(2**63)
+        assert changed
+
+    with pytest.raises(persistence.ModelFileError, match="order"):
+        persistence.load_bytes(changed(damage.small_file(name), change))
+
+
+def competing() -> bytes:
+    """The file of dynamic trees of several forgetting factors."""
+    case = ("DynamicTreeRegressor", 0)
+    model = ret.DynamicTreeRegressor(n_particles=8, window=20, forgetting_factor="auto", seed=1)
+    return persistence.save_bytes(learn(model, stream(case, 60)))
+
+
+def turn(roots: Any, stratum: Any) -> None:
+    roots[:] = roots[::-1].copy()
+
+
+def shift(roots: Any, stratum: Any) -> None:
+    stratum[1] += 1 if stratum[2] - stratum[1] > 1 else -1
+
+
+@pytest.mark.parametrize("move", [turn, shift])
+def test_trees_of_another_forgetting_factor_are_refused(move: Any) -> None:
+    """Each factor has the particles whose leaves forget by it."""
+
+    def change(document: Any, arrays: Any) -> None:
+        move(arrays["state/core/roots"], arrays["state/core/stratum"])
+
+    content = competing()
+    persistence.load_bytes(content)._state()["core"].check()
+    with pytest.raises(persistence.ModelFileError, match="forgets otherwise than its particle"):
+        persistence.load_bytes(changed(content, change))
+
+
+def split_cloud() -> bytes:
+    """The file of dynamic trees with splits, and with labels of either kind in every leaf."""
+    model = ret.DynamicTreeClassifier(n_particles=8, window=40, forgetting_factor=1.0, seed=1)
+    for i in range(60):
+        model.learn_one({"a": i % 20}, str((i % 20 > 9) ^ (i % 7 == 3)))
+    return persistence.save_bytes(model)
+
+
+def points_of_leaves(arrays: Any) -> list[Any]:
+    """Views of the slots that each leaf of a cloud holds."""
+    slots, ends = arrays["state/core/leaf_slots"], np.cumsum(arrays["state/core/n_active"])
+    return [
+        slots[end - n : end] for end, n in zip(ends, arrays["state/core/n_active"], strict=True)
+    ]
+
+
+def labels_by_slot(arrays: Any) -> dict[int, float]:
+    """The codes of the points' labels."""
+    n = len(arrays["state/core/pool/v"])
+    slots, codes = arrays["state/core/pool/slots"][:n], arrays["state/core/pool/v"][:, -1]
+    return dict(zip(slots.tolist(), codes.tolist(), strict=True))
+
+
+def hold_twice(arrays: Any) -> None:
+    labels = labels_by_slot(arrays)
+    for held in points_of_leaves(arrays):
+        for i, j in itertools.combinations(range(len(held)), 2):
+            if labels[held[i]] == labels[held[j]]:
+                held[i] = held[j]
+                return
+
+
+def exchange(arrays: Any) -> None:
+    labels, leaves = labels_by_slot(arrays), points_of_leaves(arrays)
+    for some, others in itertools.combinations(leaves, 2):
+        for i, j in itertools.product(range(len(some)), range(len(others))):
+            if not set(some) & set(others) and labels[some[i]] == labels[others[j]]:
+                some[i], others[j] = int(others[j]), int(some[i])
+                return
+
+
+def hold_one_less(arrays: Any) -> None:
+    """All points of a leaf are retired, in the eyes of its sums."""
+    n_active, rows = arrays["state/core/n_active"], arrays["state/core/rows"]
+    leaf = int(np.flatnonzero(n_active)[0])
+    kept = [each for i, each in enumerate(points_of_leaves(arrays)) if i != leaf]
+    arrays["state/core/leaf_slots"] = np.concatenate(kept)
+    n_active[leaf] = 0
+    rows[leaf, rows.shape[1] // 2 :] = rows[leaf, : rows.shape[1] // 2]
+
+
+@pytest.mark.parametrize("move", [hold_twice, exchange, hold_one_less])
+def test_trees_that_do_not_hold_each_point_once_are_refused(move: Any) -> None:
+    """The sums of the leaves cannot tell: points of one label are alike to them."""
+    said = "hold each point once" if move is hold_one_less else "not where its features lead"
+    with pytest.raises(persistence.ModelFileError, match=said):
+        persistence.load_bytes(changed(split_cloud(), lambda document, arrays: move(arrays)))
+
+
+SUMS = {
+    "none": ["int", "0x0"],
+    "more than there can be": ["int", hex(2**63)],
+    "no float": ["int", hex(2**1600)],
+    "infinite": ["float", "inf"],
+    "negative": ["float", "-0x1p-1"],
+    "missing": ["float", "nan"],
+}
+
+
+@pytest.mark.parametrize("what", SUMS)
+@pytest.mark.parametrize("place", range(4))
+def test_sums_of_losses_that_no_answers_have_are_refused(what: str, place: int) -> None:
+    """Or the model goes on learning: the squares of large losses are infinite."""
+
+    def change(document: Any, arrays: Any) -> None:
+        tree = document[1]["state"][1]["trees"][1][0][1]
+        tree["cold_state"] = ["int", "0x0"]
+        tree["last"] = ["list", [["int", "0x14"], *(["float", "0x1p+1"],) * 3]]
+        tree["last"][1][place] = SUMS[what]
+
+    content = changed(damage.small_file("ForgetfulDecisionTreeRegressor", 40), change)
+    harmless = (2, "infinite"), *((place, "none") for place in (1, 2, 3))
+    assert damage.outcome(content) == ("sound" if (place, what) in harmless else "refused")
+
+
 @pytest.mark.parametrize(
     "code",
     [
@@ -362,6 +502,18 @@ def test_descriptions_that_are_no_json_of_ours_are_refused(text: bytes) -> None:
     block = _container.pack(b"12345678", 1, None, {})[-8:]
     head = _container.HEAD.pack(persistence.MAGIC, 1, len(text), len(block))
     with pytest.raises(persistence.ModelFileError):
+        persistence.load_bytes(damage.signed(head + bytes(32) + text + block))
+
+
+def test_a_name_that_is_there_twice_is_refused() -> None:
+    """Two readers could otherwise take one file for two models."""
+    content = damage.small_file("StreamDecisionTreeClassifier")
+    n_text = int.from_bytes(content[12:20], "little")
+    text = content[damage.START_OF_CONTENT :][:n_text]
+    block = content[damage.START_OF_CONTENT + n_text :]
+    text = text.replace(b'"seed":', b'"seed":["none",null],"seed":', 1)
+    head = _container.HEAD.pack(persistence.MAGIC, 1, len(text), len(block))
+    with pytest.raises(persistence.ModelFileError, match="description cannot be read"):
         persistence.load_bytes(damage.signed(head + bytes(32) + text + block))
 
 
@@ -439,6 +591,138 @@ def test_two_writers_wait_for_each_other(tmp_path: Path, monkeypatch: pytest.Mon
         persistence.save(ret.StreamDecisionTreeClassifier(), path)
 
 
+def test_a_longer_file_that_was_left_behind_leaves_nothing(tmp_path: Path) -> None:
+    """What an interrupted process has written is not the end of what the next one writes."""
+    model = ret.StreamDecisionTreeClassifier(batch_size=7)
+    (tmp_path / ".model.saving").write_bytes(bytes(10**6))
+    persistence.save(model, tmp_path / "model")
+    assert (tmp_path / "model").read_bytes() == persistence.save_bytes(model)
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_bytes_are_on_the_disk_before_they_replace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The temporary file is flushed, takes its name, and then the folder is flushed."""
+    calls = []
+
+    def spy(name: str) -> None:
+        real = getattr(os, name)
+
+        def call(*arguments: Any) -> Any:
+            folder = name == "fsync" and stat.S_ISDIR(os.fstat(arguments[0]).st_mode)
+            calls.append(f"{name} folder" if folder else name)
+            return real(*arguments)
+
+        monkeypatch.setattr(os, name, call)
+
+    for name in ("write", "fsync", "replace"):
+        spy(name)
+    persistence.save(ret.StreamDecisionTreeClassifier(), tmp_path / "model")
+    assert calls == ["write", "fsync", "replace", "fsync folder"]
+
+
+def save_often(path: Path, content: bytes) -> None:
+    for _ in range(40):
+        _atomic.replace_file(path, content)
+
+
+def test_processes_that_save_the_same_file_take_turns(tmp_path: Path) -> None:
+    """The file is always that of one of them; none fails, and nothing is left."""
+    path = tmp_path / "model"
+    contents = (b"a" * 2_000_000, b"b" * 1_500_000)
+    path.write_bytes(contents[0])
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=save_often, args=(path, content)) for content in contents]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
+        assert path.read_bytes() in contents
+    assert [writer.exitcode for writer in writers] == [0, 0]
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_a_link_in_the_place_of_the_temporary_file_is_not_followed(tmp_path: Path) -> None:
+    """Nobody may choose what is written to."""
+    (tmp_path / "other").write_text("of somebody else")
+    (tmp_path / ".model.saving").symlink_to(tmp_path / "other")
+    with pytest.raises(OSError, match="symbolic links"):
+        persistence.save(ret.StreamDecisionTreeClassifier(), tmp_path / "model")
+    assert (tmp_path / "other").read_text() == "of somebody else"
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o666], ids=oct)
+def test_permissions_stay(mode: int, tmp_path: Path) -> None:
+    """A file that others may not read is not opened to them; its owner may write."""
+    path = tmp_path / "model"
+    path.touch()
+    path.chmod(mode)
+    persistence.save(ret.StreamDecisionTreeClassifier(), path)
+    assert stat.S_IMODE(path.stat().st_mode) == mode | 0o600
+
+
+def test_what_replaces_a_closed_file_is_closed_from_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who opens the temporary file before it is written could read it later."""
+    path = tmp_path / "model"
+    path.touch()
+    path.chmod(0o600)
+    real, modes = os.ftruncate, []
+
+    def spy(file: int, length: int) -> None:
+        modes.append(stat.S_IMODE(os.fstat(file).st_mode))
+        real(file, length)
+
+    monkeypatch.setattr(os, "ftruncate", spy)
+    persistence.save(ret.StreamDecisionTreeClassifier(), path)
+    assert modes == [0o600]
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_group_that_cannot_be_given_gets_nothing(
+    allowed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is given the group of the one before it, or closed to the group it has."""
+    path = tmp_path / "model"
+    path.touch()
+    path.chmod(0o640)
+    old, given = path.stat(), []
+
+    def fchown(file: int, owner: int, group: int) -> None:
+        given.append((owner, group))
+        if not allowed:
+            raise PermissionError
+
+    fields = list(old)
+    fields[stat.ST_GID] = old.st_gid + 1
+    monkeypatch.setattr(os, "fchown", fchown)
+    monkeypatch.setattr(_atomic, "status_of", lambda path: os.stat_result(fields))
+    persistence.save(ret.StreamDecisionTreeClassifier(), path)
+    assert given == [(-1, old.st_gid + 1)]
+    assert stat.S_IMODE(path.stat().st_mode) == (0o640 if allowed else 0o600)
+
+
+def test_only_regular_files_are_replaced(tmp_path: Path) -> None:
+    """A pipe, a device and a folder stay what they are."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, Path("/dev/null")):
+        before = path.stat().st_mode
+        with pytest.raises(OSError, match="only a regular file can be replaced"):
+            persistence.save(ret.StreamDecisionTreeClassifier(), path)
+        assert path.stat().st_mode == before
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_the_longest_names_can_be_saved(tmp_path: Path) -> None:
+    """Though nothing can be added to them for the temporary file."""
+    for name in ("n" * 255, "ü" * 127):
+        persistence.save(ret.StreamDecisionTreeClassifier(), tmp_path / name)
+        assert persistence.load(tmp_path / name).n_samples_seen == 0
+    assert len(os.listdir(tmp_path)) == 2
+
+
 def test_links_stay_links(tmp_path: Path) -> None:
     """Saving through a symbolic link replaces what it points to."""
     (tmp_path / "real").mkdir()
@@ -464,6 +748,18 @@ def test_stored_files_load_for_ever(path: Path) -> None:
     learn(model, stream(case, 80, seed=1))
     assert model.n_samples_seen == stored_models.LEARNED + 80
     model._state()["core"].check()
+
+
+def test_stored_files_stay_as_they_are() -> None:
+    """Whoever writes one anew has to change the list of their hashes, too."""
+    folder = stored_models.FOLDER
+    files = {path for path in folder.glob("*/*") if path.suffix in (".model", ".json")}
+    found = {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files
+    }
+    lines = (folder / "SHA256SUMS").read_text().splitlines()
+    assert found == {name: digest for digest, name in map(str.split, lines)}
 
 
 def test_every_estimator_has_stored_files() -> None:

@@ -65,11 +65,14 @@ def resident() -> int:
     return pages * 4096
 
 
-def is_sane(model: Any, answer: Any) -> bool:
-    """Tell whether an answer is a finite number, or finite shares that sum to one."""
-    if isinstance(model, base.Regressor):
+def is_sane(answer: Any, classify: bool, n_learned: int) -> bool:
+    """Tell whether an answer is a finite number, or shares that sum to one.
+
+    No shares at all are sane before the first item is learned.
+    """
+    if not classify:
         return math.isfinite(answer)
-    return not answer or math.isclose(sum(answer.values()), 1.0)
+    return math.isclose(sum(answer.values()), 1.0) or (n_learned == 0 and not answer)
 
 
 def soak(name: str, n: int) -> dict[str, float]:
@@ -87,7 +90,7 @@ def soak(name: str, n: int) -> dict[str, float]:
         answer = answer_one(x)
         model.learn_one(x, y)
         taken = clock() - start
-        insane += not is_sane(model, answer)
+        insane += not is_sane(answer, classify, i)
         if tenth <= i < 2 * tenth:
             latencies[0, i - tenth] = taken
         elif i >= n - tenth:

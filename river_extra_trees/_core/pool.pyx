@@ -226,7 +226,8 @@ cdef class Pool:
                 "Pool: sizes that no pool has")
         require(np.array_equal(np.sort(slots), np.arange(capacity)),
                 "Pool: the slots are not all there once")
-        require(np.all(np.diff(arrival, prepend=0) > 0), "Pool: the points are not in order")
+        require(n == 0 or (0 < arrival[0] and np.all(arrival[:-1] < arrival[1:])),
+                "Pool: the points are not in order")    # compared: differences may overflow
         require(not np.any(np.isinf(x)), "Pool: a value is infinite")
         pool = Pool(x.shape[1], v.shape[1])
         pool.reserve(capacity, pool.n_columns, pool.size_v)

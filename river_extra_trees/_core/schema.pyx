@@ -57,6 +57,10 @@ cdef Kind classify(object name, object value, double* number) except *:
         )
     elif not hasattr(value, "__float__"):
         check_hashable(name, value)
+        if isinstance(value, (tuple, frozenset)) and holds_nan(value):
+            raise ValueError(
+                f"feature {shown(name)}: a nominal value must not hold NaN: {shown(value)}"
+            )
         return MISSING if is_missing(value) else CATEGORY
     else:
         check_hashable(name, value)
@@ -77,6 +81,28 @@ cdef bint is_missing(object value) except -1:
     if isinstance(differs, (bool, np.bool_)):
         return bool(differs)
     return differs is value or bool(differs)    # NA answers every comparison with itself
+
+
+cdef bint holds_nan(object value) except -1:
+    """Whether a value, or what is in a tuple, differs from itself: a dict never finds it again."""
+    cdef list inside
+    if not isinstance(value, (tuple, frozenset)):
+        return type(value) is not str and is_missing(value)
+    inside = [value]
+    while inside:
+        value = inside.pop()
+        if isinstance(value, (tuple, frozenset)):
+            inside.extend(value)
+        elif is_missing(value):
+            return True
+    return False
+
+
+cdef int check_name(object name) except -1:
+    """Refuse a feature name that no later sample could bring again."""
+    if holds_nan(name):
+        raise ValueError(f"feature {shown(name)}: a name must not be NaN, nor hold one")
+    return 0
 
 
 cdef int check_hashable(object name, object value) except -1:
@@ -213,10 +239,13 @@ cdef class Schema:
         for name, value in x.items():
             kind = classify(name, value, &number)
             if kind == MISSING:
-                known = known and (name in self.numeric or name in self.nominal)
+                if name not in self.numeric and name not in self.nominal:
+                    check_name(name)
+                    known = False
                 continue
             column = (self.numeric if kind == NUMBER else self.nominal).get(name)
             if column is None:
+                check_name(name)
                 known = False
                 if fresh is not None:
                     fresh.append((name, kind == CATEGORY, value))
@@ -400,7 +429,8 @@ cdef class Schema:
         require(len(names) <= MAX_COLUMNS, "Schema: too many columns")
         for name, categories in zip(names, state.items("categories", len(names))):
             columns = schema.numeric if categories is None else schema.nominal
-            require(is_hashable(name) and name not in columns, "Schema: a column is there twice")
+            require(is_hashable(name) and name not in columns and not holds_nan(name),
+                    "Schema: a column is there twice, or has no name to find it by")
             schema.add_column(name, categories is not None)
             if categories is not None:
                 schema.codes[schema.n_columns - 1] = codes_of(categories)
@@ -421,7 +451,8 @@ cdef bint is_hashable(object value):
 cdef dict codes_of(object categories):
     """The codes of the restored values of a nominal column."""
     require(type(categories) is list and len(categories) <= MAX_CATEGORIES
-            and all(map(is_hashable, categories)), "Schema: categories must be hashable")
+            and all([is_hashable(value) and not holds_nan(value) for value in categories]),
+            "Schema: categories must be hashable, and equal to themselves")
     codes = {value: code for code, value in enumerate(categories)}
     require(len(codes) == len(categories), "Schema: a category is there twice")
     return codes
@@ -466,8 +497,8 @@ cdef class Labels:
         if code is None:
             if label is None:
                 raise ValueError("a label must not be None")
-            if is_missing(label):
-                raise ValueError(f"a label must not be {shown(label)}")
+            if holds_nan(label):
+                raise ValueError(f"a label must not be missing or hold NaN: {shown(label)}")
             find_room(label, len(self.labels))
             return -1
         return code

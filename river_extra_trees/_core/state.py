@@ -100,7 +100,11 @@ class State:
     def real(self, name: str, least: float, most: float) -> Any:
         """A number of any type that Python orders, from `least` to `most`; as it is."""
         value = self.values[name]
-        if not isinstance(value, numbers.Real) or not least <= float(value) <= most:
+        try:
+            fits = isinstance(value, numbers.Real) and least <= float(value) <= most
+        except OverflowError:  # a whole number larger than any float
+            fits = False
+        if not fits:
             self.refuse(name, f"a number from {least} to {most}")
         return value
 

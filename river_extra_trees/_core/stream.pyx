@@ -12,7 +12,7 @@ from .threads cimport jobs_of, run
 from .trees cimport HEADER, VISITED, Trees
 from .window cimport Window
 
-from .state import require
+from .state import LARGEST_FLOAT, require
 
 
 cdef class StreamForest(Forest):
@@ -229,8 +229,9 @@ cdef class StreamForest(Forest):
         self.latest = state.part("latest", Window)
         self.seed = state.whole("seed", 0, 2**64 - 1)
         self.n_batches = state.whole("n_batches")
+        # Heavy samples with large errors lose more than floats hold; losses are only compared.
         self.losses = state.numbers("losses", len(self.trees), least=0.0).copy()
-        self.batch_weight = state.number("batch_weight", 0.0)
+        self.batch_weight = state.number("batch_weight", 0.0, LARGEST_FLOAT)
         require(self.window.size <= self.batch_size
                 and self.window.slots() == list(range(self.window.size)),
                 "StreamForest: the batch is not in its slots")

@@ -407,7 +407,8 @@ cdef class Window:
                 "Window: more samples than slots, or too many columns")
         require(np.array_equal(np.sort(slots), np.arange(len(slots))),
                 "Window: the slots are not all there once")
-        require(np.all(np.diff(arrival, prepend=-1) > 0) and (n == 0 or arrival[-1] < n_seen),
+        require(n == 0 or (0 <= arrival[0] and np.all(arrival[:-1] < arrival[1:])
+                           and arrival[-1] < n_seen),    # compared: differences may overflow
                 "Window: the samples are not in order of arrival")
         require(not np.any(np.isinf(data)), "Window: a value is infinite")
         restored = Window(len(slots))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import platform
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from river_extra_trees.cli.race import Race
 
 MAGIC = b"\x93RXRACE\n"
 VERSION = 1
-PACKAGES = ("river", "numpy")  # whose objects are pickled
+PACKAGES = ("river-extra-trees", "river", "numpy", "scipy")  # of whose objects there are pickles
 
 Plan = dict[str, Any]
 
@@ -96,8 +97,16 @@ def save(path: Path, race: Race, plan: Plan) -> None:
 
 
 def versions() -> dict[str, str]:
-    """The versions of the packages whose objects a checkpoint holds."""
-    return {name: metadata.version(name) for name in PACKAGES}
+    """The versions of Python and of the packages whose objects a checkpoint holds."""
+    return {"Python": platform.python_version()} | {name: version_of(name) for name in PACKAGES}
+
+
+def version_of(package: str) -> str:
+    """The version of a package; of one that runs from its sources, that it does."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
 
 
 def is_checkpoint(path: Path) -> bool:
@@ -112,7 +121,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     Raises
     ------
     UserError
-        If it cannot be read, or is damaged.
+        If it cannot be read, is damaged, or is not what `save` writes.
     """
     try:
         _, document, arrays = unpack(path.read_bytes(), MAGIC, range(1, VERSION + 1))
@@ -120,13 +129,35 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
     except DamagedError as error:
         raise UserError(f"{path} is no sound checkpoint: {error}") from error
+    if not is_description(document) or set(arrays) != {"race", *parts_of(document)}:
+        raise UserError(f"{path} is no sound checkpoint: it is not what a race has written")
     return document, {name: array.tobytes() for name, array in arrays.items()}
+
+
+def is_description(document: Any) -> bool:
+    """Whether a description has the fields of one, and each what it should have."""
+    return (
+        isinstance(document, dict)
+        and document.keys() == {"plan", "items", "packages", "models"}
+        and isinstance(document["plan"], dict)
+        and type(document["items"]) is int
+        and isinstance(document["packages"], dict)
+        and all(isinstance(version, str) for version in document["packages"].values())
+        and isinstance(document["models"], list)
+        and all(isinstance(name, str) for name in document["models"])
+    )
+
+
+def parts_of(document: dict[str, Any]) -> list[str]:
+    """The names of the contents that are model files."""
+    return [f"model {i}" for i in range(len(document["models"]))]
 
 
 def models(path: Path) -> dict[str, bytes]:
     """The model files in a checkpoint, by the names of the learners."""
     document, contents = read(path)
-    return {name: contents[f"model {i}"] for i, name in enumerate(document["models"])}
+    parts = (contents[part] for part in parts_of(document))
+    return dict(zip(document["models"], parts, strict=True))
 
 
 def resume(path: Path, plan: Plan) -> Race:
@@ -139,14 +170,11 @@ def resume(path: Path, plan: Plan) -> Race:
     """
     document, contents = read(path)
     for name, value in plan.items():
-        if document["plan"][name] != value:
-            raise UserError(
-                f"{path} is of a race with another {name}: {document['plan'][name]!r}, not "
-                f"{value!r}"
-            )
+        if (kept := document["plan"].get(name)) != value:
+            raise UserError(f"{path} is of a race with another {name}: {kept!r}, not {value!r}")
     if document["packages"] != versions():
         raise UserError(f"{path} was written by {document['packages']}, not {versions()}")
-    parts = [contents[f"model {i}"] for i in range(len(document["models"]))]
+    parts = [contents[part] for part in parts_of(document)]
     race: Race = Unpickler(io.BytesIO(contents["race"]), parts).load()
     for entrant in race.entrants:
         entrant.next_look = 0.0  # the clock of the process that wrote it

@@ -8,8 +8,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from river_extra_trees import persistence
+from river_extra_trees._core.wording import shown
 from river_extra_trees.cli import UserError, checkpoint, report
 
 File = Annotated[Path, typer.Argument(help="A saved model, or a checkpoint of a race.")]
@@ -33,12 +35,19 @@ def open_model(path: Path, learner: str | None) -> Any:
             return persistence.load(path)
         files = checkpoint.models(path)
         if learner not in files:
-            raise UserError(f"name one of its learners with --learner: {', '.join(files)}")
+            raise UserError(
+                f"name one of its learners with --learner: {printable(', '.join(files))}"
+            )
         return persistence.load_bytes(files[learner])
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
     except persistence.ModelFileError as error:
         raise UserError(str(error)) from error
+
+
+def printable(text: str) -> str:
+    """A text without characters that a terminal obeys, or cannot show."""
+    return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)
 
 
 def rows_of(model: Any) -> list[tuple[str, str]]:
@@ -50,7 +59,10 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
         ("model", type(model).__name__),
         ("parameters", parameters),
         ("samples learned", f"{model.n_samples_seen:,}"),
-        ("features", ", ".join(dict.fromkeys(map(str, schema.names))) or "none yet"),
+        (
+            "features",
+            ", ".join(dict.fromkeys(shown(name, str) for name in schema.names)) or "none yet",
+        ),
         *((name.removeprefix("n_"), text) for name, text in counts.items()),
         ("memory", report.in_bytes(model.summary["memory"])),
     ]
@@ -73,7 +85,7 @@ def show(file: Path, learner: str | None) -> None:
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for name, text in [*rows, ("file", report.in_bytes(file.stat().st_size))]:
-        table.add_row(name, text.replace("[", r"\["))
+        table.add_row(name, Text(printable(text)))
     console = Console()
     (console if console.is_terminal else Console(width=200)).print(table)
 
@@ -89,7 +101,7 @@ def tree_of(file: Path, learner: str | None, tree: int) -> Any:
 def text_of(file: Path, learner: str | None, tree: int, max_depth: int) -> str:
     """A tree as indented text."""
     text: str = tree_of(file, learner, tree).to_text(tree, max_depth)
-    return text
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def draw(path: Path, file: Path, learner: str | None, tree: int, max_depth: int) -> None:

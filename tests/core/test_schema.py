@@ -25,6 +25,7 @@ from river_extra_trees import (
     persistence,
 )
 from river_extra_trees._core.schema import Labels, Schema
+from river_extra_trees._core.state import StateError
 from river_extra_trees.blocks import Block
 
 NUMBERS = st.one_of(
@@ -189,6 +190,52 @@ def test_refused_rows_leave_the_schema_as_it_was() -> None:
         with pytest.raises((TypeError, ValueError)):
             schema.learn_row({"a": 1.0, "b": "blue", "c": 2.0, "d": bad})
     assert pickle.dumps(schema) == before
+
+
+NAN = float("nan")
+HOLD_NAN = [NAN, np.float32("nan"), pd.NaT, pd.NA, (NAN, "x"), ("x", (1, (NAN,))), frozenset([NAN])]
+
+
+@pytest.mark.parametrize("value", HOLD_NAN, ids=repr)
+def test_names_that_are_never_met_again_are_refused(value: Any) -> None:
+    """A dict finds a NaN by its identity alone: each sample would bring a new feature."""
+    schema = Schema()
+    schema.learn_row({"a": 1.0, "b": "red"})
+    before = schema.state()
+    for content in (1.0, "blue", None):
+        for act in (schema.learn_row, schema.row_of):
+            with pytest.raises(ValueError, match="^feature .*: a name must not be NaN"):
+                act({"a": 1.0, value: content, "c": 1.0})
+    assert schema.state() == before
+    with pytest.raises(StateError, match="no name to find it by"):
+        Schema.restored({"names": [value], "categories": [None]})
+
+
+@pytest.mark.parametrize("value", HOLD_NAN[4:], ids=repr)
+def test_nominal_values_that_are_never_met_again_are_refused(value: Any) -> None:
+    """NaN itself is a missing value; within a tuple it is nothing at all."""
+    schema = Schema()
+    schema.learn_row({"a": 1.0, "b": "red"})
+    before = schema.state()
+    for act in (schema.learn_row, schema.row_of):
+        with pytest.raises(ValueError, match="^feature 'b': a nominal value must not hold NaN"):
+            act({"a": 1.0, "b": value})
+    assert schema.state() == before
+    with pytest.raises(StateError, match="equal to themselves"):
+        Schema.restored({"names": ["b"], "categories": [[value]]})
+
+
+@pytest.mark.parametrize("value", HOLD_NAN, ids=repr)
+def test_labels_that_are_never_met_again_are_refused(value: Any) -> None:
+    """Each sample would bring a new class."""
+    model = StreamDecisionTreeClassifier(batch_size=2, seed=1)
+    model.learn_one({"a": 1.0}, "x")
+    before = persistence.save_bytes(model)
+    with pytest.raises(ValueError, match="a label must not be missing or hold NaN"):
+        model.learn_one({"a": 1.0}, value)
+    assert persistence.save_bytes(model) == before
+    with pytest.raises(StateError, match="a label must not be missing"):
+        Labels.restored({"labels": [value]})
 
 
 def test_rows_must_be_mappings() -> None:

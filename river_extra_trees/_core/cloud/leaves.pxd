@@ -5,6 +5,7 @@ cdef void set_prior(Particles cloud) noexcept nogil
 cdef void refresh(Particles cloud) noexcept nogil
 cdef void finish_leaf(Particles cloud, int node) noexcept nogil
 cdef void update_time(Particles cloud, int leaf) noexcept nogil
+cdef double fading(Particles cloud, int leaf) noexcept nogil
 cdef double weight_at(Particles cloud, int slot, const Leaf* leaf) noexcept nogil
 cdef void weigh_samples(Particles cloud, int leaf) noexcept nogil
 cdef const double* faded(Particles cloud, int visit) noexcept nogil

@@ -11,11 +11,11 @@ from libc.string cimport memcpy
 
 from ..grove cimport MAX_DEPTH, MIN_BLOCK, Grove, Leaf, Node, side
 from ..pool cimport Pool
-from ..posterior cimport add_sample
+from ..posterior cimport add_sample, merge
 from ..schema cimport Labels, Schema
 from .forgetting cimport set_shares
-from .leaves cimport finish_leaf, set_prior, weight_at
-from .particles cimport MAX_DECAYS, Particles
+from .leaves cimport fading, finish_leaf, set_prior, weight_at
+from .particles cimport MAX_DECAYS, Particles, fades_by_leaf
 from .shape cimport adapt
 
 from ..state import LARGEST_FLOAT, State, require
@@ -95,8 +95,11 @@ def restore(Particles cloud, state):
     restore_strata(
         cloud, state.numbers("belief", cloud.n_decays, least=0.0, most=1.0),
         state.array("stratum", np.int32, cloud.n_decays + 1))
+    check_factors(cloud)
     check_statistics(cloud)
     check_trees(cloud)
+    if not fades_by_leaf(cloud):
+        check_sums(cloud)
 
 
 cdef int restore_strata(
@@ -106,10 +109,34 @@ cdef int restore_strata(
     cdef int k
     require(fabs(np.sum(belief) - 1.0) < 1e-9, "Cloud: beliefs must add up to 1")
     require(stratum[0] == 0 and stratum[cloud.n_decays] == cloud.n_alive
-            and np.all(np.diff(stratum) > 0), "Cloud: a forgetting factor has no particles")
+            and np.all(np.diff(np.asarray(stratum, np.int64)) > 0),
+            "Cloud: a forgetting factor has no particles")
     for k in range(cloud.n_decays):
         cloud.belief[k], cloud.stratum[k + 1] = belief[k], stratum[k + 1]
     set_shares(cloud, 0)
+    return 0
+
+
+cdef int check_factors(Particles cloud) except -1:
+    """The leaves of a particle forget as its stratum does. Links lead forward: one pass will do."""
+    cdef double[::1] factor = np.zeros(cloud.grove.n_nodes)     # 0: of no particle met so far
+    cdef int k, node, particle, child
+    cdef const Node* here
+    cdef bint sound = True
+    for k in range(cloud.n_decays):
+        for particle in range(cloud.stratum[k], cloud.stratum[k + 1]):
+            node = cloud.roots[particle]
+            sound = sound and factor[node] in (0.0, cloud.decays[k])
+            factor[node] = cloud.decays[k]
+    for node in range(cloud.grove.n_nodes):
+        here = &cloud.grove.nodes[node]
+        if here.feature < 0:
+            sound = sound and cloud.grove.leaves[here.left].decay == factor[node]
+            continue
+        for child in (here.left, here.right):
+            sound = sound and factor[child] in (0.0, factor[node])
+            factor[child] = factor[node]
+    require(sound, "Cloud: a leaf forgets otherwise than its particle")
     return 0
 
 
@@ -160,9 +187,8 @@ cdef int restore_trees(Particles cloud, state) except -1:
             and np.sum(n_active, dtype=np.int64) == slots.shape[0]
             and np.all((np.asarray(slots) >= 0) & (np.asarray(slots) < cloud.pool.capacity)),
             "Cloud: a leaf holds points that are not there")
-    require(np.all((np.asarray(times) >= 0) & (np.asarray(times) <= cloud.n_seen))
-            and set(np.asarray(decays)) <= {cloud.decays[i] for i in range(cloud.n_decays)},
-            "Cloud: a leaf is of the future, or forgets as no particle does")
+    require(np.all((np.asarray(times) >= 0) & (np.asarray(times) <= cloud.n_seen)),
+            "Cloud: a leaf is of the future")
     cloud.grove = Grove(cloud.model.width)
     if not cloud.grove.reserve(<int>n, <int>n_leaves,
                                <int>(2 * slots.shape[0] + MIN_BLOCK * n_leaves)):
@@ -225,16 +251,21 @@ cdef int link(Particles cloud, const int[:, ::1] links, const int[::1] roots) ex
 
 
 cdef int check_regions(Particles cloud) except -1:
-    """Nodes of one region lie at the end of the same way, so that they hold the same points."""
+    """Nodes of one region lie at the end of the same way, so that they hold the same points.
+
+    Trees share the leaf of a region, but for the reference, where a move copies it.
+    """
     cdef const Node* here
     cdef int i
-    ways = {}
+    ways, leaves = {}, set()
     for i in range(cloud.n_alive):
         region = cloud.grove.nodes[cloud.roots[i]].region
         require(ways.setdefault(region, None) is None, "Cloud: a region in two places")
     for i in range(cloud.grove.n_nodes):
         here = &cloud.grove.nodes[i]
         if here.feature < 0:
+            require(cloud.reference or here.region not in leaves, "Cloud: two leaves of a region")
+            leaves.add(here.region)
             continue
         way = here.region, here.feature, here.cut, here.nominal, here.missing_left
         for child, is_left in ((here.left, True), (here.right, False)):
@@ -300,52 +331,84 @@ cdef int check_statistics(Particles cloud) except -1:
     return 0
 
 
-cdef int check_trees(Particles cloud) except -1:
-    """Every tree holds each of its nodes once, and each active point once: where it belongs."""
-    cdef int[::1] seen_by = np.full(cloud.grove.n_nodes, -1, dtype=np.int32)
-    cdef int[::1] holder = np.full(cloud.pool.capacity, -1, dtype=np.int32)
-    cdef int[::1] slots = np.array(cloud.pool.slots(), dtype=np.int32)
-    cdef int particle, root, node, i
-    cdef bint sound
-    for particle in range(cloud.n_alive):
-        root = cloud.roots[particle]
-        if seen_by[root] == root:
+cdef int check_sums(Particles cloud) except -1:
+    """The samples of a region sum to the same in every tree, however the trees divide them."""
+    cdef Py_ssize_t i, width = cloud.model.width
+    cdef double[:, ::1] sums = np.zeros((cloud.grove.n_nodes, 2 * width))
+    cdef int node, child, first
+    cdef double size
+    cdef bint sound = True
+    cdef const Node* here
+    for node in range(cloud.grove.n_nodes - 1, -1, -1):
+        here = &cloud.grove.nodes[node]
+        if here.feature < 0:
+            merge(&cloud.model, &sums[node, 0], cloud.grove.total(here.left),
+                  fading(cloud, here.left))
+            merge(&cloud.model, &sums[node, width], cloud.grove.retired(here.left),
+                  fading(cloud, here.left))
             continue
-        require(note_holders(cloud, root, seen_by, holder) == slots.shape[0],
-                "Cloud: a tree does not hold each node and each point once")
-        sound = True
-        for i in range(slots.shape[0]):
-            node = root
-            while cloud.grove.nodes[node].feature >= 0:
-                node = side(&cloud.grove.nodes[node],
-                            cloud.pool.x + <Py_ssize_t>slots[i] * cloud.pool.n_columns)
-            sound = sound and holder[slots[i]] == node
-        require(sound, "Cloud: a point is not where its features lead")
+        for child in (here.left, here.right):
+            merge(&cloud.model, &sums[node, 0], &sums[child, 0], 1.0)
+            merge(&cloud.model, &sums[node, width], &sums[child, width], 1.0)
+    found = {}
+    for node in range(cloud.grove.n_nodes):
+        first = found.setdefault(cloud.grove.nodes[node].region, node)
+        size = 1.0
+        for i in range(2 * width):
+            size += fabs(sums[first, i])
+        for i in range(2 * width):
+            sound = sound and fabs(sums[node, i] - sums[first, i]) <= DRIFT * size
+    require(sound, "Cloud: a region holds other samples in another tree")
     return 0
 
 
-cdef int note_holders(Particles cloud, int root, int[::1] seen_by, int[::1] holder) noexcept:
-    """Note for each point of a tree the leaf that holds it; return their number.
+cdef int check_trees(Particles cloud) except -1:
+    """Every tree holds each active point once: where it belongs.
 
-    -1 if the tree holds a node twice. As no node is pushed twice, the stack is large enough.
+    Each leaf is looked at once, however many trees share it. That is enough: `check_regions` found
+    each region at the end of one way, so that a tree has no two leaves which one point can reach.
     """
-    cdef int* stack = cloud.grove.stack
-    cdef int node, i, n_stack = 1, held = 0
-    cdef const Node* nodes = cloud.grove.nodes
-    cdef const Leaf* leaf
-    stack[0] = seen_by[root] = root
-    while n_stack:
-        n_stack -= 1
-        node = stack[n_stack]
-        if nodes[node].feature < 0:
-            leaf = &cloud.grove.leaves[nodes[node].left]
-            for i in range(leaf.n_active):
-                holder[cloud.grove.slots[leaf.slots + i]] = node
-            held += leaf.n_active
-            continue
-        if seen_by[nodes[node].left] == root or seen_by[nodes[node].right] == root:
-            return -1
-        seen_by[nodes[node].left] = seen_by[nodes[node].right] = root
-        stack[n_stack], stack[n_stack + 1] = nodes[node].left, nodes[node].right
-        n_stack += 2
-    return held
+    cdef int[::1] parent = np.full(cloud.grove.n_nodes, -1, dtype=np.int32)
+    cdef int[::1] held = np.zeros(cloud.grove.n_nodes, dtype=np.int32)
+    cdef int[::1] holder = np.full(cloud.pool.capacity, -1, dtype=np.int32)
+    cdef int node, particle, n_points = cloud.pool.size
+    cdef bint sound = True
+    cdef const Node* here
+    for node in range(cloud.grove.n_nodes - 1, -1, -1):
+        here = &cloud.grove.nodes[node]
+        if here.feature < 0:
+            held[node] = min(cloud.grove.leaves[here.left].n_active, n_points + 1)
+        else:
+            parent[here.left] = parent[here.right] = node
+            held[node] = min(held[here.left] + held[here.right], n_points + 1)
+    for particle in range(cloud.n_alive):
+        sound = sound and held[cloud.roots[particle]] == n_points
+    require(sound, "Cloud: a tree does not hold each point once")
+    for node in range(cloud.grove.n_nodes):
+        if cloud.grove.nodes[node].feature < 0:
+            sound = sound and holds_its_points(cloud, node, parent, holder)
+    require(sound, "Cloud: a point is not where its features lead")
+    return 0
+
+
+cdef bint holds_its_points(
+    Particles cloud, int number, const int[::1] parent, int[::1] holder
+) noexcept:
+    """Whether the points of a leaf are different ones, and all come to it from above.
+
+    `holder` notes who holds a point. Any parent will do: all of them split alike.
+    """
+    cdef const Leaf* leaf = &cloud.grove.leaves[cloud.grove.nodes[number].left]
+    cdef const double* x
+    cdef int i, slot, node
+    for i in range(leaf.n_active):
+        slot = cloud.grove.slots[leaf.slots + i]
+        if holder[slot] == number:
+            return False
+        holder[slot] = node = number
+        x = cloud.pool.x + <Py_ssize_t>slot * cloud.pool.n_columns
+        while parent[node] >= 0:
+            if side(&cloud.grove.nodes[parent[node]], x) != node:
+                return False
+            node = parent[node]
+    return True

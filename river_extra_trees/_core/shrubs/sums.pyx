@@ -72,10 +72,11 @@ cdef void count_newcomer(Ensemble shrubs, int newcomer) noexcept nogil:
 
 cdef void rebuild(Ensemble shrubs) noexcept nogil:
     """Sum everything over the window afresh."""
-    cdef Py_ssize_t places = shrubs.n_models + 1
+    cdef Py_ssize_t places = shrubs.n_models + 1, n = shrubs.trees.n_roots, k
     cdef int i
-    memset(shrubs.gram, 0, places * places * sizeof(double))
-    memset(shrubs.hits, 0, places * sizeof(double))
+    for k in range(n):      # memory for trees that are not there is not touched
+        memset(shrubs.gram + k * places, 0, n * sizeof(double))
+    memset(shrubs.hits, 0, n * sizeof(double))
     shrubs.total_weight = 0.0
     shrubs.since_rebuild = 0
     for i in range(shrubs.window.n_sorted):
@@ -86,15 +87,19 @@ cdef void rebuild(Ensemble shrubs) noexcept nogil:
 
 cdef double fill_sums(Ensemble shrubs, const double[::1] hits, const double[:, ::1] gram,
                       double total_weight, int since_rebuild) except -1:
-    """Take over running sums; return the most that one differs by from a fresh sum."""
+    """Take over running sums; return the most that one differs by from a fresh sum.
+
+    Sums that do not run stay zero.
+    """
     cdef Py_ssize_t places = shrubs.n_models + 1, j, k, n = shrubs.trees.n_roots
+    cdef bint run = sums_run(shrubs)
     rebuild(shrubs)
     cdef double worst = fabs(shrubs.total_weight - total_weight)
     for k in range(n):
         worst = max(worst, fabs(shrubs.hits[k] - hits[k]))
-        shrubs.hits[k] = hits[k]
+        shrubs.hits[k] = hits[k] if run else 0.0
         for j in range(n):
             worst = max(worst, fabs(shrubs.gram[k * places + j] - gram[k, j]))
-            shrubs.gram[k * places + j] = gram[k, j]
+            shrubs.gram[k * places + j] = gram[k, j] if run else 0.0
     shrubs.total_weight, shrubs.since_rebuild = total_weight, since_rebuild
     return worst
