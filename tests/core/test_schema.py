@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import datetime
 import decimal
 import fractions
@@ -25,6 +26,7 @@ from river_extra_trees import (
 )
 from river_extra_trees._core.schema import Labels, Schema
 from river_extra_trees._core.state import StateError
+from river_extra_trees.blocks import Block
 
 NUMBERS = st.one_of(
     st.integers(-(10**9), 10**9),
@@ -280,6 +282,30 @@ def test_dates_are_refused_in_our_words(moment: Any) -> None:
             with pytest.raises(TypeError, match=f"^feature '{name}': a date, a time .* numbers"):
                 read({name: moment})
     assert schema.names == ["when"]
+
+
+class Doubled(dict[str, Any]):
+    """A dict whose items are not what it holds."""
+
+    def items(self) -> Any:
+        return [(name, 2 * value) for name, value in super().items()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "factor"),
+    [
+        *((collections.OrderedDict, 1), (collections.Counter, 1), (types.MappingProxyType, 1)),
+        *((collections.UserDict, 1), (Doubled, 2)),
+    ],
+)
+def test_a_sample_is_what_its_items_say(kind: Any, factor: int) -> None:
+    """Whatever kind of mapping it is, and whether its keys are known or not."""
+    schema = Schema()
+    for n in range(1, 40):
+        assert schema.learn_row(kind({"a": n, "b": 7})) == [factor * n, factor * 7]
+        assert schema.row_of(kind({"b": n, "a": 7})) == [factor * 7, factor * n]
+    ((x, _, _),) = Block([kind({"a": 1, "b": 7})], [1.0]).samples()
+    assert x == {"a": factor, "b": 7 * factor}
 
 
 def test_a_name_that_cannot_be_written_is_refused() -> None:
