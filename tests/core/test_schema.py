@@ -204,7 +204,7 @@ def test_names_that_are_never_met_again_are_refused(value: Any) -> None:
     before = schema.state()
     for content in (1.0, "blue", None):
         for act in (schema.learn_row, schema.row_of):
-            with pytest.raises(ValueError, match="^feature .*: a name must not be NaN"):
+            with pytest.raises(ValueError, match=r"^feature .*: a name must not be NaN"):
                 act({"a": 1.0, value: content, "c": 1.0})
     assert schema.state() == before
     with pytest.raises(StateError, match="no name to find it by"):
@@ -218,7 +218,7 @@ def test_nominal_values_that_are_never_met_again_are_refused(value: Any) -> None
     schema.learn_row({"a": 1.0, "b": "red"})
     before = schema.state()
     for act in (schema.learn_row, schema.row_of):
-        with pytest.raises(ValueError, match="^feature 'b': a nominal value must not hold NaN"):
+        with pytest.raises(ValueError, match=r"^feature 'b': a nominal value must not hold NaN"):
             act({"a": 1.0, "b": value})
     assert schema.state() == before
     with pytest.raises(StateError, match="equal to themselves"):
