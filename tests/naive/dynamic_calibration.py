@@ -72,9 +72,9 @@ PROBLEMS = {
     "forgetting": Problem(GaussianLeaf(N_COLUMNS, linear=False), 4, 24, 14, decay=0.95),
 }
 
-# Wrong models that have to be noticed, by the problem that brings them out. Two are
-# left out: trees of straight lines have hardly a second split on these streams, by which the
-# exponents of their priors could be told; the enumeration in `tests/core` tells them.
+# Wrong models that have to be noticed, by the problem that brings them out. The wrong exponents of
+# the priors are left out of "linear": trees of straight lines have nearly as many leaves as there
+# is room for with either, and the ranks hardly differ; `tests/core/test_enumeration.py` has them.
 CONTROLS = {
     "constant": ("depth exponent", "degrees of freedom", "determinant", "prior exponent"),
     "linear": ("degrees of freedom", "determinant"),
