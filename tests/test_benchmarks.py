@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.naive import dynamic_calibration
+
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "examples" / "benchmarks"
 
@@ -190,3 +192,24 @@ def test_sane_answers() -> None:
     for answer in ({}, {"a": 0.5}, {"a": float("nan")}):
         assert not is_sane(answer, True, 9)
     assert not is_sane(float("nan"), False, 9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_uniform", "expected"),
+    [
+        (["linear"], True, 0),
+        (["linear", "constant"], False, 2),
+        (["linear", "--wrong"], True, 2),
+        (["linear", "--wrong"], False, 0),
+    ],
+)
+def test_verdict_of_calibration(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], is_uniform: bool, expected: int
+) -> None:
+    """The exit code counts ranks that are not uniform; of wrong models, those that are."""
+    rows = [[i % 10 if is_uniform else 0] * 4 for i in range(200)]
+    monkeypatch.setattr(dynamic_calibration, "ranks", lambda *_: iter(rows))
+    monkeypatch.setattr(sys, "argv", ["calibration.py", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(BENCHMARKS / "calibration.py"), run_name="__main__")
+    assert ended.value.code == expected

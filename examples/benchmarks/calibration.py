@@ -6,7 +6,12 @@ of leaves, and the log likelihood. Right formulas give uniform ranks (chi-square
 
     python examples/benchmarks/calibration.py --replications 10000
     python examples/benchmarks/calibration.py linear --replications 1000
-    python examples/benchmarks/calibration.py --wrong     (controls: streams from wrong models)
+
+The exit code is the number of problems with a p-value below 1e-6. Controls are streams from models
+with one mistake each. There the replications end as soon as a p-value falls below 1e-6, and the
+exit code is the number of mistakes that were not noticed:
+
+    python examples/benchmarks/calibration.py --wrong --replications 10000
 
 And whether the evidence is estimated without bias: its mean over many clouds, by the exact one of
 streams so small that every tree can be listed.
@@ -28,10 +33,18 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import numpy as np
 
 from tests.naive import dynamic_problems
-from tests.naive.dynamic_calibration import PROBLEMS, QUANTITIES, p_values, ranks
+from tests.naive.dynamic_calibration import (
+    CONTROLS,
+    PROBLEMS,
+    QUANTITIES,
+    SMALLEST_P,
+    p_values,
+    ranks,
+    replications_to_notice,
+    wrong_models,
+)
 from tests.naive.dynamic_clouds import cloud_of, learn_stream, open_constant
 from tests.naive.dynamic_enumeration import law_of
-from tests.naive.dynamic_problems import mutants
 
 
 def print_evidence(replications: int) -> None:
@@ -46,27 +59,47 @@ def print_evidence(replications: int) -> None:
             print(f"{name:14}{n_particles:10}{ratios.mean():14.4f}{error:9.4f}", flush=True)
 
 
-def main() -> None:
+def calibrate(name: str, replications: int) -> bool:
+    """Print the p-values of a problem; tell whether its ranks may be uniform."""
+    problem, started = PROBLEMS[name], time.process_time()
+    found = list(ranks(problem, problem.model(), replications))
+    values = p_values(found, problem.n_asked).values()
+    printed = "".join(f"{p:20.2g}" for p in values)
+    print(f"{name:14}{printed} {time.process_time() - started:7.0f}", flush=True)
+    return min(values) >= SMALLEST_P
+
+
+def count_unnoticed(name: str, replications: int) -> int:
+    """Print after how many replications each mistake is noticed; count those that never are."""
+    problem, unnoticed = PROBLEMS[name], 0
+    models = wrong_models(problem)
+    for wrong in CONTROLS[name]:
+        started = time.process_time()
+        n = replications_to_notice(problem, models[wrong], replications)
+        unnoticed += n is None
+        printed = "never" if n is None else f"{n:,}"
+        used = time.process_time() - started
+        print(f"{name:14}{wrong:22}{printed:>14} {used:7.0f}", flush=True)
+    return unnoticed
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", choices=[[], *PROBLEMS], help="default: all")
     parser.add_argument("--replications", type=int, default=1000)
     parser.add_argument("--wrong", action="store_true", help="draw from models with one mistake")
     parser.add_argument("--evidence", action="store_true", help="bias of the evidence instead")
     options = parser.parse_args()
+    names = options.names or list(PROBLEMS)
     if options.evidence:
         print_evidence(options.replications)
-        return
-    print(f"{'problem':34}" + "".join(f"{'p ' + name:>20}" for name in QUANTITIES) + "   CPU s")
-    for name in options.names or PROBLEMS:
-        problem = PROBLEMS[name]
-        right = problem.model()
-        for label, model in (mutants(right) if options.wrong else {"": right}).items():
-            started = time.process_time()
-            found = list(ranks(problem, model, options.replications))
-            values = "".join(f"{p:20.2g}" for p in p_values(found, problem.n_asked).values())
-            used = time.process_time() - started
-            print(f"{(name + ' ' + label).strip():34}{values} {used:7.0f}", flush=True)
+        return 0
+    if options.wrong:
+        print(f"{'problem':14}{'mistake':22}{'noticed after':>14}   CPU s")
+        return sum(count_unnoticed(name, options.replications) for name in names)
+    print(f"{'problem':14}" + "".join(f"{'p ' + name:>20}" for name in QUANTITIES) + "   CPU s")
+    return sum(not calibrate(name, options.replications) for name in names)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
