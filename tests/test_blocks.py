@@ -89,6 +89,13 @@ def test_targets_and_weights_are_sequences(wrong: Any) -> None:
         Block.from_frame(frame, wrong)
 
 
+@pytest.mark.parametrize("x", [None, 1.0, [("a", 1.0)]], ids=repr)
+def test_rows_are_mappings(x: Any) -> None:
+    """Anything else is refused in the words of the learners."""
+    with pytest.raises(TypeError, match="x must be a mapping"):
+        Block([{"a": 1.0}, x])
+
+
 def test_without_targets_there_are_rows_only() -> None:
     """A block to be predicted."""
     block = Block([{"a": 1.0}])

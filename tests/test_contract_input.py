@@ -481,6 +481,18 @@ def test_unknown_features_only(case: Case) -> None:
     assert is_finite(model, {"never": 1.0, "seen": "before"})
 
 
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_frame_without_columns(case: Case) -> None:
+    """Its rows are samples without features; no samples, if the frame has no rows either."""
+    model, _, y = taught(case)
+    twin = model.clone(include_attributes=True)
+    model.learn_many(pd.DataFrame(index=range(3)), [y] * 3)
+    learn(twin, [({}, y)] * 3)
+    assert persistence.save_bytes(model) == persistence.save_bytes(twin)
+    assert model.predict_many(pd.DataFrame(index=range(2))).to_list() == [model.predict_one({})] * 2
+    assert model.predict_many(pl.DataFrame()).to_list() == []
+
+
 MOMENTS = [datetime.datetime(2026, 11, 21, hour) for hour in range(4)]
 
 

@@ -10,7 +10,7 @@ from .memory cimport free, realloc
 
 
 from collections.abc import Mapping
-from datetime import date, datetime, time, timedelta
+from datetime import date, time, timedelta
 
 import numpy as np
 
@@ -27,7 +27,7 @@ cdef extern from "Python.h":
     PyObject* PyFalse "Py_False"
 
 # What Python could take for a name. Each moment would be one of its own, of no use to a tree.
-cdef tuple DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
+cdef tuple DATES = (date, time, timedelta)
 
 cdef enum Kind:
     MISSING = 0
@@ -47,21 +47,17 @@ cdef Kind classify(object name, object value, double* number) except *:
     elif isinstance(value, (str, bytes)):
         check_hashable(name, value)
         return CATEGORY
-    elif isinstance(value, DATES):
-        if isinstance(value, datetime) and is_missing(value):   # NaT of pandas
-            return MISSING
-        raise TypeError(
-            f"feature {shown(name)}: a date, a time or a duration is no number: {shown(value)}. "
-            "Turn it into numbers first, such as the weekday, the hour or the days since a date, "
-            "for instance with river.compose.FuncTransformer"
-        )
     elif not hasattr(value, "__float__"):
+        if isinstance(value, DATES) and not is_missing(value):  # NaT of pandas is a date, too
+            refuse_date(name, value)
         check_hashable(name, value)
         if isinstance(value, (tuple, frozenset)) and holds_nan(value):
             raise ValueError(
                 f"feature {shown(name)}: a nominal value must not hold NaN: {shown(value)}"
             )
         return MISSING if is_missing(value) else CATEGORY
+    elif isinstance(value, (np.datetime64, np.timedelta64)):
+        refuse_date(name, value)
     else:
         check_hashable(name, value)
         try:
@@ -73,6 +69,14 @@ cdef Kind classify(object name, object value, double* number) except *:
     if number[0] == INFINITY or number[0] == -INFINITY:
         raise ValueError(f"feature {shown(name)}: the value must be finite, not {shown(value)}")
     return NUMBER if number[0] == number[0] else MISSING
+
+
+cdef int refuse_date(object name, object value) except -1:
+    raise TypeError(
+        f"feature {shown(name)}: a date, a time or a duration is no number: {shown(value)}. "
+        "Turn it into numbers first, such as the weekday, the hour or the days since a date, "
+        "for instance with river.compose.FuncTransformer"
+    )
 
 
 cdef bint is_missing(object value) except -1:
