@@ -132,8 +132,8 @@ class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
         return self.regressor.predict_one(x), self._ask_for_target(x)
 
     def _ask_for_target(self, x: Sample) -> bool:
-        self._n_seen += 1
         score = self.regressor.acquisition_one(x, self.criterion)
+        self._n_seen += 1
         if (
             self._n_seen <= self.n_first
             or not 0.0 < self._threshold < math.inf

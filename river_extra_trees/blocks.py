@@ -68,6 +68,7 @@ class Block:
     ) -> None:
         for row in rows:
             check_sample(row)
+        rows = [row if type(row) is dict else dict(row.items()) for row in rows]
         features = dict.fromkeys(itertools.chain.from_iterable(rows))
         self._fill(
             len(rows),

@@ -112,8 +112,9 @@ def save_bytes(model: TreeLearner) -> bytes:
     name = type(model).__name__
     if not isinstance(model, TreeLearner) or class_of(name) is not type(model):
         raise TypeError(
-            f"only estimators of river_extra_trees can be saved, not {type(model).__module__}."
-            f"{type(model).__qualname__}; save the one inside, or pickle the whole"
+            "only the estimators that river_extra_trees exports can be saved, not "
+            f"{type(model).__module__}.{type(model).__qualname__}; save the one inside, or pickle "
+            "the whole"
         )
     encoder = Encoder()
     document = {"class": name, "parameters": model._get_params(), "state": model._state()}

@@ -13,7 +13,10 @@ from scipy import integrate
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees._core.discard import Survey
+from river_extra_trees._core.wording import shown
 from river_extra_trees.active import AcquisitionSampler
+from tests.estimators import frozen, stream
+from tests.inputs import REFUSED_FEATURES, REFUSED_TARGETS, REFUSED_WEIGHTS, TAKEN_FEATURES
 
 Row = dict[str, float]
 
@@ -189,3 +192,85 @@ def test_acquisition_sampler_refuses_no_budget() -> None:
     for budget in (0.0, 1.0):
         with pytest.raises(ValueError, match="budget"):
             AcquisitionSampler(DynamicTreeRegressor(seed=1), budget=budget)
+
+
+# Unusual input
+
+
+@pytest.fixture
+def sampler() -> AcquisitionSampler:
+    regressor = DynamicTreeRegressor(n_particles=10, window=30, leaf="constant", seed=1)
+    sampler = AcquisitionSampler(regressor, budget=0.3)
+    for x, y in stream(("DynamicTreeRegressor", 0), 60):
+        sampler.predict_one(x)
+        sampler.learn_one(x, y)
+    return sampler
+
+
+@pytest.mark.parametrize("value", TAKEN_FEATURES, ids=shown)
+def test_acquisition_sampler_takes_a_feature(sampler: AcquisitionSampler, value: Any) -> None:
+    """Whatever its regressor takes."""
+    for i in range(20):
+        x = {"a": value, "b": i}
+        answer, ask = sampler.predict_one(x)
+        assert math.isfinite(answer)
+        assert isinstance(ask, bool)
+        sampler.learn_one(x, float(i % 3))
+
+
+@pytest.mark.parametrize(("value", "error"), REFUSED_FEATURES, ids=shown)
+def test_acquisition_sampler_refuses_a_feature(
+    sampler: AcquisitionSampler, value: Any, error: type[Exception]
+) -> None:
+    """By name, and neither the regressor nor what it knows of its budget has changed."""
+    before = frozen(sampler)
+    for x in ({"a": value}, {"new": value}):
+        with pytest.raises(error, match=r"feature '(a|new)'"):
+            sampler.predict_one(x)
+        with pytest.raises(error, match=r"feature '(a|new)'"):
+            sampler.learn_one(x, 1.0)
+    assert frozen(sampler) == before
+
+
+@pytest.mark.parametrize("y", REFUSED_TARGETS, ids=shown)
+def test_acquisition_sampler_refuses_a_target(sampler: AcquisitionSampler, y: Any) -> None:
+    """Unlearned."""
+    before = frozen(sampler)
+    with pytest.raises((TypeError, ValueError), match="target"):
+        sampler.learn_one({"a": 0.5, "new": 1.0}, y)
+    assert frozen(sampler) == before
+
+
+@pytest.mark.parametrize("w", REFUSED_WEIGHTS, ids=shown)
+def test_acquisition_sampler_refuses_a_weight(sampler: AcquisitionSampler, w: Any) -> None:
+    """Unlearned."""
+    before = frozen(sampler)
+    with pytest.raises((TypeError, ValueError), match=r"\bw\b"):
+        sampler.learn_one({"a": 0.5, "new": 1.0}, 1.0, w=w)
+    assert frozen(sampler) == before
+
+
+@pytest.mark.parametrize("x", [None, 1.0, "text", [("a", 1.0)]], ids=repr)
+def test_acquisition_sampler_refuses_what_is_no_sample(sampler: AcquisitionSampler, x: Any) -> None:
+    """Unlearned."""
+    before = frozen(sampler)
+    with pytest.raises(TypeError, match="mapping"):
+        sampler.predict_one(x)
+    with pytest.raises(TypeError, match="mapping"):
+        sampler.learn_one(x, 1.0)
+    assert frozen(sampler) == before
+
+
+def test_acquisition_sampler_that_is_interrupted_has_not_seen_the_sample(
+    sampler: AcquisitionSampler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The score is made before anything is counted."""
+    before = frozen(sampler)
+
+    def interrupted(self: Any, x: Any, criterion: str) -> float:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(DynamicTreeRegressor, "acquisition_one", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sampler.predict_one({"a": 0.5})
+    assert frozen(sampler) == before

@@ -21,7 +21,7 @@ import pytest
 from river import compose, preprocessing
 
 import river_extra_trees as ret
-from river_extra_trees import _atomic, _container, persistence
+from river_extra_trees import _atomic, _container, active, persistence
 from tests import damage, nasty, stored_models
 from tests.estimators import CASES, answers, learn, make, stream
 from tests.killing import kill_often
@@ -137,8 +137,10 @@ def test_only_estimators_of_this_package_are_saved() -> None:
         pass
 
     pipeline = compose.Pipeline(preprocessing.StandardScaler(), ret.StreamDecisionTreeClassifier())
-    for model in (pipeline, Mine(), preprocessing.StandardScaler(), None):
-        with pytest.raises(TypeError, match="only estimators of river_extra_trees"):
+    regressor = ret.DynamicTreeRegressor(n_particles=4)
+    others = (active.AcquisitionSampler(regressor), regressor.snapshot(), None)
+    for model in (pipeline, Mine(), preprocessing.StandardScaler(), *others):
+        with pytest.raises(TypeError, match="only the estimators that river_extra_trees exports"):
             persistence.save_bytes(model)  # type: ignore[arg-type]
 
 
@@ -623,7 +625,7 @@ def test_bytes_are_on_the_disk_before_they_replace(
 
 
 def save_often(path: Path, content: bytes) -> None:
-    for _ in range(40):
+    for _ in range(25):
         _atomic.replace_file(path, content)
 
 
@@ -632,7 +634,7 @@ def test_processes_that_save_the_same_file_take_turns(tmp_path: Path) -> None:
     path = tmp_path / "model"
     contents = (b"a" * 2_000_000, b"b" * 1_500_000)
     path.write_bytes(contents[0])
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork")
     writers = [context.Process(target=save_often, args=(path, content)) for content in contents]
     for writer in writers:
         writer.start()

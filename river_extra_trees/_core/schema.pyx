@@ -152,7 +152,7 @@ cdef class Schema:
         free(self.layout_nominal)
 
     cdef int encode(self, object x) except -1:
-        if not isinstance(x, dict):
+        if type(x) is not dict:
             x = as_dict(x)
         if not self.by_layout(<dict>x):
             self.by_name(<dict>x, None)
@@ -160,7 +160,7 @@ cdef class Schema:
 
     cdef int admit(self, object x) except -1:
         self.lengths = None
-        if not isinstance(x, dict):
+        if type(x) is not dict:
             x = as_dict(x)
         if not self.by_layout(<dict>x):
             fresh = []
@@ -459,8 +459,11 @@ cdef dict codes_of(object categories):
 
 
 cdef dict as_dict(object x):
+    """A sample as a dict of what its `items` say, whatever its class makes of them."""
+    if isinstance(x, dict) and type(x).items is dict.items:
+        return <dict>x
     if isinstance(x, Mapping):
-        return dict(x)
+        return dict(x.items())
     raise TypeError(f"x must be a mapping of feature names to values, not {type(x).__name__!r}")
 
 

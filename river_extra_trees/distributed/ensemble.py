@@ -103,7 +103,7 @@ class _Distributed(PredictsMany, base.Estimator):
             What the model would raise. Nothing is learned then.
         """
         self._front.validate(x, y, w, self._coming)
-        self._gathered.append((dict(x), y, w))
+        self._gathered.append((dict(x.items()), y, w))
         if len(self._gathered) >= self.block_size:
             self._send_gathered()
 

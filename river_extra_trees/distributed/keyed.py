@@ -143,7 +143,7 @@ class KeyedModels:
         """
         self._shard_of(key)
         check_sample(x)
-        self._gathered.append((key, dict(x), y, w))
+        self._gathered.append((key, dict(x.items()), y, w))
         if len(self._gathered) >= self.block_size:
             self._send_gathered()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import datetime
 import decimal
 import fractions
@@ -25,6 +26,7 @@ from river_extra_trees import (
 )
 from river_extra_trees._core.schema import Labels, Schema
 from river_extra_trees._core.state import StateError
+from river_extra_trees.blocks import Block
 
 NUMBERS = st.one_of(
     st.integers(-(10**9), 10**9),
@@ -202,7 +204,7 @@ def test_names_that_are_never_met_again_are_refused(value: Any) -> None:
     before = schema.state()
     for content in (1.0, "blue", None):
         for act in (schema.learn_row, schema.row_of):
-            with pytest.raises(ValueError, match="^feature .*: a name must not be NaN"):
+            with pytest.raises(ValueError, match=r"^feature .*: a name must not be NaN"):
                 act({"a": 1.0, value: content, "c": 1.0})
     assert schema.state() == before
     with pytest.raises(StateError, match="no name to find it by"):
@@ -216,7 +218,7 @@ def test_nominal_values_that_are_never_met_again_are_refused(value: Any) -> None
     schema.learn_row({"a": 1.0, "b": "red"})
     before = schema.state()
     for act in (schema.learn_row, schema.row_of):
-        with pytest.raises(ValueError, match="^feature 'b': a nominal value must not hold NaN"):
+        with pytest.raises(ValueError, match=r"^feature 'b': a nominal value must not hold NaN"):
             act({"a": 1.0, "b": value})
     assert schema.state() == before
     with pytest.raises(StateError, match="equal to themselves"):
@@ -280,6 +282,30 @@ def test_dates_are_refused_in_our_words(moment: Any) -> None:
             with pytest.raises(TypeError, match=f"^feature '{name}': a date, a time .* numbers"):
                 read({name: moment})
     assert schema.names == ["when"]
+
+
+class Doubled(dict[str, Any]):
+    """A dict whose items are not what it holds."""
+
+    def items(self) -> Any:
+        return [(name, 2 * value) for name, value in super().items()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "factor"),
+    [
+        *((collections.OrderedDict, 1), (collections.Counter, 1), (types.MappingProxyType, 1)),
+        *((collections.UserDict, 1), (Doubled, 2)),
+    ],
+)
+def test_a_sample_is_what_its_items_say(kind: Any, factor: int) -> None:
+    """Whatever kind of mapping it is, and whether its keys are known or not."""
+    schema = Schema()
+    for n in range(1, 40):
+        assert schema.learn_row(kind({"a": n, "b": 7})) == [factor * n, factor * 7]
+        assert schema.row_of(kind({"b": n, "a": 7})) == [factor * 7, factor * n]
+    ((x, _, _),) = Block([kind({"a": 1, "b": 7})], [1.0]).samples()
+    assert x == {"a": factor, "b": 7 * factor}
 
 
 def test_a_name_that_cannot_be_written_is_refused() -> None:

@@ -1,0 +1,85 @@
+"""Unusual values: what is taken and what is refused as a feature, target, label or weight."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import fractions
+
+import numpy as np
+import pandas as pd
+
+HUGE = 10**5000  # more digits than Python writes
+TAKEN_FEATURES = [
+    pd.NaT,
+    float("nan"),
+    None,
+    5e-324,
+    -1.7e308,
+    True,
+    2**70,
+    decimal.Decimal("0.1"),
+    fractions.Fraction(1, 3),
+    np.float32(0.1),
+    np.int64(3),
+    np.bool_(True),
+    np.float64("nan"),
+    "a name where numbers were",
+    b"bytes",
+    (1, "pair"),
+]
+REFUSED_FEATURES = [
+    (float("inf"), ValueError),
+    (float("-inf"), ValueError),
+    (np.float32("inf"), ValueError),
+    (10**400, ValueError),
+    (1 + 2j, TypeError),
+    ([1.0], TypeError),
+    ({"key": 1.0}, TypeError),
+    ({1.0}, TypeError),
+    (bytearray(b"bytes"), TypeError),
+    (np.array([1.0, 2.0]), TypeError),
+    (np.datetime64("NaT"), TypeError),
+    (np.datetime64("2026-11-21"), TypeError),
+    (np.timedelta64("NaT", "s"), TypeError),
+    (pd.Timestamp("2026-11-21"), TypeError),
+    (datetime.datetime(2026, 11, 21), TypeError),
+    (datetime.date(2026, 11, 21), TypeError),
+    (pd.Timedelta(1, "s"), TypeError),
+    (-HUGE, ValueError),
+    ({HUGE}, TypeError),
+    (decimal.Decimal("sNaN"), TypeError),
+]
+REFUSED_TARGETS = [
+    *(None, float("nan"), float("inf"), float("-inf"), 10**400, HUGE, "text", 1j, [1.0]),
+    *(np.datetime64("NaT"), np.timedelta64(1, "s"), decimal.Decimal("sNaN"), np.void(b"bytes")),
+]
+TAKEN_TARGETS = [1, np.float32(0.5), np.int64(2), decimal.Decimal("0.5"), fractions.Fraction(1, 2)]
+REFUSED_LABELS = [
+    *(None, float("nan"), np.float64("nan"), [1], {"key": 1}, {1}, np.array([1, 2])),
+    np.datetime64("NaT"),
+]
+LABELS = [
+    (True, False),
+    (np.True_, np.False_),
+    ("spam", "ham"),
+    (1, 2),
+    (np.int64(1), np.int64(2)),
+    (0.5, 1.5),
+    (b"x", b"y"),
+    ((1, "a"), (2, "b")),
+    ((1, 2), (3, 4)),
+    (frozenset({1}), frozenset({2})),
+    (1, "1"),
+    (1, 2.5),
+    (True, 2),
+    (2, True),
+    ("x", b"x"),
+    (2**200, 1),
+]
+# Labels for which pyarrow has no type: it makes lists of tuples, and has no objects.
+BEYOND_PYARROW = [repr(LABELS[i]) for i in (7, 8, 9, 10, 12, 13, 14, 15)]
+REFUSED_WEIGHTS = [
+    *(-1.0, float("nan"), float("inf"), float("-inf"), None, "heavy", 1j),
+    *(np.datetime64("NaT"), decimal.Decimal("sNaN"), HUGE, -HUGE),
+]
