@@ -199,7 +199,7 @@ def test_sane_answers() -> None:
     [
         (["linear"], True, 0),
         (["linear", "constant"], False, 2),
-        (["linear", "--wrong"], True, 2),
+        (["linear", "--wrong"], True, 4),
         (["linear", "--wrong"], False, 0),
     ],
 )

@@ -34,7 +34,6 @@ import numpy as np
 
 from tests.naive import dynamic_problems
 from tests.naive.dynamic_calibration import (
-    CONTROLS,
     PROBLEMS,
     QUANTITIES,
     SMALLEST_P,
@@ -72,10 +71,9 @@ def calibrate(name: str, replications: int) -> bool:
 def count_unnoticed(name: str, replications: int) -> int:
     """Print after how many replications each mistake is noticed; count those that never are."""
     problem, unnoticed = PROBLEMS[name], 0
-    models = wrong_models(problem)
-    for wrong in CONTROLS[name]:
+    for wrong, model in wrong_models(problem).items():
         started = time.process_time()
-        n = replications_to_notice(problem, models[wrong], replications)
+        n = replications_to_notice(problem, model, replications)
         unnoticed += n is None
         printed = "never" if n is None else f"{n:,}"
         used = time.process_time() - started

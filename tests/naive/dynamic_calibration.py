@@ -72,20 +72,9 @@ PROBLEMS = {
     "forgetting": Problem(GaussianLeaf(N_COLUMNS, linear=False), 4, 24, 14, decay=0.95),
 }
 
-# Wrong models that have to be noticed, by the problem that brings them out. The wrong exponents of
-# the priors are left out of "linear": trees of straight lines have nearly as many leaves as there
-# is room for with either, and the ranks hardly differ; `tests/core/test_enumeration.py` has them.
-CONTROLS = {
-    "constant": ("depth exponent", "degrees of freedom", "determinant", "prior exponent"),
-    "linear": ("degrees of freedom", "determinant"),
-    "multinomial": ("depth exponent", "Dirichlet"),
-    "retiring": ("depth exponent", "degrees of freedom", "determinant", "prior exponent"),
-    "forgetting": ("no forgetting",),
-}
-
 
 def wrong_models(problem: Problem) -> dict[str, DynamicTree]:
-    """Models to draw streams from that are not those of the cloud, by what is wrong with them."""
+    """Models to draw streams from, each of which has to be noticed, by what is wrong with them."""
     if problem.decay < 1.0:
         return {"no forgetting": replace(problem, decay=1.0).model()}
     return mutants(problem.model())
