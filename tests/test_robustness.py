@@ -82,7 +82,7 @@ PARAMETERS_OF_ALL_KINDS: list[Any] = [
     *(2**31 - 1, 2**31, 2**63, 2**64, 10**400, -(10**400), 10**5000, 1e308, 5e-324),
     *(math.inf, math.nan, np.float64("nan"), fractions.Fraction(10**400, 3), 1j, 10.5),
     *("", "x", "1", b"x", (), (1,), [], [1], {}, {1}, np.array([1.0, 2.0]), np.array([1.0])),
-    *(np.array([]), np.datetime64("NaT"), pd.NA, object(), int),
+    *(np.array([]), np.datetime64("NaT"), pd.NA, Ellipsis, int),
 ]
 
 
