@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import datetime
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -452,6 +453,25 @@ def test_weight_of_any_size(case: Case, w: float) -> None:
         assert is_finite(model, x)
     learn(model, stream(case, 60, seed=1))
     assert is_finite(model, x)
+
+
+@pytest.mark.parametrize("w", [5e-324, 1e-310])
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_weight_too_faint_counts_as_none(case: Case, w: float) -> None:
+    """It has no full precision, and what is divided by it overflows."""
+    model = make(case)
+    for x, y in stream(case, 30):
+        model.learn_one(x, y, w=w)
+    assert persistence.save_bytes(model) == persistence.save_bytes(make(case))
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_faintest_weight(case: Case) -> None:
+    """The faintest one that counts gives answers, from the first sample on."""
+    model = make(case)
+    for x, y in stream(case, 30):
+        model.learn_one(x, y, w=sys.float_info.min)
+        assert is_finite(model, x)
 
 
 @pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)

@@ -23,6 +23,7 @@ from .wording import shown
 
 cdef double LARGEST_TARGET = limits.LARGEST_TARGET
 cdef double LARGEST_WEIGHT = limits.LARGEST_WEIGHT
+cdef double FAINTEST_WEIGHT = limits.FAINTEST_WEIGHT
 
 cdef enum:
     MAX_INTERRUPTIONS = 10
@@ -39,11 +40,11 @@ cdef double as_double(object value, str name) except? -1.0:
 
 
 cdef double read_weight(object w) except -1.0:
-    """A sample weight, or an error that says what is wrong with it."""
+    """A sample weight, 0 if it is too faint, or an error that says what is wrong with it."""
     cdef double weight = as_double(w, "w")
     if not 0.0 <= weight <= LARGEST_WEIGHT:
         raise ValueError(f"w must be between 0 and {LARGEST_WEIGHT:g}, not {shown(w)}")
-    return weight
+    return weight if weight >= FAINTEST_WEIGHT else 0.0
 
 
 cdef double read_number(object y) except? -1.0:

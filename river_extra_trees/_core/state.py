@@ -39,7 +39,8 @@ LARGEST_COUNT = 2**62  # of samples or batches in a stream: sums of two still fi
 # Of a sample: squares of targets and sums of weights must stay finite.
 LARGEST_TARGET = 1e150
 LARGEST_WEIGHT = 1e100
-FAINTEST_WEIGHT = 5e-324  # the least positive number: samples without weight are not learned
+# The least number of full precision: what is divided by a fainter one overflows.
+FAINTEST_WEIGHT = sys.float_info.min
 LARGEST_FLOAT = sys.float_info.max
 
 Part = TypeVar("Part")
