@@ -11,13 +11,16 @@ from libc.string cimport memcpy, memset
 
 from .memory cimport free, realloc
 
-from .state import LARGEST_FLOAT, LARGEST_TARGET, State, StateError, from_state, require
+from .state import (
+    FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_TARGET, State, StateError, from_state, require,
+)
 
 cdef enum:
     LARGEST_ARENA = 1 << 29     # nodes: twice as many are still counted in 32 bits
     MAX_CLASSES = 1 << 24       # of a restored arena, whose widths so stay countable
 
 cdef double FAINTEST = 1e-200   # a faded class weight below is none
+cdef double ROUNDING = 1e-3     # of the classes' weights against their total, in a long stream
 
 
 cdef class Trees:
@@ -469,15 +472,23 @@ cdef class Trees:
 
 
 cdef check_stats(stats, bint regression):
-    """Refuse statistics that no samples have.
+    """Refuse statistics that no samples have, and those that answers cannot be made of.
 
     Gains and sums of squares may overflow where samples are heavy; nothing is indexed by them.
     """
     sums = stats[:, :GAIN] if regression else np.delete(stats, GAIN, axis=1)
     if not np.all((sums >= 0.0) & (sums <= LARGEST_FLOAT)):
         raise StateError("Trees: a weight is negative or not finite")
+    heavy = stats[:, WEIGHT] > 0.0
+    if np.any(stats[heavy, WEIGHT] < FAINTEST_WEIGHT):
+        raise StateError("Trees: a weight is too faint")
     if regression and not np.all(np.abs(stats[:, HEADER]) <= 2.0 * LARGEST_TARGET):
         raise StateError("Trees: a mean is not one of targets")
+    if not regression:
+        with np.errstate(over="ignore"):
+            shares = np.sum(stats[heavy, HEADER:] / stats[heavy, WEIGHT:WEIGHT + 1], axis=1)
+        if not np.all((shares > 0.0) & (shares <= 1.0 + ROUNDING)):
+            raise StateError("Trees: the classes of a node do not make up its weight")
 
 
 cdef void memcpy_up(double* to, const double* source, int n) noexcept nogil:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import random
 import sys
@@ -170,6 +171,39 @@ def test_statistics_must_belong_to_the_nodes(damage: str) -> None:
     state = grown(60).state()
     with pytest.raises(StateError, match="array"):
         Trees.restored({**state, damage: state[damage][:-1]})
+
+
+@pytest.mark.parametrize(
+    ("weight", "classes", "problem"),
+    [
+        (3e-313, [3e-313, 0.0], "too faint"),
+        (1.0, [1.0, 1.0], "make up"),
+        (1.0, [0.0, 0.0], "make up"),
+        (1e-300, [1e100, 0.0], "make up"),
+        (1.0, [-1.0, 2.0], "negative"),
+        (math.inf, [1.0, 0.0], "not finite"),
+    ],
+)
+def test_class_weights_must_make_up_the_weight(
+    weight: float, classes: list[float], problem: str
+) -> None:
+    """Class frequencies that are no frequencies, or that overflow, are refused."""
+    state = grown(60).state()
+    state["stats"][0] = [weight, 0.0, 0.0, *classes]
+    with pytest.raises(StateError, match=problem):
+        Trees.restored(state)
+
+
+def test_class_weights_of_any_stream_are_restored() -> None:
+    """Weights near the limits, which fade and vanish one by one, are no damage."""
+    model = StreamDecisionTreeClassifier(batch_size=10, leaf_memory=2.0, seed=0)
+    rng = random.Random(1)
+    for i in range(3_000):
+        weight = 10.0 ** rng.uniform(*((-307, 100) if i < 1_000 else (-307, -200)))
+        model.learn_one({"a": rng.random()}, rng.randrange(3), w=weight)
+        if i % 50 == 0:
+            again = pickle.loads(pickle.dumps(model))
+            assert math.isclose(sum(again.predict_proba_one({"a": rng.random()}).values()), 1.0)
 
 
 @pytest.mark.parametrize("n_classes", [2, 20])
