@@ -193,6 +193,17 @@ def test_splits_by_columns_that_are_not_there_are_refused(name: str, column: int
         persistence.load_bytes(changed(nominal_model(name), change))
 
 
+def test_shrubs_grown_on_no_sample_are_refused() -> None:
+    """Their answers would be no numbers."""
+    content = damage.small_file("ShrubEnsembleClassifier")
+
+    def empty(document: Any, arrays: Any) -> None:
+        arrays["state/core/trees/stats"][0] = 0.0
+
+    with pytest.raises(persistence.ModelFileError, match="no sample"):
+        persistence.load_bytes(changed(content, empty))
+
+
 def test_a_sample_that_no_tree_retains_is_refused() -> None:
     """It would take its place in the window for ever."""
 

@@ -487,7 +487,7 @@ cdef check_stats(stats, bint regression):
     if not regression:
         with np.errstate(over="ignore"):
             shares = np.sum(stats[heavy, HEADER:] / stats[heavy, WEIGHT:WEIGHT + 1], axis=1)
-        if not np.all((shares > 0.0) & (shares <= 1.0 + ROUNDING)):
+        if not np.all((shares > 0.0) & (shares <= 1.0 + ROUNDING)) or stats[~heavy, HEADER:].any():
             raise StateError("Trees: the classes of a node do not make up its weight")
 
 

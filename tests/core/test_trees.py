@@ -179,6 +179,7 @@ def test_statistics_must_belong_to_the_nodes(damage: str) -> None:
         (3e-313, [3e-313, 0.0], "too faint"),
         (1.0, [1.0, 1.0], "make up"),
         (1.0, [0.0, 0.0], "make up"),
+        (0.0, [1.0, 0.0], "make up"),
         (1e-300, [1e100, 0.0], "make up"),
         (1.0, [-1.0, 2.0], "negative"),
         (math.inf, [1.0, 0.0], "not finite"),

@@ -213,6 +213,9 @@ cdef class Shrubs(Ensemble):
                 and not (regression and self.labels.labels) and n <= self.n_models
                 and trees.n_features <= self.schema.n_columns,
                 "Shrubs: the trees do not belong to this ensemble")
+        require(all(trees.node(node)["weight"] > 0.0
+                    for k in range(n) for node in trees.preorder(k)),
+                "Shrubs: a node was grown on no sample")
         require(self.window.n_fresh == 0 and self.window.n_columns <= self.schema.n_columns,
                 "Shrubs: the window does not belong to this ensemble")
         for slot in self.window.slots():
