@@ -7,11 +7,12 @@ regressors of all families inherit `TreeClassifier` or `TreeRegressor`, and brin
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 import random
 import typing
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 import numpy as np
 from river import base
@@ -33,7 +34,10 @@ __all__ = [
     "check_whole",
     "draw_seed",
     "is_whole",
+    "plain_parameters",
 ]
+
+Parameters = typing.ParamSpec("Parameters")
 
 LARGEST = 2**31 - 1  # the core counts in 32 bits
 
@@ -44,6 +48,33 @@ def draw_seed(seed: int | None) -> int:
         return random.SystemRandom().getrandbits(64)
     check_parameter(is_whole(seed), "seed", seed, "None or a whole number")
     return int(seed) % 2**64
+
+
+def plain_parameters(begin: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    """Let `__init__` get numbers, switches and words of any type as Python's own.
+
+    Numbers of numpy wrap around, overflow, or calculate with few digits where the learners go on to
+    count and divide by their parameters. Nor would equal models be equal files.
+    """
+
+    @functools.wraps(begin)
+    def begin_plainly(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        begin(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
+
+    return begin_plainly
+
+
+def plain(value: typing.Any) -> typing.Any:
+    """A parameter as Python's own type, if it is a number, a switch or a word; or as it is."""
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if is_whole(value):
+        return int(value)
+    if is_number(value):
+        return float(value)
+    if isinstance(value, str):
+        return str.__str__(value)  # str(value) would be what a subclass makes of it
+    return value
 
 
 def is_whole(value: object) -> bool:

@@ -11,7 +11,13 @@ import typing
 
 from river import base
 
-from ._base import check_choice, check_number, check_parameter, check_whole
+from ._base import (
+    check_choice,
+    check_number,
+    check_parameter,
+    check_whole,
+    plain_parameters,
+)
 from ._inspection import Sample
 from .dynamic_tree import DynamicTreeRegressor
 
@@ -92,6 +98,7 @@ class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
     0.1 0.3
     """
 
+    @plain_parameters
     def __init__(
         self,
         regressor: DynamicTreeRegressor,

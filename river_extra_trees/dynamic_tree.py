@@ -25,6 +25,7 @@ from ._base import (
     check_switch,
     check_whole,
     draw_seed,
+    plain_parameters,
 )
 from ._core.cloud import Cloud
 from ._core.discard import Survey
@@ -297,6 +298,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     True
     """
 
+    @plain_parameters
     def __init__(
         self,
         n_particles: int = 100,
@@ -475,6 +477,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
     Accuracy: 88.31%
     """
 
+    @plain_parameters
     def __init__(
         self,
         n_particles: int = 100,

@@ -27,6 +27,7 @@ from ._base import (
     check_switch,
     check_whole,
     draw_seed,
+    plain_parameters,
 )
 from ._core.forgetful import ForgetfulForest
 from ._core.growth import Splitter
@@ -272,6 +273,7 @@ class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
     Accuracy: 86.07%
     """
 
+    @plain_parameters
     def __init__(
         self,
         batch_size: int = 100,
@@ -356,6 +358,7 @@ class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
     MAE: 0.612394
     """
 
+    @plain_parameters
     def __init__(
         self,
         batch_size: int = 100,
@@ -448,6 +451,7 @@ class ForgetfulRandomForestClassifier(_SplitsIntoParts, TreeClassifier):
     Accuracy: 87.59%
     """
 
+    @plain_parameters
     def __init__(
         self,
         n_models: int = 20,
@@ -549,6 +553,7 @@ class ForgetfulRandomForestRegressor(_SplitsIntoParts, TreeRegressor):
     MAE: 0.593751
     """
 
+    @plain_parameters
     def __init__(
         self,
         n_models: int = 20,

@@ -20,6 +20,7 @@ from ._base import (
     check_switch,
     check_whole,
     draw_seed,
+    plain_parameters,
 )
 from ._core.shrubs import Shrubs
 from ._core.state import State, require
@@ -225,6 +226,7 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
 
     """
 
+    @plain_parameters
     def __init__(
         self,
         n_models: int = 32,
@@ -341,6 +343,7 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
 
     """
 
+    @plain_parameters
     def __init__(
         self,
         n_models: int = 32,

@@ -27,6 +27,7 @@ from ._base import (
     check_whole,
     draw_seed,
     is_whole,
+    plain_parameters,
 )
 from ._core.growth import Splitter
 from ._core.stream import StreamForest
@@ -218,6 +219,7 @@ class StreamDecisionTreeClassifier(_StreamForest, TreeClassifier):
     Accuracy: 85.11%
     """
 
+    @plain_parameters
     def __init__(
         self,
         batch_size: int = 100,
@@ -308,6 +310,7 @@ class StreamDecisionTreeRegressor(_StreamForest, TreeRegressor):
     MAE: 0.53308
     """
 
+    @plain_parameters
     def __init__(
         self,
         batch_size: int = 100,
@@ -414,6 +417,7 @@ class StreamDecisionForestClassifier(_SplitsIntoParts, TreeClassifier):
     Accuracy: 86.95%
     """
 
+    @plain_parameters
     def __init__(
         self,
         n_models: int = 10,
@@ -532,6 +536,7 @@ class StreamDecisionForestRegressor(_SplitsIntoParts, TreeRegressor):
     MAE: 0.503134
     """
 
+    @plain_parameters
     def __init__(
         self,
         n_models: int = 10,

@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from river_extra_trees import DynamicTreeRegressor, StreamDecisionTreeClassifier
+from river_extra_trees import DynamicTreeRegressor, StreamDecisionTreeClassifier, persistence
 from river_extra_trees._core.wording import shown
 from river_extra_trees.active import AcquisitionSampler
-from tests.estimators import CLASSES, learn, make, stream
+from tests.estimators import CASES, CLASSES, learn, make, stream
 
 
 @pytest.mark.parametrize("splitter", ["best", "random"])
@@ -96,6 +96,51 @@ def test_a_parameter_of_a_sampler_is_named(parameter: str, value: Any) -> None:
     for x, y in [] if sampler is None else stream(("DynamicTreeRegressor", 0), 30):
         sampler.predict_one(x)
         sampler.learn_one(x, y)
+
+
+NUMBERS_OF_OTHERS: list[Any] = [
+    *(np.int8, np.uint8, np.int64, np.longlong),
+    *(np.float16, np.float32, np.longdouble, fractions.Fraction),
+]
+
+
+def in_type(value: Any, kind: Any) -> Any:
+    """A parameter as a number of another type if that holds it exactly, or as it is."""
+    if type(value) is int and issubclass(kind, np.integer):
+        limits = np.iinfo(kind)
+        return kind(value) if limits.min <= value <= limits.max else value
+    if type(value) is float and not issubclass(kind, np.integer):
+        return kind(value) if float(kind(value)) == value else value
+    return value
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_parameters_may_be_numbers_of_any_type(case: tuple[str, int]) -> None:
+    """They mean what Python's own numbers mean: the same model, whose file has the same bytes."""
+    rows = list(stream(case, 300))
+    model = make(case)
+    plain = model._get_params()
+    expected = persistence.save_bytes(learn(model, rows))
+    for kind in NUMBERS_OF_OTHERS:
+        given = {name: in_type(value, kind) for name, value in plain.items()}
+        if not any(isinstance(value, kind) for value in given.values()):
+            continue
+        twin = make(case, **given)
+        assert list(map(repr, twin._get_params().values())) == list(map(repr, plain.values()))
+        assert persistence.save_bytes(learn(twin, rows)) == expected
+
+
+def test_switches_and_words_may_be_those_of_numpy() -> None:
+    """As numbers; and a share of the features may be any number from 0 to 1."""
+    made = StreamDecisionTreeClassifier(
+        criterion=np.str_("entropy"),
+        max_features=np.float32(0.5),  # type: ignore[arg-type]
+        reference=np.True_,  # type: ignore[arg-type]
+    )
+    plain = StreamDecisionTreeClassifier(criterion="entropy", max_features=0.5, reference=True)
+    assert repr(made._get_params()) == repr(plain._get_params())
+    assert type(made.criterion) is str
+    assert repr(AcquisitionSampler(DynamicTreeRegressor(), budget=np.float16(0.5)).budget) == "0.5"
 
 
 def test_a_seed_is_a_whole_number_of_any_size() -> None:
