@@ -53,6 +53,7 @@ REFUSED_FEATURES = [
 REFUSED_TARGETS = [
     *(None, float("nan"), float("inf"), float("-inf"), 10**400, HUGE, "text", 1j, [1.0]),
     *(np.datetime64("NaT"), np.timedelta64(1, "s"), decimal.Decimal("sNaN"), np.void(b"bytes")),
+    *(np.complex128(2 + 3j), np.complex64(2), np.array(2 + 3j)),
 ]
 TAKEN_TARGETS = [1, np.float32(0.5), np.int64(2), decimal.Decimal("0.5"), fractions.Fraction(1, 2)]
 REFUSED_LABELS = [
@@ -82,4 +83,5 @@ BEYOND_PYARROW = [repr(LABELS[i]) for i in (7, 8, 9, 10, 12, 13, 14, 15)]
 REFUSED_WEIGHTS = [
     *(-1.0, float("nan"), float("inf"), float("-inf"), None, "heavy", 1j),
     *(np.datetime64("NaT"), decimal.Decimal("sNaN"), HUGE, -HUGE),
+    *(np.complex128(2 + 3j), np.complex64(2), np.array(2 + 3j)),
 ]

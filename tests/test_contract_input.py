@@ -292,6 +292,21 @@ def test_weight_is_refused(case: Case, w: Any) -> None:
     assert frozen(model) == before
 
 
+@pytest.mark.parametrize("kind", [np.array, pd.Series, list], ids=["numpy", "pandas", "list"])
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_complex_numbers_of_a_frame_are_refused(case: Case, kind: Any) -> None:
+    """As targets and as weights, by the row; what is imaginary must not be dropped in silence."""
+    model, _, y = taught(case)
+    before = frozen(model)
+    frame, numbers = pd.DataFrame({"a": [0.1, 0.2]}), kind(np.array([1.0 + 5j, 2.0]))
+    with pytest.raises(TypeError, match=r"^row 0: w must be a number, not 'complex"):
+        model.learn_many(frame, [y, y], numbers)
+    if isinstance(model, base.Regressor):
+        with pytest.raises(TypeError, match=r"^row 0: the target must be a number, not 'complex"):
+            model.learn_many(frame, numbers)
+    assert frozen(model) == before
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_weight_zero_learns_nothing(case: Case) -> None:
     """A sample of weight zero leaves the model as it was, new feature and all."""

@@ -9,6 +9,8 @@ from copy import deepcopy
 
 import numpy as np
 
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
+from cpython.long cimport PyLong_Check
 from libc.math cimport INFINITY, NAN, fabs
 from libc.string cimport memset
 
@@ -31,12 +33,23 @@ cdef enum:
 
 cdef double as_double(object value, str name) except? -1.0:
     """A number, infinity where it is too large for a double, or an error that names it."""
+    if PyFloat_Check(value):
+        return PyFloat_AS_DOUBLE(value)
     try:
-        return value
+        if PyLong_Check(value) or not is_complex(value):
+            return value
     except OverflowError:
         return INFINITY
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, not {type(value).__name__!r}") from None
+        pass
+    raise TypeError(f"{name} must be a number, not {type(value).__name__!r}")
+
+
+cdef bint is_complex(object value):
+    """Whether a value is complex to numpy, which would drop what is imaginary with a warning."""
+    return isinstance(value, np.complexfloating) or (
+        isinstance(value, np.ndarray) and value.dtype.kind == "c"
+    )
 
 
 cdef double read_weight(object w) except -1.0:
