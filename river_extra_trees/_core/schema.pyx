@@ -11,6 +11,7 @@ from .memory cimport free, realloc
 
 from collections.abc import Mapping
 from datetime import date, time, timedelta
+from time import struct_time
 
 import numpy as np
 
@@ -27,7 +28,7 @@ cdef extern from "Python.h":
     PyObject* PyFalse "Py_False"
 
 # What Python could take for a name. Each moment would be one of its own, of no use to a tree.
-cdef tuple DATES = (date, time, timedelta)
+cdef tuple DATES = (date, time, timedelta, struct_time)
 
 cdef enum Kind:
     MISSING = 0
@@ -48,7 +49,7 @@ cdef Kind classify(object name, object value, double* number) except *:
         check_hashable(name, value)
         return CATEGORY
     elif not hasattr(value, "__float__"):
-        if isinstance(value, DATES) and not is_missing(value):  # NaT of pandas is a date, too
+        if is_date(value) and not is_missing(value):    # NaT of pandas is a date, too
             refuse_date(name, value)
         check_hashable(name, value)
         if isinstance(value, (tuple, frozenset)) and holds_nan(value):
@@ -69,6 +70,16 @@ cdef Kind classify(object name, object value, double* number) except *:
     if number[0] == INFINITY or number[0] == -INFINITY:
         raise ValueError(f"feature {shown(name)}: the value must be finite, not {shown(value)}")
     return NUMBER if number[0] == number[0] else MISSING
+
+
+cdef bint is_date(object value) except -1:
+    """Whether a value without a number is a date, a time or a duration, of whatever library."""
+    kind = type(value)
+    return (
+        isinstance(value, DATES)
+        or hasattr(kind, "freqstr")                                     # periods of pandas
+        or (isinstance(value, tuple) and hasattr(kind, "nanoseconds"))  # of pyarrow
+    )
 
 
 cdef int refuse_date(object name, object value) except -1:
