@@ -18,6 +18,7 @@ import numpy as np
 from river import base
 from river.utils import dataframe
 
+from ._core.state import FAINTEST_WEIGHT
 from ._core.wording import shown
 from ._frames import PredictsMany, PredictsProbaMany, rows_of, values_of, weights_of
 from ._inspection import Sample, TreeLearner, describe_classes, describe_number
@@ -178,7 +179,8 @@ class Learns(TreeLearner):
     def _check_next(self, x: Sample, y: typing.Any, w: typing.Any, coming: set[Hashable]) -> None:
         """Raise what learning a sample after others would raise; note its label as coming, too."""
         self._check_one(x, y, w)
-        self._check_label(y, coming if w else set(coming))  # without weight no label is learned
+        is_learned = float(w) >= FAINTEST_WEIGHT
+        self._check_label(y, coming if is_learned else set(coming))
 
     def learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> None:
         """Learn the rows of a data frame, one after the other.

@@ -410,7 +410,7 @@ def test_too_many_labels(case: Case) -> None:
 
 @pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
 def test_frame_with_too_many_labels(case: Case) -> None:
-    """A frame that would bring the 1,025th label is refused whole; weight 0 brings none."""
+    """A frame that would bring the 1,025th label is refused whole; no weight brings none."""
     model = make(case)
     for i in range(1020):
         model.learn_one({"a": float(i % 10)}, f"label {i}")
@@ -420,8 +420,11 @@ def test_frame_with_too_many_labels(case: Case) -> None:
     with pytest.raises(ValueError, match="row 6: the label 'label 1024' is one too many"):
         model.learn_many(frame, labels)
     assert frozen(model) == before
-    model.learn_many(frame[:6], labels[:6], [1.0] * 5 + [0.0])
-    assert len(model.predict_proba_one({"a": 1.0})) == 1023
+    for w in (0.0, 1e-310):
+        twin = model.clone(include_attributes=True)
+        twin.learn_many(frame, labels, [*[1.0] * 5, w, 1.0])
+        assert len(twin.predict_proba_one({"a": 1.0})) == 1024
+        assert "label 1023" not in twin.predict_proba_one({"a": 1.0})
 
 
 @pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
