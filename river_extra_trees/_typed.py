@@ -24,6 +24,7 @@ from ._core.state import StateError, require
 from ._core.stream import StreamForest
 from ._core.trees import Trees
 from ._core.window import Window
+from ._core.wording import shown
 
 __all__ = ["Decoder", "Encoder", "is_plain"]
 
@@ -60,6 +61,10 @@ NUMPY = {
         *("float16", "float32", "float64"),
     )
 }
+# C has two types of 64 bits, of which only one is numpy's int64: the other's numbers are the same
+# keys of a dict. What is read is of the first type of its name.
+NUMPY |= {kind: np.dtype(kind).name for kind in (np.longlong, np.ulonglong)}
+PLACES = {"labels": "a label", "names": "a feature name", "categories": "a nominal value"}
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -86,10 +91,11 @@ class Encoder:
         Raises
         ------
         StateError
-            If a value has a type that has no tag; the message names both.
+            If a value has a type that has no tag; the message names both, and the place.
         """
         kind = type(value)
-        require(path.count("/") <= DEEPEST, f"values are nested too deeply at {path}")
+        if path.count("/") > DEEPEST:
+            raise StateError(f"{place_of(path)}: values are nested too deeply")
         if kind in PLAIN:
             tag, write, *_ = PLAIN[kind]
             return [tag, write(value)]
@@ -97,6 +103,8 @@ class Encoder:
             return ["numpy", NUMPY[kind], *self.encode(value.item())]
         if kind is np.str_:
             return ["numpy", "str", *self.encode(str(value))]
+        if kind is np.bytes_:
+            return ["numpy", "bytes", *self.encode(bytes(value))]
         if kind in (list, tuple):
             return [
                 kind.__name__,
@@ -110,9 +118,9 @@ class Encoder:
         if CORE.get(kind.__name__) is kind:
             return ["object", kind.__name__, self._fields(value.state(), path)]
         raise StateError(
-            f"{value!r} has the type {kind.__module__}.{kind.__qualname__}; labels, feature names "
-            "and nominal values in a model file can be None, bool, int, float, str, bytes, numbers "
-            "and strings of numpy, and tuples of these"
+            f"{place_of(path)}: {shown(value)} has the type {kind.__module__}.{kind.__qualname__}; "
+            "a model file holds None, bool, int, float, str, bytes, strings of numpy and its real "
+            "numbers of up to 64 bits, and tuples of these"
         )
 
     def _fields(self, values: dict[str, Any], path: str) -> dict[str, Any]:
@@ -120,6 +128,14 @@ class Encoder:
             name: self.encode(value, f"{path}/{name}" if path else name)
             for name, value in values.items()
         }
+
+
+def place_of(path: str) -> str:
+    """What stands at a path, in the words of those who gave it."""
+    parts = path.split("/")
+    if parts[0] == "parameters" and len(parts) > 1:
+        return f"the parameter {parts[1]}"
+    return next((PLACES[part] for part in parts if part in PLACES), path)
 
 
 class Decoder:
@@ -183,6 +199,8 @@ def decode_numpy(name: Any, code: Any) -> Any:
     value = decode_plain(code)
     if name == "str" and type(value) is str:
         return np.str_(value)
+    if name == "bytes" and type(value) is bytes:
+        return np.bytes_(value)
     for kind, known in NUMPY.items():
         if name == known and type(value) is type(kind(0).item()):
             try:

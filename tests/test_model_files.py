@@ -73,7 +73,7 @@ def test_a_drawn_seed_is_kept() -> None:
 VALUES = [
     *(True, False, 0, -(2**70), 1.5, -0.0, 5e-324, "", "grün\ud800", b"\0\xff", ("a", (1, None))),
     *(np.bool_(True), np.int8(-3), np.uint64(2**64 - 1), np.float32(0.1), np.float64(2.5)),
-    *(np.str_("s"), ()),
+    *(np.str_("s"), np.bytes_(b"a\0b"), ()),
 ]
 
 
@@ -93,11 +93,27 @@ def test_labels_names_and_values_keep_their_types(name: str, value: Any) -> None
         assert repr(found) == repr(value)
 
 
+@pytest.mark.parametrize("value", [np.longlong(-3), np.ulonglong(2**64 - 1)], ids=repr)
+def test_numbers_of_either_type_of_64_bits_are_saved(value: Any) -> None:
+    """What comes back is of numpy's type of 64 bits, and finds what was learned."""
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    for i in range(6):
+        model.learn_one({value: float(i), "other": (value,)}, value if i % 2 else "else")
+    content = persistence.save_bytes(model)
+    loaded = persistence.load_bytes(content)
+    assert persistence.save_bytes(loaded) == content
+    x = {value: 1.0, "other": (value,)}
+    assert loaded.predict_proba_one(x)[value] == model.predict_proba_one(x)[value]
+    assert loaded._core.schema.row_of(x) == model._core.schema.row_of(x)
+
+
 # --- What cannot be saved
 
 
 @pytest.mark.parametrize(
-    "label", [decimal.Decimal(1), fractions.Fraction(1, 3), frozenset(), Colour.RED], ids=repr
+    "label",
+    [decimal.Decimal(1), fractions.Fraction(1, 3), np.longdouble(0.5), frozenset(), Colour.RED],
+    ids=repr,
 )
 def test_labels_of_other_types_are_refused_by_name(label: Any, tmp_path: Path) -> None:
     """The message names the value and its type, and the file that was there stays."""
@@ -113,6 +129,35 @@ def test_labels_of_other_types_are_refused_by_name(label: Any, tmp_path: Path) -
         persistence.save_bytes(model)
 
 
+ODD = frozenset({1})
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "place"),
+    [
+        ({"a": 1.0}, ODD, "a label"),
+        ({"a": 1.0}, (1, ODD), "a label"),
+        ({ODD: 1.0}, "red", "a feature name"),
+        ({"a": ODD}, "red", "a nominal value"),
+    ],
+)
+@pytest.mark.parametrize("name", ["StreamDecisionTreeClassifier", "DynamicTreeClassifier"])
+def test_the_place_of_what_cannot_be_saved_is_named(name: str, x: Any, y: Any, place: str) -> None:
+    """In the words of whoever gave it."""
+    model = getattr(ret, name)(seed=1)
+    model.learn_one(x, y)
+    with pytest.raises(persistence.ModelFileError, match=rf": {place}: frozenset.* has the type"):
+        persistence.save_bytes(model)
+
+
+def test_a_parameter_that_cannot_be_saved_is_named() -> None:
+    """As one that was set by hand may be."""
+    model = ret.StreamDecisionTreeClassifier()
+    model.leaf_memory = decimal.Decimal(10)  # type: ignore[assignment]
+    with pytest.raises(persistence.ModelFileError, match=": the parameter leaf_memory: Decimal"):
+        persistence.save_bytes(model)
+
+
 def test_too_deep_a_label_is_refused() -> None:
     """Tuples within tuples have an end."""
     label: Any = ()
@@ -120,7 +165,7 @@ def test_too_deep_a_label_is_refused() -> None:
         label = (label,)
     model = ret.StreamDecisionTreeClassifier()
     model.learn_one({"a": 1.0}, label)
-    with pytest.raises(persistence.ModelFileError, match="deep"):
+    with pytest.raises(persistence.ModelFileError, match=r"a label: .* too deep"):
         persistence.save_bytes(model)
 
 
