@@ -126,7 +126,7 @@ def save_bytes(model: TreeLearner) -> bytes:
     return content
 
 
-def load_bytes(content: bytes) -> Any:
+def load_bytes(content: bytes | bytearray | memoryview) -> Any:
     """The model of the bytes of a model file.
 
     Parameters
@@ -136,11 +136,17 @@ def load_bytes(content: bytes) -> Any:
 
     Raises
     ------
+    TypeError
+        If the content is no bytes.
     ModelFileError
         As `load` does.
     """
+    if not isinstance(content, bytes | bytearray | memoryview):
+        raise TypeError(
+            f"content must be bytes, a bytearray or a memoryview, not {type(content).__name__!r}"
+        )
     try:
-        _, code, arrays = unpack(content, MAGIC, range(1, VERSION + 1))
+        _, code, arrays = unpack(bytes(content), MAGIC, range(1, VERSION + 1))
         decoder = Decoder(arrays)
         file = State("the file", decoder.decode(code), FIELDS)
         require(not decoder.arrays, "there are arrays that belong to nothing")

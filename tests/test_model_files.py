@@ -107,6 +107,21 @@ def test_numbers_of_either_type_of_64_bits_are_saved(value: Any) -> None:
     assert loaded._core.schema.row_of(x) == model._core.schema.row_of(x)
 
 
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, np.bytes_])
+def test_bytes_of_any_kind_are_loaded(kind: Any) -> None:
+    """As they come from a socket or a shared memory."""
+    content = persistence.save_bytes(ret.StreamDecisionTreeClassifier(seed=1))
+    assert persistence.save_bytes(persistence.load_bytes(kind(content))) == content
+
+
+@pytest.mark.parametrize("content", [None, "text", 7, [1], np.zeros(9, np.uint8)], ids=repr)
+def test_what_is_no_bytes_is_not_loaded(content: Any) -> None:
+    """The message says what is expected."""
+    wanted = rf"must be bytes, .*, not '{type(content).__name__}'"
+    with pytest.raises(TypeError, match=wanted):
+        persistence.load_bytes(content)
+
+
 # --- What cannot be saved
 
 
