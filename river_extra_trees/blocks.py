@@ -187,7 +187,7 @@ def as_numbers(values: Numbers | list[typing.Any]) -> Numbers | None:
 
 def is_double(value: typing.Any) -> bool:
     """Whether a value is a number, or missing, that a double holds exactly."""
-    if isinstance(value, float | bool) or value is None:
+    if type(value) in (float, np.float64, bool) or value is None:
         return True
     return type(value) is int and -EXACT <= value <= EXACT
 

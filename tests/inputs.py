@@ -9,6 +9,14 @@ import fractions
 import numpy as np
 import pandas as pd
 
+
+class Percent(float):
+    """A number that says of itself what it is as a float."""
+
+    def __float__(self) -> float:
+        return super().__float__() / 100
+
+
 HUGE = 10**5000  # more digits than Python writes
 TAKEN_FEATURES = [
     pd.NaT,
@@ -55,7 +63,10 @@ REFUSED_TARGETS = [
     *(np.datetime64("NaT"), np.timedelta64(1, "s"), decimal.Decimal("sNaN"), np.void(b"bytes")),
     *(np.complex128(2 + 3j), np.complex64(2), np.array(2 + 3j)),
 ]
-TAKEN_TARGETS = [1, np.float32(0.5), np.int64(2), decimal.Decimal("0.5"), fractions.Fraction(1, 2)]
+TAKEN_TARGETS = [
+    *(1, np.float32(0.5), np.int64(2), decimal.Decimal("0.5"), fractions.Fraction(1, 2)),
+    *(np.float64(0.5), Percent(50), True),
+]
 REFUSED_LABELS = [
     *(None, float("nan"), np.float64("nan"), [1], {"key": 1}, {1}, np.array([1, 2])),
     np.datetime64("NaT"),

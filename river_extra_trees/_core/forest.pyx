@@ -9,7 +9,7 @@ from copy import deepcopy
 
 import numpy as np
 
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
 from cpython.long cimport PyLong_Check
 from libc.math cimport INFINITY, NAN, fabs
 from libc.string cimport memset
@@ -33,9 +33,11 @@ cdef enum:
 
 cdef double as_double(object value, str name) except? -1.0:
     """A number, infinity where it is too large for a double, or an error that names it."""
-    if PyFloat_Check(value):
+    if PyFloat_CheckExact(value):
         return PyFloat_AS_DOUBLE(value)
     try:
+        if PyFloat_Check(value):
+            return float(value)     # a subclass may have its own
         if PyLong_Check(value) or not is_complex(value):
             return value
     except OverflowError:

@@ -3,7 +3,7 @@
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next, PyDict_Size
 from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from libc.math cimport INFINITY, NAN
 
 from .memory cimport free, realloc
@@ -20,12 +20,16 @@ from .wording import shown
 
 cdef extern from "Python.h":
     # On borrowed references: the fast path counts none.
-    bint is_float "PyFloat_Check"(PyObject*) noexcept
+    bint is_float "PyFloat_CheckExact"(PyObject*) noexcept
+    bint is_of "Py_IS_TYPE"(PyObject*, PyTypeObject*) noexcept
     double float_of "PyFloat_AS_DOUBLE"(PyObject*) noexcept
     bint is_int "PyLong_CheckExact"(PyObject*) noexcept
     double int_as_double "PyLong_AsDouble"(PyObject*) noexcept
     PyObject* PyTrue "Py_True"
     PyObject* PyFalse "Py_False"
+
+# The one subclass of float that is known to say what its float is, and to be hashable.
+cdef PyTypeObject* FLOAT64 = <PyTypeObject*>np.float64
 
 # What Python could take for a name. Each moment would be one of its own, of no use to a tree.
 cdef tuple DATES = (date, time, timedelta, struct_time)
@@ -218,7 +222,7 @@ cdef class Schema:
         """Put the value of a remembered key into the row; say whether it needed no more care."""
         cdef int column = self.layout_numeric[i]
         cdef double number
-        if is_float(value):             # numpy.float64 is a subclass of float
+        if is_float(value) or is_of(value, FLOAT64):
             number = float_of(value)
             if number - number != 0.0 and number == number:
                 return False            # infinite: the slow way words the error

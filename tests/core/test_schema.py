@@ -30,6 +30,7 @@ from river_extra_trees import (
 from river_extra_trees._core.schema import Labels, Schema
 from river_extra_trees._core.state import StateError
 from river_extra_trees.blocks import Block
+from tests.inputs import Percent
 
 NUMBERS = st.one_of(
     st.integers(-(10**9), 10**9),
@@ -147,6 +148,26 @@ def test_numbers_of_every_type(value: object) -> None:
             schema.learn_row({"a": value})
     else:
         assert schema.learn_row({"a": value}) == [2.0]
+
+
+class Unhashable(float):
+    """A number that is no key."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("n_before", [0, 1, 40])
+def test_numbers_of_subclasses_are_read_alike(n_before: int) -> None:
+    """Whether or not the keys of the row are remembered; and so they are in a block."""
+    schema = Schema()
+    for _ in range(n_before):
+        schema.learn_row({"a": 1.0})
+    for read in (schema.learn_row, schema.row_of):
+        with pytest.raises(TypeError, match=r"'a': .* nor hashable"):
+            read({"a": Unhashable(1.0)})
+        assert read({"a": Percent(50)}) == [0.5]
+    (row,) = Block([{"a": Percent(50)}]).rows()
+    assert schema.row_of(row) == [0.5]
 
 
 @pytest.mark.parametrize("value", [True, np.True_])
