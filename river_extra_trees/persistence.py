@@ -120,9 +120,12 @@ def save_bytes(model: TreeLearner) -> bytes:
     document = {"class": name, "parameters": model._get_params(), "state": model._state()}
     try:
         content = pack(MAGIC, VERSION, encoder.encode(document), encoder.arrays)
-        load_bytes(content)  # what cannot be loaded must not replace what can
     except StateError as error:
         raise ModelFileError(f"this {name} cannot be saved: {error}") from None
+    try:
+        load_bytes(content)  # what cannot be loaded must not replace what can
+    except ModelFileError as error:
+        raise ModelFileError(f"this {name} cannot be saved, its file would be {error}") from None
     return content
 
 

@@ -462,6 +462,20 @@ def test_checkpoints_of_other_races_are_refused(checkpoint: Path) -> None:
     assert_refused(run("ImageSegments", "--checkpoint", "no/folder/c"), "no folder")
 
 
+def test_a_race_does_not_go_on_over_other_rows(tmp_path: Path) -> None:
+    """A file that was replaced, or whose first rows have changed, is another stream."""
+    rows = ["a,label"] + [f"{i},{'ny'[i % 2]}" for i in range(60)]
+    table, kept = tmp_path / "table.csv", ("--checkpoint", tmp_path / "race")
+    table.write_text("\n".join(rows[:31]))
+    usual = (table, "--target", "label", OURS, *kept)
+    assert run(*usual).exit_code == 0
+    table.write_text("\n".join([*rows[:30], "30,n", *rows[31:]]))
+    assert_refused(run(*usual, "--resume"), "first 30 rows of", "not those of the checkpoint")
+    table.write_text("\n".join(rows))
+    result = run(*usual, "--resume")
+    assert result.exit_code == 0, result.output
+
+
 def test_damaged_checkpoints_are_refused(checkpoint: Path) -> None:
     """A changed byte is noticed before anything of the file is run."""
     content = bytearray(checkpoint.read_bytes())
@@ -562,6 +576,14 @@ def test_models_with_labels_that_no_model_file_holds_are_pickled(tmp_path: Path)
     result = run(*usual, "--resume")
     assert result.exit_code == 0, result.output
     assert "60 of 60 items" in result.stdout
+
+
+def test_a_model_that_nothing_can_hold_replaces_no_checkpoint() -> None:
+    """The error says which learner it is, and why."""
+    model = river_extra_trees.StreamDecisionTreeClassifier()
+    model.learn_one({"a": 1.0}, lambda: None)
+    with pytest.raises(UserError, match="can hold this StreamDecisionTreeClassifier"):
+        checkpoints.require_pickle(model)
 
 
 def test_info_and_draw_of_a_model_file(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import pandas as pd
@@ -12,6 +13,7 @@ import pytest
 
 from tests.estimators import (
     CASES,
+    CLASSES,
     CLASSIFIERS,
     REGRESSORS,
     TIGHTEST,
@@ -105,6 +107,28 @@ def test_memory_is_bounded(case: Case) -> None:
     # Three times as many samples: unbounded growth would be threefold, a last doubling of one of
     # several arrays is not.
     assert model._raw_memory_usage <= 1.5 * size
+
+
+@pytest.mark.parametrize("n_columns", [8, 64])
+@pytest.mark.parametrize(
+    ("name", "parameters", "n_kept"),
+    [
+        ("DynamicTreeClassifier", {"window": 1000, "n_particles": 2}, 1000),
+        ("ForgetfulDecisionTreeClassifier", {"max_retained": 1000}, 1000),
+        ("ShrubEnsembleClassifier", {"window_size": 500, "n_models": 1}, 500),
+        ("StreamDecisionTreeClassifier", {"batch_size": 1000}, 1000),
+        ("StreamDecisionForestClassifier", {"n_models": 1, "window_size": 900}, 1000),
+    ],
+)
+def test_memory_per_sample(
+    name: str, parameters: dict[str, Any], n_kept: int, n_columns: int
+) -> None:
+    """What the page on reliability promises of windows and the space in which trees are grown."""
+    model = CLASSES[name](seed=1, **parameters)
+    rng = random.Random(1)
+    for _ in range(1100):
+        model.learn_one({f"f{k}": rng.random() for k in range(n_columns)}, rng.random() > 0.5)
+    assert model.summary["memory"] <= n_kept * (45 * n_columns + 350)
 
 
 @pytest.mark.parametrize("case", TIGHTEST, ids=str)

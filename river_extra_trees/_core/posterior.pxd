@@ -81,6 +81,7 @@ cdef void subtract(
     const LeafModel* model, double* row, const double* other, double share
 ) noexcept nogil
 cdef void scale(const LeafModel* model, double* row, double factor) noexcept nogil
+cdef bint agree(const LeafModel* model, const double* row, const double* other) noexcept nogil
 cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept nogil
 cdef double log_marginal(
     const LeafModel* model, const double* row, bint linear, bint* is_linear

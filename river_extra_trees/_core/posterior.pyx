@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport INFINITY, NAN, log
+from libc.math cimport INFINITY, NAN, fabs, log, sqrt
 from libc.string cimport memcpy, memset
 
 from .memory cimport calloc, free
@@ -10,6 +10,8 @@ from .memory cimport calloc, free
 cdef double LOG_2PI = 1.8378770664093453
 cdef double LOG_PI = 1.1447298858494002
 cdef double LOG_2_OVER_PI = -0.4515827052894548
+cdef double DRIFT = 1e-6        # rounding errors of statistics stay below this share of them
+cdef double FADED = 1e-280      # a weight below is nothing: those of single samples underflow
 
 
 cdef int row_width(bint multinomial, int n_regressors, int n_classes) noexcept nogil:
@@ -33,6 +35,26 @@ cdef double log_gamma(double x) noexcept nogil:
 
 # --- Rows -----------------------------------------------------------------------------------
 
+cdef inline void move_means(
+    double* means, const double* other, const double* step, int size, double weight, double added
+) noexcept nogil:
+    """Means of two sets of samples together, the step leading from these means to the others.
+
+    Seen from the heavier set: where nearly all the weight of samples far away has faded, their
+    means would leave rounding errors as large as they are behind.
+    """
+    cdef double share
+    cdef int i
+    if added <= weight:
+        share = added / (weight + added)
+        for i in range(size):
+            means[i] += share * step[i]
+    else:
+        share = weight / (weight + added)
+        for i in range(size):
+            means[i] = other[i] - share * step[i]
+
+
 cdef void add_sample(
     const LeafModel* model, double* row, const double* v, double weight
 ) noexcept nogil:
@@ -51,7 +73,7 @@ cdef void add_sample(
     share = weight / row[0]
     for i in range(size):
         step[i] = v[i] - means[i]
-        means[i] += share * step[i]
+    move_means(means, v, step, size, before, weight)
     for i in range(size):
         factor = share * before * step[i]
         for j in range(i + 1):
@@ -94,7 +116,7 @@ cdef void merge(
     part = added / row[0]
     for i in range(size):
         step[i] = other[1 + i] - means[i]
-        means[i] += part * step[i]
+    move_means(means, other + 1, step, size, before, added)
     for i in range(size):
         factor = part * before * step[i]
         for j in range(i + 1):
@@ -143,6 +165,28 @@ cdef void scale(const LeafModel* model, double* row, double factor) noexcept nog
     row[0] *= factor
     for i in range(1 if model.multinomial else 2 + model.n_regressors, model.width):
         row[i] *= factor
+
+
+cdef bint agree(const LeafModel* model, const double* row, const double* other) noexcept nogil:
+    """Whether two rows are the statistics of the same samples, as far as rounding lets one tell.
+
+    Samples may lie further from each other than their mean lies from zero; the rounding errors of
+    the mean are a share of that distance.
+    """
+    cdef const double* products = other + 2 + model.n_regressors
+    cdef double magnitude = 1.0
+    cdef int i
+    if row[0] < FADED and other[0] < FADED:
+        return True
+    for i in range(model.width):
+        magnitude += fabs(other[i])
+    if not model.multinomial and other[0] > 0.0:
+        for i in range(model.n_regressors + 1):
+            magnitude += sqrt(fabs(products[i * (i + 3) // 2]) / other[0])
+    for i in range(model.width):
+        if not fabs(row[i] - other[i]) <= DRIFT * magnitude:
+            return False
+    return True
 
 
 # --- Regression -----------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.live import Live
 
 from river_extra_trees.cli import UserError, checkpoint, learners, models, options, report, streams
-from river_extra_trees.cli.race import Entrant, Interruptible, Race, enter
+from river_extra_trees.cli.race import Entrant, Interruptible, Race, checksum, enter
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 SECONDS_BETWEEN_VIEWS = 0.25
@@ -66,7 +66,7 @@ def race(
         contest = saver.resumed(resume) or Race(
             _entrants(names, metric, stream.task, seed), stream.task
         )
-        _skip(stream, contest.items)
+        _skip(stream, contest)
         interrupted = _watch(contest, stream, saver)
         _write_all(contest, stream, interrupted, csv, plot, json)
     except UserError as error:
@@ -147,10 +147,17 @@ class Saver:
             checkpoint.save(self.path, contest, self.plan)
 
 
-def _skip(stream: streams.Stream, n: int) -> None:
+def _skip(stream: streams.Stream, contest: Race) -> None:
     """Read over the rows that a resumed race has seen."""
-    if sum(1 for _ in itertools.islice(stream.rows, n)) < n:
-        raise UserError(f"{stream.name} has fewer than the {n:,} rows of the checkpoint")
+    n, found = 0, 0
+    for row in itertools.islice(stream.rows, contest.items):
+        n, found = n + 1, checksum(row, found)
+    if n < contest.items:
+        raise UserError(
+            f"{stream.name} has fewer than the {contest.items:,} rows of the checkpoint"
+        )
+    if found != contest.checksum:
+        raise UserError(f"the first {n:,} rows of {stream.name} are not those of the checkpoint")
 
 
 def _task(text: str | None) -> streams.Task | None:

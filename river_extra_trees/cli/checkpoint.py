@@ -47,10 +47,20 @@ class Pickler(pickle.Pickler):
             try:
                 content = persistence.save_bytes(value)
             except (persistence.ModelFileError, TypeError):
-                return None  # labels that only a pickle can hold
+                require_pickle(value)
+                return None
             self.numbers[id(value)] = len(self.models)
             self.models[len(self.models)] = content
         return self.numbers[id(value)]
+
+
+def require_pickle(model: TreeLearner) -> None:
+    """Raise a UserError unless a pickle holds what a model file does not, such as its labels."""
+    try:
+        pickle.loads(pickle.dumps(model))
+    except Exception as error:  # labels of any origin may raise anything
+        name = type(model).__name__
+        raise UserError(f"no checkpoint can hold this {name}: {error}") from error
 
 
 class Unpickler(pickle.Unpickler):

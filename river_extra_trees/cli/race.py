@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import signal
 import time
+import zlib
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType, TracebackType
@@ -95,6 +96,11 @@ class Entrant:
         return self.items / self.seconds if self.seconds else math.nan
 
 
+def checksum(row: Row, start: int = 0) -> int:
+    """The checksum of a row and, where that of the rows before it is given, of all of them."""
+    return zlib.crc32(repr(row).encode(errors="backslashreplace"), start)
+
+
 class Race:
     """Several learners on one stream, in step.
 
@@ -109,6 +115,8 @@ class Race:
         How many items have been shown.
     targets
         The different targets shown, as far as they are labels.
+    checksum
+        Of the rows shown.
 
     """
 
@@ -117,11 +125,13 @@ class Race:
         self.task = task
         self.items = 0
         self.targets: set[Hashable] = set()
+        self.checksum = 0
         self.spacing = 1
 
     def run(self, rows: Iterable[Row]) -> Iterator[int]:
         """Show every row to every learner, yielding the number of items shown so far."""
         for x, y in rows:
+            self.checksum = checksum((x, y), self.checksum)
             for entrant in self.entrants:
                 if entrant.error is None:
                     # A copy, so that a learner that writes into its input harms no other.

@@ -209,3 +209,20 @@ def test_a_prior_counts_like_samples() -> None:
     with_prior.set_prior(filled("linear", X[30:50], y[30:50]).values, -6.0 + 20.0, 0.0)
     both = filled("linear", X[:50], y[:50])
     assert with_prior.predictive(X[60]) == pytest.approx(both.predictive(X[60]), rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["constant", "linear"])
+@pytest.mark.parametrize("merged", [False, True])
+def test_far_samples_that_have_faded_leave_no_rounding_errors(kind: str, merged: bool) -> None:
+    """What is left of them is less than a digit of the sums."""
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(20, 2)), rng.normal(size=20)
+    near, far = filled(kind, X, y), filled(kind, 1e12 + X, 1e12 + y)
+    far.scale(1e-60)
+    if merged:
+        far.merge(near)
+    else:
+        for x, target in zip(X, y, strict=True):
+            far.add(regressors(kind, x), target)
+    z = regressors(kind, X[0])
+    assert far.predictive(z) == pytest.approx(near.predictive(z), rel=1e-9)

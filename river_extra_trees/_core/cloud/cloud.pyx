@@ -16,6 +16,8 @@ from .soundness import check
 from ..state import from_state
 from .state import bare_state_of, settings_of, state_of
 
+cdef double LARGEST_SQUARE = 1e290
+
 
 cdef class Cloud(Particles):
     """Particles that learn, retire and answer. For the parameters see `Particles`."""
@@ -31,10 +33,18 @@ cdef class Cloud(Particles):
         """Number or code of a target; -1 for a label that is new. Raises where it is neither."""
         return self.labels.code(y) if self.model.multinomial else read_number(y)
 
+    cdef int check_square(self, double target, double weight) except -1:
+        """Refuse what the sums of squares of a long stream could not hold."""
+        if not self.model.multinomial and weight * target * target > LARGEST_SQUARE:
+            raise ValueError(
+                f"w times the square of the target must be at most {LARGEST_SQUARE:g}: the target "
+                f"is {target:g} and w is {weight:g}")
+        return 0
+
     def validate(self, x, y, w):
         """Raise what learning this sample would raise."""
-        read_weight(w)
-        self.read_target(y)
+        cdef double weight = read_weight(w)
+        self.check_square(self.read_target(y), weight)
         self.schema.encode(x)
 
     def learn(self, x, y, w=1.0, learner=None):
@@ -56,6 +66,7 @@ cdef class Cloud(Particles):
         cdef double target = self.read_target(y)
         cdef bint is_new = self.model.multinomial and target < 0.0
         cdef int discarded = -1
+        self.check_square(target, weight)
         if weight == 0.0:
             self.schema.encode(x)
             return False

@@ -11,7 +11,7 @@ from libc.string cimport memcpy
 
 from ..grove cimport MAX_DEPTH, MIN_BLOCK, Grove, Leaf, Node, side
 from ..pool cimport Pool
-from ..posterior cimport add_sample, merge
+from ..posterior cimport add_sample, agree, merge
 from ..schema cimport Labels, Schema
 from .forgetting cimport set_shares
 from .leaves cimport fading, finish_leaf, set_prior, weight_at
@@ -23,7 +23,6 @@ from ..state import LARGEST_FLOAT, State, require
 LARGEST_INT = 2**31 - 1
 LARGEST_REGION = 2**62
 FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}
-cdef double DRIFT = 1e-6    # rounding errors of statistics stay below this share of them
 NAMES = (
     "n_particles", "window", "classifier", "linear", "min_samples_leaf", "alpha", "beta",
     "leaf_bonus", "decays", "prior_weight", "reference", "cuts_by_range", "seed", "schema",
@@ -308,7 +307,6 @@ cdef int fill_leaves(
 cdef int check_statistics(Particles cloud) except -1:
     """The statistics of a leaf are those of its active points and the retired ones together."""
     cdef int leaf, i, j, width = cloud.model.width
-    cdef double size
     cdef bint sound = True
     cdef double* row = cloud.row_other
     cdef const double* total
@@ -322,21 +320,16 @@ cdef int check_statistics(Particles cloud) except -1:
             sound = sound and cloud.pool.arrival[i] >= 0
             add_sample(&cloud.model, row, cloud.pool.v + i * cloud.pool.size_v,
                        weight_at(cloud, i, here))
-        size = 1.0
-        for i in range(width):
-            size += fabs(total[i])
-        for i in range(width):
-            sound = sound and fabs(row[i] - total[i]) <= DRIFT * size
+        sound = sound and agree(&cloud.model, row, total)
     require(sound, "Cloud: the statistics are not those of the points")
     return 0
 
 
 cdef int check_sums(Particles cloud) except -1:
     """The samples of a region sum to the same in every tree, however the trees divide them."""
-    cdef Py_ssize_t i, width = cloud.model.width
+    cdef Py_ssize_t width = cloud.model.width
     cdef double[:, ::1] sums = np.zeros((cloud.grove.n_nodes, 2 * width))
     cdef int node, child, first
-    cdef double size
     cdef bint sound = True
     cdef const Node* here
     for node in range(cloud.grove.n_nodes - 1, -1, -1):
@@ -353,11 +346,8 @@ cdef int check_sums(Particles cloud) except -1:
     found = {}
     for node in range(cloud.grove.n_nodes):
         first = found.setdefault(cloud.grove.nodes[node].region, node)
-        size = 1.0
-        for i in range(2 * width):
-            size += fabs(sums[first, i])
-        for i in range(2 * width):
-            sound = sound and fabs(sums[node, i] - sums[first, i]) <= DRIFT * size
+        sound = (sound and agree(&cloud.model, &sums[node, 0], &sums[first, 0])
+                 and agree(&cloud.model, &sums[node, width], &sums[first, width]))
     require(sound, "Cloud: a region holds other samples in another tree")
     return 0
 

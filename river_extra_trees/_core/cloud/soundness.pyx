@@ -1,10 +1,12 @@
 """The invariants of a cloud, for tests."""
 
+import numpy as np
+
 from libc.math cimport fabs, isnan
 from libc.string cimport memcpy
 
 from ..grove cimport Leaf, side
-from ..posterior cimport add_sample, log_marginal
+from ..posterior cimport add_sample, agree, log_marginal
 from .inspection import distinct_roots, nodes
 from .leaves cimport sum_subtree, weight_at
 from .rejuvenation cimport leaves_below
@@ -63,7 +65,7 @@ def check_strata(Particles cloud):
 
 def check_leaf(Particles cloud, node):
     """Statistics and score are those of the active points and the retired ones together."""
-    cdef int i, slot, number = cloud.grove.nodes[<int>node["node"]].left
+    cdef int slot, number = cloud.grove.nodes[<int>node["node"]].left
     cdef Leaf* leaf = &cloud.grove.leaves[number]
     cdef double* row = cloud.row_other
     cdef bint is_linear
@@ -75,22 +77,20 @@ def check_leaf(Particles cloud, node):
     for slot in node["slots"]:
         add_sample(&cloud.model, row, cloud.pool.v + slot * cloud.pool.size_v,
                    weight_at(cloud, slot, leaf))
-    for i in range(cloud.model.width):
-        expected, found = row[i], node["total"][i]
-        scale_of = 1.0 + fabs(expected) + sum(fabs(value) for value in node["total"])
-        assert fabs(expected - found) <= 1e-6 * scale_of, (i, expected, found)
+    assert agree(&cloud.model, row, cloud.grove.total(number)), node
 
 
 def check_region(Particles cloud, node, sums):
     """The samples of a region sum to the same in every tree, however the trees divide them."""
     cdef double* row = cloud.row_other
+    cdef int i, width = cloud.model.width
+    cdef double[::1] first
     n_active = sum_subtree(cloud, node["node"], row)
-    first = sums.setdefault(
-        node["region"], (n_active, [row[i] for i in range(2 * cloud.model.width)]))
-    assert n_active == first[0], "a region holds the same points in all trees"
-    scale_of = 1.0 + sum(fabs(value) for value in first[1])
-    for i in range(2 * cloud.model.width):
-        assert fabs(row[<int>i] - first[1][i]) <= 1e-6 * scale_of, (i, row[<int>i], first[1][i])
+    n_first, first = sums.setdefault(
+        node["region"], (n_active, np.array([row[i] for i in range(2 * width)])))
+    assert n_active == n_first, "a region holds the same points in all trees"
+    for i in (0, width):    # all samples, then the retired ones
+        assert agree(&cloud.model, row + i, &first[i]), node
 
 
 def check_routes(Particles cloud, int root):

@@ -1,0 +1,89 @@
+"""Dynamic trees on numbers of any size: what they have learned can be checked and copied."""
+
+from __future__ import annotations
+
+import copy
+import random
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from river_extra_trees import DynamicTreeRegressor, persistence
+
+Row = tuple[dict[str, float], float, float]
+
+
+def far_features(rng: random.Random) -> Iterator[Row]:
+    """One feature begins far from where it stays."""
+    for i in range(300):
+        a = rng.random()
+        x = {"a": 1e12 * (1.0 + a) if i < 20 else a, "b": rng.gauss(0.0, 1.0)}
+        yield x, a + 0.1 * rng.gauss(0.0, 1.0), 1.0
+
+
+def falling_targets(rng: random.Random) -> Iterator[Row]:
+    """The unit of the targets, and of one feature, changes."""
+    for i in range(400):
+        a, unit = rng.random(), 1e12 / 1e4 ** (i // 100)
+        yield {"a": a * unit, "b": rng.random()}, unit * (1.0 + a + 0.1 * rng.random()), 1.0
+
+
+def ordinary(rng: random.Random) -> Iterator[Row]:
+    for _ in range(200):
+        a = rng.random()
+        yield {"a": a, "b": rng.gauss(0.0, 1.0)}, a + 0.1 * rng.gauss(0.0, 1.0), 1.0
+
+
+def faint_and_far(rng: random.Random) -> Iterator[Row]:
+    """Targets that cancel each other, with weights that nearly vanish."""
+    for _ in range(120):
+        x = {name: rng.choice([0.0, 1.0, 2.0]) for name in "abcd"}
+        yield x, rng.choice([1e50, -1e50, 1.0]), 1e-100
+
+
+@pytest.mark.parametrize(
+    ("stream", "parameters"),
+    [
+        (far_features, {"forgetting_factor": 0.7}),
+        (falling_targets, {"forgetting_factor": 0.5}),
+        (falling_targets, {"forgetting_factor": 0.7, "leaf": "constant"}),
+        (ordinary, {"forgetting_factor": 1e-17}),
+        (ordinary, {"forgetting_factor": 1e-300}),
+        (ordinary, {"forgetting_factor": 1e-300, "leaf": "constant"}),
+        (faint_and_far, {"leaf": "constant"}),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else str(value),
+)
+def test_what_was_learned_can_be_copied(stream: Any, parameters: dict[str, Any]) -> None:
+    """Rounding errors are not taken for damage, nor do they grow until they are."""
+    for seed in (1, 15, 20):
+        model = DynamicTreeRegressor(n_particles=12, window=40, seed=1, **parameters)
+        for i, (x, y, w) in enumerate(stream(random.Random(seed))):
+            model.learn_one(x, y, w=w)
+            if i % 20 == 19:
+                model._core.check()
+                copy.deepcopy(model)
+
+
+@pytest.mark.parametrize(("target", "weight"), [(1e150, 1.0), (1e146, 1.0), (-1e100, 1e91)])
+def test_squares_that_may_overflow_are_refused(target: float, weight: float) -> None:
+    """Both numbers are named, and nothing is learned."""
+    model = DynamicTreeRegressor(n_particles=4, seed=1)
+    model.learn_one({"a": 1.0}, 2.0)
+    before = persistence.save_bytes(model)
+    with pytest.raises(ValueError, match=re.escape(f"target is {target:g} and w is {weight:g}")):
+        model.learn_one({"a": 1.0}, target, w=weight)
+    assert persistence.save_bytes(model) == before
+
+
+def test_the_largest_squares_are_learned() -> None:
+    """They can be saved, and later targets of any size are learned."""
+    model = DynamicTreeRegressor(n_particles=4, seed=1)
+    rng = random.Random(1)
+    for target, weight in ((1e145, 1.0), (1e95, 1e100), (1.0, 1.0)):
+        for _ in range(40):
+            model.learn_one({"a": rng.random()}, rng.choice([target, -target]), w=0.9 * weight)
+        model._core.check()
+        copy.deepcopy(model)
