@@ -186,6 +186,7 @@ class SplitsIntoParts(Splits):
         """
         check_whole("n", n, 1)
         check_parameter(n <= self.n_models, "n", n, f"at most n_models, {self.n_models}")
+        n = int(n)  # a number of numpy would wrap around
         bounds = [i * self.n_models // n for i in range(n + 1)]
         return [ForestPart(self, *pair) for pair in itertools.pairwise(bounds)]
 

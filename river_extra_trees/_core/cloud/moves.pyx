@@ -119,7 +119,7 @@ cdef double pruned_score(Particles cloud, int parent) noexcept nogil:
         for i in range(cloud.n_visits):
             if cloud.visits[i].region_above == region:
                 return cloud.visits[i].pruned_score
-    if sum_subtree(cloud, parent, row) < 2 * cloud.min_samples_leaf and cloud.reference:
+    if sum_subtree(cloud, parent, row) // 2 < cloud.min_samples_leaf and cloud.reference:
         return -INFINITY
     return row_score(cloud, row, row + cloud.model.width)
 

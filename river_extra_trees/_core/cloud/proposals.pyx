@@ -20,8 +20,9 @@ cdef int propose_all(Particles cloud, const Visit* visit, Rng* rng) noexcept nog
     cdef int n_columns = cloud.pool.n_columns
     cdef double u = uniform(rng), place
     cdef Cut* cut
+    # Halved, as twice the least may be more than an int holds.
     if (
-        cloud.grove.leaves[leaf].n_active < 2 * cloud.min_samples_leaf or cloud.alpha <= 0.0
+        cloud.grove.leaves[leaf].n_active // 2 < cloud.min_samples_leaf or cloud.alpha <= 0.0
         or n_columns == 0 or cloud.grove.nodes[visit.node].depth >= MAX_DEPTH
     ):
         return 0

@@ -122,6 +122,6 @@ cdef class Workspace:
 cdef inline bint is_open(Workspace work, int node, int copies, bint varies) noexcept nogil:
     """Whether the rules allow to look for a split of these samples."""
     return (
-        varies and copies >= work.min_samples_split and copies >= 2 * work.min_samples_leaf
+        varies and copies >= work.min_samples_split and copies // 2 >= work.min_samples_leaf
         and work.trees.nodes[node].depth < work.max_depth
     )
