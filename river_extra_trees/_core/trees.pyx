@@ -6,6 +6,7 @@ checked, pickled and told as plain Python values.
 
 import numpy as np
 
+from libc.math cimport fabs
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
@@ -21,6 +22,9 @@ cdef enum:
 
 cdef double FAINTEST = 1e-200   # a faded class weight below is none
 cdef double ROUNDING = 1e-3     # of the classes' weights against their total, in a long stream
+cdef double LARGEST_SUM = LARGEST_FLOAT
+cdef double FAINTEST_SUM = FAINTEST_WEIGHT
+cdef double LARGEST_MEAN = 2.0 * LARGEST_TARGET
 
 
 cdef class Trees:
@@ -471,24 +475,30 @@ cdef class Trees:
         return from_state, (type(self), self.state())
 
 
-cdef check_stats(stats, bint regression):
+cdef int check_stats(const double[:, ::1] stats, bint regression) except -1:
     """Refuse statistics that no samples have, and those that answers cannot be made of.
 
     Gains and sums of squares may overflow where samples are heavy; nothing is indexed by them.
     """
-    sums = stats[:, :GAIN] if regression else np.delete(stats, GAIN, axis=1)
-    if not np.all((sums >= 0.0) & (sums <= LARGEST_FLOAT)):
-        raise StateError("Trees: a weight is negative or not finite")
-    heavy = stats[:, WEIGHT] > 0.0
-    if np.any(stats[heavy, WEIGHT] < FAINTEST_WEIGHT):
-        raise StateError("Trees: a weight is too faint")
-    if regression and not np.all(np.abs(stats[:, HEADER]) <= 2.0 * LARGEST_TARGET):
-        raise StateError("Trees: a mean is not one of targets")
-    if not regression:
-        with np.errstate(over="ignore"):
-            shares = np.sum(stats[heavy, HEADER:] / stats[heavy, WEIGHT:WEIGHT + 1], axis=1)
-        if not np.all((shares > 0.0) & (shares <= 1.0 + ROUNDING)) or stats[~heavy, HEADER:].any():
+    cdef Py_ssize_t node, i, n_sums = HEADER if regression else stats.shape[1]
+    cdef double weight, share
+    for node in range(stats.shape[0]):
+        for i in range(n_sums):
+            if i != GAIN and not 0.0 <= stats[node, i] <= LARGEST_SUM:
+                raise StateError("Trees: a weight is negative or not finite")
+        weight = stats[node, WEIGHT]
+        if 0.0 < weight < FAINTEST_SUM:
+            raise StateError("Trees: a weight is too faint")
+        if regression:
+            if not fabs(stats[node, HEADER]) <= LARGEST_MEAN:
+                raise StateError("Trees: a mean is not one of targets")
+            continue
+        share = 0.0
+        for i in range(HEADER, n_sums):
+            share += stats[node, i] / weight if weight > 0.0 else stats[node, i]
+        if not (0.0 < share <= 1.0 + ROUNDING if weight > 0.0 else share == 0.0):
             raise StateError("Trees: the classes of a node do not make up its weight")
+    return 0
 
 
 cdef void memcpy_up(double* to, const double* source, int n) noexcept nogil:
