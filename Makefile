@@ -73,7 +73,7 @@ asan: $(VENV)/installed/test ## run the tests under the sanitizers, which have t
 
 # The loader of model files and the conversion of input: every line has to be reached.
 WHOLLY_REACHED := persistence.py _container.py _typed.py _atomic.py \
-	_core/state.py _core/schema.pyx blocks.py _frames.py _base.py
+	_core/state.py _core/schema.pyx _core/cloud/restoring.pyx blocks.py _frames.py _base.py
 # Left out are the tests without memory (the tracer needs some), those of signals (one of which may
 # come while the tracer holds its lock), and long ones that reach nothing of the package alone.
 UNTRACED := no_memory or interrupted or calibration or benchmarks or examples or notebooks

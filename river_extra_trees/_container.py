@@ -108,6 +108,6 @@ def read_arrays(block: bytes) -> dict[str, NDArray[Any]]:
     try:
         return safetensors.numpy.load(block)
     except (MemoryError, SystemError):  # numpy raises both when memory runs out
-        raise
+        raise  # only without memory
     except Exception:  # the library has no common class for what it raises on foreign bytes
         raise DamagedError("its arrays cannot be read") from None

@@ -541,9 +541,9 @@ cdef class Labels:
 
     cdef int unlearn(self) except -1:
         """Take back the label that was learned last."""
-        self.labels.pop()
-        self.known.popitem()
-        return 0
+        self.labels.pop()           # only without memory
+        self.known.popitem()        # only without memory
+        return 0                    # only without memory
 
     def __len__(self):
         return len(self.labels)
