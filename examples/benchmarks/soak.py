@@ -37,11 +37,11 @@ LEARNERS = {
     "StreamDecisionForestRegressor": {},
     "ForgetfulDecisionTreeClassifier": {"max_retained": 2000},
     "ForgetfulRandomForestClassifier": {"n_models": 5, "max_retained": 2000},
-    "ForgetfulRandomForestRegressor": {"n_models": 5, "max_retained": 2000},
+    "ForgetfulRandomForestRegressor": {"n_models": 3, "max_retained": 1000},
     "ShrubEnsembleClassifier": {"n_models": 8, "window_size": 64},
     "ShrubEnsembleRegressor": {"n_models": 8, "window_size": 64},
     "DynamicTreeClassifier": {"n_particles": 20, "window": 100},
-    "DynamicTreeRegressor": {"n_particles": 20, "window": 100},
+    "DynamicTreeRegressor": {"n_particles": 5, "window": 100},
 }
 
 
