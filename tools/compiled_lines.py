@@ -4,9 +4,9 @@ Usage: tools/compiled_lines.py forget|collect. `make coverage` forgets the count
 runs the tests, and collects the counts of this one into a file for `coverage combine`.
 
 gcc counts how often each line of the generated C ran, and Cython marks in the C where the code of
-each line of its own begins. The tests then take what a build without optimization takes, while a
-tracer is called at every line of the numerical loops. The inline functions in .pxd files are left
-out: the plugin of Cython does not report on them.
+each line of its own begins. The tests then take no longer than in any build without optimization;
+a tracer would be called at every line of the numerical loops. The inline functions in .pxd files
+are left out: the plugin of Cython does not report on them.
 """
 
 from __future__ import annotations
