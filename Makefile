@@ -5,6 +5,8 @@ PYTHON ?= python3
 DEMO_STREAM ?= ImageSegments
 STEPS ?= 100000
 ITEMS ?= 10000000
+# Of what Python writes alone: the report of a process that stops would be captured and lost.
+CAPTURE := --capture=sys
 CORE_TESTS := tests/core tests/test_contract_input.py tests/test_shrub_ensemble.py
 VENV := .venv
 RUN := $(VENV)/bin/python
@@ -57,19 +59,20 @@ test: build $(VENV)/installed/test ## run the whole test suite (ARGS= goes to py
 	@$(RUN) -m pytest -n auto --dist loadgroup $(ARGS)
 
 checked: ## run the tests with bounds checks and C asserts
-	@RIVER_EXTRA_TREES_BUILD=checked $(MAKE) --no-print-directory test
+	@RIVER_EXTRA_TREES_BUILD=checked $(MAKE) --no-print-directory test ARGS="$(CAPTURE) $(ARGS)"
 
 # Compiled into a folder of its own, from which the tests import: the usual build stays in place.
 checked-core: $(VENV)/installed/test ## run the tests of the core with bounds checks and C asserts
 	@RIVER_EXTRA_TREES_BUILD=checked $(RUN) setup.py --quiet build --build-lib build/checked
 	@$(RUN) tools/planted_bugs.py checked
-	@$(RUN) -m pytest -n auto --dist loadgroup --override-ini "pythonpath=build/checked ." $(CORE_TESTS) $(ARGS)
+	@$(RUN) -m pytest -n auto --dist loadgroup --override-ini "pythonpath=build/checked ." \
+		$(CAPTURE) $(CORE_TESTS) $(ARGS)
 
 asan: export RIVER_EXTRA_TREES_BUILD = asan
 asan: $(VENV)/installed/test ## run the tests under the sanitizers, which have to find planted bugs first
 	@$(RUN) setup.py --quiet build_ext --inplace
 	@tools/under_sanitizers.sh $(RUN) tools/planted_bugs.py asan
-	@tools/under_sanitizers.sh $(RUN) -m pytest -n auto --dist loadgroup $(ARGS)
+	@tools/under_sanitizers.sh $(RUN) -m pytest -n auto --dist loadgroup $(CAPTURE) $(ARGS)
 
 # The loader of model files and the conversion of input: every line has to be reached.
 WHOLLY_REACHED := persistence.py _container.py _typed.py _atomic.py \
