@@ -277,7 +277,8 @@ class TreeLearner(base.Estimator):
             for tree in range(self._n_trees)
             for node in self._nodes(tree)
         ]
-        return pd.DataFrame(rows)
+        names = rows[0] if rows else ()
+        return pd.DataFrame({name: column_of([row[name] for row in rows]) for name in names})
 
     def draw(self, tree: int = 0, max_depth: int | None = None) -> graphviz.Digraph:
         """One tree as a graph (needs graphviz to be shown; `to_text` needs nothing).
@@ -338,6 +339,18 @@ def parts_missing(node: dict[str, typing.Any]) -> bool:
     if node["nominal"]:
         return node["threshold"] is None
     return bool(node["cut"] == math.inf)
+
+
+def column_of(values: list[typing.Any]) -> pd.Series:
+    """Values as a column of the type that pandas gives them; as they are, where it has none.
+
+    Its texts are in UTF-8, which not all of Python's can be written in.
+    """
+    pd = import_extra("pandas", "dataframe")
+    try:
+        return pd.Series(values)
+    except UnicodeEncodeError:
+        return pd.Series(values, dtype=object)
 
 
 def import_extra(module: str, extra: str) -> typing.Any:

@@ -18,6 +18,13 @@ class Percent(float):
 
 
 HUGE = 10**5000  # more digits than Python writes
+# What numpy finds a float in, though it is no number.
+NO_NUMBERS = [
+    *(np.complex128(2 + 3j), np.complex64(2), np.array(2 + 3j)),
+    *(np.datetime64("NaT"), np.datetime64(5, "ns"), np.timedelta64(5, "ns"), np.timedelta64(5)),
+    *(np.timedelta64(5, "s"), np.array(5, "M8[ns]"), np.array(5, "m8[ns]"), np.array(5, "m8")),
+    *(np.array("3"), np.array(b"3"), np.array("3", object), np.str_("3"), np.void(b"3")),
+]
 TAKEN_FEATURES = [
     pd.NaT,
     float("nan"),
@@ -60,12 +67,11 @@ REFUSED_FEATURES = [
 ]
 REFUSED_TARGETS = [
     *(None, float("nan"), float("inf"), float("-inf"), 10**400, HUGE, "text", 1j, [1.0]),
-    *(np.datetime64("NaT"), np.timedelta64(1, "s"), decimal.Decimal("sNaN"), np.void(b"bytes")),
-    *(np.complex128(2 + 3j), np.complex64(2), np.array(2 + 3j)),
+    *(decimal.Decimal("sNaN"), np.void(b"bytes"), *NO_NUMBERS),
 ]
 TAKEN_TARGETS = [
     *(1, np.float32(0.5), np.int64(2), decimal.Decimal("0.5"), fractions.Fraction(1, 2)),
-    *(np.float64(0.5), Percent(50), True),
+    *(np.float64(0.5), Percent(50), True, np.array(0.5), np.array(2, np.uint8)),
 ]
 REFUSED_LABELS = [
     *(None, float("nan"), np.float64("nan"), [1], {"key": 1}, {1}, np.array([1, 2])),
@@ -93,6 +99,5 @@ LABELS = [
 BEYOND_PYARROW = [repr(LABELS[i]) for i in (7, 8, 9, 10, 12, 13, 14, 15)]
 REFUSED_WEIGHTS = [
     *(-1.0, float("nan"), float("inf"), float("-inf"), None, "heavy", 1j),
-    *(np.datetime64("NaT"), decimal.Decimal("sNaN"), HUGE, -HUGE),
-    *(np.complex128(2 + 3j), np.complex64(2), np.array(2 + 3j)),
+    *(decimal.Decimal("sNaN"), HUGE, -HUGE, *NO_NUMBERS),
 ]

@@ -307,6 +307,40 @@ def test_complex_numbers_of_a_frame_are_refused(case: Case, kind: Any) -> None:
     assert frozen(model) == before
 
 
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_times_of_a_frame_are_refused(case: Case) -> None:
+    """As targets and as weights, by the row; to numpy nanoseconds are whole numbers."""
+    model, _, y = taught(case)
+    before = frozen(model)
+    frame = pd.DataFrame({"a": [0.1, 0.2]})
+    for kind in ("datetime64", "timedelta64"):
+        moments = np.array([5, 6], f"{kind}[ns]")
+        with pytest.raises(TypeError, match=f"^row 0: w must be a number, not '{kind}'"):
+            model.learn_many(frame, [y, y], moments)
+        with pytest.raises(TypeError, match=r"^row 0: w must be a number, not 'ndarray'"):
+            model.learn_many(frame, [y, y], np.array(5, f"{kind}[ns]"))
+        if isinstance(model, base.Regressor):
+            with pytest.raises(TypeError, match=f"^row 0: the target must .* not '{kind}'"):
+                model.learn_many(frame, moments)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_a_name_that_cannot_be_written_is_refused(case: Case) -> None:
+    """Whatever the weight, and before a row of its frame is learned; predictions ignore it."""
+    model, x, y = taught(case)
+    before = frozen(model)
+    for w in (1.0, 0.0):
+        with pytest.raises(ValueError, match=r"^a feature's name of type 'int'"):
+            model.learn_one({**x, HUGE: 1.0}, y, w=w)
+    frame = pd.DataFrame({"a": [0.1, 0.2, 0.3], HUGE: [None, None, 3.0]})
+    with pytest.raises(ValueError, match=r"^row 2: a feature's name of type 'int'"):
+        model.learn_many(frame, [y] * 3)
+    assert model.predict_one({**x, HUGE: 1.0}) == model.predict_one(x)
+    assert frozen(model) == before
+    model.learn_many(frame[:2], [y] * 2)  # a value that is missing brings no feature
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_weight_zero_learns_nothing(case: Case) -> None:
     """A sample of weight zero leaves the model as it was, new feature and all."""
@@ -558,6 +592,21 @@ def test_frame_with_a_column_of_dates(case: Case, frame: Any) -> None:
         model.predict_many(frame)
     assert frozen(model) == before
     model.learn_many(pd.DataFrame({"when": pd.to_datetime([None] * 4)}), [y] * 4)
+
+
+def test_names_that_no_file_holds_as_text_are_shown() -> None:
+    """Half a surrogate pair is a text to Python, but none in UTF-8: tables have it as it is."""
+    model = StreamDecisionTreeClassifier(batch_size=8, seed=1)
+    for i in range(64):
+        model.learn_one({"\ud800": "\udc00x"[i % 2]}, "\udfffy"[i % 2])
+    table = model.to_dataframe()
+    assert table["feature"][0] == "\ud800"
+    assert table["threshold"][0] in ("\udc00", "x")
+    assert "\udfff (100%)" in list(table["prediction"])
+    assert table["depth"].dtype == int
+    loaded = persistence.load_bytes(persistence.save_bytes(model))
+    assert repr(loaded.to_dataframe()) == repr(table)
+    assert list(make(("StreamDecisionTreeClassifier", 0)).to_dataframe()["is_leaf"]) == [True]
 
 
 def test_a_label_that_cannot_be_written() -> None:

@@ -15,7 +15,7 @@ from libc.math cimport INFINITY, NAN, fabs
 from libc.string cimport memset
 
 from .memory cimport free, realloc
-from .schema cimport Labels, Schema
+from .schema cimport Labels, Schema, is_number
 from .trees cimport HEADER, WEIGHT, Trees
 from .window cimport Window
 
@@ -38,20 +38,13 @@ cdef double as_double(object value, str name) except? -1.0:
     try:
         if PyFloat_Check(value):
             return float(value)     # a subclass may have its own
-        if PyLong_Check(value) or not is_complex(value):
+        if PyLong_Check(value) or is_number(value):
             return value
     except OverflowError:
         return INFINITY
     except (TypeError, ValueError):
         pass
     raise TypeError(f"{name} must be a number, not {type(value).__name__!r}")
-
-
-cdef bint is_complex(object value):
-    """Whether a value is complex to numpy, which would drop what is imaginary with a warning."""
-    return isinstance(value, np.complexfloating) or (
-        isinstance(value, np.ndarray) and value.dtype.kind == "c"
-    )
 
 
 cdef double read_weight(object w) except -1.0:
@@ -130,7 +123,7 @@ cdef class Forest:
         """Raise what learning this sample would raise."""
         read_weight(w)
         self.read_target(y)
-        self.schema.encode(x)
+        self.schema.validate(x)
 
     cdef double admit(self, object x, object y) except? -1.0:
         """Encode a sample and give its new features and label their places; return its target.

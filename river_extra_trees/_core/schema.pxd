@@ -14,6 +14,8 @@ cdef enum:
     MAX_LABELS = 1024       # a further one is refused, so that a stream of ever-new labels fits
     OTHER = -1              # code of a nominal value that has no code of its own
 
+cdef bint is_number(object value) except -1
+
 cdef class Schema:
     cdef dict numeric           # name -> numeric column
     cdef dict nominal           # name -> nominal column
@@ -38,6 +40,8 @@ cdef class Schema:
 
     cdef int encode(self, object x) except -1
     cdef int admit(self, object x) except -1
+    cdef int validate(self, object x) except -1
+    cdef list news(self, dict x)
     cdef bint by_layout(self, dict x) except -1
     cdef bint store(self, Py_ssize_t i, PyObject* value) except -1
     cdef int by_name(self, dict x, list fresh) except -1

@@ -32,12 +32,22 @@ cdef extern from "Python.h":
 cdef PyTypeObject* FLOAT64 = <PyTypeObject*>np.float64
 
 # What Python could take for a name. Each moment would be one of its own, of no use to a tree.
-cdef tuple DATES = (date, time, timedelta, struct_time)
+cdef tuple DATES = (date, time, timedelta, struct_time, np.datetime64, np.timedelta64)
+
+# In what else numpy finds a float: it takes nanoseconds, the digits of a text, the real part.
+cdef tuple NO_NUMBERS = (np.datetime64, np.timedelta64, np.flexible, np.complexfloating)
 
 cdef enum Kind:
     MISSING = 0
     NUMBER = 1
     CATEGORY = 2
+
+
+cdef bint is_number(object value) except -1:
+    """Whether a value is a number, or an array of one, and not only to numpy."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "biuf"
+    return hasattr(value, "__float__") and not isinstance(value, NO_NUMBERS)
 
 
 cdef Kind classify(object name, object value, double* number) except *:
@@ -52,17 +62,15 @@ cdef Kind classify(object name, object value, double* number) except *:
     elif isinstance(value, (str, bytes)):
         check_hashable(name, value)
         return CATEGORY
-    elif not hasattr(value, "__float__"):
-        if is_date(value) and not is_missing(value):    # NaT of pandas is a date, too
-            refuse_date(name, value)
+    elif not is_number(value):
+        if is_date(value) and (isinstance(value, np.generic) or not is_missing(value)):
+            refuse_date(name, value)    # NaT of pandas is a date, too, but stands for none
         check_hashable(name, value)
         if isinstance(value, (tuple, frozenset)) and holds_nan(value):
             raise ValueError(
                 f"feature {shown(name)}: a nominal value must not hold NaN: {shown(value)}"
             )
         return MISSING if is_missing(value) else CATEGORY
-    elif isinstance(value, (np.datetime64, np.timedelta64)):
-        refuse_date(name, value)
     else:
         check_hashable(name, value)
         try:
@@ -77,7 +85,7 @@ cdef Kind classify(object name, object value, double* number) except *:
 
 
 cdef bint is_date(object value) except -1:
-    """Whether a value without a number is a date, a time or a duration, of whatever library."""
+    """Whether a value that is no number is a date, a time or a duration, of whatever library."""
     kind = type(value)
     return (
         isinstance(value, DATES)
@@ -153,7 +161,8 @@ cdef class Schema:
     `encode` reads a row for a prediction: unknown features are ignored, absent ones are missing.
     `admit` reads a row to learn from: new features get columns, new nominal values codes. The new
     columns of one row are numbered in the sorted order of their names, so that nothing depends on
-    the order of the keys. Both leave the schema as it was when they raise.
+    the order of the keys. `validate` reads and refuses as `admit` does, but learns as little as
+    `encode`. All leave the schema as it was when they raise.
     """
 
     def __cinit__(self):
@@ -182,11 +191,29 @@ cdef class Schema:
         if type(x) is not dict:
             x = as_dict(x)
         if not self.by_layout(<dict>x):
-            fresh = []
-            self.by_name(<dict>x, fresh)
+            fresh = self.news(<dict>x)
             if fresh:
                 self.commit(<dict>x, fresh)
         return 0
+
+    cdef int validate(self, object x) except -1:
+        if type(x) is not dict:
+            x = as_dict(x)
+        if not self.by_layout(<dict>x):
+            self.news(<dict>x)
+        return 0
+
+    cdef list news(self, dict x):
+        """Read a row to learn from: what has no column or code yet, in the order of its columns.
+
+        What is refused is refused here: `commit` fails for lack of memory alone, and for names and
+        values that cannot be hashed or compared each time.
+        """
+        cdef list fresh = []
+        self.by_name(x, fresh)
+        if fresh:
+            fresh.sort(key=order_of)
+        return fresh
 
     cdef bint by_layout(self, dict x) except -1:
         """Fill the row from the remembered keys alone; say whether that was possible.
@@ -284,7 +311,6 @@ cdef class Schema:
 
     cdef int commit(self, dict x, list fresh) except -1:
         """Give columns and codes to what a valid row brought for the first time; encode the row."""
-        fresh.sort(key=order_of)
         lengths = [(self.numeric, len(self.numeric)), (self.nominal, len(self.nominal))]
         for name, is_nominal, _ in fresh:
             if is_nominal and name in self.nominal:

@@ -29,8 +29,9 @@ from river_extra_trees import (
 )
 from river_extra_trees._core.schema import Labels, Schema
 from river_extra_trees._core.state import StateError
+from river_extra_trees._core.wording import shown
 from river_extra_trees.blocks import Block
-from tests.inputs import Percent
+from tests.inputs import HUGE, Percent
 
 NUMBERS = st.one_of(
     st.integers(-(10**9), 10**9),
@@ -346,6 +347,37 @@ def test_a_name_that_cannot_be_written_is_refused() -> None:
         schema.learn_row({"a": 1.0, 10**5000: 2.0})
     assert schema.names == []
     assert schema.row_of({10**5000: 1.0}) == []
+
+
+class Nameless(str):
+    """A name that is a key and has no text."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        raise LookupError
+
+
+@pytest.mark.parametrize("name", [Nameless("a"), HUGE, (1, HUGE)], ids=shown)
+@pytest.mark.parametrize("known", [False, True])
+def test_what_is_learned_and_what_is_validated_is_refused_alike(name: Any, known: bool) -> None:
+    """Even a new value of a column that only a file can have brought."""
+    learner = StreamDecisionTreeClassifier()
+    core = learner._core
+    if known:
+        core = core.restored(
+            {
+                **core.state(),
+                "schema": Schema.restored({"names": ["b", name], "categories": [None, ["red"]]}),
+            }
+        )
+    before = core.schema.state()
+    for x in ({"b": 1.0, name: "blue"}, {name: 2.0}):
+        for act in (core.validate, lambda *sample: core.learn(*sample, learner)):
+            for w in (0.0, 1.0):
+                with pytest.raises((ValueError, LookupError)):
+                    act(x, "label", w)
+    assert core.schema.state() == before
 
 
 class Moody:

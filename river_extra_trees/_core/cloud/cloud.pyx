@@ -45,7 +45,7 @@ cdef class Cloud(Particles):
         """Raise what learning this sample would raise."""
         cdef double weight = read_weight(w)
         self.check_square(self.read_target(y), weight)
-        self.schema.encode(x)
+        self.schema.validate(x)
 
     def learn(self, x, y, w=1.0, learner=None):
         """Make room in the window, learn a sample, rejuvenate if it is time for that.
@@ -68,10 +68,10 @@ cdef class Cloud(Particles):
         cdef int discarded = -1
         self.check_square(target, weight)
         if weight == 0.0:
-            self.schema.encode(x)
+            self.schema.validate(x)
             return False
         if learner is not None and self.pool.size >= self.window:
-            self.schema.encode(x)       # what is refused costs no search for a slot
+            self.schema.validate(x)     # what is refused costs no search for a slot
             discarded = learner._discarded()
         self.schema.admit(x)
         try:

@@ -41,7 +41,7 @@ cdef class Shrubs(Ensemble):
         """Raise what learning this sample would raise."""
         read_weight(w)
         self.read_target(y)
-        self.schema.encode(x)
+        self.schema.validate(x)
 
     def learn(self, x, y, w, learner):
         """Learn a sample. Whatever fails, a lack of memory or a signal, nothing was learned.
@@ -62,7 +62,7 @@ cdef class Shrubs(Ensemble):
         cdef uint64_t seed
         cdef int max_features
         if weight == 0.0:
-            self.schema.encode(x)
+            self.schema.validate(x)
             return
         self.schema.admit(x)
         try:
