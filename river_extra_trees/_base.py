@@ -41,6 +41,7 @@ __all__ = [
 Parameters = typing.ParamSpec("Parameters")
 
 LARGEST = 2**31 - 1  # the core counts in 32 bits
+NO_NUMBERS = (bool, np.timedelta64)  # among those that say they are
 
 
 def draw_seed(seed: int | None) -> int:
@@ -79,13 +80,13 @@ def plain(value: typing.Any) -> typing.Any:
 
 
 def is_whole(value: object) -> bool:
-    """Whether a parameter is a whole number, of any type but bool."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    """Whether a parameter is a whole number, of any type but bool and durations of numpy."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, NO_NUMBERS)
 
 
 def is_number(value: object) -> bool:
-    """Whether a parameter is a finite number that fits into a float, of any type but bool."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+    """Whether a parameter is a finite number that fits into a float, of any type but those."""
+    if not isinstance(value, numbers.Real) or isinstance(value, NO_NUMBERS):
         return False
     try:
         return math.isfinite(value)

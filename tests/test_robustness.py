@@ -83,6 +83,7 @@ PARAMETERS_OF_ALL_KINDS: list[Any] = [
     *(math.inf, math.nan, np.float64("nan"), fractions.Fraction(10**400, 3), 1j, 10.5),
     *("", "x", "1", b"x", (), (1,), [], [1], {}, {1}, np.array([1.0, 2.0]), np.array([1.0])),
     *(np.array([]), np.datetime64("NaT"), pd.NA, Ellipsis, int),
+    *(np.timedelta64(2), np.timedelta64(2, "D"), np.timedelta64("NaT")),
 ]
 
 
