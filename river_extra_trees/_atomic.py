@@ -1,4 +1,4 @@
-"""Writing a file so that at any moment either the old or the new one is there, and whole."""
+"""Writing a file so that at any moment either the old or the new one is there; reading one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import hashlib
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
-__all__ = ["replace_file"]
+__all__ = ["open_regular", "replace_file", "require_replaceable"]
 
 NEW = 0o666  # mode of a file that was not there, as far as the user's mask allows
 OWN = 0o600  # until a file has the permissions of the one it replaces
@@ -48,14 +49,41 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     sync_folder(target.parent)
 
 
-def status_of(path: Path) -> os.stat_result | None:
-    """What the system knows of a file that may be replaced; None if there is none."""
+def require_replaceable(path: str | os.PathLike[str]) -> None:
+    """Raise the OSError that replacing a file would raise, a full disk excepted.
+
+    The file is as before, and the temporary one is gone.
+    """
+    target = Path(os.path.realpath(path))
+    status_of(target)
+    temporary = temporary_for(target)
+    file = open_alone(temporary, OWN)
+    try:
+        temporary.unlink()
+    finally:
+        os.close(file)
+
+
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file to read it; nobody may ever write to a pipe, and a device may have no end.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, or what is there is no regular file.
+    """
+    status_of(Path(path), "read")
+    return Path(path).open("rb")
+
+
+def status_of(path: Path, purpose: str = "replaced") -> os.stat_result | None:
+    """What the system knows of a regular file; None if there is none."""
     try:
         found = path.stat()
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode):
-        raise OSError(errno.EINVAL, "only a regular file can be replaced", str(path))
+        raise OSError(errno.EINVAL, f"only a regular file can be {purpose}", str(path))
     return found
 
 

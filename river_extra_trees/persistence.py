@@ -23,12 +23,11 @@ from __future__ import annotations
 
 import inspect
 import os
-from pathlib import Path
 from typing import Any
 
 import river_extra_trees
 
-from ._atomic import replace_file
+from ._atomic import open_regular, replace_file
 from ._container import DamagedError, pack, unpack
 from ._core.state import State, StateError, require
 from ._inspection import TreeLearner
@@ -87,9 +86,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         If the file holds no model, is damaged, or was written by a later version of the format.
     OSError
-        If the file cannot be read.
+        If the file cannot be read, or is a folder, a pipe or a device: the bytes that come from a
+        pipe are for `load_bytes`.
     """
-    content = Path(path).read_bytes()
+    with open_regular(path) as file:
+        content = file.read()
     try:
         return load_bytes(content)
     except ModelFileError as error:

@@ -304,6 +304,113 @@ def test_damaged_files(tmp_path: Path) -> None:
         assert_refused(run(path, FAST, "--target", "y"), path.name)
 
 
+class Broken(dummy.NoChangeClassifier):
+    """A learner that lacks something."""
+
+    def __init__(self) -> None:
+        raise RuntimeError("install\nthat first")
+
+
+def test_learner_that_cannot_be_made() -> None:
+    """Whatever its constructor raises, as river's do where a package is missing."""
+    refused = run("Phishing", f"{__name__}.Broken")
+    assert_refused(refused, f"cannot make {__name__}.Broken: install that first")
+
+
+OUTPUTS = {
+    "--csv": "curves.csv",
+    "--plot": "curves.png",
+    "--json": "race.json",
+    "--checkpoint": "c",
+}
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.combinations(OUTPUTS, 2)))
+def test_outputs_that_are_one_file_are_refused(tmp_path: Path, one: str, other: str) -> None:
+    """By another name, too: one would overwrite the other."""
+    (tmp_path / "link").symlink_to("new.png")
+    for path in (tmp_path / "new.png", tmp_path / "link", tmp_path / "." / "new.png"):
+        for given in ((one, tmp_path / "new.png", other, path), (other, path, one, path)):
+            if path.suffix or "--plot" not in (one, other):
+                assert_refused(run("Fishing", *given), "are one file")
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "link"]
+
+
+@pytest.mark.parametrize("option", OUTPUTS)
+def test_outputs_that_are_an_input_are_refused(table: Path, option: str) -> None:
+    """By whatever name; the table is as it was."""
+    link = table.with_name("link.png")
+    link.hardlink_to(table)
+    before = table.read_bytes()
+    assert_refused(run(table, FAST, "--target", "class", option, link), "is what is read")
+    assert table.read_bytes() == before
+
+
+def test_an_output_that_is_standard_input_is_refused(table: Path) -> None:
+    """A file that comes in without its name is known all the same."""
+    before = table.read_bytes()
+    with table.open() as rows:
+        running = start("-", FAST, "--target", "class", "--csv", table, stdin=rows)
+        out, err = running.communicate(timeout=120)
+    assert (running.returncode, out) == (2, "")
+    assert f"{table} is what is read" in err
+    assert table.read_bytes() == before
+
+
+def test_a_picture_does_not_replace_its_model(tmp_path: Path) -> None:
+    """However it is called."""
+    path = tmp_path / "model.png"
+    persistence.save(river_extra_trees.StreamDecisionTreeClassifier(), path)
+    before = path.read_bytes()
+    result = CliRunner().invoke(app, ["draw", str(path), "--output", str(path)])
+    assert_refused(result, "is what is read")
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("option", OUTPUTS)
+def test_outputs_that_cannot_be_written_are_refused(tmp_path: Path, option: str) -> None:
+    """Before anything else is looked at, however short the race would be."""
+    folder = tmp_path / "folder.png"
+    folder.mkdir()
+    for path in ("/proc/new.png", folder, tmp_path / f"{'x' * 300}.png"):
+        assert_refused(run("Fishing", option, path), f"cannot write {path}: ")
+    assert list(tmp_path.iterdir()) == [folder]
+    assert list(folder.iterdir()) == []
+
+
+def test_outputs_are_as_they_were_where_there_is_no_race(tmp_path: Path) -> None:
+    """Whether they were there or not; pipes and devices are not touched."""
+    paths = {option: tmp_path / name for option, name in OUTPUTS.items()}
+    given = list(itertools.chain.from_iterable(paths.items()))
+    assert_refused(run("Fishing", *given), "'Fishing'")
+    assert list(tmp_path.iterdir()) == []
+    for path in paths.values():
+        path.write_text("earlier")
+        os.utime(path, (1, 1))
+    assert_refused(run("Fishing", *given), "'Fishing'")
+    assert sorted(tmp_path.iterdir()) == sorted(paths.values())
+    assert {(path.read_text(), path.stat().st_mtime) for path in paths.values()} == {("earlier", 1)}
+    os.mkfifo(tmp_path / "pipe")
+    for path in ("/dev/null", tmp_path / "pipe"):
+        assert_refused(run("Fishing", "--csv", path, "--json", path), "'Fishing'")
+
+
+@pytest.mark.timeout(60)
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
+    """A pipe that nobody writes to, and a device without an end."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero"), tmp_path):
+        for options in ((), ("--resume",)):
+            refused = run("Phishing", FAST, "--checkpoint", path, *options)
+            assert_refused(refused, f"cannot write {path}: only a regular file can be replaced")
+        for command in ("info", "draw"):
+            refused = CliRunner().invoke(app, [command, str(path)])
+            assert_refused(refused, f"cannot read {path}: only a regular file can be read")
+        with pytest.raises(OSError, match="only a regular file can be read"):
+            persistence.load(path)
+
+
 def test_metric_of_probabilities_needs_them() -> None:
     """A learner without probabilities is not scored by them."""
     model = dummy.NoChangeClassifier()

@@ -3,6 +3,7 @@
 - `streams` makes rows of a bundled data set, a file or standard input.
 - `learners` makes models and metrics of what was typed.
 - `race` learns and scores, item by item, and keeps the curves.
+- `outputs` refuses files that could not be written, before the race.
 - `report` turns a race into a table, a picture, CSV and JSON.
 - `app` is the command itself; only it needs the extra ``cli``.
 

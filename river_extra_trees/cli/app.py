@@ -12,7 +12,16 @@ import typer
 from rich.console import Console
 from rich.live import Live
 
-from river_extra_trees.cli import UserError, checkpoint, learners, models, options, report, streams
+from river_extra_trees.cli import (
+    UserError,
+    checkpoint,
+    learners,
+    models,
+    options,
+    outputs,
+    report,
+    streams,
+)
 from river_extra_trees.cli.race import Entrant, Interruptible, Race, checksum, enter
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
@@ -53,7 +62,8 @@ def race(
 ) -> None:
     """Race learners: each predicts every item, is scored, and then learns it."""
     try:
-        _check_outputs(csv, plot, json, checkpoint)
+        inputs = streams.files_of(data)
+        outputs.check(inputs, csv=csv, plot=plot, json=json, checkpoint=checkpoint)
         stream = streams.open_stream(
             data, target=target, task=_task(task), nominal=nominal or (), limit=limit
         )
@@ -102,7 +112,7 @@ def draw(
         if output is None:
             typer.echo(models.text_of(file, learner, tree, max_depth))
         else:
-            _check_outputs(None, output, None, None)
+            outputs.check([file], plot=output)
             _write(output, lambda path: models.draw(path, file, learner, tree, max_depth))
     except UserError as error:
         _refuse(error)
@@ -166,19 +176,6 @@ def _task(text: str | None) -> streams.Task | None:
     raise UserError(f"--task is {text!r}; it can be classification or regression")
 
 
-def _check_outputs(
-    csv: Path | None, plot: Path | None, json: Path | None, checkpoint: Path | None
-) -> None:
-    """Refuse outputs that could not be written, before any time is spent."""
-    for path in (csv, plot, json, checkpoint):
-        if path is not None and not path.parent.is_dir():
-            raise UserError(f"there is no folder {str(path.parent)!r} to write {path.name} to")
-    if plot is not None:
-        report.require_matplotlib()
-        if plot.suffix not in (".png", ".svg", ".pdf"):
-            raise UserError(f"cannot draw to {plot.name}: the name must end in .png, .svg or .pdf")
-
-
 def _write_all(
     contest: Race,
     stream: streams.Stream,
@@ -188,12 +185,12 @@ def _write_all(
     json: Path | None,
 ) -> None:
     """Write the results to the files that were asked for."""
-    outputs: list[tuple[Path | None, Callable[[Path], None]]] = [
+    results: list[tuple[Path | None, Callable[[Path], None]]] = [
         (csv, lambda path: report.write_csv(path, contest)),
         (plot, lambda path: report.draw(path, contest, stream)),
         (json, lambda path: report.write_json(path, contest, stream, interrupted=interrupted)),
     ]
-    for path, write in outputs:
+    for path, write in results:
         if path is not None:
             _write(path, write)
 

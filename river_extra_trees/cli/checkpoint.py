@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from river_extra_trees import persistence
-from river_extra_trees._atomic import replace_file
+from river_extra_trees._atomic import open_regular, replace_file
 from river_extra_trees._container import DamagedError, pack, unpack
 from river_extra_trees._inspection import TreeLearner
 from river_extra_trees.cli import UserError
@@ -121,7 +121,7 @@ def version_of(package: str) -> str:
 
 def is_checkpoint(path: Path) -> bool:
     """Whether a file begins as a checkpoint does."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return file.read(len(MAGIC)) == MAGIC
 
 
@@ -134,7 +134,9 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
         If it cannot be read, is damaged, or is not what `save` writes.
     """
     try:
-        _, document, arrays = unpack(path.read_bytes(), MAGIC, range(1, VERSION + 1))
+        with open_regular(path) as file:
+            content = file.read()
+        _, document, arrays = unpack(content, MAGIC, range(1, VERSION + 1))
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
     except DamagedError as error:

@@ -160,8 +160,9 @@ def _make(name: str, made: type, parameters: dict[str, Any]) -> Any:
             raise UserError(f"{name} has no parameter {parameter!r}; it has {', '.join(accepted)}")
     try:
         return made(**parameters)
-    except (TypeError, ValueError) as error:
-        raise UserError(f"cannot make {name}: {error}") from error
+    except Exception as error:  # a learner of any origin may raise anything
+        text = " ".join(str(error).split())
+        raise UserError(f"cannot make {name}: {text or type(error).__name__}") from error
 
 
 def _meant(name: str, known: Iterable[str]) -> str:

@@ -56,6 +56,21 @@ def bundled_names() -> list[str]:
     return [name for name in datasets.__all__ if _is_bundled(getattr(datasets, name))]
 
 
+def files_of(data: str) -> list[Path]:
+    """Return the file behind what the user calls a stream; of a pipe into the command, that pipe.
+
+    Examples
+    --------
+    >>> from river_extra_trees.cli import streams
+    >>> streams.files_of("Phishing"), streams.files_of("table.csv")
+    ([], [PosixPath('table.csv')])
+
+    """
+    if data in bundled_names():
+        return []
+    return [Path("/dev/stdin" if data == "-" else data)]
+
+
 def _is_bundled(candidate: object) -> bool:
     return (
         inspect.isclass(candidate)
