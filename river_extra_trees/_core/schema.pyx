@@ -35,6 +35,7 @@ cdef PyTypeObject* FLOAT64 = <PyTypeObject*>np.float64
 cdef tuple DATES = (date, time, timedelta, struct_time, np.datetime64, np.timedelta64)
 
 # In what else numpy finds a float: it takes nanoseconds, the digits of a text, the real part.
+cdef type ARRAY = np.ndarray
 cdef tuple NO_NUMBERS = (np.datetime64, np.timedelta64, np.flexible, np.complexfloating)
 
 cdef enum Kind:
@@ -45,7 +46,7 @@ cdef enum Kind:
 
 cdef bint is_number(object value) except -1:
     """Whether a value is a number, or an array of one, and not only to numpy."""
-    if isinstance(value, np.ndarray):
+    if isinstance(value, ARRAY):
         return value.dtype.kind in "biuf"
     return hasattr(value, "__float__") and not isinstance(value, NO_NUMBERS)
 
@@ -57,12 +58,12 @@ cdef Kind classify(object name, object value, double* number) except *:
         return MISSING
     if PyFloat_CheckExact(value):
         number[0] = PyFloat_AS_DOUBLE(value)
-    elif isinstance(value, (complex, np.complexfloating)):
-        raise TypeError(f"feature {shown(name)}: complex numbers have no order: {shown(value)}")
     elif isinstance(value, (str, bytes)):
         check_hashable(name, value)
         return CATEGORY
     elif not is_number(value):
+        if isinstance(value, (complex, np.complexfloating)):
+            raise TypeError(f"feature {shown(name)}: complex numbers have no order: {shown(value)}")
         if is_date(value) and (isinstance(value, np.generic) or not is_missing(value)):
             refuse_date(name, value)    # NaT of pandas is a date, too, but stands for none
         check_hashable(name, value)
