@@ -78,7 +78,12 @@ def series_of_labels(
     """
     known = {each: None for each in (*labels, *answers) if each is not None and each == each}
     if not known or frame.implementation.is_pandas_like():
-        return dataframe.to_native_series(answers, name="prediction", like=frame)
+        try:
+            return dataframe.to_native_series(answers, name="prediction", like=frame)
+        except UnicodeEncodeError:  # the texts of pandas are in UTF-8
+            return pandas_of(frame).Series(
+                answers, narwhals.maybe_get_index(frame), dtype=object, name="prediction"
+            )
     dtype = type_of(list(known), frame.implementation)
     if dtype == narwhals.Object and not frame.implementation.is_polars():
         kinds = ", ".join(sorted({type(label).__name__ for label in known}))
@@ -88,6 +93,23 @@ def series_of_labels(
         )
     series = narwhals.new_series("prediction", answers, dtype, backend=frame.implementation)
     return series.to_native()
+
+
+def frame_of_labels(
+    columns: dict[typing.Any, np.typing.NDArray[np.float64]], frame: typing.Any
+) -> typing.Any:
+    """Columns named by labels as a frame of the same kind as another."""
+    try:
+        return dataframe.to_native_frame(columns, like=frame)
+    except UnicodeEncodeError:  # the names of pandas, too
+        table: typing.Any = dataframe.to_native_frame(dict(enumerate(columns.values())), like=frame)
+        table.columns = pandas_of(frame).Index(list(columns), dtype=object)
+        return table
+
+
+def pandas_of(frame: typing.Any) -> typing.Any:
+    """The module that a frame of pandas, or of what is like it, comes from."""
+    return narwhals.get_native_namespace(frame)
 
 
 def type_of(labels: list[typing.Any], backend: typing.Any) -> typing.Any:
@@ -101,16 +123,25 @@ def type_of(labels: list[typing.Any], backend: typing.Any) -> typing.Any:
 
 
 def names_of(labels: list[typing.Any]) -> list[str]:
-    """The labels as strings; by `repr`, which tells 1 from "1", where these would be the same."""
+    """The labels as strings; by `repr` where these would be the same, as 1 and "1", or no UTF-8."""
     texts = [shown(label, str) for label in labels]
     counts = collections.Counter(texts)
     names = [
-        text if counts[text] == 1 else shown(label)
+        text if counts[text] == 1 and is_utf8(text) else shown(label)
         for text, label in zip(texts, labels, strict=True)
     ]
     if len(set(names)) < len(labels):
         raise ValueError(f"the labels cannot be told apart as names of columns: {names}")
     return names
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text can be written in UTF-8: without halves of surrogate pairs."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class PredictsMany(abc.ABC):
@@ -182,7 +213,7 @@ class PredictsProbaMany(PredictsMany):
         -------
         A data frame of the same kind with a column per label learned so far. Kinds that allow only
         strings as column names get the labels as strings; labels that are the same as strings, as
-        1 and "1", by their `repr`: `1` and `'1'`.
+        1 and "1", or that UTF-8 does not hold, by their `repr`: `1` and `'1'`.
 
         Raises
         ------
@@ -199,4 +230,4 @@ class PredictsProbaMany(PredictsMany):
             name: np.array([answer[label] for answer in answers], dtype=float)
             for name, label in zip(names, labels, strict=True)
         }
-        return dataframe.to_native_frame(columns, like=frame)
+        return frame_of_labels(columns, frame)

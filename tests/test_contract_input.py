@@ -609,6 +609,27 @@ def test_names_that_no_file_holds_as_text_are_shown() -> None:
     assert list(make(("StreamDecisionTreeClassifier", 0)).to_dataframe()["is_leaf"]) == [True]
 
 
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_labels_that_are_no_utf8_come_back(case: Case) -> None:
+    """As they are, where the kind of frame has Python objects; else by `repr`, or not at all."""
+    model = learn(make(case), [({"a": float(i % 2)}, "\ud800x"[i % 2]) for i in range(60)])
+    said = [model.predict_one({"a": a}) for a in (0.0, 1.0)]
+    index = [7, 5]
+    asked = pd.DataFrame({"a": [0.0, 1.0]}, index=index)
+    found = model.predict_many(asked)
+    assert (list(found), list(found.index), found.name) == (said, index, "prediction")
+    table = model.predict_proba_many(asked)
+    assert (list(table.columns), list(table.index)) == (["\ud800", "x"], index)
+    expected = [model.predict_proba_one({"a": a}) for a in (0.0, 1.0)]
+    assert [dict(zip(table.columns, row, strict=True)) for row in table.to_numpy()] == expected
+    for kind in (pl.DataFrame, pa.table):
+        table = narwhals.from_native(model.predict_proba_many(kind({"a": [0.0, 1.0]})))
+        assert table.columns == ["'\\ud800'", "x"]
+    assert model.predict_many(pl.DataFrame({"a": [0.0, 1.0]})).to_list() == said
+    with pytest.raises(TypeError, match="pandas or polars"):
+        model.predict_many(pa.table({"a": [0.0, 1.0]}))
+
+
 def test_a_label_that_cannot_be_written() -> None:
     """A number of more digits than Python writes is a label, and told as what it is."""
     rows = [({"a": float(i % 2), (HUGE, 1): 1.0}, (HUGE, "x")[i % 2]) for i in range(60)]
