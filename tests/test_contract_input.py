@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import collections
+import copy
 import datetime
 import math
+import random
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -505,6 +507,19 @@ def test_weight_of_any_size(case: Case, w: float) -> None:
         assert is_finite(model, x)
     learn(model, stream(case, 60, seed=1))
     assert is_finite(model, x)
+
+
+@pytest.mark.parametrize("exponents", [(0.0, 25.0), (-300.0, 99.0)], ids=str)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_weights_of_all_sizes_in_one_stream(case: Case, exponents: tuple[float, float]) -> None:
+    """Light samples vanish beside heavy ones, and what rounding leaves of them does no harm."""
+    rng = random.Random(1)
+    model = make(case)
+    for i, (x, y) in enumerate(stream(case, 120)):
+        model.learn_one(x, y, w=10.0 ** rng.uniform(*exponents))
+        assert i < 3 or is_finite(model, x)
+    model._core.check()
+    assert answers(copy.deepcopy(model), [(x, y)]) == answers(model, [(x, y)])
 
 
 @pytest.mark.parametrize("w", [5e-324, 1e-310])

@@ -67,6 +67,42 @@ def test_what_was_learned_can_be_copied(stream: Any, parameters: dict[str, Any])
                 copy.deepcopy(model)
 
 
+@pytest.mark.parametrize("leaf", ["linear", "constant"])
+@pytest.mark.parametrize("factor", [0.7, 0.5, 0.1, 1e-3])
+def test_a_new_unit_of_the_targets_is_learned_as_the_reference_does(
+    leaf: str, factor: float
+) -> None:
+    """What fades leaf by leaf leaves no rounding errors of its former size behind."""
+    for seed, unit in ((0, 1e6), (1, 1e9), (2, 1e12)):
+        rng = random.Random(seed)
+        model = DynamicTreeRegressor(
+            leaf=leaf, forgetting_factor=factor, reference=True, window=40, n_particles=12, seed=1
+        )
+        for i in range(180):
+            a = rng.random()
+            x = {"a": a, "b": rng.gauss(0.0, 1.0)}
+            model.learn_one(x, (unit if i < 20 else 1.0) * (a + 0.1 * rng.gauss(0.0, 1.0)))
+        model._core.check()
+        copy.deepcopy(model)
+
+
+@pytest.mark.parametrize("leaf", ["linear", "constant"])
+def test_values_that_are_missing_among_far_ones_are_learned(leaf: str) -> None:
+    """Their mean, which takes their place, lies far from most of the others."""
+    for seed, unit in ((0, 1e12), (1, 1e30), (2, 1e50)):
+        rng = random.Random(seed)
+        model = DynamicTreeRegressor(leaf=leaf, window=40, n_particles=12, seed=1)
+        for i in range(300):
+            a = rng.random()
+            x = {"a": unit * a if i < 20 else a, "b": rng.gauss(0.0, 1.0)}
+            if i > 40 and rng.random() < 0.3:
+                del x["a"]
+            model.learn_one(x, a + 0.1 * rng.gauss(0.0, 1.0))
+            if i % 20 == 19:
+                model._core.check()
+                copy.deepcopy(model)
+
+
 @pytest.mark.parametrize(("target", "weight"), [(1e150, 1.0), (1e146, 1.0), (-1e100, 1e91)])
 def test_squares_that_may_overflow_are_refused(target: float, weight: float) -> None:
     """Both numbers are named, and nothing is learned."""

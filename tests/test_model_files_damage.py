@@ -217,6 +217,40 @@ def test_a_sample_that_no_tree_retains_is_refused() -> None:
         persistence.load_bytes(changed(content, change))
 
 
+def longer(slots: Any) -> Any:
+    """More free slots than the batch has samples, the last one first."""
+    return np.concatenate([slots[:3], np.arange(3, 1000, dtype=slots.dtype)])
+
+
+def swapped(slots: Any) -> Any:
+    """The next sample takes the place of the one after."""
+    return np.concatenate([slots[:-2], slots[:-3:-1]])
+
+
+@pytest.mark.parametrize("change_slots", [longer, swapped])
+@pytest.mark.parametrize("name", [name for name in damage.SMALL if name.startswith("Stream")])
+def test_batches_that_would_be_filled_out_of_order_are_refused(
+    name: str, change_slots: Any
+) -> None:
+    """The bootstraps have as many places as the batch has samples."""
+
+    def change(document: Any, arrays: Any) -> None:
+        arrays["state/core/window/slots"] = change_slots(arrays["state/core/window/slots"])
+
+    with pytest.raises(persistence.ModelFileError, match="not in its slots"):
+        persistence.load_bytes(changed(damage.small_file(name), change))
+
+
+def test_means_beyond_all_values_are_refused() -> None:
+    """They take the place of missing values, and their squares would be infinite."""
+
+    def change(document: Any, arrays: Any) -> None:
+        arrays["state/core/fill"][0] = 1e300
+
+    with pytest.raises(persistence.ModelFileError, match="fill"):
+        persistence.load_bytes(changed(damage.small_file("DynamicTreeRegressor"), change))
+
+
 @pytest.mark.parametrize("name", damage.SMALL)
 def test_samples_that_came_before_the_first_are_refused(name: str) -> None:
     """The last one, so far before that the difference to the one before it overflows."""

@@ -77,9 +77,6 @@ cdef void add_samples(
 cdef void merge(
     const LeafModel* model, double* row, const double* other, double share
 ) noexcept nogil
-cdef void subtract(
-    const LeafModel* model, double* row, const double* other, double share
-) noexcept nogil
 cdef void scale(const LeafModel* model, double* row, double factor) noexcept nogil
 cdef bint agree(const LeafModel* model, const double* row, const double* other) noexcept nogil
 cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept nogil

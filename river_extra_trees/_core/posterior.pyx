@@ -3,7 +3,7 @@
 import numpy as np
 
 from libc.math cimport INFINITY, NAN, fabs, log, sqrt
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from .memory cimport calloc, free
 
@@ -123,40 +123,6 @@ cdef void merge(
             products[j] += share * addend[j] + factor * step[j]
         products += i + 1
         addend += i + 1
-
-
-cdef void subtract(
-    const LeafModel* model, double* row, const double* other, double share
-) noexcept nogil:
-    """row -= share * other, where other is a part of row."""
-    cdef int size = model.n_regressors + 1, i, j
-    cdef double* means = row + 1
-    cdef double* products = row + 1 + size
-    cdef const double* taken = other + 1 + size
-    cdef double before = row[0], removed = share * other[0], part, factor
-    cdef double* step = model.scratch
-    if removed <= 0.0:
-        return
-    row[0] -= removed
-    if row[0] <= 1e-12 * before:
-        memset(row, 0, model.width * sizeof(double))
-        return
-    if model.multinomial:
-        for i in range(1, model.width):
-            row[i] = max(0.0, row[i] - share * other[i])
-        return
-    part = removed / row[0]
-    for i in range(size):
-        step[i] = other[1 + i] - means[i]
-        means[i] -= part * step[i]
-    for i in range(size):
-        factor = part * before * step[i]
-        for j in range(i + 1):
-            products[j] -= share * taken[j] + factor * step[j]
-        if products[i] < 0.0:
-            products[i] = 0.0
-        products += i + 1
-        taken += i + 1
 
 
 cdef void scale(const LeafModel* model, double* row, double factor) noexcept nogil:
@@ -461,11 +427,6 @@ cdef class Statistics:
         """Add a share of other statistics."""
         assert other.model.width == self.model.width
         merge(&self.model, self.row, other.row, share)
-
-    def subtract(self, Statistics other, double share=1.0):
-        """Take a share of other statistics away."""
-        assert other.model.width == self.model.width
-        subtract(&self.model, self.row, other.row, share)
 
     def scale(self, double factor):
         """Multiply the weight of every sample."""

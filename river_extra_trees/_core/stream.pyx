@@ -198,8 +198,8 @@ cdef class StreamForest(Forest):
         """Raise AssertionError if an invariant is broken."""
         super().check()
         self.latest.check()
-        assert self.latest.size <= self.n_latest + self.window.size
-        assert self.window.slots() == list(range(self.window.size))     # as `copies` is indexed
+        assert self.latest.size - self.window.size <= self.n_latest
+        assert self.window.is_in_order()        # as `copies` is indexed
 
     def settings(self):
         """The arguments that make such a forest."""
@@ -233,9 +233,9 @@ cdef class StreamForest(Forest):
         self.losses = state.numbers("losses", len(self.trees), least=0.0).copy()
         self.batch_weight = state.number("batch_weight", 0.0, LARGEST_FLOAT)
         require(self.window.size <= self.batch_size
-                and self.window.slots() == list(range(self.window.size)),
+                and self.window.is_in_order(),
                 "StreamForest: the batch is not in its slots")
-        require(self.latest.size <= self.n_latest + self.window.size,
+        require(self.latest.size - self.window.size <= self.n_latest,
                 "StreamForest: too many latest samples")
         self.check_window(self.latest)
         self.make_copies()

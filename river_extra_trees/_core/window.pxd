@@ -42,5 +42,6 @@ cdef class Window:
     cdef int keep_arrived(self, int* slots) noexcept nogil
     cdef void clear(self) noexcept nogil
     cdef int copy(self, Window other, int slot) noexcept nogil
+    cdef bint is_in_order(self) noexcept
 
 cdef tuple united(list windows)

@@ -314,6 +314,20 @@ cdef class Window:
         held = [self.by_arrival[i] for i in range(self.n_sorted)]
         return held + [self.fresh[i] for i in range(self.n_fresh)]
 
+    cdef bint is_in_order(self) noexcept:
+        """Tell whether the samples lie in slots 0, 1, 2 and so on, and the next ones will."""
+        cdef int i
+        for i in range(self.n_sorted):
+            if self.by_arrival[i] != i:
+                return False
+        for i in range(self.n_fresh):
+            if self.fresh[i] != self.n_sorted + i:
+                return False
+        for i in range(self.size, self.capacity):
+            if self.free_slots[self.capacity - 1 - i] != i:
+                return False
+        return True
+
     def sample(self, int slot):
         """(row, target, weight, number in the stream) of the sample in a slot."""
         assert 0 <= slot < self.capacity and self.arrival[slot] >= 0

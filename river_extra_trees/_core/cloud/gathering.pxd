@@ -1,5 +1,7 @@
 from .particles cimport Particles
 
+cdef double LARGEST_REGRESSOR       # larger values count as this one
+
 cdef void fill_v(Particles cloud, const double* x, double target) noexcept nogil
 cdef void next_tick(Particles cloud) noexcept nogil
 cdef void gather(Particles cloud, const double* x, int first, int stop) noexcept nogil

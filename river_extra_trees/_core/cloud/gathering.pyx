@@ -5,7 +5,7 @@ from libc.math cimport isnan
 from ..grove cimport MAX_DEPTH, MIN_BLOCK, Leaf, Node, side
 from .particles cimport Particles
 
-cdef double LARGEST_REGRESSOR = 1e50
+LARGEST_REGRESSOR = 1e50
 
 
 cdef void fill_v(Particles cloud, const double* x, double target) noexcept nogil:

@@ -14,6 +14,7 @@ from ..pool cimport Pool
 from ..posterior cimport add_sample, agree, merge
 from ..schema cimport Labels, Schema
 from .forgetting cimport set_shares
+from .gathering cimport LARGEST_REGRESSOR
 from .leaves cimport fading, finish_leaf, set_prior, weight_at
 from .particles cimport MAX_DECAYS, Particles, fades_by_leaf
 from .shape cimport adapt
@@ -23,6 +24,7 @@ from ..state import LARGEST_FLOAT, State, require
 LARGEST_INT = 2**31 - 1
 LARGEST_REGION = 2**62
 FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}
+MEANS = {"least": -1.01 * LARGEST_REGRESSOR, "most": 1.01 * LARGEST_REGRESSOR}  # as they round
 NAMES = (
     "n_particles", "window", "classifier", "linear", "min_samples_leaf", "alpha", "beta",
     "leaf_bonus", "decays", "prior_weight", "reference", "cuts_by_range", "seed", "schema",
@@ -88,7 +90,7 @@ def restore(Particles cloud, state):
     restore_prior(
         cloud, state.numbers("overall", cloud.model.width, **FINITE),
         state.numbers("prior", 0 if classifier else cloud.model.width, **FINITE),
-        state.numbers("fill", q, **FINITE), state.numbers("fill_weight", q, least=0.0),
+        state.numbers("fill", q, **MEANS), state.numbers("fill_weight", q, least=0.0),
         state.number("df_offset"), state.number("per_leaf"))
     restore_trees(cloud, state)
     restore_strata(

@@ -1,10 +1,12 @@
 """Moving active points into the priors of their leaves: section 3 of the paper."""
 
+from libc.string cimport memcpy
+
 from ..grove cimport Leaf, Node, side
-from ..posterior cimport add_sample, scale, subtract
+from ..posterior cimport add_sample, scale
 from ..rng cimport DISCARD, Rng, below, rng_for
 from .gathering cimport next_tick
-from .leaves cimport finish_leaf, weight_at
+from .leaves cimport finish_leaf, sum_slots, weigh_samples, weight_at
 from .particles cimport Particles, fades_by_leaf
 
 
@@ -33,13 +35,15 @@ cdef void retire_from(Particles cloud, int node, int slot) noexcept nogil:
     cdef const double* v = cloud.pool.v + slot * cloud.pool.size_v
     cdef int leaf = cloud.grove.nodes[node].left
     cdef Leaf* here = &cloud.grove.leaves[leaf]
+    cdef double* retired = cloud.grove.retired(leaf)
     cloud.grove.remove_slot(here, slot)
-    if fades_by_leaf(cloud):       # power prior, section 5, leaf by leaf
-        subtract(&cloud.model, cloud.grove.total(leaf), cloud.grove.retired(leaf),
-                 1.0 - cloud.decays[0])
-        scale(&cloud.model, cloud.grove.retired(leaf), cloud.decays[0])
-    add_sample(&cloud.model, cloud.grove.retired(leaf), v, weight_at(cloud, slot, here))
-    if fades_by_leaf(cloud):
+    if fades_by_leaf(cloud):        # power prior, section 5, leaf by leaf
+        scale(&cloud.model, retired, cloud.decays[0])
+    add_sample(&cloud.model, retired, v, weight_at(cloud, slot, here))
+    if fades_by_leaf(cloud):        # summed: what has faded, subtracted, would leave its rounding
+        memcpy(cloud.grove.total(leaf), retired, cloud.model.width * sizeof(double))
+        weigh_samples(cloud, leaf)
+        sum_slots(cloud, cloud.grove.slots + here.slots, here.n_active, cloud.grove.total(leaf))
         finish_leaf(cloud, node)
 
 

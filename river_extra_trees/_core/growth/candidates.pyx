@@ -209,7 +209,7 @@ cdef void offer(Workspace work, int column, double threshold, bint nominal, bint
     cdef Side* there = &work.there
     if here.copies < work.min_samples_leaf or there.copies < work.min_samples_leaf:
         return
-    if here.copies == 0 or there.copies == 0:
+    if here.weight <= 0.0 or there.weight <= 0.0:   # lost in rounding beside the other side
         return
     if work.exact:                  # apart, so that no registers are saved for its calls
         offer_published(work, column, threshold, nominal, missing_left, best)

@@ -16,7 +16,7 @@ cdef double[TABLE] X_LOG_X
 
 cdef inline double x_log_x(double x) noexcept nogil:
     cdef int whole
-    if x < TABLE:
+    if 0.0 <= x < TABLE:            # what is left of large weights by subtraction may be negative
         whole = <int>x
         if whole == x:
             return X_LOG_X[whole]
