@@ -5,6 +5,7 @@ After any of them a model is as it was before the sample, or as it is after it.
 
 from __future__ import annotations
 
+import _thread
 import io
 import multiprocessing
 import pickle
@@ -135,6 +136,25 @@ def go_on(i: int) -> tuple[list[str], bytes]:
     model, rows = HELD[i]
     said = answers(learn(model, rows), rows)
     return said, persistence.save_bytes(model)
+
+
+@pytest.mark.parametrize("case", THREADED, ids=str)
+@pytest.mark.parametrize("starts", [False, True])
+def test_a_thread_whose_start_fails_is_waited_for(
+    case: Case, starts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error may come before it runs or, for want of memory for its number, when it does."""
+    start_new_thread = _thread.start_new_thread
+
+    def fail(*args: Any) -> int:
+        if starts:
+            start_new_thread(*args)
+        raise MemoryError
+
+    rows = list(stream(case, 200))
+    expected = learn(make(case), rows)
+    monkeypatch.setattr(_thread, "start_new_thread", fail)
+    assert state(learn(make(case), rows)) == state(expected)
 
 
 @pytest.mark.parametrize("way", ["fork", "spawn"])

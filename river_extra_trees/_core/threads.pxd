@@ -6,8 +6,8 @@ cdef class Job:
     cdef PyThread_type_lock lock
     cdef object work
     cdef object number
-    cdef bint started       # a thread has it
-    cdef bint begun         # and has begun with it
+    cdef bint has_ticket    # which lets go of the lock when no thread holds it any more
+    cdef bint begun         # a thread has begun with it
     cdef object error
 
 cdef list jobs_of(object work, int n)

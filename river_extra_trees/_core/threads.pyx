@@ -56,8 +56,14 @@ cdef list jobs_of(object work, int n):
 
 
 cdef int start(Job job) except -1:
-    _thread.start_new_thread(Ticket(job), ())
-    job.started = True
+    """Start a thread for a job.
+
+    An error does not say that there is none: its number may be what there was no memory for. So
+    it is the ticket that tells when no thread has to do with the job any more.
+    """
+    cdef Ticket ticket = Ticket(job)
+    job.has_ticket = True
+    _thread.start_new_thread(ticket, ())
     return 0
 
 
@@ -80,7 +86,7 @@ cdef int run(list jobs) except -1:
         first.error = error
     for i in range(1, len(jobs)):
         job = jobs[i]
-        if job.started:
+        if job.has_ticket:
             with nogil:
                 PyThread_acquire_lock(job.lock, WAIT_LOCK)
         if not job.begun:
