@@ -79,8 +79,9 @@ asan: $(VENV)/installed/test ## run the tests under the sanitizers, which have t
 	@tools/under_sanitizers.sh $(RUN) -m pytest -n auto --dist loadgroup $(CAPTURE) $(UNSANITIZED) $(ARGS)
 
 # The loader of model files and the conversion of input: every line has to be reached.
-WHOLLY_REACHED := persistence.py _container.py _typed.py _atomic.py \
-	_core/state.py _core/schema.pyx _core/cloud/restoring.pyx blocks.py _frames.py _base.py
+WHOLLY_REACHED := persistence/files.py persistence/container.py persistence/values.py persistence/atomic.py \
+	_core/state.py _core/schema.pyx _core/dynamic/restoring.pyx distributed/blocks.py \
+	_estimator/frames.py _estimator/learner.py _estimator/parameters.py
 # Left out are the tests without memory (the tracer needs some), those of signals (one of which may
 # come while the tracer holds its lock), and long ones that reach nothing of the package alone.
 UNTRACED := no_memory or interrupted or calibration or benchmarks or examples or notebooks

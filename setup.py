@@ -9,8 +9,8 @@ The environment variable ``RIVER_EXTRA_TREES_BUILD`` chooses how it is compiled:
   would raise before the sanitizer sees the bug. Run it through ``make asan``.
 - ``coverage``: gcc counts the lines of the generated C, for the coverage of the Cython lines.
 
-Each mode, together with the flags, the compiler and the versions of Cython, numpy and scipy, has
-a folder of its own under ``build/``. So nothing built one way is taken for the other, and going
+Each mode, together with the flags, the compiler and the version of Cython, has a folder of its
+own under ``build/``. So nothing built one way is taken for the other, and going
 back to an earlier mode costs no compilation.
 """
 
@@ -23,17 +23,17 @@ import sysconfig
 from pathlib import Path
 
 import Cython
-import numpy as np
-import scipy
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 CORE = Path("river_extra_trees/_core")
+# One module holds what Cython's generated code has in common, above all that of memoryviews.
+SHARED = "river_extra_trees._core._cyutility"
 MODES = ("release", "checked", "asan", "coverage")
 
 # Contraction into fused multiply-adds would make answers depend on the processor.
-COMMON_FLAGS = ["-O3", "-ffp-contract=off"]
+COMMON_FLAGS = ["-O3", "-g0", "-ffp-contract=off"]
 SANITIZERS = "-fsanitize=address,undefined"
 COMPILE_FLAGS = {
     "release": COMMON_FLAGS,
@@ -73,19 +73,19 @@ def directives(mode: str) -> dict[str, object]:
 
 
 def extensions(mode: str) -> list[Extension]:
-    """Return one extension per .pyx file of the core."""
+    """Return one extension per .pyx file of the core, and the one that they share."""
+    paths = sorted(CORE.rglob("*.pyx"))
+    sources = {".".join(path.with_suffix("").parts): [str(path)] for path in paths}
     return [
         Extension(
-            ".".join(path.with_suffix("").parts),
-            [str(path)],
-            include_dirs=[np.get_include()],
-            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
+            name,
+            source,
             extra_compile_args=list(COMPILE_FLAGS[mode]),
             extra_link_args=list(LINK_FLAGS.get(mode, [])),
             # Named, so that `log` and `exp` are not those of the oldest C library.
             libraries=["m"] if os.name == "posix" else [],
         )
-        for path in sorted(CORE.rglob("*.pyx"))
+        for name, source in {**sources, SHARED: []}.items()
     ]
 
 
@@ -111,7 +111,7 @@ def build_folder(mode: str) -> Path:
         directives(mode),
         COMPILE_FLAGS[mode],
         LINK_FLAGS.get(mode),
-        (Cython.__version__, np.__version__, scipy.__version__),
+        Cython.__version__,
         [sysconfig.get_config_var(name) for name in ("EXT_SUFFIX", "CC", "CFLAGS")],
         [os.environ.get(name) for name in ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS")],
     )
@@ -130,6 +130,7 @@ class BuildCore(build_ext):
             extensions(mode),
             build_dir=None if mode == "coverage" else str(self.folder / "cython"),
             compiler_directives=directives(mode),
+            shared_utility_qualified_name=SHARED,
             nthreads=os.cpu_count() or 1,
             force=bool(self.force),
             quiet=True,
@@ -151,8 +152,10 @@ class BuildCore(build_ext):
         """Delete what another mode left in the source tree, and what has lost its .pyx file."""
         label = Path("build") / "in_place"
         same = label.exists() and label.read_text() == self.folder.name
+        kept = {".".join(ext.name.split(".")[1:]) for ext in self.extensions} if same else set()
         for built in CORE.rglob("*" + sysconfig.get_config_var("EXT_SUFFIX")):
-            if not same or not built.with_name(built.name.split(".")[0] + ".pyx").exists():
+            module = built.with_name(built.name.split(".")[0])
+            if ".".join(module.parts[1:]) not in kept:
                 built.unlink()
         label.parent.mkdir(exist_ok=True)
         label.write_text(self.folder.name)

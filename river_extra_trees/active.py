@@ -11,14 +11,8 @@ import typing
 
 from river import base
 
-from ._base import (
-    check_choice,
-    check_number,
-    check_parameter,
-    check_whole,
-    plain_parameters,
-)
-from ._inspection import Sample
+from ._estimator.parameters import (check_choice, check_number, check_parameter, check_whole, plain_parameters)
+from ._estimator.inspection import Sample
 from .dynamic_tree import DynamicTreeRegressor
 
 __all__ = ["AcquisitionSampler"]

@@ -16,23 +16,14 @@ import zlib
 
 import numpy as np
 
-from ._base import (
-    TreeClassifier,
-    TreeRegressor,
-    check_choice,
-    check_number,
-    check_parameter,
-    check_switch,
-    check_whole,
-    draw_seed,
-    plain_parameters,
-)
-from ._core.cloud import Cloud
-from ._core.discard import Survey
-from ._core.relevance import relevance
-from ._inspection import Sample, describe_number, name_node
-from ._mixture import StudentMixture
-from .clouds import SplitsIntoClouds
+from ._estimator.learner import TreeClassifier, TreeRegressor
+from ._estimator.parameters import (check_choice, check_number, check_parameter, check_switch, check_whole, draw_seed, plain_parameters)
+from ._core.dynamic import Cloud
+from ._core.dynamic.discard import Survey
+from ._core.dynamic.relevance import relevance
+from ._estimator.inspection import Sample, describe_number, name_node
+from ._estimator.mixture import StudentMixture
+from .distributed.clouds import SplitsIntoClouds
 
 __all__ = ["DynamicTreeClassifier", "DynamicTreeRegressor"]
 

@@ -17,24 +17,14 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ._base import (
-    LARGEST,
-    TreeClassifier,
-    TreeRegressor,
-    check_choice,
-    check_number,
-    check_parameter,
-    check_switch,
-    check_whole,
-    draw_seed,
-    plain_parameters,
-)
-from ._core.forgetful import ForgetfulForest
-from ._core.growth import Splitter
+from ._estimator.learner import TreeClassifier, TreeRegressor
+from ._estimator.parameters import (LARGEST, check_choice, check_number, check_parameter, check_switch, check_whole, draw_seed, plain_parameters)
+from ._core.forests.forgetful import ForgetfulForest
+from ._core.cart import Splitter
 from ._core.state import State, require
-from ._forest import BatchForest
-from ._forgetting import AdaptParameters, BatchPlan, DriftTest
-from .parts import SplitsIntoParts, count_votes
+from ._estimator.batch_forest import BatchForest
+from .forgetting import AdaptParameters, BatchPlan, DriftTest
+from .distributed.parts import SplitsIntoParts, count_votes
 
 __all__ = [
     "ForgetfulDecisionTreeClassifier",

@@ -11,20 +11,11 @@ from __future__ import annotations
 
 import typing
 
-from ._base import (
-    TreeClassifier,
-    TreeRegressor,
-    check_choice,
-    check_number,
-    check_parameter,
-    check_switch,
-    check_whole,
-    draw_seed,
-    plain_parameters,
-)
+from ._estimator.learner import TreeClassifier, TreeRegressor
+from ._estimator.parameters import (check_choice, check_number, check_parameter, check_switch, check_whole, draw_seed, plain_parameters)
 from ._core.shrubs import Shrubs
 from ._core.state import State, require
-from ._inspection import TreeLearner, named_nodes
+from ._estimator.inspection import TreeLearner, named_nodes
 from .stream_forest import MaxFeatures, check_max_features, n_features_visited
 
 __all__ = ["ShrubEnsembleClassifier", "ShrubEnsembleRegressor"]

@@ -16,23 +16,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ._base import (
-    LARGEST,
-    TreeClassifier,
-    TreeRegressor,
-    check_choice,
-    check_number,
-    check_parameter,
-    check_switch,
-    check_whole,
-    draw_seed,
-    is_whole,
-    plain_parameters,
-)
-from ._core.growth import Splitter
-from ._core.stream import StreamForest
-from ._forest import BatchForest
-from .parts import SplitsIntoParts
+from ._estimator.learner import TreeClassifier, TreeRegressor
+from ._estimator.parameters import (LARGEST, check_choice, check_number, check_parameter, check_switch, check_whole, draw_seed, is_whole, plain_parameters)
+from ._core.cart import Splitter
+from ._core.forests.stream import StreamForest
+from ._estimator.batch_forest import BatchForest
+from .distributed.parts import SplitsIntoParts
 
 __all__ = [
     "StreamDecisionForestClassifier",

@@ -15,7 +15,7 @@ from typing import Any
 from river import base
 
 import river_extra_trees
-from river_extra_trees.parts import SplitsIntoParts
+from river_extra_trees.distributed.parts import SplitsIntoParts
 
 Row = tuple[dict[Any, Any], Any]
 

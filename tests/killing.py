@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 
 from river_extra_trees import persistence
-from river_extra_trees._atomic import replace_file
+from river_extra_trees.persistence.atomic import replace_file
 from tests.estimators import learn, make, stream
 
 CASE = ("StreamDecisionForestClassifier", 0)

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_extra_trees import _container, persistence
+from river_extra_trees import persistence
+from river_extra_trees.persistence import container, files
 from tests import damage
 
 HUGE = hex(2**1600)  # larger than any float
@@ -42,13 +43,13 @@ Place = tuple[Any, Any, str]  # the list or dict that a value is in, its key the
 
 def opened(content: bytes) -> File:
     """The description and the arrays of a file."""
-    _, document, arrays = _container.unpack(content, persistence.MAGIC, range(1, 2))
+    _, document, arrays = container.unpack(content, files.MAGIC, range(1, 2))
     return document, arrays
 
 
 def closed(file: File) -> bytes:
     """The file of a description and arrays."""
-    return _container.pack(persistence.MAGIC, persistence.VERSION, *file)
+    return container.pack(files.MAGIC, files.VERSION, *file)
 
 
 def places(document: Any) -> list[Place]:

@@ -16,6 +16,7 @@ from typing import Any
 from river import base
 
 from river_extra_trees import persistence
+from river_extra_trees.persistence import files
 from tests.estimators import CASES, TIGHTEST, learn, make, stream
 
 FOLDER = Path(__file__).parent / "data" / "models"
@@ -39,7 +40,7 @@ def case_of(path: Path) -> tuple[str, int]:
 
 def main() -> None:
     """Write the files of this version of the format that are not there yet."""
-    folder = FOLDER / f"version_{persistence.VERSION}"
+    folder = FOLDER / f"version_{files.VERSION}"
     folder.mkdir(exist_ok=True, parents=True)
     for case in CASES:
         path = folder / f"{case[0]}_{case[1]}.model"

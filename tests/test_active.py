@@ -12,7 +12,7 @@ from river import active, preprocessing
 from scipy import integrate
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
-from river_extra_trees._core.discard import Survey
+from river_extra_trees._core.dynamic.discard import Survey
 from river_extra_trees._core.wording import shown
 from river_extra_trees.active import AcquisitionSampler
 from tests.estimators import frozen, stream

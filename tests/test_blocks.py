@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from river_extra_trees.blocks import Block
+from river_extra_trees.distributed.blocks import Block
 
 VALUES = [0.5, 3, True, None, -(2**53), 2**53 + 1, 10**400, "red", b"x", (1, 2), 1e300]
 

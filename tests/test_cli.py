@@ -21,7 +21,8 @@ from river import dummy, evaluate, metrics, tree
 from typer.testing import CliRunner, Result
 
 import river_extra_trees
-from river_extra_trees import _container, persistence
+from river_extra_trees import persistence
+from river_extra_trees.persistence import container
 from river_extra_trees.cli import UserError, learners, race, streams
 from river_extra_trees.cli import checkpoint as checkpoints
 from river_extra_trees.cli.app import app
@@ -595,7 +596,7 @@ def test_damaged_checkpoints_are_refused(checkpoint: Path) -> None:
 def hostile(document: Any, *names: str) -> bytes:
     """A checkpoint of the right hash that no race has written."""
     arrays = {name: np.zeros(8, np.uint8) for name in names}
-    return _container.pack(checkpoints.MAGIC, checkpoints.VERSION, document, arrays)
+    return container.pack(checkpoints.MAGIC, checkpoints.VERSION, document, arrays)
 
 
 SOUND = {"plan": {}, "items": 1, "packages": {}, "models": ["x"]}

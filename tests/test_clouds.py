@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import river_extra_trees as ret
-from river_extra_trees.blocks import Block
-from river_extra_trees.clouds import FADING
-from river_extra_trees.parts import learn_together, merge
+from river_extra_trees.distributed.blocks import Block
+from river_extra_trees.distributed.clouds import FADING
+from river_extra_trees.distributed.parts import learn_together, merge
 from tests.estimators import answers, is_classifier, learn, make, stream
 
 Case = tuple[str, int]

@@ -25,7 +25,7 @@ from river_extra_trees.distributed import (
     KeyedModels,
     SnapshotServer,
 )
-from river_extra_trees.distributed._workers import load_checkpoint, save_checkpoint
+from river_extra_trees.distributed.ray.workers import load_checkpoint, save_checkpoint
 from tests.estimators import (
     CASES,
     SPLITTABLE,

@@ -15,7 +15,7 @@ from river_extra_trees import (
     ForgetfulRandomForestClassifier,
     ForgetfulRandomForestRegressor,
 )
-from river_extra_trees._forgetting import AdaptParameters, DriftTest, accuracy_of, add, p_value
+from river_extra_trees.forgetting import AdaptParameters, DriftTest, accuracy_of, add, p_value
 from tests.forgetful_runs import RUNS, read_run
 from tests.naive.forgetful import AdaptParameters as NaiveAdaptParameters
 

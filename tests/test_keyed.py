@@ -11,14 +11,14 @@ import pytest
 from river import linear_model, preprocessing
 
 import river_extra_trees as ret
-from river_extra_trees.blocks import Block
-from river_extra_trees.keyed import Shard, shard_of
+from river_extra_trees.distributed.blocks import Block
+from river_extra_trees.distributed.shard import Shard, shard_of
 
 
 def test_hash_is_stable() -> None:
     """The shard of a key is the same in all processes, whatever the seed of their hashes."""
     command = (
-        "from river_extra_trees.keyed import shard_of;"
+        "from river_extra_trees.distributed.shard import shard_of;"
         "print([shard_of(key, 7) for key in ('a', 'b', b'a', 1, -5, 10**30, 'ä')])"
     )
     said = {

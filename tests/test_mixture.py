@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from river_extra_trees._mixture import StudentMixture
+from river_extra_trees._estimator.mixture import StudentMixture
 
 COMPONENTS = [(0.0, 1.0, 5.0, 0.5), (4.0, 0.25, 12.0, 0.3), (-3.0, 2.0, 3.5, 0.2)]
 

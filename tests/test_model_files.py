@@ -240,5 +240,5 @@ def test_stored_files_stay_as_they_are() -> None:
 
 def test_every_estimator_has_stored_files() -> None:
     """Of the present version."""
-    folder = stored_models.FOLDER / f"version_{persistence.VERSION}"
+    folder = stored_models.FOLDER / f"version_{files.VERSION}"
     assert {path.stem.rsplit("_", 1)[0] for path in folder.glob("*.model")} == set(ret.__all__)

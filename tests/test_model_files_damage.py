@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import river_extra_trees as ret
-from river_extra_trees import _container, persistence
+from river_extra_trees import persistence
+from river_extra_trees.persistence import container, files
 from tests import damage, nasty
 from tests.estimators import learn, stream
 
@@ -405,8 +406,8 @@ def test_values_that_are_not_what_their_tags_say_are_refused(code: Any) -> None:
 @pytest.mark.parametrize("text", [b"[" * 100_000, b"\xff", b"", b"{}"], ids=len)
 def test_descriptions_that_are_no_json_of_ours_are_refused(text: bytes) -> None:
     """Deep nesting, no UTF-8, nothing, something else."""
-    block = _container.pack(b"12345678", 1, None, {})[-8:]
-    head = _container.HEAD.pack(persistence.MAGIC, 1, len(text), len(block))
+    block = container.pack(b"12345678", 1, None, {})[-8:]
+    head = container.HEAD.pack(files.MAGIC, 1, len(text), len(block))
     with pytest.raises(persistence.ModelFileError):
         persistence.load_bytes(damage.signed(head + bytes(32) + text + block))
 
@@ -418,7 +419,7 @@ def test_a_name_that_is_there_twice_is_refused() -> None:
     text = content[damage.START_OF_CONTENT :][:n_text]
     block = content[damage.START_OF_CONTENT + n_text :]
     text = text.replace(b'"seed":', b'"seed":["none",null],"seed":', 1)
-    head = _container.HEAD.pack(persistence.MAGIC, 1, len(text), len(block))
+    head = container.HEAD.pack(files.MAGIC, 1, len(text), len(block))
     with pytest.raises(persistence.ModelFileError, match="description cannot be read"):
         persistence.load_bytes(damage.signed(head + bytes(32) + text + block))
 

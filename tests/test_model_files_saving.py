@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import river_extra_trees as ret
-from river_extra_trees import _atomic, persistence
+from river_extra_trees import persistence
+from river_extra_trees.persistence import atomic
 from tests.killing import kill_often
 
 
@@ -42,7 +43,7 @@ def test_failed_writes_leave_the_old_file(tmp_path: Path, monkeypatch: pytest.Mo
 def test_two_writers_wait_for_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A temporary file that took its final name while it was waited for is not written again."""
     path = tmp_path / "model"
-    real, calls = _atomic.is_at, []
+    real, calls = atomic.is_at, []
 
     def is_at(file: int, temporary: Path) -> bool:
         calls.append(temporary)
@@ -50,11 +51,11 @@ def test_two_writers_wait_for_each_other(tmp_path: Path, monkeypatch: pytest.Mon
             temporary.unlink()  # as the other writer's rename does
         return real(file, temporary)
 
-    monkeypatch.setattr(_atomic, "is_at", is_at)
+    monkeypatch.setattr(atomic, "is_at", is_at)
     persistence.save(ret.StreamDecisionTreeClassifier(), path)
     assert len(calls) == 2
     assert os.listdir(tmp_path) == ["model"]
-    monkeypatch.setattr(_atomic, "is_at", lambda file, temporary: 1 / 0)
+    monkeypatch.setattr(atomic, "is_at", lambda file, temporary: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         persistence.save(ret.StreamDecisionTreeClassifier(), path)
 
@@ -92,7 +93,7 @@ def test_bytes_are_on_the_disk_before_they_replace(
 
 def save_often(path: Path, content: bytes) -> None:
     for _ in range(25):
-        _atomic.replace_file(path, content)
+        atomic.replace_file(path, content)
 
 
 def test_processes_that_save_the_same_file_take_turns(tmp_path: Path) -> None:
@@ -166,7 +167,7 @@ def test_a_group_that_cannot_be_given_gets_nothing(
     fields = list(old)
     fields[stat.ST_GID] = old.st_gid + 1
     monkeypatch.setattr(os, "fchown", fchown)
-    monkeypatch.setattr(_atomic, "status_of", lambda path: os.stat_result(fields))
+    monkeypatch.setattr(atomic, "status_of", lambda path: os.stat_result(fields))
     persistence.save(ret.StreamDecisionTreeClassifier(), path)
     assert given == [(-1, old.st_gid + 1)]
     assert stat.S_IMODE(path.stat().st_mode) == (0o640 if allowed else 0o600)

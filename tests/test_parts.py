@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import river_extra_trees as ret
-from river_extra_trees.blocks import Block
-from river_extra_trees.parts import ForestPart, learn_together, merge
+from river_extra_trees.distributed.blocks import Block
+from river_extra_trees.distributed.parts import ForestPart, learn_together, merge
 from tests.estimators import (
     SPLITTABLE,
     answers,

@@ -18,15 +18,15 @@ import pytest
 from river import base, checks, tree
 
 import river_extra_trees as ret
-from river_extra_trees.blocks import Block
+from river_extra_trees.distributed.blocks import Block
 from river_extra_trees.distributed import (
     DistributedClassifier,
     DistributedRegressor,
     KeyedModels,
     SnapshotServer,
 )
-from river_extra_trees.distributed._workers import Holder
-from river_extra_trees.keyed import Shard
+from river_extra_trees.distributed.ray.workers import Holder
+from river_extra_trees.distributed.shard import Shard
 from tests.estimators import (
     CASES,
     SPLITTABLE,

@@ -34,11 +34,11 @@ import numpy as np
 from river.datasets import synth
 
 import river_extra_trees as ret
-from river_extra_trees._core.forgetful import ForgetfulForest
-from river_extra_trees.blocks import Block
+from river_extra_trees._core.forests.forgetful import ForgetfulForest
+from river_extra_trees.distributed.blocks import Block
 from river_extra_trees.distributed import DistributedClassifier, DistributedRegressor, KeyedModels
-from river_extra_trees.keyed import Shard
-from river_extra_trees.parts import learn_together
+from river_extra_trees.distributed.shard import Shard
+from river_extra_trees.distributed.parts import learn_together
 
 FORESTS = {
     "StreamDecisionForestClassifier": ret.StreamDecisionForestClassifier,

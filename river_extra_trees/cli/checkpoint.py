@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from river_extra_trees import persistence
-from river_extra_trees._atomic import open_regular, replace_file
-from river_extra_trees._container import DamagedError, pack, unpack
-from river_extra_trees._inspection import TreeLearner
+from river_extra_trees.persistence.atomic import open_regular, replace_file
+from river_extra_trees.persistence.container import DamagedError, pack, unpack
+from river_extra_trees._estimator.inspection import TreeLearner
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.race import Race
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from river_extra_trees._atomic import require_replaceable
+from river_extra_trees.persistence.atomic import require_replaceable
 from river_extra_trees.cli import UserError, report
 
 PICTURES = (".png", ".svg", ".pdf")

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from river_extra_trees._core.wording import shown
-from river_extra_trees._inspection import goes_left, import_extra
+from river_extra_trees._estimator.inspection import goes_left, import_extra
 
 from ._axes import AxesDisplay
 from ._predictions import Colours
@@ -16,7 +16,7 @@ from ._predictions import Colours
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from river_extra_trees._inspection import TreeLearner
+    from river_extra_trees._estimator.inspection import TreeLearner
 
 __all__ = ["LeafMapDisplay"]
 

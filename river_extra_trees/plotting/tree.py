@@ -15,7 +15,7 @@ if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
 
-    from river_extra_trees._inspection import TreeLearner
+    from river_extra_trees._estimator.inspection import TreeLearner
 
 __all__ = ["Box", "TreeDisplay"]
 

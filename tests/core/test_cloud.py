@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from river_extra_trees._core.cloud import Cloud
-from river_extra_trees._mixture import StudentMixture
+from river_extra_trees._core.dynamic import Cloud
+from river_extra_trees._estimator.mixture import StudentMixture
 from tests.golden.dynatree import data, table
 from tests.naive.dynamic import DynamicTree
 from tests.naive.dynamic_clouds import cloud_of, leaf_at, row_of, sums_of

@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
-from river_extra_trees._core.cloud import Cloud
-from river_extra_trees._core.discard import Survey
-from river_extra_trees._mixture import StudentMixture
+from river_extra_trees._core.dynamic import Cloud
+from river_extra_trees._core.dynamic.discard import Survey
+from river_extra_trees._estimator.mixture import StudentMixture
 from tests.golden.dynatree import data
 from tests.naive.dynamic import DynamicTree
 from tests.naive.dynamic_clouds import cloud_of, leaf_at, leaf_with_prior, row_of, sums_of, tree_at

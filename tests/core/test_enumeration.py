@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from river_extra_trees._core.cloud import Cloud
+from river_extra_trees._core.dynamic import Cloud
 from tests.naive import dynamic_enumeration as enumeration
 from tests.naive.dynamic import DynamicTree, FadingTree
 from tests.naive.dynamic_clouds import (

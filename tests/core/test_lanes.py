@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from river_extra_trees._core.lanes import log_marginals
-from river_extra_trees._core.posterior import Statistics
+from river_extra_trees._core.dynamic.lanes import log_marginals
+from river_extra_trees._core.dynamic.posterior import Statistics
 
 N_LANES = 8
 

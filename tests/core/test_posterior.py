@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from river_extra_trees._core.posterior import Statistics
+from river_extra_trees._core.dynamic.posterior import Statistics
 from tests.golden.dynatree import data, table
 from tests.naive.dynamic_leaves import GaussianLeaf, LeafModel, MultinomialLeaf, Sums
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
-from river_extra_trees._core.cloud import Cloud
-from river_extra_trees._core.relevance import relevance
+from river_extra_trees._core.dynamic import Cloud
+from river_extra_trees._core.dynamic.relevance import relevance
 from tests.core.test_discard import N_ACTIVE, N_LEARNED, learned, model_of
 from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
 from tests.naive.dynamic_clouds import tree_at

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
-from river_extra_trees._core.cloud import Cloud
+from river_extra_trees._core.dynamic import Cloud
 from tests.golden.dynatree import data
 from tests.naive.dynamic import DynamicTree
 from tests.naive.dynamic_clouds import cloud_of, row_of, tree_at

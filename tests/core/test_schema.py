@@ -30,7 +30,7 @@ from river_extra_trees import (
 from river_extra_trees._core.schema import Labels, Schema
 from river_extra_trees._core.state import StateError
 from river_extra_trees._core.wording import shown
-from river_extra_trees.blocks import Block
+from river_extra_trees.distributed.blocks import Block
 from tests.inputs import HUGE, Percent
 
 NUMBERS = st.one_of(

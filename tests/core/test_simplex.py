@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_extra_trees._core.simplex import hard, nearest_on_simplex, soft
+from river_extra_trees._core.shrubs.simplex import hard, nearest_on_simplex, soft
 from tests.naive.shrubs import sparse_project_simplex
 
 TABLE = json.loads((Path(__file__).parent.parent / "golden/shrubs/prox_table.json").read_text())

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import special
 
-from river_extra_trees._core.cloud import Cloud
-from river_extra_trees._core.discard import Survey
-from river_extra_trees._mixture import StudentMixture
+from river_extra_trees._core.dynamic import Cloud
+from river_extra_trees._core.dynamic.discard import Survey
+from river_extra_trees._estimator.mixture import StudentMixture
 from tests.golden.dynatree import column, data, table
 from tests.naive.dynamic import DynamicTree
 from tests.naive.dynamic_clouds import cloud_of, row_of

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from river_extra_trees._core.cloud import Cloud
+from river_extra_trees._core.dynamic import Cloud
 from tests.naive import dynamic_enumeration as enumeration
 from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
 from tests.naive.dynamic_leaves import GaussianLeaf, InformedLeaf, LeafModel, MultinomialLeaf, Sums

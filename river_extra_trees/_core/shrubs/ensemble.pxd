@@ -14,7 +14,7 @@ went. Cross-entropy and regression sum over the window in every round.
 
 from libc.stdint cimport int64_t
 
-from ..growth.splitter cimport Splitter
+from ..cart.splitter cimport Splitter
 from ..schema cimport Labels, Schema
 from ..trees cimport Trees
 from ..window cimport Window

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from ..growth.splitter cimport Splitter
+from ..cart.splitter cimport Splitter
 from ..memory cimport calloc, free, realloc
 from ..schema cimport Labels, Schema
 from ..trees cimport Trees

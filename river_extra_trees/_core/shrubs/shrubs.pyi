@@ -1,7 +1,7 @@
 from collections.abc import Hashable, Mapping
 from typing import Any, Self
 
-from river_extra_trees._core.growth import Splitter
+from river_extra_trees._core.cart import Splitter
 from river_extra_trees._core.schema import Labels, Schema
 from river_extra_trees._core.trees import Trees
 from river_extra_trees._core.window import Window

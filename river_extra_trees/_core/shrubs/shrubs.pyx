@@ -8,9 +8,9 @@ from libc.math cimport fabs
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-from ..forest cimport read_number, read_weight
+from ..forests.forest cimport read_number, read_weight
 from ..schema cimport Labels, Schema
-from ..simplex cimport NEGLIGIBLE
+from .simplex cimport NEGLIGIBLE
 from ..trees cimport Trees
 from ..window cimport Window
 from .answers cimport answer_all

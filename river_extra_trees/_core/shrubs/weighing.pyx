@@ -3,7 +3,7 @@
 from libc.math cimport INFINITY
 from libc.string cimport memmove
 
-from ..simplex cimport (
+from .simplex cimport (
     NEGLIGIBLE, hard_threshold, position_to_drop, project_simplex, soft_threshold,
 )
 from .ensemble cimport Ensemble

@@ -1,0 +1,1 @@
+"""Forests that grow batch by batch: stream decision forests and forgetful forests."""

@@ -1,0 +1,1 @@
+"""What every estimator of this package does: parameters, samples, frames, inspection, snapshots."""

@@ -1,0 +1,132 @@
+"""Constructor parameters: read as Python's own types, checked, and refused by name."""
+
+from __future__ import annotations
+
+import functools
+import math
+import numbers
+import random
+import typing
+from collections.abc import Callable
+
+import numpy as np
+
+from .._core.wording import shown
+
+__all__ = [
+    "LARGEST",
+    "check_choice",
+    "check_number",
+    "check_parameter",
+    "check_switch",
+    "check_whole",
+    "draw_seed",
+    "is_whole",
+    "plain_parameters",
+]
+
+Parameters = typing.ParamSpec("Parameters")
+
+LARGEST = 2**31 - 1  # the core counts in 32 bits
+NO_NUMBERS = (bool, np.timedelta64)  # among those that say they are
+
+
+def draw_seed(seed: int | None) -> int:
+    """The seed as 64 bits without a sign; one drawn from the operating system for None."""
+    if seed is None:
+        return random.SystemRandom().getrandbits(64)
+    check_parameter(is_whole(seed), "seed", seed, "None or a whole number")
+    return int(seed) % 2**64
+
+
+def plain_parameters(begin: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    """Let `__init__` get numbers, switches and words of any type as Python's own.
+
+    Numbers of numpy wrap around, overflow, or calculate with few digits where the learners go on to
+    count and divide by their parameters. Nor would equal models be equal files.
+    """
+
+    @functools.wraps(begin)
+    def begin_plainly(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        begin(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
+
+    return begin_plainly
+
+
+def plain(value: typing.Any) -> typing.Any:
+    """A parameter as Python's own type, if it is a number, a switch or a word; or as it is."""
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if is_whole(value):
+        return int(value)
+    if is_number(value):
+        return float(value)
+    if isinstance(value, str):
+        return str.__str__(value)  # str(value) would be what a subclass makes of it
+    return value
+
+
+def is_whole(value: object) -> bool:
+    """Whether a parameter is a whole number, of any type but bool and durations of numpy."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, NO_NUMBERS)
+
+
+def is_number(value: object) -> bool:
+    """Whether a parameter is a finite number that fits into a float, of any type but those."""
+    if not isinstance(value, numbers.Real) or isinstance(value, NO_NUMBERS):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def check_parameter(condition: bool, name: str, value: object, wanted: str) -> None:
+    """Raise a ValueError that names the parameter unless the condition holds."""
+    if not condition:
+        raise ValueError(f"{name} must be {wanted}, not {shown(value)}")
+
+
+def check_whole(name: str, value: typing.Any, least: int, optional: bool = False) -> None:
+    """Raise a ValueError that names the parameter unless it is a whole number of at least that."""
+    wanted = f"a whole number from {least} to {LARGEST}"
+    check_parameter(
+        (optional and value is None) or (is_whole(value) and least <= value <= LARGEST),
+        name,
+        value,
+        f"None or {wanted}" if optional else wanted,
+    )
+
+
+def check_number(
+    name: str,
+    value: typing.Any,
+    least: float,
+    most: float = math.inf,
+    ends: str = "[]",
+    words: tuple[str | None, ...] = (),
+) -> None:
+    """Raise a ValueError that names the parameter unless it is a number of an interval, or a word.
+
+    `ends` says which ends belong to the interval, as mathematicians write it: `"[)"` for the first.
+    """
+    above = is_number(value) and (least <= value if ends[0] == "[" else least < value)
+    inside = above and (value <= most if ends[1] == "]" else value < most)
+    interval = f"{ends[0]}{least:g}, {most:g}{')' if most == math.inf else ends[1]}"
+    wanted = " or ".join([f"a number in {interval}", *map(repr, words)])
+    check_parameter(inside or is_one_of(value, words), name, value, wanted)
+
+
+def check_choice(name: str, value: typing.Any, *words: str) -> None:
+    """Raise a ValueError that names the parameter unless it is one of some words."""
+    check_parameter(is_one_of(value, words), name, value, " or ".join(map(repr, words)))
+
+
+def is_one_of(value: object, words: tuple[str | None, ...]) -> bool:
+    """Whether a parameter is one of some words, whatever its type: arrays compare to arrays."""
+    return (value is None or isinstance(value, str)) and value in words
+
+
+def check_switch(name: str, value: typing.Any) -> None:
+    """Raise a ValueError that names the parameter unless it is true or false."""
+    check_parameter(isinstance(value, bool | np.bool_), name, value, "True or False")

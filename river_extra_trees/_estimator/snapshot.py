@@ -1,0 +1,92 @@
+"""Read-only copies of learners, for serving."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Hashable
+
+from .frames import PredictsMany, PredictsProbaMany
+from .inspection import Sample
+
+__all__ = ["ClassifierSnapshot", "RegressorSnapshot"]
+
+
+class RegressorSnapshot(PredictsMany):
+    """A regressor as it was at one moment, without what it would need to learn on.
+
+    Made by `snapshot()` of a regressor of this package.
+
+    Parameters
+    ----------
+    model
+        A learner that nobody else holds.
+    n_samples_seen
+        Number of samples that it had learned.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> import river_extra_trees as ret
+    >>> from river import datasets
+
+    >>> model = ret.StreamDecisionForestRegressor(seed=42)
+    >>> for x, y in datasets.TrumpApproval().take(500):
+    ...     model.learn_one(x, y)
+    >>> snapshot = model.snapshot()
+    >>> snapshot
+    RegressorSnapshot(StreamDecisionForestRegressor, n_samples_seen=500)
+    >>> snapshot.predict_one(x) == model.predict_one(x)
+    True
+    >>> len(pickle.dumps(snapshot)) < len(pickle.dumps(model))
+    True
+    """
+
+    def __init__(self, model: typing.Any, n_samples_seen: int) -> None:
+        self._model = model
+        self.n_samples_seen = n_samples_seen
+
+    def predict_one(self, x: Sample, **options: typing.Any) -> typing.Any:
+        """Predict the target of a sample, as the model did.
+
+        Parameters
+        ----------
+        x
+            Features.
+        options
+            Whatever else `predict_one` of the model takes.
+        """
+        return self._model.predict_one(x, **options)
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """Bytes in memory."""
+        return int(self._model._raw_memory_usage)
+
+    def __repr__(self) -> str:
+        learner, n = type(self._model).__name__, self.n_samples_seen
+        return f"{type(self).__name__}({learner}, n_samples_seen={n})"
+
+
+class ClassifierSnapshot(RegressorSnapshot, PredictsProbaMany):
+    """A classifier as it was at one moment, without what it would need to learn on.
+
+    Made by `snapshot()` of a classifier of this package.
+
+    Parameters
+    ----------
+    model
+        A learner that nobody else holds.
+    n_samples_seen
+        Number of samples that it had learned.
+    """
+
+    def predict_proba_one(self, x: Sample) -> dict[Hashable, float]:
+        """Predict the probabilities of the labels, as the model did.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        answer: dict[Hashable, float] = self._model.predict_proba_one(x)
+        return answer

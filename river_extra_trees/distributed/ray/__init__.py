@@ -1,0 +1,1 @@
+"""Learning and serving in workers of Ray."""

@@ -1,0 +1,213 @@
+"""Plain values and core objects as JSON that keeps their types, and back.
+
+Every value is a list that begins with a tag. Labels and names so never become keys of a JSON
+object, which would turn True and 1 into strings. Arrays are not in the JSON: they are collected
+under the path that leads to them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core.dynamic import Cloud
+from .._core.forests.forgetful import ForgetfulForest
+from .._core.dynamic.pool import Pool
+from .._core.forests.retained import Retained
+from .._core.schema import Labels, Schema
+from .._core.shrubs import Shrubs
+from .._core.state import StateError, require
+from .._core.forests.stream import StreamForest
+from .._core.trees import Trees
+from .._core.window import Window
+from .._core.wording import shown
+
+__all__ = ["Decoder", "Encoder", "is_plain"]
+
+CORE = {
+    kind.__name__: kind
+    for kind in (
+        Cloud,
+        ForgetfulForest,
+        Labels,
+        Pool,
+        Retained,
+        Schema,
+        Shrubs,
+        StreamForest,
+        Trees,
+        Window,
+    )
+}
+DEEPEST = 40  # lists, tuples and objects within each other
+
+# Exact types only: a subclass, such as an Enum, is not what its base class makes of it.
+PLAIN: dict[type, tuple[str, Callable[[Any], Any], type, Callable[[Any], Any]]] = {
+    type(None): ("none", lambda value: None, type(None), lambda text: None),
+    bool: ("bool", bool, bool, bool),
+    int: ("int", hex, str, lambda text: int(text, 16)),
+    float: ("float", float.hex, str, float.fromhex),
+    str: ("str", str, str, str),
+    bytes: ("bytes", bytes.hex, str, bytes.fromhex),
+}
+NUMPY = {
+    np.dtype(name).type: name
+    for name in (
+        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "float32", "float64"),
+    )
+}
+# C has two types of 64 bits, of which only one is numpy's int64: the other's numbers are the same
+# keys of a dict. What is read is of the first type of its name.
+NUMPY |= {kind: np.dtype(kind).name for kind in (np.longlong, np.ulonglong)}
+PLACES = {"labels": "a label", "names": "a feature name", "categories": "a nominal value"}
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def is_plain(value: object) -> bool:
+    """Whether a value is None, a bool, a number, a text or bytes: what a parameter may be."""
+    return type(value) in PLAIN or type(value) in NUMPY or type(value) is np.str_
+
+
+class Encoder:
+    """Turns values into JSON, and collects the arrays on the way.
+
+    Attributes
+    ----------
+    arrays
+        The arrays met so far, by the path that led to them.
+    """
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, NDArray[Any]] = {}
+
+    def encode(self, value: Any, path: str = "") -> list[Any]:
+        """A value as JSON.
+
+        Raises
+        ------
+        StateError
+            If a value has a type that has no tag; the message names both, and the place.
+        """
+        kind = type(value)
+        if path.count("/") > DEEPEST:
+            raise StateError(f"{place_of(path)}: values are nested too deeply")
+        if kind in PLAIN:
+            tag, write, *_ = PLAIN[kind]
+            return [tag, write(value)]
+        if kind in NUMPY:
+            return ["numpy", NUMPY[kind], *self.encode(value.item())]
+        if kind is np.str_:
+            return ["numpy", "str", *self.encode(str(value))]
+        if kind is np.bytes_:
+            return ["numpy", "bytes", *self.encode(bytes(value))]
+        if kind in (list, tuple):
+            return [
+                kind.__name__,
+                [self.encode(item, f"{path}/{i}") for i, item in enumerate(value)],
+            ]
+        if kind is np.ndarray:
+            self.arrays[path] = np.ascontiguousarray(value)
+            return ["array", path]
+        if kind is dict:
+            return ["dict", self._fields(value, path)]
+        if CORE.get(kind.__name__) is kind:
+            return ["object", kind.__name__, self._fields(value.state(), path)]
+        raise StateError(
+            f"{place_of(path)}: {shown(value)} has the type {kind.__module__}.{kind.__qualname__}; "
+            "a model file holds None, bool, int, float, str, bytes, strings of numpy and its real "
+            "numbers of up to 64 bits, and tuples of these"
+        )
+
+    def _fields(self, values: dict[str, Any], path: str) -> dict[str, Any]:
+        return {
+            name: self.encode(value, f"{path}/{name}" if path else name)
+            for name, value in values.items()
+        }
+
+
+def place_of(path: str) -> str:
+    """What stands at a path, in the words of those who gave it."""
+    parts = path.split("/")
+    if parts[0] == "parameters" and len(parts) > 1:
+        return f"the parameter {parts[1]}"
+    return next((PLACES[part] for part in parts if part in PLACES), path)
+
+
+class Decoder:
+    """Turns JSON into values.
+
+    Parameters
+    ----------
+    arrays
+        The arrays by their paths. Each belongs to one place; those that were used are removed.
+    """
+
+    def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self.arrays = arrays
+
+    def decode(self, code: Any, depth: int = 0) -> Any:
+        """The value of some JSON.
+
+        Raises
+        ------
+        StateError
+            If the JSON is not what `Encoder` writes, or an object refuses its state.
+        """
+        require(isinstance(code, list) and code, "a value has no tag")
+        require(depth <= DEEPEST, "values are nested too deeply")
+        tag, content = code[0], code[1:]
+        if tag in ("list", "tuple") and len(content) == 1 and isinstance(content[0], list):
+            items = [self.decode(item, depth + 1) for item in content[0]]
+            return items if tag == "list" else tuple(items)
+        if tag == "array" and len(content) == 1 and isinstance(content[0], str):
+            require(content[0] in self.arrays, "an array is missing, or in two places")
+            return self.arrays.pop(content[0])
+        if tag == "dict" and len(content) == 1:
+            return self._fields(content[0], depth)
+        if tag == "object" and len(content) == 2 and isinstance(content[0], str):
+            require(content[0] in CORE, "an object of no known class")
+            return CORE[content[0]].restored(self._fields(content[1], depth))
+        if tag == "numpy" and len(content) == 3:
+            return decode_numpy(content[0], content[1:])
+        return decode_plain(code)
+
+    def _fields(self, code: Any, depth: int) -> dict[str, Any]:
+        require(isinstance(code, dict), "an object has no fields")
+        require(all(NAME.fullmatch(name) for name in code), "a field has no valid name")
+        return {name: self.decode(value, depth + 1) for name, value in code.items()}
+
+
+def decode_plain(code: Any) -> Any:
+    """The value of a tag and a content that no arrays or objects are in."""
+    for tag, _, written_as, read in PLAIN.values():
+        if isinstance(code, list) and code[:1] == [tag] and len(code) == 2:
+            require(type(code[1]) is written_as, "a value is not what its tag says")
+            try:
+                return read(code[1])
+            except (ValueError, OverflowError):
+                raise StateError("a value is not what its tag says") from None
+    raise StateError("a value has an unknown tag")
+
+
+def decode_numpy(name: Any, code: Any) -> Any:
+    """A number or string of numpy."""
+    value = decode_plain(code)
+    if name == "str" and type(value) is str:
+        return np.str_(value)
+    if name == "bytes" and type(value) is bytes:
+        return np.bytes_(value)
+    for kind, known in NUMPY.items():
+        if name == known and type(value) is type(kind(0).item()):
+            try:
+                with np.errstate(over="ignore"):
+                    scalar = kind(value)
+            except OverflowError:
+                break
+            require(scalar.item() == value or value != value, "a number does not fit its type")
+            return scalar
+    raise StateError("a value of numpy is not what its tag says")
