@@ -17,6 +17,7 @@ from river import compose, preprocessing
 
 import river_extra_trees as ret
 from river_extra_trees import active, persistence
+from river_extra_trees.persistence import files
 from tests import stored_models
 from tests.estimators import CASES, answers, learn, make, stream
 
