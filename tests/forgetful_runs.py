@@ -65,6 +65,6 @@ def declare_classes(model: Any, n_classes: int) -> None:
     trees = [Trees(n_classes) for _ in state["trees"]]
     prior = Trees(n_classes)
     for tree in [*trees, prior]:
-        tree.plant()
+        tree.add_tree()
     labels = Labels.restored({"labels": list(range(n_classes))})
     model._core = forest.restored({**state, "labels": labels, "trees": trees, "prior": prior})

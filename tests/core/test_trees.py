@@ -44,15 +44,15 @@ def test_an_arena_begins_empty() -> None:
     assert (trees.n_roots, trees.n_nodes, trees.n_leaves, trees.height) == (0, 0, 0, 0)
 
 
-def test_planting_and_felling() -> None:
+def test_trees_are_added_and_removed() -> None:
     """Trees come and go; the later ones move up and freed nodes are used again."""
     trees = Trees(2)
-    assert [trees.plant() for _ in range(3)] == [0, 1, 2]
+    assert [trees.add_tree() for _ in range(3)] == [0, 1, 2]
     roots = [trees.root(i) for i in range(3)]
-    trees.fell(1)
+    trees.remove_tree(1)
     trees.check()
     assert [trees.root(i) for i in range(2)] == [roots[0], roots[2]]
-    trees.plant()
+    trees.add_tree()
     trees.check()
     assert trees.root(2) == roots[1]
     assert trees.n_nodes == trees.n_leaves == 3
