@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from river_extra_trees import StreamDecisionForestClassifier, StreamDecisionTreeClassifier
-from river_extra_trees._core.cart import Splitter
+from river_extra_trees._core.cart.splitter import Splitter
 from tests.growing import assert_same_tree, growths, learn, prime, splits_of, tree_learner
 from tests.naive.cart import NaiveTree, Rules, Sample
 from tests.naive.rng import NaiveRng
