@@ -18,6 +18,10 @@ class BatchForest(TreeLearner):
     _splitters: list[Splitter]  # one per thread
     _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
 
+    def _plan_batch(self) -> typing.Any:
+        """What is to be done on the full batch."""
+        raise NotImplementedError
+
     def _grow(self) -> None:
         self._core.learn_batch(self, self._plan_batch)
 
