@@ -12,19 +12,26 @@ from __future__ import annotations
 
 import math
 import typing
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from ._estimator.learner import TreeClassifier, TreeRegressor
-from ._estimator.parameters import (LARGEST, check_choice, check_number, check_parameter, check_switch, check_whole, draw_seed, plain_parameters)
-from ._core.forests.forgetful import ForgetfulForest
 from ._core.cart import Splitter
+from ._core.forests.forgetful import ForgetfulForest
 from ._core.state import State, require
 from ._estimator.batch_forest import BatchForest
+from ._estimator.learner import TreeClassifier, TreeRegressor
+from ._estimator.parameters import (
+    LARGEST,
+    check_choice,
+    check_number,
+    check_parameter,
+    check_switch,
+    check_whole,
+    draw_seed,
+    plain_parameters,
+)
 from .forgetting import AdaptParameters, BatchPlan, DriftTest
-from .distributed.parts import SplitsIntoParts, count_votes
 
 __all__ = [
     "ForgetfulDecisionTreeClassifier",
@@ -34,7 +41,6 @@ __all__ = [
 ]
 
 Losses = npt.NDArray[np.float64]
-Ballots = npt.NDArray[np.float64]
 
 
 class _Forgetful(BatchForest):
@@ -165,40 +171,6 @@ class _Forgetful(BatchForest):
     def retained_sizes(self) -> list[int]:
         """Number of samples that each tree retains, copies of the bagging counted."""
         return [self._core.held(tree) for tree in range(self._n_trees)]
-
-
-class _SplitsIntoParts(SplitsIntoParts, _Forgetful):
-    """The parts of a forest: what it answers, and so whether it fails, takes the votes of all."""
-
-    def _keep(self, first: int, stop: int) -> None:
-        super()._keep(first, stop)
-        self._parameters = self._parameters[first:stop]
-
-    def _join(self, others: Sequence[typing.Self]) -> None:
-        models = [self, *others]
-        answers = self._answers([model._core.ballots_so_far() for model in models])
-        super()._join(others)
-        self._core.set_answers(answers)
-        self._parameters = [each for model in models for each in model._parameters]
-
-    def _report(self) -> tuple[Losses, Ballots]:
-        return self._core.tree_losses(), self._core.ballots_so_far()
-
-    def _combine(self, reports: Sequence[tuple[Losses, Ballots]]) -> tuple[Losses, Losses]:
-        losses, ballots = zip(*reports, strict=True)
-        return np.concatenate(losses), self._answers(ballots)
-
-    def _answers(self, ballots: Sequence[Ballots]) -> Losses:
-        """What the forest answered to each sample of the batch."""
-        votes = count_votes(np.concatenate(ballots, axis=1))
-        if self._core.regression:
-            return votes[:, 0] / self.n_models
-        return votes.argmax(axis=1).astype(float)
-
-    def _grow_part(self, combined: tuple[Losses, Losses]) -> None:
-        losses, answers = combined
-        self._core.set_answers(answers)
-        self._core.learn_batch(self, lambda: self._plan_batch(losses))
 
 
 class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
@@ -369,7 +341,7 @@ class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
         self._begin("variance")
 
 
-class ForgetfulRandomForestClassifier(_SplitsIntoParts, TreeClassifier):
+class ForgetfulRandomForestClassifier(_Forgetful, TreeClassifier):
     """Forgetful random forest: votes of forgetful trees that differ in features and memory.
 
     Every tree looks at its own random subset of the features and forgets at random, as much as its
@@ -473,7 +445,7 @@ class ForgetfulRandomForestClassifier(_SplitsIntoParts, TreeClassifier):
         self._begin(criterion, n_models, True, bagging, significance, n_jobs)
 
 
-class ForgetfulRandomForestRegressor(_SplitsIntoParts, TreeRegressor):
+class ForgetfulRandomForestRegressor(_Forgetful, TreeRegressor):
     """Forgetful random forest: means of forgetful trees that differ in features and memory.
 
     Every tree looks at its own random subset of the features and forgets at random, as much as its

@@ -12,8 +12,6 @@ import copy
 import math
 import typing
 
-from scipy import special
-
 from ._core.state import LARGEST_COUNT, LARGEST_FLOAT, State, require
 
 __all__ = ["AdaptParameters", "BatchPlan", "DriftTest"]
@@ -72,7 +70,14 @@ def p_value(a: Sums, b: Sums) -> float:
         return float(difference == 0)
     # In shares of the error: its square may be too large or too small for a float.
     freedom = 1 / sum((e / error) ** 2 / d for e, d in zip(errors, degrees, strict=True))
-    return float(2 * special.stdtr(freedom, -difference / math.sqrt(error)))
+    return float(2 * student_cdf(freedom, -difference / math.sqrt(error)))
+
+
+def student_cdf(freedom: float, t: float) -> float:
+    """Distribution function of Student's t."""
+    from scipy import special  # here, because its import takes longer than that of the package
+
+    return float(special.stdtr(freedom, t))
 
 
 def wrong_answers(sums: Sums) -> float:
@@ -296,7 +301,7 @@ class DriftTest:
         p = 1.0
         if pooled > 0:
             difference /= pooled * math.sqrt(1 / m + 1 / n)
-            p = special.stdtr(m + n - 2, -abs(difference))
+            p = student_cdf(m + n - 2, -abs(difference))
         if p <= self.significance:
             self.last = add(last, batch)
             return 0

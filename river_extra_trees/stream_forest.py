@@ -11,17 +11,25 @@ from __future__ import annotations
 
 import math
 import typing
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from ._estimator.learner import TreeClassifier, TreeRegressor
-from ._estimator.parameters import (LARGEST, check_choice, check_number, check_parameter, check_switch, check_whole, draw_seed, is_whole, plain_parameters)
 from ._core.cart import Splitter
 from ._core.forests.stream import StreamForest
 from ._estimator.batch_forest import BatchForest
-from .distributed.parts import SplitsIntoParts
+from ._estimator.learner import TreeClassifier, TreeRegressor
+from ._estimator.parameters import (
+    LARGEST,
+    check_choice,
+    check_number,
+    check_parameter,
+    check_switch,
+    check_whole,
+    draw_seed,
+    is_whole,
+    plain_parameters,
+)
 
 __all__ = [
     "StreamDecisionForestClassifier",
@@ -134,19 +142,6 @@ class _StreamForest(BatchForest):
             losses = self._core.tree_losses()
         swapped = self._core.worst(losses, self._n_swaps, self._always_swaps)
         return swapped, n_features_visited(self.max_features, len(self._core.schema.names))
-
-
-class _SplitsIntoParts(SplitsIntoParts, _StreamForest):
-    """The parts of a forest: all they have to tell each other are the losses of their trees."""
-
-    def _report(self) -> Losses:
-        return self._core.tree_losses()
-
-    def _combine(self, reports: Sequence[Losses]) -> Losses:
-        return np.concatenate(reports)
-
-    def _grow_part(self, combined: Losses) -> None:
-        self._core.learn_batch(self, lambda: self._plan_batch(combined))
 
 
 class StreamDecisionTreeClassifier(_StreamForest, TreeClassifier):
@@ -326,7 +321,7 @@ class StreamDecisionTreeRegressor(_StreamForest, TreeRegressor):
         self._begin("variance")
 
 
-class StreamDecisionForestClassifier(_SplitsIntoParts, TreeClassifier):
+class StreamDecisionForestClassifier(_StreamForest, TreeClassifier):
     """Stream decision forest: votes of stream decision trees on bootstraps of each batch.
 
     Every tree sees each batch through its own bootstrap and looks at a random choice of features
@@ -446,7 +441,7 @@ class StreamDecisionForestClassifier(_SplitsIntoParts, TreeClassifier):
         self._begin(criterion, n_models, n_swaps, swap_rule, window_size, n_jobs, bootstrap=True)
 
 
-class StreamDecisionForestRegressor(_SplitsIntoParts, TreeRegressor):
+class StreamDecisionForestRegressor(_StreamForest, TreeRegressor):
     """Stream decision forest: means of stream decision trees on bootstraps of each batch.
 
     Every tree sees each batch through its own bootstrap and looks at a random choice of features

@@ -15,7 +15,8 @@ from typing import Any
 from river import base
 
 import river_extra_trees
-from river_extra_trees.distributed.parts import SplitsIntoParts
+from river_extra_trees.distributed.forests import ForestPart
+from river_extra_trees.distributed.splitting import PARTS
 
 Row = tuple[dict[Any, Any], Any]
 
@@ -111,7 +112,7 @@ def make(case: tuple[str, int], **changes: Any) -> Any:
 
 
 # Cases of the forests that can be split into parts.
-SPLITTABLE = [case for case in CASES if isinstance(make(case), SplitsIntoParts)]
+SPLITTABLE = [case for case in CASES if issubclass(PARTS.get(CLASSES[case[0]], object), ForestPart)]
 
 
 def is_classifier(case: tuple[str, int]) -> bool:

@@ -11,11 +11,10 @@ import typing
 from collections.abc import Hashable
 
 from river import base
-from river.utils import dataframe
 
 from .._core.learner import WaitingBatch
 from .._core.state import FAINTEST_WEIGHT
-from .frames import PredictsMany, PredictsProbaMany, rows_of, values_of, weights_of
+from .frames import PredictsLabels, PredictsNumbers, into_frame, rows_of, values_of, weights_of
 from .inspection import Sample, TreeLearner, describe_classes, describe_number
 from .snapshot import ClassifierSnapshot, RegressorSnapshot
 
@@ -95,7 +94,7 @@ class Learns(TreeLearner):
             If the lengths differ, y or w is no sequence (a frame, a mapping, a set or a text has
             no values by position), or a row is refused; the message names the row.
         """
-        frame = dataframe.into_frame(X)
+        frame = into_frame(X)
         rows = list(rows_of(frame))
         targets = values_of(y, "y")
         weights = weights_of(w, len(rows))
@@ -114,7 +113,7 @@ class Learns(TreeLearner):
             self.learn_one(x, target, w=weight)
 
 
-class TreeClassifier(Learns, PredictsProbaMany, base.MiniBatchClassifier):
+class TreeClassifier(Learns, PredictsLabels, base.MiniBatchClassifier):
     """A classifier of any number of classes, learned one by one or in mini-batches."""
 
     def snapshot(self) -> ClassifierSnapshot:
@@ -156,7 +155,7 @@ class TreeClassifier(Learns, PredictsProbaMany, base.MiniBatchClassifier):
         return describe_classes(node, self._core.labels.labels)
 
 
-class TreeRegressor(Learns, PredictsMany, base.MiniBatchRegressor):
+class TreeRegressor(Learns, PredictsNumbers, base.MiniBatchRegressor):
     """A regressor, learned one by one or in mini-batches."""
 
     def snapshot(self) -> RegressorSnapshot:
