@@ -128,7 +128,7 @@ class TreeLearner(base.Estimator):
     @property
     def n_nodes(self) -> int:
         """Number of nodes of all trees."""
-        return sum(len(self._nodes(tree)) for tree in range(self._n_trees))
+        return self._core.sizes()[0]
 
     @property
     def n_leaves(self) -> int:
@@ -138,10 +138,7 @@ class TreeLearner(base.Estimator):
     @property
     def height(self) -> int:
         """Number of splits on the longest way from a root to a leaf."""
-        return max(
-            (node["depth"] for tree in range(self._n_trees) for node in self._nodes(tree)),
-            default=0,
-        )
+        return self._core.sizes()[1]
 
     @property
     def summary(self) -> dict[str, typing.Any]:
@@ -189,8 +186,8 @@ class TreeLearner(base.Estimator):
 
     def _path(self, x: Sample, tree: int) -> Iterator[tuple[dict[str, typing.Any], bool | None]]:
         """The nodes that x passes and whether it goes left there; None at the leaf."""
-        row = self._schema.row_of(x)
         nodes = {node["node"]: node for node in self._nodes(tree)}
+        row = getattr(self._core, "row_of", self._schema.row_of)(x)
         node = next((node for node in nodes.values() if node["parent"] == -1), None)
         while node is not None:
             left = goes_left(node, row) if node["feature"] is not None else None

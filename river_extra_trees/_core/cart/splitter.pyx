@@ -96,9 +96,10 @@ cdef class Splitter(Workspace):
         all may). `members` are the slots of the samples in the tree, in order of arrival, for
         callers that have them at hand (NULL: all samples with copies).
 
-        It cannot fail where `Trees.reserve` and `Workspace.reserve` made room.
+        Returns the number of leaves that were split. It cannot fail where `Trees.reserve` and
+        `Workspace.reserve` made room.
         """
-        cdef int n_tasks
+        cdef int n_tasks, before = trees.n_used - trees.n_free
         self.prepare(trees, window, schema, chosen, members, n_members)
         self.step, self.rng = step, rng
         self.max_features = max_features if max_features > 0 else self.n_chosen
@@ -109,7 +110,7 @@ cdef class Splitter(Workspace):
                 n_tasks -= 1
                 grow_leaf(self, self.tasks[n_tasks], &n_tasks)
         self.window = self.trees = None
-        return 0
+        return (trees.n_used - trees.n_free - before) // 2
 
 
 # --- A leaf is split ------------------------------------------------------------------------------

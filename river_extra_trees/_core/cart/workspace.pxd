@@ -115,7 +115,8 @@ cdef class Workspace:
     cdef int* group_of_leaf             # per node of the tree
     cdef int* spare                     # the larger of n and n_columns
 
-    cdef int reserve(self, int n_nodes, size_t n, Window window, size_t n_classes) except -1
+    cdef int reserve(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
+                     size_t n_classes) except -1
     cdef size_t lay_out(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
                         size_t n_classes) except 0
     cdef int prepare(self, Trees trees, Window window, Schema schema, const uint8_t* chosen,

@@ -27,17 +27,17 @@ cdef class Workspace:
     def __sizeof__(self):
         return object.__sizeof__(self) + self.block_bytes
 
-    cdef int reserve(self, int n_nodes, size_t n, Window window, size_t n_classes) except -1:
+    cdef int reserve(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
+                     size_t n_classes) except -1:
         """Lay out the memory for growing a tree that has room for n_nodes on n samples."""
-        cdef size_t slots = window.capacity, columns = window.n_columns
-        cdef size_t bytes = self.lay_out(n_nodes, n, slots, columns, n_classes)
+        cdef size_t bytes = self.lay_out(n_nodes, n, n_slots, n_columns, n_classes)
         if bytes > self.block_bytes:
             bytes += bytes // 2
             free(self.block)
             self.block, self.block_bytes = NULL, 0
             self.block = <char*>zeroed(bytes, 1)
             self.block_bytes = bytes
-            self.lay_out(n_nodes, n, slots, columns, n_classes)
+            self.lay_out(n_nodes, n, n_slots, n_columns, n_classes)
         return 0
 
     cdef size_t lay_out(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
@@ -82,7 +82,8 @@ cdef class Workspace:
         self.members = members if members != NULL else window.by_arrival
         self.n_members = n_members if members != NULL else window.n_sorted
         trees.reserve(2 * <Py_ssize_t>self.n_members, trees.n_values)
-        self.reserve(trees.capacity, window.n_sorted, window, trees.n_values)
+        self.reserve(trees.capacity, window.n_sorted, window.capacity, window.n_columns,
+                     trees.n_values)
         self.trees, self.window, self.n_columns = trees, window, window.n_columns
         self.n_chosen = 0
         for i in range(self.n_columns):

@@ -421,7 +421,7 @@ cdef class ForgetfulGrowth(Growth):
             trees.reserve(max(0, 2 * <Py_ssize_t>size + 1 - (trees.n_used - trees.n_free)),
                           trees.n_values)
             for splitter in splitters:
-                splitter.reserve(trees.capacity, size, forest.window, trees.n_values)
+                splitter.reserve(trees.capacity, size, slots, columns, trees.n_values)
 
     def __dealloc__(self):
         free(self.counts)

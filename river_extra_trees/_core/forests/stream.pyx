@@ -277,7 +277,8 @@ cdef class StreamGrowth(Growth):
             trees, window = self.trees[index], self.window_of(index)
             trees.reserve(2 * <Py_ssize_t>window.size, trees.n_values)
             for splitter in splitters:
-                splitter.reserve(trees.capacity, window.size, window, trees.n_values)
+                splitter.reserve(trees.capacity, window.size, window.capacity, window.n_columns,
+                                 trees.n_values)
 
     cdef Window window_of(self, int index):
         """The samples that a tree is grown on."""

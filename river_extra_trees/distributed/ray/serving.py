@@ -6,7 +6,12 @@ import os
 import typing
 from collections.abc import Hashable
 
-from ..._estimator.frames import PredictsLabels, PredictsNumbers
+from ..._estimator.frames import (
+    PredictsLabels,
+    into_frame,
+    series_of_labels,
+    series_of_numbers,
+)
 from ..._estimator.inspection import Sample
 from ..._estimator.parameters import check_parameter, check_whole
 from ..blocks import Block
@@ -164,8 +169,11 @@ class SnapshotServer(PredictsLabels):
         X
             A data frame of any kind that narwhals knows.
         """
-        kind = PredictsLabels if self._has_labels else PredictsNumbers
-        return kind.predict_many(self, X)
+        frame = into_frame(X)
+        answers = self._predict_frame(frame)
+        if self._has_labels:
+            return series_of_labels(answers, self._labels(), frame)
+        return series_of_numbers(answers, frame)
 
     def n_samples_seen(self) -> list[int]:
         """For each reader, the samples that the model had learned when its snapshot was taken."""
