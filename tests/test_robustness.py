@@ -32,7 +32,9 @@ def test_explained_path_is_the_path_taken(splitter: str) -> None:
         samples.append(x)
         model.learn_one(x, name % 3 == 0)
     for x in samples[-300:]:
-        assert [node["node"] for node, _ in model._path(x, 0)] == model._core.path(x)
+        *_, (leaf, _) = model._path(x, 0)
+        shares = [value / leaf["weight"] for value in leaf["values"]]
+        assert shares == list(model.predict_proba_one(x).values())
 
 
 @pytest.mark.parametrize("missing", [pd.NA, pd.NaT], ids=["NA", "NaT"])
