@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import typing
 
-from .._core.forests.forest import Forest
 from .._core.cart import Splitter
-from .inspection import TreeLearner, named_nodes
+from .._core.forests.forest import Forest
+from .inspection import named_nodes
+from .learner import TreeLearner
 
 __all__ = ["BatchForest"]
 

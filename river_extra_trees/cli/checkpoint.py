@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from river_extra_trees import persistence
-from river_extra_trees._estimator.inspection import TreeLearner
+from river_extra_trees._estimator.learner import TreeLearner
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.race import Race
 from river_extra_trees.persistence.atomic import open_regular, replace_file

@@ -9,7 +9,7 @@ from typing import Any
 import river_extra_trees
 
 from .._core.state import State, StateError, require
-from .._estimator.inspection import TreeLearner
+from .._estimator.learner import TreeLearner
 from .atomic import open_regular, replace_file
 from .container import DamagedError, pack, unpack
 from .values import Decoder, Encoder, is_plain

@@ -14,7 +14,7 @@ import pickle
 import typing
 from pathlib import Path
 
-from ..._estimator.inspection import import_extra
+from ..._estimator.extras import import_extra
 from ...persistence.atomic import replace_file
 
 __all__ = ["Holder", "Worker", "connected", "load_checkpoint", "save_checkpoint"]
