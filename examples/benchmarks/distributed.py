@@ -119,7 +119,7 @@ def answers(model: Any, rows: list[Any]) -> list[Any]:
 def begun_anew(forest: Any, planted: list[Any]) -> int:
     """Number of trees that were swapped, or discarded, since they were planted."""
     if isinstance(forest._core, ForgetfulForest):
-        return sum(birth > 0 for birth in forest._core.births)
+        return sum(birth > 0 for birth in forest._core.created_at)
     return sum(now is not then for now, then in zip(forest._core.trees, planted, strict=True))
 
 
