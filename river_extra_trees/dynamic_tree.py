@@ -108,6 +108,10 @@ class _DynamicTree(SplitsIntoClouds):
             draw_seed(self.seed),
         )
 
+    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
+        """Learn a sample, see `TreeLearner`."""
+        self._core.learn(x, y, w, self)
+
     def _discarded(self) -> int:
         """The slot of the active sample that is of least use."""
         if self.discard == "oldest":

@@ -13,7 +13,7 @@ from scipy import integrate
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees._core.dynamic.discard import Survey
-from river_extra_trees._core.wording import shown
+from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees.active import AcquisitionSampler
 from tests.estimators import frozen, stream
 from tests.inputs import REFUSED_FEATURES, REFUSED_TARGETS, REFUSED_WEIGHTS, TAKEN_FEATURES
@@ -207,7 +207,7 @@ def sampler() -> AcquisitionSampler:
     return sampler
 
 
-@pytest.mark.parametrize("value", TAKEN_FEATURES, ids=shown)
+@pytest.mark.parametrize("value", TAKEN_FEATURES, ids=safe_repr)
 def test_acquisition_sampler_takes_a_feature(sampler: AcquisitionSampler, value: Any) -> None:
     """Whatever its regressor takes."""
     for i in range(20):
@@ -218,7 +218,7 @@ def test_acquisition_sampler_takes_a_feature(sampler: AcquisitionSampler, value:
         sampler.learn_one(x, float(i % 3))
 
 
-@pytest.mark.parametrize(("value", "error"), REFUSED_FEATURES, ids=shown)
+@pytest.mark.parametrize(("value", "error"), REFUSED_FEATURES, ids=safe_repr)
 def test_acquisition_sampler_refuses_a_feature(
     sampler: AcquisitionSampler, value: Any, error: type[Exception]
 ) -> None:
@@ -232,7 +232,7 @@ def test_acquisition_sampler_refuses_a_feature(
     assert frozen(sampler) == before
 
 
-@pytest.mark.parametrize("y", REFUSED_TARGETS, ids=shown)
+@pytest.mark.parametrize("y", REFUSED_TARGETS, ids=safe_repr)
 def test_acquisition_sampler_refuses_a_target(sampler: AcquisitionSampler, y: Any) -> None:
     """Unlearned."""
     before = frozen(sampler)
@@ -241,7 +241,7 @@ def test_acquisition_sampler_refuses_a_target(sampler: AcquisitionSampler, y: An
     assert frozen(sampler) == before
 
 
-@pytest.mark.parametrize("w", REFUSED_WEIGHTS, ids=shown)
+@pytest.mark.parametrize("w", REFUSED_WEIGHTS, ids=safe_repr)
 def test_acquisition_sampler_refuses_a_weight(sampler: AcquisitionSampler, w: Any) -> None:
     """Unlearned."""
     before = frozen(sampler)
