@@ -19,7 +19,9 @@ import numpy as np
 from ._core.dynamic import Cloud
 from ._core.dynamic.discard import Survey
 from ._core.dynamic.relevance import relevance
-from ._estimator.inspection import Sample, TreeLearner, describe_number, name_node
+from ._estimator.frames import Sample
+from ._estimator.inspection import describe_number, name_node
+from ._estimator.learner import TreeLearner
 from ._estimator.learner import TreeClassifier, TreeRegressor
 from ._estimator.parameters import (
     check_choice,

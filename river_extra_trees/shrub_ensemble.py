@@ -9,11 +9,8 @@ ensemble so has a bounded size, and follows drift as fast as its window does.
 
 from __future__ import annotations
 
-import typing
-
 from ._core.shrubs import Shrubs
-from ._estimator.inspection import TreeLearner
-from ._estimator.learner import TreeClassifier, TreeRegressor
+from ._estimator.learner import TreeClassifier, TreeLearner, TreeRegressor
 from ._estimator.parameters import (
     MaxFeatures,
     check_choice,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._core.cart.splitter import Splitter
 from .._core.forests.forest import Forest
-from .inspection import TreeLearner
+from .learner import TreeLearner
 
 __all__ = ["BatchForest"]
 

@@ -14,12 +14,12 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 import numpy as np
 
-from .._core.safe_repr import safe_repr
-from .inspection import Sample
+from river_extra_trees._core.safe_repr import safe_repr
 
 __all__ = [
     "PredictsLabels",
     "PredictsNumbers",
+    "Sample",
     "into_frame",
     "rows_of",
     "series_of_labels",
@@ -27,6 +27,8 @@ __all__ = [
     "values_of",
     "weights_of",
 ]
+
+Sample = Mapping[Hashable, typing.Any]
 
 
 def into_frame(X: typing.Any) -> typing.Any:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Hashable
 
-from .frames import PredictsLabels, PredictsNumbers
-from .inspection import Sample
+from .frames import PredictsLabels, PredictsNumbers, Sample
 
 __all__ = ["ClassifierSnapshot", "RegressorSnapshot"]
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._estimator.frames import values_of, weights_of
-from .._estimator.inspection import Sample
+from .._estimator.frames import Sample
 
 __all__ = ["Block", "check_sample"]
 

@@ -23,7 +23,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .._estimator.inspection import Sample
+from .._estimator.frames import Sample
 from .blocks import Block
 
 __all__ = ["Part", "Votes", "learn_together"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from river import base
 
 from ..._estimator.frames import PredictsLabels, PredictsNumbers, into_frame
-from ..._estimator.inspection import Sample
+from ..._estimator.frames import Sample
 from ..._estimator.parameters import check_parameter, check_whole
 from ...stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
 from ..blocks import Block

@@ -12,7 +12,7 @@ from ..._estimator.frames import (
     series_of_labels,
     series_of_numbers,
 )
-from ..._estimator.inspection import Sample
+from ..._estimator.frames import Sample
 from ..._estimator.parameters import check_parameter, check_whole
 from ..blocks import Block
 from .workers import ATTEMPTS, connected
