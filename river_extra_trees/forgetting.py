@@ -8,7 +8,6 @@ losses of the running mean of the targets (0 for labels).
 
 from __future__ import annotations
 
-import copy
 import math
 import typing
 
@@ -128,8 +127,10 @@ class AdaptParameters:
         """About one sample per leaf, were the tree balanced: floor(log2(retained size))."""
         return max(1, self.retained_size.bit_length() - 1)
 
-    def copy(self) -> AdaptParameters:
-        return copy.copy(self)
+    def resume(self, values: dict[str, typing.Any]) -> typing.Self:
+        """Go on from a state that `state` has given."""
+        vars(self).update(values)
+        return self
 
     def state(self) -> dict[str, typing.Any]:
         """What changes from batch to batch."""
@@ -247,8 +248,10 @@ class DriftTest:
         self.reference = reference
         self.last: Sums | None = None
 
-    def copy(self) -> DriftTest:
-        return copy.copy(self)
+    def resume(self, values: dict[str, typing.Any]) -> typing.Self:
+        """Go on from a state that `state` has given."""
+        vars(self).update(values)
+        return self
 
     def state(self) -> dict[str, typing.Any]:
         """What changes from batch to batch."""
@@ -316,8 +319,8 @@ class DriftTest:
 class BatchPlan(typing.NamedTuple):
     """What the trees of a forest are to do with a batch."""
 
-    parameters: list[AdaptParameters]  # of each tree from now on
-    drift_test: DriftTest | None
-    discarded: list[int]  # trees that get new features, the worst first
     sizes: list[int]  # per tree: number of samples to retain
     depths: list[int]  # per tree: depth at which leaves stay leaves
+    discarded: list[int]  # trees that get new features, the worst first
+    parameters: list[dict[str, typing.Any]]  # per tree: state of its AdaptParameters from now on
+    drift: dict[str, typing.Any] | None  # state of the DriftTest of a forest from now on

@@ -148,8 +148,8 @@ def broken_stream(case: tuple[str, int], n: int) -> Iterator[Row]:
 
 def begun_anew(model: Any, planted: list[Any]) -> int:
     """Number of trees of a forest that were swapped or discarded since they were planted."""
-    if hasattr(model._core, "births"):
-        return sum(birth > 0 for birth in model._core.births)
+    if hasattr(model._core, "created_at"):
+        return sum(birth > 0 for birth in model._core.created_at)
     return sum(now is not then for now, then in zip(model._core.trees, planted, strict=True))
 
 

@@ -193,7 +193,7 @@ class ForestPart(Part):
         block
             Samples; their targets are ignored.
         """
-        votes: Votes = self._model._core.ballots(list(block.rows()))
+        votes: Votes = self._model._core.votes(list(block.rows()))
         return votes
 
     def predict_labels(self, votes: Sequence[Votes]) -> list[typing.Any]:
@@ -261,27 +261,21 @@ class StreamForestPart(ForestPart):
         return np.concatenate(reports)
 
     def _grow(self, combined: Losses) -> None:
-        model = self._model
-        model._core.learn_batch(model, lambda: model._plan_batch(combined))
+        self._model._grow(combined)
 
 
 class ForgetfulForestPart(ForestPart):
     """Some of the trees of a forgetful forest, which discards trees when its answers get worse."""
 
-    def _keep(self, first: int, stop: int) -> None:
-        super()._keep(first, stop)
-        self._model._parameters = self._model._parameters[first:stop]
-
     @classmethod
     def _join(cls, models: list[typing.Any]) -> typing.Any:
-        answers = answers_of(models[0], [model._core.ballots_so_far() for model in models])
+        answers = answers_of(models[0], [model._core.votes_so_far() for model in models])
         whole = super()._join(models)
         whole._core.set_answers(answers)
-        whole._parameters = [each for model in models for each in model._parameters]
         return whole
 
     def _report(self) -> tuple[Losses, Votes]:
-        return self._model._core.tree_losses(), self._model._core.ballots_so_far()
+        return self._model._core.tree_losses(), self._model._core.votes_so_far()
 
     def combine(self, reports: Sequence[tuple[Losses, Votes]]) -> tuple[Losses, Losses]:
         """The losses of all trees, and the answers of the whole forest to the batch.
@@ -295,9 +289,9 @@ class ForgetfulForestPart(ForestPart):
         return np.concatenate(losses), answers_of(self._model, votes)
 
     def _grow(self, combined: tuple[Losses, Losses]) -> None:
-        model, (losses, answers) = self._model, combined
-        model._core.set_answers(answers)
-        model._core.learn_batch(model, lambda: model._plan_batch(losses))
+        losses, answers = combined
+        self._model._core.set_answers(answers)
+        self._model._grow(losses)
 
 
 def answers_of(forest: typing.Any, votes: Sequence[Votes]) -> Losses:
@@ -359,5 +353,5 @@ def check_are_one(parts: Sequence[ForestPart]) -> None:
 def history(model: typing.Any) -> tuple[typing.Any, ...]:
     """What the parts of one forest have in common when they have learned the same samples."""
     forest = model._core
-    names, prior = forest.schema.names, forest.prior.node(0)
+    names, prior = forest.schema.names, forest.root_statistics.node(0)
     return forest.n_seen, forest.n_batches, forest.seed, names, forest.labels.labels, prior

@@ -1,6 +1,6 @@
 from typing import Any, Self
 
-from river_extra_trees._core.cart import Splitter
+from ..cart.splitter import Splitter
 from river_extra_trees._core.learner import Learner
 from river_extra_trees._core.trees import Trees
 from river_extra_trees._core.window import Window

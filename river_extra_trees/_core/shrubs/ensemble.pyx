@@ -137,8 +137,8 @@ cdef class Shrubs(Learner):
         self.window.reserve(self.window_size, self.schema.n_columns)
         self.reserve_outputs(width)
         self.trees.reserve(2 * n + 1, width)
-        return self.splitter.reserve_scratch(
-            self.trees, n, self.window_size, self.schema.n_columns, width)
+        return self.splitter.reserve(
+            self.trees.capacity, n, self.window_size, self.schema.n_columns, width)
 
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
