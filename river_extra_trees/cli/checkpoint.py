@@ -140,9 +140,9 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
     except DamagedError as error:
-        raise UserError(f"{path} is no sound checkpoint: {error}") from error
+        raise UserError(f"{path} is not a valid checkpoint: {error}") from error
     if not is_description(document) or set(arrays) != {"race", *parts_of(document)}:
-        raise UserError(f"{path} is no sound checkpoint: it is not what a race has written")
+        raise UserError(f"{path} is not a valid checkpoint: it is not what a race has written")
     return document, {name: array.tobytes() for name, array in arrays.items()}
 
 
