@@ -16,11 +16,9 @@ import zlib
 
 import numpy as np
 
-from ._estimator.learner import TreeClassifier, TreeRegressor
+from ._estimator.learner import Learns, TreeClassifier, TreeRegressor
 from ._estimator.parameters import (check_choice, check_number, check_parameter, check_switch, check_whole, draw_seed, plain_parameters)
-from ._core.dynamic import Cloud
-from ._core.dynamic.discard import Survey
-from ._core.dynamic.relevance import relevance
+from ._core.dynamic import ParticleFilter
 from ._estimator.inspection import Sample, describe_number, name_node
 from ._estimator.mixture import StudentMixture
 from .distributed.clouds import SplitsIntoClouds
@@ -60,7 +58,7 @@ def seed_of(components: list[tuple[float, float, float, float]], seed: int | Non
 class _DynamicTree(SplitsIntoClouds):
     """What both learners share. Subclasses set their parameters and call `_begin`."""
 
-    _core: Cloud
+    _core: ParticleFilter
 
     n_particles: int
     window: int
@@ -92,29 +90,40 @@ class _DynamicTree(SplitsIntoClouds):
             not (automatic and self.reference), "reference", True, "False when forgetting is 'auto'"
         )
         factors = [1.0 - 1.0 / memory for memory in MEMORIES[: self.n_particles]]
-        self._core = Cloud(
-            self.n_particles,
-            self.window,
-            classifier,
-            linear,
-            self.min_samples_leaf or min_samples_leaf,
-            self.alpha,
-            self.beta,
-            0.0 if self.reference else leaf_bonus,
-            factors if automatic else [float(self.forgetting_factor)],
-            PRIOR_WEIGHT,
-            self.reference,
-            self.reference,
-            draw_seed(self.seed),
+        self._core = ParticleFilter(
+            n_particles=self.n_particles,
+            window=self.window,
+            classifier=classifier,
+            linear=linear,
+            min_samples_leaf=self.min_samples_leaf or min_samples_leaf,
+            alpha=self.alpha,
+            beta=self.beta,
+            leaf_bonus=0.0 if self.reference else leaf_bonus,
+            decays=factors if automatic else [float(self.forgetting_factor)],
+            prior_weight=PRIOR_WEIGHT,
+            reference=self.reference,
+            seed=draw_seed(self.seed),
         )
 
-    def _discarded(self) -> int:
-        """The slot of the active sample that is of least use."""
+    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
+        number = None
+        while number is None:  # a signal handler that learns makes the choice of a slot stale
+            seen = self._core.n_seen
+            number = self._core.learn(x, y, w, self._leaving(), seen)
+        if number and self.rejuvenate_every and number % self.rejuvenate_every == 0:
+            self._core.rejuvenate()
+
+    learn_one.__doc__ = Learns.learn_one.__doc__
+
+    def _leaving(self) -> int:
+        """The slot of the active sample that makes room for the next one; -1 if there is room."""
+        if self._core.pool.size < self.window:
+            return -1
         if self.discard == "oldest":
             return self._core.oldest()
         if self.discard == "random":
             return self._core.random()
-        return Survey(self._core).least_useful(self.discard)
+        return self._core.least_useful(self.discard)
 
     _sizes = {"n_particles": "n_particles"}  # noqa: RUF012
 
@@ -131,7 +140,7 @@ class _DynamicTree(SplitsIntoClouds):
     @property
     def forgetting_factors(self) -> dict[float, float]:
         """Forgetting factors and the probability of each: of one, 1, unless it is `"auto"`."""
-        return self._core.beliefs()
+        return self._core.factor_weights()
 
     def active_samples(self) -> list[tuple[dict[typing.Any, typing.Any], typing.Any]]:
         """The samples in the window, from which new splits can be made, in order of arrival.
@@ -140,12 +149,12 @@ class _DynamicTree(SplitsIntoClouds):
         -------
         Pairs of features, without those that are missing, and target.
         """
-        cloud = self._core
+        core = self._core
         samples = []
-        for slot in cloud.pool.slots():
-            row, values, _, _ = cloud.pool.point(slot)
+        for slot in core.pool.slots():
+            row, values, _, _ = core.pool.point(slot)
             x = {
-                cloud.schema.names[column]: cloud.schema.value_of(column, number)
+                core.schema.names[column]: core.schema.value_of(column, number)
                 for column, number in enumerate(row)
                 if not math.isnan(number)
             }
@@ -162,7 +171,7 @@ class _DynamicTree(SplitsIntoClouds):
         A split removes what the region would vary as one leaf less what its two sides vary as one
         leaf each, weighed by their samples. Features of relevance 0 or less explain nothing.
         """
-        return self._by_feature(relevance(self._core))
+        return self._by_feature(self._core.relevance())
 
     def split_shares(self) -> dict[typing.Any, float]:
         """Mean over the particles of the share of each feature in a tree's splits."""
@@ -360,7 +369,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         """
         check_choice("criterion", criterion, "alc", "alm", "ei")
         if criterion == "alc":
-            return Survey(self._core).alc_at(x)
+            return self._core.alc_at(x)
         components = self._core.mixture(x)
         if criterion == "alm":
             return variance_of(components)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.dynamic import Cloud
+from .._core.dynamic import ParticleFilter
 from .._core.forests.forgetful import ForgetfulForest
 from .._core.dynamic.pool import Pool
 from .._core.forests.retained import Retained
@@ -31,9 +31,9 @@ __all__ = ["Decoder", "Encoder", "is_plain"]
 CORE = {
     kind.__name__: kind
     for kind in (
-        Cloud,
         ForgetfulForest,
         Labels,
+        ParticleFilter,
         Pool,
         Retained,
         Schema,
