@@ -16,11 +16,19 @@ import zlib
 
 import numpy as np
 
-from ._estimator.learner import Learns, TreeClassifier, TreeRegressor
-from ._estimator.parameters import (check_choice, check_number, check_parameter, check_switch, check_whole, draw_seed, plain_parameters)
 from ._core.dynamic import ParticleFilter
-from ._estimator.inspection import Sample, describe_number, name_node
+from ._estimator.inspection import Sample, describe_number
+from ._estimator.learner import Learns, TreeClassifier, TreeRegressor
 from ._estimator.mixture import StudentMixture
+from ._estimator.parameters import (
+    check_choice,
+    check_number,
+    check_parameter,
+    check_switch,
+    check_whole,
+    draw_seed,
+    plain_parameters,
+)
 from .distributed.clouds import SplitsIntoClouds
 
 __all__ = ["DynamicTreeClassifier", "DynamicTreeRegressor"]
@@ -117,7 +125,7 @@ class _DynamicTree(SplitsIntoClouds):
 
     def _leaving(self) -> int:
         """The slot of the active sample that makes room for the next one; -1 if there is room."""
-        if self._core.pool.size < self.window:
+        if self._core.pool.size < self._core.window:
             return -1
         if self.discard == "oldest":
             return self._core.oldest()
@@ -188,22 +196,14 @@ class _DynamicTree(SplitsIntoClouds):
         return sums
 
     @property
-    def _n_trees(self) -> int:
-        return self.n_particles
-
-    def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
-        return [name_node(node, self._schema) for node in self._core.describe(tree)]
-
-    @property
     def n_nodes(self) -> int:
         """Number of nodes of all trees."""
-        leaves, _ = self._core.tree_statistics()
-        return 2 * sum(leaves) - len(leaves)
+        return self._core.sizes()[0]
 
     @property
     def height(self) -> int:
         """Number of splits on the longest way from a root to a leaf."""
-        return max(self._core.tree_statistics()[1])
+        return self._core.sizes()[1]
 
 
 class DynamicTreeRegressor(_DynamicTree, TreeRegressor):

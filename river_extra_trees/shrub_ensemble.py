@@ -15,7 +15,7 @@ from ._estimator.learner import TreeClassifier, TreeRegressor
 from ._estimator.parameters import (check_choice, check_number, check_parameter, check_switch, check_whole, draw_seed, plain_parameters)
 from ._core.shrubs import Shrubs
 from ._core.state import State, require
-from ._estimator.inspection import TreeLearner, named_nodes
+from ._estimator.inspection import Sample, TreeLearner, named_nodes
 from .stream_forest import MaxFeatures, check_max_features, n_features_visited
 
 __all__ = ["ShrubEnsembleClassifier", "ShrubEnsembleRegressor"]
@@ -74,6 +74,10 @@ class _ShrubEnsemble(TreeLearner):
             l1=self.l1,
             node_penalty=self.node_penalty,
         )
+
+    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
+        """Learn a sample, see `TreeLearner`."""
+        self._core.learn(x, y, w, self)
 
     def _plan_step(self, n_outputs: int) -> tuple[bool, bool, float, float, int, int]:
         """What the next step of Algorithm 1 is to do, see `Shrubs.learn`. Nothing is changed."""

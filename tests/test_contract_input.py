@@ -20,7 +20,7 @@ import pytest
 from river import base
 
 from river_extra_trees import StreamDecisionTreeClassifier, persistence
-from river_extra_trees._core.wording import shown
+from river_extra_trees._core.safe_repr import safe_repr
 from tests.estimators import CASES, CLASSIFIERS, REGRESSORS, answers, frozen, learn, make, stream
 from tests.inputs import (
     BEYOND_PYARROW,
@@ -55,7 +55,7 @@ def is_finite(model: Any, x: dict[Any, Any]) -> bool:
     return math.isfinite(model.predict_one(x))
 
 
-@pytest.mark.parametrize("value", TAKEN_FEATURES, ids=shown)
+@pytest.mark.parametrize("value", TAKEN_FEATURES, ids=safe_repr)
 @pytest.mark.parametrize("case", FIRST, ids=str)
 def test_feature_is_taken(case: Case, value: Any) -> None:
     """A missing value, any kind of number and any name are learned, and the answers stay sane."""
@@ -68,7 +68,7 @@ def test_feature_is_taken(case: Case, value: Any) -> None:
     assert is_finite(model, x)
 
 
-@pytest.mark.parametrize(("value", "error"), REFUSED_FEATURES, ids=shown)
+@pytest.mark.parametrize(("value", "error"), REFUSED_FEATURES, ids=safe_repr)
 @pytest.mark.parametrize("case", FIRST, ids=str)
 def test_feature_is_refused(case: Case, value: Any, error: type[Exception]) -> None:
     """What is neither missing nor a finite number nor a name is refused by name, unlearned."""
@@ -82,7 +82,7 @@ def test_feature_is_refused(case: Case, value: Any, error: type[Exception]) -> N
     assert frozen(model) == before
 
 
-@pytest.mark.parametrize("x", [None, 1.0, "text", [("a", 1.0)]], ids=shown)
+@pytest.mark.parametrize("x", [None, 1.0, "text", [("a", 1.0)]], ids=safe_repr)
 @pytest.mark.parametrize("case", FIRST, ids=str)
 def test_sample_must_be_a_mapping(case: Case, x: Any) -> None:
     """A sample that is no mapping is refused, unlearned."""
@@ -93,7 +93,7 @@ def test_sample_must_be_a_mapping(case: Case, x: Any) -> None:
     assert frozen(model) == before
 
 
-@pytest.mark.parametrize("y", REFUSED_TARGETS, ids=shown)
+@pytest.mark.parametrize("y", REFUSED_TARGETS, ids=safe_repr)
 @pytest.mark.parametrize("case", FIRST_REGRESSORS, ids=str)
 def test_target_is_refused(case: Case, y: Any) -> None:
     """A target that is no finite number is refused, unlearned."""
@@ -104,7 +104,7 @@ def test_target_is_refused(case: Case, y: Any) -> None:
     assert frozen(model) == before
 
 
-@pytest.mark.parametrize("y", TAKEN_TARGETS, ids=shown)
+@pytest.mark.parametrize("y", TAKEN_TARGETS, ids=safe_repr)
 @pytest.mark.parametrize("case", FIRST_REGRESSORS, ids=str)
 def test_target_of_any_number_type(case: Case, y: Any) -> None:
     """Every kind of number is a target, and means what the float of it means."""
@@ -115,7 +115,7 @@ def test_target_of_any_number_type(case: Case, y: Any) -> None:
     assert model.predict_one(x) == twin.predict_one(x)
 
 
-@pytest.mark.parametrize("label", REFUSED_LABELS, ids=shown)
+@pytest.mark.parametrize("label", REFUSED_LABELS, ids=safe_repr)
 @pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
 def test_label_is_refused(case: Case, label: Any) -> None:
     """A label that is missing or cannot be a key is refused, unlearned."""
@@ -126,7 +126,7 @@ def test_label_is_refused(case: Case, label: Any) -> None:
     assert frozen(model) == before
 
 
-@pytest.mark.parametrize("labels", LABELS, ids=shown)
+@pytest.mark.parametrize("labels", LABELS, ids=safe_repr)
 @pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
 def test_labels_of_any_kind(case: Case, labels: tuple[Any, Any]) -> None:
     """Labels of any hashable kind come back as they went in."""
@@ -145,7 +145,7 @@ def test_labels_of_any_kind(case: Case, labels: tuple[Any, Any]) -> None:
         assert model.predict_many(kind({"a": [1.0], "b": [4]})).to_list() == [labels[1]]
 
 
-@pytest.mark.parametrize("labels", LABELS, ids=shown)
+@pytest.mark.parametrize("labels", LABELS, ids=safe_repr)
 def test_labels_in_frames_of_pyarrow(labels: tuple[Any, Any]) -> None:
     """They come back as they are, or are refused by their types where pyarrow has none for them."""
     model = learn(make(("StreamDecisionTreeClassifier", 0)), [({"a": 1.0}, y) for y in labels])
@@ -271,7 +271,7 @@ def test_targets_of_a_frame_in_any_sequence(case: Case, kind: str) -> None:
     assert persistence.save_bytes(model) == persistence.save_bytes(twin)
 
 
-@pytest.mark.parametrize("w", [2, np.float32(2), np.array(2.0)], ids=shown)
+@pytest.mark.parametrize("w", [2, np.float32(2), np.array(2.0)], ids=safe_repr)
 @pytest.mark.parametrize("case", FIRST, ids=str)
 def test_one_weight_for_a_frame(case: Case, w: Any) -> None:
     """A number of any type is the weight of every row."""
@@ -283,7 +283,7 @@ def test_one_weight_for_a_frame(case: Case, w: Any) -> None:
     assert persistence.save_bytes(model) == persistence.save_bytes(twin)
 
 
-@pytest.mark.parametrize("w", REFUSED_WEIGHTS, ids=shown)
+@pytest.mark.parametrize("w", REFUSED_WEIGHTS, ids=safe_repr)
 @pytest.mark.parametrize("case", FIRST, ids=str)
 def test_weight_is_refused(case: Case, w: Any) -> None:
     """A weight that is no finite number from zero on is refused, unlearned."""

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from river_extra_trees import DynamicTreeRegressor, StreamDecisionTreeClassifier, persistence
-from river_extra_trees._core.wording import shown
+from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees.active import AcquisitionSampler
 from tests.estimators import CASES, CLASSES, learn, make, stream
 
@@ -90,7 +90,7 @@ PARAMETERS_OF_ALL_KINDS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("value", PARAMETERS_OF_ALL_KINDS, ids=shown)
+@pytest.mark.parametrize("value", PARAMETERS_OF_ALL_KINDS, ids=safe_repr)
 @pytest.mark.parametrize("parameter", ["regressor", "criterion", "budget", "n_first"])
 def test_a_parameter_of_a_sampler_is_named(parameter: str, value: Any) -> None:
     """In the same way."""

@@ -45,6 +45,16 @@ cdef class Learner:
     cdef object label(self, object x)
     cdef dict probabilities(self, object x)
     cdef double number(self, object x) except? -1.0
+    # The number of trees; the nodes of one of them in preorder, left before right, each a dict (see
+    # `nodes`); and (number of nodes of all trees, height of the highest).
+    cdef int count_trees(self) noexcept
+    cdef list tree_nodes(self, int tree)
+    cdef tuple tree_sizes(self)
+    # A copy that answers alike, without what only learning needs.
+    cdef Learner serving_copy(self)
+    # What the object remembers, see `state.py`; and the invariants of its structure.
+    cdef dict fields(self)
+    cdef int check_structure(self) except -1
 
     # --- What all families share --------------------------------------------------------------
     cdef double read_target(self, object y) except? -1.0

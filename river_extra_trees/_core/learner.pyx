@@ -6,8 +6,11 @@ from libc.math cimport INFINITY, fabs
 
 from .schema cimport Labels, Schema, is_number
 
+from operator import index
+
 from . import state as limits
-from .wording import shown
+from .safe_repr import safe_repr
+from .state import captured, from_state
 
 cdef extern from *:
     """
@@ -52,7 +55,7 @@ cdef double read_weight(object w) except -1.0:
     """A sample weight, 0 if it underflows, or an error that says what is wrong with it."""
     cdef double weight = as_double(w, "w")
     if not 0.0 <= weight <= LARGEST_WEIGHT:
-        raise ValueError(f"w must be between 0 and {LARGEST_WEIGHT:g}, not {shown(w)}")
+        raise ValueError(f"w must be between 0 and {LARGEST_WEIGHT:g}, not {safe_repr(w)}")
     return weight if weight >= FAINTEST_WEIGHT else 0.0
 
 
@@ -61,7 +64,7 @@ cdef double read_number(object y) except? -1.0:
     cdef double target = as_double(y, "the target")
     if not fabs(target) <= LARGEST_TARGET:
         raise ValueError(
-            f"the target must be a finite number of at most {LARGEST_TARGET:g}, not {shown(y)}"
+            f"the target must be a finite number of at most {LARGEST_TARGET:g}, not {safe_repr(y)}"
         )
     return target
 
@@ -85,6 +88,29 @@ cdef dict normalised(const double* shares, list labels):
     for code in range(len(labels)):
         found[labels[code]] = shares[code] / total
     return found
+
+
+cdef int read_tree(object tree) except? -1:
+    """The number of a tree, -1 for one that fits no C integer; or an error that names it."""
+    try:
+        number = index(tree)
+    except TypeError:
+        raise TypeError(f"tree must be a whole number, not {safe_repr(tree)}") from None
+    return number if 0 <= number < 2**31 - 1 else -1
+
+
+cdef dict name_node(dict node, Schema schema):
+    """Replace the column and the code of a node by a name and a value; keep them beside."""
+    cdef int column = node["feature"]
+    node["column"], node["cut"] = column, node["threshold"]
+    node["feature"] = None if column < 0 else schema.names[column]
+    if node["nominal"]:
+        node["threshold"] = schema.value_of(column, node["cut"])
+    return node
+
+
+class WaitingBatch(RuntimeError):
+    """A batch waits to be grown on: the sample was not learned."""
 
 
 cdef class Learner:
@@ -118,7 +144,13 @@ cdef class Learner:
     # --- Learning -----------------------------------------------------------------------------
 
     def learn(self, x, y, w=1.0):
-        """Learn a sample; return whether a batch is full now."""
+        """Learn a sample; return whether a batch is full now.
+
+        Raises
+        ------
+        WaitingBatch
+            If a batch was full already. The sample is valid, and can be learned after the growth.
+        """
         self.enter()
         try:
             return self.learn_sample(x, y, w)
@@ -132,6 +164,10 @@ cdef class Learner:
         if weight == 0.0:
             self.schema.validate(x)
             return False
+        if self.batch_is_full():
+            self.schema.validate(x)
+            raise WaitingBatch("the last batch has not been grown on: there was no memory, or a "
+                               "signal broke in")
         self.schema.admit(x)
         try:
             if is_new:
@@ -190,6 +226,80 @@ cdef class Learner:
         finally:
             self.leave()
 
+    # --- Looking at the trees -----------------------------------------------------------------
+
+    @property
+    def n_trees(self):
+        """Number of trees."""
+        return self.count_trees()
+
+    def nodes(self, tree):
+        """The nodes of a tree in preorder, left before right, as plain values.
+
+        Each has `node`, `parent` (-1 for the root), `depth`, `left`, `right`, `feature` (a name, or
+        None in a leaf), `threshold` (a number, or the nominal value that goes left), `column` and
+        `cut` (the same two as the schema numbers them), `nominal`, `missing_left`, `weight`, `gain`
+        and `values`. A model without trees has an empty tree 0.
+        """
+        cdef int n_trees, number = read_tree(tree)
+        self.enter()
+        try:
+            n_trees = self.count_trees()
+            if not 0 <= number < max(1, n_trees):
+                raise IndexError(f"there is no tree {safe_repr(tree)}: this model has " + (
+                    "no trees yet" if n_trees == 0 else "one tree, number 0" if n_trees == 1
+                    else f"trees 0 to {n_trees - 1}"))
+            return [name_node(node, self.schema) for node in self.tree_nodes(number)] if (
+                n_trees) else []
+        finally:
+            self.leave()
+
+    def sizes(self):
+        """(number of nodes of all trees, number of splits on the longest way to a leaf)."""
+        self.enter()
+        try:
+            return self.tree_sizes()
+        finally:
+            self.leave()
+
+    def row_of(self, x):
+        """The row of doubles that x encodes to, by column."""
+        self.enter()
+        try:
+            return self.schema.row_of(x)
+        finally:
+            self.leave()
+
+    # --- Copies and states --------------------------------------------------------------------
+
+    def bare(self):
+        """A copy that answers alike, without what only learning needs."""
+        self.enter()
+        try:
+            return self.serving_copy()
+        finally:
+            self.leave()
+
+    def state(self):
+        """What the object and its parts remember at this moment, see `state.py`."""
+        self.enter()
+        try:
+            return captured(self.fields())
+        finally:
+            self.leave()
+
+    def __reduce__(self):
+        return from_state, (type(self), self.state())
+
+    def check(self):
+        """Raise AssertionError if an invariant is broken."""
+        self.enter()
+        try:
+            self.schema.check()
+            self.check_structure()
+        finally:
+            self.leave()
+
     # --- What a family brings -----------------------------------------------------------------
 
     cdef int check_sample(self, double target, double weight) except -1:
@@ -214,6 +324,24 @@ cdef class Learner:
         raise NotImplementedError
 
     cdef double number(self, object x) except? -1.0:
+        raise NotImplementedError
+
+    cdef int count_trees(self) noexcept:
+        return 0
+
+    cdef list tree_nodes(self, int tree):
+        raise NotImplementedError
+
+    cdef tuple tree_sizes(self):
+        raise NotImplementedError
+
+    cdef Learner serving_copy(self):
+        raise NotImplementedError
+
+    cdef dict fields(self):
+        raise NotImplementedError
+
+    cdef int check_structure(self) except -1:
         raise NotImplementedError
 
 

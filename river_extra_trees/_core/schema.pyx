@@ -16,7 +16,7 @@ from time import struct_time
 import numpy as np
 
 from .state import State, StateError, from_state, require
-from .wording import shown
+from .safe_repr import safe_repr
 
 cdef extern from "Python.h":
     # On borrowed references: the fast path counts none.
@@ -63,13 +63,15 @@ cdef Kind classify(object name, object value, double* number) except *:
         return CATEGORY
     elif not is_number(value):
         if isinstance(value, (complex, np.complexfloating)):
-            raise TypeError(f"feature {shown(name)}: complex numbers have no order: {shown(value)}")
+            raise TypeError(
+                f"feature {safe_repr(name)}: complex numbers have no order: {safe_repr(value)}"
+            )
         if is_date(value) and (isinstance(value, np.generic) or not is_missing(value)):
             refuse_date(name, value)    # NaT of pandas is a date, too, but stands for none
         check_hashable(name, value)
         if isinstance(value, (tuple, frozenset)) and holds_nan(value):
             raise ValueError(
-                f"feature {shown(name)}: a nominal value must not hold NaN: {shown(value)}"
+                f"feature {safe_repr(name)}: a nominal value must not hold NaN: {safe_repr(value)}"
             )
         return MISSING if is_missing(value) else CATEGORY
     else:
@@ -77,11 +79,13 @@ cdef Kind classify(object name, object value, double* number) except *:
         try:
             number[0] = float(value)
         except OverflowError:
-            raise ValueError(f"feature {shown(name)}: too large a number for a float") from None
+            raise ValueError(f"feature {safe_repr(name)}: too large a number for a float") from None
         except (TypeError, ValueError) as error:
-            raise type(error)(f"feature {shown(name)}: {error}") from None
+            raise type(error)(f"feature {safe_repr(name)}: {error}") from None
     if number[0] == INFINITY or number[0] == -INFINITY:
-        raise ValueError(f"feature {shown(name)}: the value must be finite, not {shown(value)}")
+        raise ValueError(
+            f"feature {safe_repr(name)}: the value must be finite, not {safe_repr(value)}"
+        )
     return NUMBER if number[0] == number[0] else MISSING
 
 
@@ -97,9 +101,9 @@ cdef bint is_date(object value) except -1:
 
 cdef int refuse_date(object name, object value) except -1:
     raise TypeError(
-        f"feature {shown(name)}: a date, a time or a duration is no number: {shown(value)}. "
-        "Turn it into numbers first, such as the weekday, the hour or the days since a date, "
-        "for instance with river.compose.FuncTransformer"
+        f"feature {safe_repr(name)}: a date, a time or a duration is no number: "
+        f"{safe_repr(value)}. Turn it into numbers first, such as the weekday, the hour or the "
+        "days since a date, for instance with river.compose.FuncTransformer"
     )
 
 
@@ -129,7 +133,7 @@ cdef bint holds_nan(object value) except -1:
 cdef int check_name(object name) except -1:
     """Refuse a feature name that no later sample could bring again."""
     if holds_nan(name):
-        raise ValueError(f"feature {shown(name)}: a name must not be NaN, nor hold one")
+        raise ValueError(f"feature {safe_repr(name)}: a name must not be NaN, nor hold one")
     return 0
 
 
@@ -138,8 +142,8 @@ cdef int check_hashable(object name, object value) except -1:
         hash(value)
     except TypeError:
         raise TypeError(
-            f"feature {shown(name)}: a value of type {type(value).__name__!r} is neither a number "
-            "nor hashable"
+            f"feature {safe_repr(name)}: a value of type {type(value).__name__!r} is neither a "
+            "number nor hashable"
         ) from None
     return 0
 
@@ -164,9 +168,15 @@ cdef class Schema:
     columns of one row are numbered in the sorted order of their names, so that nothing depends on
     the order of the keys. `validate` reads and refuses as `admit` does, but learns as little as
     `encode`. All leave the schema as it was when they raise.
+
+    Parameters
+    ----------
+    max_columns
+        Number of columns after which new features are ignored.
     """
 
-    def __cinit__(self):
+    def __cinit__(self, int max_columns=MAX_COLUMNS):
+        self.max_columns = max_columns
         self.numeric = {}
         self.nominal = {}
         self.names = []
@@ -347,7 +357,7 @@ cdef class Schema:
         for name, is_nominal, value in fresh:
             columns = self.nominal if is_nominal else self.numeric
             if name not in columns:
-                if self.n_columns == MAX_COLUMNS:
+                if self.n_columns == self.max_columns:
                     continue
                 self.add_column(name, is_nominal)
             if is_nominal:
@@ -356,13 +366,16 @@ cdef class Schema:
         return 0
 
     cdef int add_column(self, object name, bint is_nominal) except -1:
-        self.reserve(self.n_columns + 1)
-        (self.nominal if is_nominal else self.numeric)[name] = self.n_columns
+        """Give a name the next column. Its own `__hash__` runs when the column is complete."""
+        cdef int column = self.n_columns
+        codes = {} if is_nominal else None
+        self.reserve(column + 1)
         self.names.append(name)
-        self.codes.append({} if is_nominal else None)
-        self.n_columns += 1
+        self.codes.append(codes)
+        self.n_columns = column + 1
         self.layout_size = 0
         self.misses = 0
+        (self.nominal if is_nominal else self.numeric)[name] = column
         return 0
 
     cdef int remember(self, dict x) except -1:
@@ -450,7 +463,7 @@ cdef class Schema:
                 codes = self.codes[column]
                 assert list(codes.values()) == list(range(len(codes)))
                 assert len(codes) <= MAX_CATEGORIES
-        assert self.n_columns <= min(MAX_COLUMNS, self.row_capacity)
+        assert self.n_columns <= min(self.max_columns, self.row_capacity)
 
     def __sizeof__(self):
         return (
@@ -464,15 +477,17 @@ cdef class Schema:
         return {
             "names": list(self.names),
             "categories": [None if codes is None else list(codes) for codes in self.codes],
+            "max_columns": self.max_columns,
         }
 
     @classmethod
     def restored(cls, values):
         """The schema of a state."""
-        cdef Schema schema = Schema()
-        state = State("Schema", values, ("names", "categories"))
+        cdef Schema schema
+        state = State("Schema", values, ("names", "categories", "max_columns"))
         names = state.items("names")
-        require(len(names) <= MAX_COLUMNS, "Schema: too many columns")
+        schema = Schema(state.whole("max_columns", 1, MAX_COLUMNS))
+        require(len(names) <= schema.max_columns, "Schema: too many columns")
         for name, categories in zip(names, state.items("categories", len(names))):
             columns = schema.numeric if categories is None else schema.nominal
             require(is_hashable(name) and name not in columns and not holds_nan(name),
@@ -517,7 +532,7 @@ cdef int find_room(object label, Py_ssize_t n_labels) except -1:
     """Refuse a new label if there are so many others that it has no place."""
     if n_labels >= MAX_LABELS:
         raise ValueError(
-            f"the label {shown(label)} is one too many: a model tells {MAX_LABELS} labels apart"
+            f"the label {safe_repr(label)} is one too many: a model tells {MAX_LABELS} labels apart"
         )
     return 0
 
@@ -544,7 +559,7 @@ cdef class Labels:
             if label is None:
                 raise ValueError("a label must not be None")
             if holds_nan(label):
-                raise ValueError(f"a label must not be missing or hold NaN: {shown(label)}")
+                raise ValueError(f"a label must not be missing or hold NaN: {safe_repr(label)}")
             find_room(label, len(self.labels))
             return -1
         return code

@@ -18,6 +18,9 @@ class BatchForest(TreeLearner):
     _splitters: list[Splitter]  # one per thread
     _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
 
+    def _grow(self) -> None:
+        self._core.learn_batch(self, self._plan_batch)
+
     @property
     def _n_trees(self) -> int:
         return len(self._core.trees)

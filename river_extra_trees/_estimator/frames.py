@@ -11,7 +11,7 @@ import narwhals
 import numpy as np
 from river.utils import dataframe
 
-from .._core.wording import shown
+from .._core.safe_repr import safe_repr
 from .inspection import Sample
 
 __all__ = [
@@ -124,10 +124,10 @@ def type_of(labels: list[typing.Any], backend: typing.Any) -> typing.Any:
 
 def names_of(labels: list[typing.Any]) -> list[str]:
     """The labels as strings; by `repr` where these would be the same, as 1 and "1", or no UTF-8."""
-    texts = [shown(label, str) for label in labels]
+    texts = [safe_repr(label, str) for label in labels]
     counts = collections.Counter(texts)
     names = [
-        text if counts[text] == 1 and is_utf8(text) else shown(label)
+        text if counts[text] == 1 and is_utf8(text) else safe_repr(label)
         for text, label in zip(texts, labels, strict=True)
     ]
     if len(set(names)) < len(labels):

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterator, Mapping
 
 from river import base
 
-from .._core.wording import shown
+from .._core.safe_repr import safe_repr
 
 if typing.TYPE_CHECKING:
     import graphviz
@@ -62,7 +62,7 @@ def describe_classes(node: dict[str, typing.Any], labels: list[typing.Any]) -> s
     if node["weight"] <= 0.0:
         return "empty"
     best = max(range(len(labels)), key=node["values"].__getitem__)
-    return f"{shown(labels[best], str)} ({node['values'][best] / node['weight']:.0%})"
+    return f"{safe_repr(labels[best], str)} ({node['values'][best] / node['weight']:.0%})"
 
 
 def describe_number(node: dict[str, typing.Any]) -> str:
@@ -83,19 +83,13 @@ class TreeLearner(base.Estimator):
     _more_columns: typing.ClassVar[tuple[str, ...]] = ()
 
     @property
-    @abc.abstractmethod
     def _n_trees(self) -> int:
         """Number of trees."""
+        return self._core.n_trees
 
-    @abc.abstractmethod
     def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
-        """Nodes of a tree in preorder, left before right, as plain values.
-
-        Each has `node`, `parent` (-1 for the root), `depth`, `left`, `right`, `feature` (a name, or
-        None in a leaf), `threshold` (a number, or the nominal value that goes left), `column` and
-        `cut` (the same two as the schema numbers them), `nominal`, `missing_left`, `weight`, `gain`
-        and `values`.
-        """
+        """Nodes of a tree as plain values, see `Learner.nodes` of the core."""
+        return self._core.nodes(tree)
 
     @abc.abstractmethod
     def _describe(self, node: dict[str, typing.Any]) -> str:
@@ -175,21 +169,21 @@ class TreeLearner(base.Estimator):
                 gains[node["feature"]] = gains.get(node["feature"], 0.0) + share
         whole = sum(gains.values())
         return {
-            name: gains[name] / whole for name in sorted(gains, key=lambda name: shown(name, str))
+            name: gains[name] / whole for name in sorted(gains, key=lambda name: safe_repr(name, str))
         }
 
     # ------------------------------------------------------------------ explanations
 
     def _rule(self, node: dict[str, typing.Any], left: bool) -> str:
         """The condition under which a sample goes to one side of an inner node."""
-        feature = shown(node["feature"], str)
+        feature = safe_repr(node["feature"], str)
         if parts_missing(node):
             missing = node["missing_left"] == left
             return f"{feature} is {'missing' if missing else 'present'}"
         signs = ("=", "≠") if node["nominal"] else ("≤", ">")
         value = node["threshold"]
         text = f"{feature} {signs[0 if left else 1]} " + (
-            f"{value:.6g}" if isinstance(value, float) else shown(value, str)
+            f"{value:.6g}" if isinstance(value, float) else safe_repr(value, str)
         )
         return text + (" or missing" if node["missing_left"] == left else "")
 
@@ -306,17 +300,17 @@ class TreeLearner(base.Estimator):
                 label = f"{self._describe(node)}\nweight {node['weight']:.6g}"
                 graph.node(name, graphviz.escape(label), style="rounded")
             else:
-                graph.node(name, graphviz.escape(shown(node["feature"], str)))
+                graph.node(name, graphviz.escape(safe_repr(node["feature"], str)))
             if node["parent"] != -1:
                 parent = by_id[node["parent"]]
                 rule = self._rule(parent, parent["left"] == node["node"])
-                rule = rule.removeprefix(f"{shown(parent['feature'], str)} ")
+                rule = rule.removeprefix(f"{safe_repr(parent['feature'], str)} ")
                 graph.edge(str(node["parent"]), name, xlabel=graphviz.escape(rule))
         return graph
 
     def _repr_html_(self) -> str:
         parameters = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{html.escape(shown(value))}</td></tr>"
+            f"<tr><td>{html.escape(name)}</td><td>{html.escape(safe_repr(value))}</td></tr>"
             for name, value in self._get_params().items()
         )
         size = ", ".join(f"{name} {value:,}" for name, value in self.summary.items())

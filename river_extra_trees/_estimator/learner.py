@@ -13,6 +13,7 @@ from collections.abc import Hashable
 from river import base
 from river.utils import dataframe
 
+from .._core.learner import WaitingBatch
 from .._core.state import FAINTEST_WEIGHT
 from .frames import PredictsMany, PredictsProbaMany, rows_of, values_of, weights_of
 from .inspection import Sample, TreeLearner, describe_classes, describe_number
@@ -48,7 +49,20 @@ class Learns(TreeLearner):
             finite or not hashable, or the weight is negative or not finite. The message names it,
             and nothing is learned.
         """
-        self._core.learn(x, y, w, self)
+        try:
+            batch_is_full = self._core.learn(x, y, w)
+        except WaitingBatch:
+            self._grow()
+            batch_is_full = self._core.learn(x, y, w)
+        if batch_is_full:
+            self._grow()
+
+    def _grow(self) -> None:
+        """Plan the growth on the batch that is full, and let the core carry it out.
+
+        A failure leaves the batch as it is; the next `learn_one` tries again.
+        """
+        raise NotImplementedError
 
     def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
         """Raise if a label, learned after those that are coming, were one too many; note it."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._core.wording import shown
+from .._core.safe_repr import safe_repr
 
 __all__ = [
     "LARGEST",
@@ -84,7 +84,7 @@ def is_number(value: object) -> bool:
 def check_parameter(condition: bool, name: str, value: object, wanted: str) -> None:
     """Raise a ValueError that names the parameter unless the condition holds."""
     if not condition:
-        raise ValueError(f"{name} must be {wanted}, not {shown(value)}")
+        raise ValueError(f"{name} must be {wanted}, not {safe_repr(value)}")
 
 
 def check_whole(name: str, value: typing.Any, least: int, optional: bool = False) -> None:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from river_extra_trees import persistence
-from river_extra_trees._core.wording import shown
+from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees.cli import UserError, checkpoint, report
 
 File = Annotated[Path, typer.Argument(help="A saved model, or a checkpoint of a race.")]
@@ -61,7 +61,7 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
         ("samples learned", f"{model.n_samples_seen:,}"),
         (
             "features",
-            ", ".join(dict.fromkeys(shown(name, str) for name in schema.names)) or "none yet",
+            ", ".join(dict.fromkeys(safe_repr(name, str) for name in schema.names)) or "none yet",
         ),
         *((name.removeprefix("n_"), text) for name, text in counts.items()),
         ("memory", report.in_bytes(model.summary["memory"])),

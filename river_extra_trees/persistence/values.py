@@ -20,11 +20,11 @@ from .._core.dynamic.pool import Pool
 from .._core.forests.retained import Retained
 from .._core.schema import Labels, Schema
 from .._core.shrubs import Shrubs
-from .._core.state import StateError, require
+from .._core.state import Captured, StateError, require
 from .._core.forests.stream import StreamForest
 from .._core.trees import Trees
 from .._core.window import Window
-from .._core.wording import shown
+from .._core.safe_repr import safe_repr
 
 __all__ = ["Decoder", "Encoder", "is_plain"]
 
@@ -115,12 +115,15 @@ class Encoder:
             return ["array", path]
         if kind is dict:
             return ["dict", self._fields(value, path)]
+        if kind is Captured:
+            return ["object", value.kind.__name__, self._fields(value.values, path)]
         if CORE.get(kind.__name__) is kind:
             return ["object", kind.__name__, self._fields(value.state(), path)]
         raise StateError(
-            f"{place_of(path)}: {shown(value)} has the type {kind.__module__}.{kind.__qualname__}; "
-            "a model file holds None, bool, int, float, str, bytes, strings of numpy and its real "
-            "numbers of up to 64 bits, and tuples of these"
+            f"{place_of(path)}: {safe_repr(value)} has the type "
+            f"{kind.__module__}.{kind.__qualname__}; a model file holds None, bool, int, float, "
+            "str, bytes, strings of numpy and its real numbers of up to 64 bits, and tuples of "
+            "these"
         )
 
     def _fields(self, values: dict[str, Any], path: str) -> dict[str, Any]:

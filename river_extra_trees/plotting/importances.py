@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Hashable, Mapping
 
-from river_extra_trees._core.wording import shown
+from river_extra_trees._core.safe_repr import safe_repr
 
 from ._axes import CLASS_COLOURS, AxesDisplay
 
@@ -69,7 +69,7 @@ class ImportancesDisplay(AxesDisplay):
     def _draw(self, ax: Axes) -> None:
         places = range(len(self.importances))
         ax.barh(places, list(self.importances.values()), color=CLASS_COLOURS[0], height=0.7)
-        ax.set_yticks(places, [shown(name, str) for name in self.importances])
+        ax.set_yticks(places, [safe_repr(name, str) for name in self.importances])
         ax.invert_yaxis()
         ax.xaxis.set_major_formatter("{x:.0%}")
         ax.set_xlabel("share of the impurity that the splits remove")

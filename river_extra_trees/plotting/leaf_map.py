@@ -7,7 +7,7 @@ import typing
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from river_extra_trees._core.wording import shown
+from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._estimator.inspection import goes_left, import_extra
 
 from ._axes import AxesDisplay
@@ -174,7 +174,7 @@ class LeafMapDisplay(AxesDisplay):
                 [x[first] for x in points],
                 [x[second] for x in points],
                 color=self.colours.of_class(number),
-                label=shown(label, str),
+                label=safe_repr(label, str),
                 **style,
             )
         self.figure_.legend(loc="outside right upper")

@@ -6,7 +6,7 @@ import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from river_extra_trees._core.wording import shown
+from river_extra_trees._core.safe_repr import safe_repr
 
 from ._axes import AxesDisplay
 from ._predictions import Colours
@@ -204,7 +204,7 @@ def _columns(
 
 def _rule_text(model: TreeLearner, node: dict[str, typing.Any]) -> str:
     """The rule on two lines: the feature, and the condition for going left."""
-    feature = shown(node["feature"], str)
+    feature = safe_repr(node["feature"], str)
     return f"{feature}\n{model._rule(node, True).removeprefix(feature).strip()}"
 
 

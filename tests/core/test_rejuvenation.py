@@ -32,7 +32,7 @@ def bands(n: int, seed: int) -> list[tuple[Row, int]]:
 def sums(model: DynamicTreeRegressor, root: int) -> np.ndarray:
     """Weight and weighed target of a whole tree, all samples and the retired ones."""
     totals = np.zeros(4)
-    for node in model._core.nodes(root):
+    for node in model._core.nodes_at(root):
         if node["feature"] < 0:
             total, retired = node["total"], node["retired"]
             totals += [total[0], total[0] * total[2], retired[0], retired[0] * retired[2]]
@@ -98,7 +98,7 @@ def losses(kind: str, rows: list[tuple[Row, float]]) -> dict[str, float]:
 
 
 def test_old_samples_still_count_in_a_regression() -> None:
-    """On a stationary stream the error is far below that of a cloud of the window alone."""
+    """On a stationary stream the error is far below that of a filter of the window alone."""
     runs = [losses("number", bends(1200, seed)) for seed in range(3, 8)]
     rejuvenated, fresh = (
         np.median([run[name] for run in runs]) for name in ("rejuvenated", "fresh")

@@ -27,9 +27,9 @@ from river_extra_trees import (
     StreamDecisionTreeClassifier,
     persistence,
 )
+from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.schema import Labels, Schema
 from river_extra_trees._core.state import StateError
-from river_extra_trees._core.wording import shown
 from river_extra_trees.distributed.blocks import Block
 from tests.inputs import HUGE, Percent
 
@@ -358,7 +358,7 @@ class Nameless(str):
         raise LookupError
 
 
-@pytest.mark.parametrize("name", [Nameless("a"), HUGE, (1, HUGE)], ids=shown)
+@pytest.mark.parametrize("name", [Nameless("a"), HUGE, (1, HUGE)], ids=safe_repr)
 @pytest.mark.parametrize("known", [False, True])
 def test_what_is_learned_and_what_is_validated_is_refused_alike(name: Any, known: bool) -> None:
     """Even a new value of a column that only a file can have brought."""

@@ -1,7 +1,5 @@
 """The trees of a particle filter as plain Python values."""
 
-from operator import index
-
 from libc.math cimport NAN
 
 from .leaf_models cimport Fit, fit
@@ -10,21 +8,13 @@ from .particles cimport ParticleFilter
 from .shared_trees cimport Leaf, Node
 
 
-cdef int require_index(number, int n, str name) except -1:
-    """Refuse a number of nothing that is there: what is read by it would be foreign memory."""
-    if not 0 <= index(number) < n:
-        raise IndexError(f"{name} must be between 0 and {n - 1}, not {number}")
-    return 0
-
-
-def describe(ParticleFilter filter, particle):
+def describe(ParticleFilter filter, int particle):
     cdef Node* here
     cdef int n_active, node, parent, is_left, number
     cdef double gain
     cdef double* row = filter.row_other
     found = []
-    require_index(particle, filter.n_particles, "tree")
-    stack = [(filter.roots[<int>particle], -1, False)]
+    stack = [(filter.roots[particle], -1, False)]
     while stack:
         node, parent, is_left = stack.pop()
         here = &filter.trees.nodes[node]
@@ -111,17 +101,16 @@ def distinct_roots(ParticleFilter filter):
     return list(found.items())
 
 
-def nodes(ParticleFilter filter, root):
+def nodes_at(ParticleFilter filter, root):
     cdef int id
     cdef Node* node
     cdef Leaf* leaf
     found = []
-    require_index(root, filter.trees.n_nodes, "root")
     stack = [root]
     while stack:
         id = stack.pop()
-        if filter.trees.nodes[id].refs == 0:
-            raise IndexError(f"node {id} is in no tree")
+        if not 0 <= id < filter.trees.n_nodes or filter.trees.nodes[id].refs == 0:
+            raise IndexError(f"there is no node {id}: ask `distinct_roots`")
         node = &filter.trees.nodes[id]
         entry = {"node": id, "depth": node.depth, "feature": node.feature,
                  "n_leaves": node.n_leaves, "refs": node.refs, "region": node.region}

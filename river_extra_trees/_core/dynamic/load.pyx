@@ -5,8 +5,6 @@ anything is built on it; then `invariants`, which `check` uses likewise, tells w
 belong together. Whether the sums in the leaves are those of the stream no file can promise.
 """
 
-from copy import deepcopy
-
 import numpy as np
 
 from libc.math cimport fabs
@@ -21,7 +19,7 @@ from .shape cimport follow, regressors_wanted
 from .shared_trees cimport MAX_DEPTH, MIN_BLOCK, Leaf, Node, SharedTrees, side
 from .step cimport LARGEST_REGRESSOR, set_shares
 
-from ..state import LARGEST_FLOAT, State, require
+from ..state import LARGEST_FLOAT, State, captured, require
 
 LARGEST_INT = 2**31 - 1
 LARGEST_REGION = 2**62
@@ -127,10 +125,9 @@ def bare_state_of(ParticleFilter filter):
 
     But for logistic leaves: these answer by the active samples, and keep them.
     """
-    state = state_of(filter)
-    state["schema"], state["labels"] = deepcopy((filter.schema, filter.labels))
+    state = captured(state_of(filter))
     if filter.logistic is not None:
-        return {**state, "pool": deepcopy(filter.pool)}
+        return state
     rows = state["rows"]
     rows[:, filter.model.width:] = rows[:, : filter.model.width]
     return {

@@ -19,8 +19,7 @@ from .step cimport (
     add_roots, fill_v, gather, learn_row, oldest, random, reserve_step, retire_slot
 )
 
-from ..state import from_state
-from .inspection import describe, distinct_roots, nodes, split_shares, tree_statistics
+from .inspection import describe, distinct_roots, nodes_at, split_shares, tree_statistics
 from .load import bare_state_of, invariants, restored, settings_of, state_of
 
 cdef double LARGEST_SQUARE = 1e290
@@ -332,23 +331,28 @@ cdef class ParticleFilter(Learner):
 
     # --- Inspection -------------------------------------------------------------------------
 
-    def describe(self, particle):
-        """The nodes of one tree in preorder, as dicts of plain values."""
-        with self.using():
-            return describe(self, particle)
+    cdef int count_trees(self) noexcept:
+        return self.n_particles
+
+    cdef list tree_nodes(self, int tree):
+        return describe(self, tree)
+
+    cdef tuple tree_sizes(self):
+        leaves, heights = tree_statistics(self)
+        return 2 * sum(leaves) - len(leaves), max(heights)
 
     def distinct_roots(self):
         """(root, number of particles) of each distinct tree."""
         with self.using():
             return distinct_roots(self)
 
-    def nodes(self, root):
-        """Nodes of the tree at a root in preorder, left before right, as plain values.
+    def nodes_at(self, root):
+        """Nodes of the tree at a root in preorder, left before right, as they are stored.
 
         Statistics of a leaf are as of its time, the number of samples seen when it last faded.
         """
         with self.using():
-            return nodes(self, root)
+            return nodes_at(self, root)
 
     def factor_weights(self):
         """Forgetting factors and the posterior probability of each."""
@@ -368,12 +372,10 @@ cdef class ParticleFilter(Learner):
         with self.using():
             return tree_statistics(self)
 
-    def check(self):
-        """Raise an error if an invariant is broken."""
-        self.schema.check()
+    cdef int check_structure(self) except -1:
         self.pool.check()
-        with self.using():
-            invariants(self)
+        invariants(self)
+        return 0
 
     # --- State ------------------------------------------------------------------------------
 
@@ -381,20 +383,13 @@ cdef class ParticleFilter(Learner):
         """The arguments that make an empty filter of the same kind."""
         return settings_of(self)
 
-    def state(self):
-        """All that the filter has learned, with its settings."""
-        with self.using():
-            return state_of(self)
+    cdef dict fields(self):
+        return state_of(self)
 
-    def bare(self):
-        """A copy that answers as this filter does, without the active samples."""
-        with self.using():
-            return restored(type(self), bare_state_of(self))
+    cdef Learner serving_copy(self):
+        return restored(type(self), bare_state_of(self))
 
     @classmethod
     def restored(cls, values):
         """The filter of a state."""
         return restored(cls, values)
-
-    def __reduce__(self):
-        return from_state, (type(self), self.state())

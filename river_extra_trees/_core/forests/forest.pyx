@@ -20,8 +20,9 @@ from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
 
 from .. import state as limits
+from ..learner import WaitingBatch
 from ..state import State, from_state, require
-from ..wording import shown
+from ..safe_repr import safe_repr
 
 cdef double LARGEST_TARGET = limits.LARGEST_TARGET
 cdef double LARGEST_WEIGHT = limits.LARGEST_WEIGHT
@@ -51,7 +52,7 @@ cdef double read_weight(object w) except -1.0:
     """A sample weight, 0 if it is too faint, or an error that says what is wrong with it."""
     cdef double weight = as_double(w, "w")
     if not 0.0 <= weight <= LARGEST_WEIGHT:
-        raise ValueError(f"w must be between 0 and {LARGEST_WEIGHT:g}, not {shown(w)}")
+        raise ValueError(f"w must be between 0 and {LARGEST_WEIGHT:g}, not {safe_repr(w)}")
     return weight if weight >= FAINTEST_WEIGHT else 0.0
 
 
@@ -60,7 +61,7 @@ cdef double read_number(object y) except? -1.0:
     cdef double target = as_double(y, "the target")
     if not fabs(target) <= LARGEST_TARGET:
         raise ValueError(
-            f"the target must be a finite number of at most {LARGEST_TARGET:g}, not {shown(y)}"
+            f"the target must be a finite number of at most {LARGEST_TARGET:g}, not {safe_repr(y)}"
         )
     return target
 
@@ -176,30 +177,17 @@ cdef class Forest:
         self.prior.learn(self.prior.roots[0], target, weight, 0.0)
         return self.window.push(self.schema, target, weight)
 
-    def learn(self, x, y, w, learner=None):
-        """Learn a sample, and its batch when that is full; return whether it was.
-
-        Parameters
-        ----------
-        x, y, w
-            The sample.
-        learner
-            Has `_plan_batch` and what else `learn_batch` asks for. None in a part of a forest, for
-            which `learn_batch` is called when all have reported.
-        """
+    def learn(self, x, y, w):
+        """Learn a sample; return whether its batch is full now."""
         cdef double weight = read_weight(w)
         if self.n_gathered() >= self.batch_size:    # there was no memory to grow on this batch
             self.validate(x, y, w)
-            self.learn_batch(learner, learner._plan_batch)
+            raise WaitingBatch("the last batch has not been grown on")
         if weight == 0.0:
             self.validate(x, y, w)
             return False
         self.take(self.admit(x, y), weight)
-        if self.n_gathered() < self.batch_size:
-            return False
-        if learner is not None:
-            self.learn_batch(learner, learner._plan_batch)
-        return True
+        return self.n_gathered() >= self.batch_size
 
     cdef int n_gathered(self) noexcept nogil:
         """Number of samples in this batch."""
