@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
+from tests.core.sums import check_sums
 
 WINDOW = 40
 Row = dict[str, float]
@@ -48,6 +49,7 @@ def test_half_of_the_new_trees_inherit() -> None:
     assert expected[2] > 200
     model._core.rejuvenate()
     model._core.check()
+    check_sums(model._core)
     n_with = n_without = 0
     for root, n in model._core.distinct_roots():
         found = sums(model, root)
@@ -70,6 +72,7 @@ def test_the_next_sample_decides_between_old_and_new_trees() -> None:
     model.learn_one(*rows[100])
     assert sum(n for _, n in model._core.distinct_roots()) == 12
     model._core.check()
+    check_sums(model._core)
 
 
 def losses(kind: str, rows: list[tuple[Row, float]]) -> dict[str, float]:
