@@ -11,7 +11,7 @@ import typing
 
 from river import base
 
-from ._estimator.inspection import Sample
+from ._estimator.frames import Sample
 from ._estimator.parameters import (
     check_choice,
     check_number,

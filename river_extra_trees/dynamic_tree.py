@@ -17,9 +17,9 @@ import zlib
 import numpy as np
 
 from ._core.dynamic import ParticleFilter
-from ._estimator.inspection import Sample, describe_number
-from ._estimator.learner import Learns, TreeClassifier, TreeRegressor
-from ._estimator.mixture import StudentMixture
+from ._estimator.frames import Sample
+from ._estimator.inspection import describe_number
+from ._estimator.learner import TreeClassifier, TreeLearner, TreeRegressor
 from ._estimator.parameters import (
     check_choice,
     check_number,
@@ -29,7 +29,9 @@ from ._estimator.parameters import (
     draw_seed,
     plain_parameters,
 )
-from .distributed.clouds import SplitsIntoClouds
+
+if typing.TYPE_CHECKING:
+    from ._estimator.mixture import StudentMixture  # imports river.proba, which takes a second
 
 __all__ = ["DynamicTreeClassifier", "DynamicTreeRegressor"]
 
@@ -63,7 +65,7 @@ def seed_of(components: list[tuple[float, float, float, float]], seed: int | Non
     return zlib.crc32(np.array(components).tobytes() + str(seed).encode())
 
 
-class _DynamicTree(SplitsIntoClouds):
+class _DynamicTree(TreeLearner):
     """What both learners share. Subclasses set their parameters and call `_begin`."""
 
     _core: ParticleFilter
@@ -121,7 +123,7 @@ class _DynamicTree(SplitsIntoClouds):
         if number and self.rejuvenate_every and number % self.rejuvenate_every == 0:
             self._core.rejuvenate()
 
-    learn_one.__doc__ = Learns.learn_one.__doc__
+    learn_one.__doc__ = TreeLearner.learn_one.__doc__
 
     def _leaving(self) -> int:
         """The slot of the active sample that makes room for the next one; -1 if there is room."""
@@ -194,16 +196,6 @@ class _DynamicTree(SplitsIntoClouds):
                 mean = sum(row[column] * share for row, share in zip(rows, shares, strict=True))
                 sums[name] = sums.get(name, 0.0) + mean
         return sums
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes of all trees."""
-        return self._core.sizes()[0]
-
-    @property
-    def height(self) -> int:
-        """Number of splits on the longest way from a root to a leaf."""
-        return self._core.sizes()[1]
 
 
 class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
@@ -345,6 +337,8 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
             follow from the seed, what was learned and x.
         """
         if with_dist:
+            from ._estimator.mixture import StudentMixture
+
             components = self._core.mixture(x)
             return StudentMixture(components, seed=seed_of(components, self.seed))
         return self._core.predict_number(x)
@@ -373,6 +367,8 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         components = self._core.mixture(x)
         if criterion == "alm":
             return variance_of(components)
+        from ._estimator.mixture import StudentMixture
+
         return StudentMixture(components).expected_improvement(self._core.lowest)
 
     def _target_of(self, number: float) -> typing.Any:

@@ -38,7 +38,7 @@ class ParticleFilter(Learner):
         reference: bool,
         seed: int,
     ) -> Self: ...
-    def learn(  # type: ignore[override]
+    def learn(
         self,
         x: Mapping[Hashable, Any],
         y: Any,
