@@ -16,6 +16,8 @@ from tests.naive import dynamic_calibration
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "examples" / "benchmarks"
 
+pytestmark = pytest.mark.slow
+
 
 def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, BENCHMARKS / script, *map(str, arguments)]
