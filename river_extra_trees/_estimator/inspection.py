@@ -169,7 +169,8 @@ class TreeLearner(base.Estimator):
                 gains[node["feature"]] = gains.get(node["feature"], 0.0) + share
         whole = sum(gains.values())
         return {
-            name: gains[name] / whole for name in sorted(gains, key=lambda name: safe_repr(name, str))
+            name: gains[name] / whole
+            for name in sorted(gains, key=lambda name: safe_repr(name, str))
         }
 
     # ------------------------------------------------------------------ explanations
@@ -354,5 +355,5 @@ def import_extra(module: str, extra: str) -> typing.Any:
     except ImportError:
         package = module.partition(".")[0]
         raise ImportError(
-            f"{package} is needed for this: pip install 'river-extra-trees[{extra}]'"
+            f"this needs {package} (extra {extra!r}): pip install {package}"
         ) from None
