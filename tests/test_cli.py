@@ -22,10 +22,10 @@ from typer.testing import CliRunner, Result
 
 import river_extra_trees
 from river_extra_trees import persistence
-from river_extra_trees.persistence import container
 from river_extra_trees.cli import UserError, learners, race, streams
 from river_extra_trees.cli import checkpoint as checkpoints
 from river_extra_trees.cli.app import app
+from river_extra_trees.persistence import container
 
 FAST = "HoeffdingTreeClassifier"
 

@@ -143,7 +143,7 @@ def test_evaluation(ray: Any) -> None:
             model.predict_one({"a": float("inf")})
         assert type(error.value) is ValueError
         kill(model.processes()[0])
-        with pytest.raises(RuntimeError, match="without a folder for checkpoints"):
+        with pytest.raises(RuntimeError, match="no folder for checkpoints"):
             model.predict_one({"a": 1.0})
 
 

@@ -61,7 +61,7 @@ def changed(content: bytes, change: Any) -> bytes:
 
 
 def drop(document: Any, arrays: Any) -> None:
-    arrays.pop("state/core/prior/roots")
+    arrays.pop("state/core/root_statistics/roots")
 
 
 def add(document: Any, arrays: Any) -> None:

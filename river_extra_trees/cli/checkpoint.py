@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from river_extra_trees import persistence
-from river_extra_trees.persistence.atomic import open_regular, replace_file
-from river_extra_trees.persistence.container import DamagedError, pack, unpack
-from river_extra_trees._estimator.inspection import TreeLearner
+from river_extra_trees._estimator.learner import TreeLearner
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.race import Race
+from river_extra_trees.persistence.atomic import open_regular, replace_file
+from river_extra_trees.persistence.container import DamagedError, pack, unpack
 
 MAGIC = b"\x93RXRACE\n"
 VERSION = 1

@@ -8,10 +8,10 @@ from typing import Any
 
 import river_extra_trees
 
+from .._core.state import State, StateError, require
+from .._estimator.learner import TreeLearner
 from .atomic import open_regular, replace_file
 from .container import DamagedError, pack, unpack
-from .._core.state import State, StateError, require
-from .._estimator.inspection import TreeLearner
 from .values import Decoder, Encoder, is_plain
 
 __all__ = ["ModelFileError", "load", "load_bytes", "save", "save_bytes"]

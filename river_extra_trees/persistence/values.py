@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.dynamic import Cloud
-from .._core.forests.forgetful import ForgetfulForest
 from .._core.dynamic.pool import Pool
+from .._core.forests.forgetful import ForgetfulForest
 from .._core.forests.retained import Retained
+from .._core.forests.stream import StreamForest
 from .._core.schema import Labels, Schema
 from .._core.shrubs import Shrubs
 from .._core.state import Captured, StateError, require
-from .._core.forests.stream import StreamForest
 from .._core.trees import Trees
 from .._core.window import Window
 from .._core.safe_repr import safe_repr

@@ -35,10 +35,16 @@ from river.datasets import synth
 
 import river_extra_trees as ret
 from river_extra_trees._core.forests.forgetful import ForgetfulForest
-from river_extra_trees.distributed import DistributedClassifier, DistributedRegressor, KeyedModels
-from river_extra_trees.distributed.blocks import Block
-from river_extra_trees.distributed.parts import learn_together
-from river_extra_trees.distributed.shard import Shard
+from river_extra_trees.distributed import (
+    Block,
+    DistributedClassifier,
+    DistributedRegressor,
+    KeyedModels,
+    Shard,
+    learn_together,
+    split,
+)
+from river_extra_trees.distributed.splitting import is_splittable
 
 FORESTS = {
     "StreamDecisionForestClassifier": ret.StreamDecisionForestClassifier,
@@ -113,7 +119,7 @@ def answers(model: Any, rows: list[Any]) -> list[Any]:
 def n_replaced(forest: Any, first_trees: list[Any]) -> int:
     """Number of trees that were swapped or discarded since the start."""
     if isinstance(forest._core, ForgetfulForest):
-        return sum(birth > 0 for birth in forest._core.births)
+        return sum(birth > 0 for birth in forest._core.created_at)
     return sum(now is not then for now, then in zip(forest._core.trees, first_trees, strict=True))
 
 
@@ -420,10 +426,10 @@ def show_pickles(options: argparse.Namespace) -> bool:
             model.learn_one(x, y)
         show_pickle(name, model)
         show_pickle("  its snapshot", model.snapshot())
-        if hasattr(model, "split"):
-            part = model.split(2)[0]
+        if is_splittable(model):
+            part = split(model, 2)[0]
             show_pickle("  half of its trees", part)
-            show_pickle("  ballots of half of its trees on the block", part.ballots(block))
+            show_pickle("  votes of half of its trees on the block", part.votes(block))
     show_pickle("block of 1,000 items", block)
     show_pickle("the same as a list of dicts", rows)
     return True
@@ -454,11 +460,11 @@ def show_clouds(options: argparse.Namespace) -> bool:
         errors = []
         for seed in range(options.repeats):
             model = ret.DynamicTreeRegressor(n_particles=n_particles, window=200, seed=seed)
-            clouds, error = model.split(n_clouds), 0.0
+            clouds, error = split(model, n_clouds), 0.0
             for x, y in rows:
                 block = Block([x], [y])
-                ballots = [cloud.ballots(block) for cloud in clouds]
-                error += abs(y - clouds[0].predict_numbers(ballots)[0])
+                votes = [cloud.votes(block) for cloud in clouds]
+                error += abs(y - clouds[0].predict_numbers(votes)[0])
                 learn_together(clouds, block)
             errors.append(error / len(rows))
         mean = statistics.fmean(errors)

@@ -5,7 +5,6 @@
     python -m examples.benchmarks.shrubs.experiments pareto    accuracy against memory
     python -m examples.benchmarks.shrubs.experiments speed     beside the authors' program
     python -m examples.benchmarks.shrubs.experiments cost      against window, features, trees
-    python -m examples.benchmarks.shrubs.experiments lazy      lazy training gives the same bits
     python -m examples.benchmarks.shrubs.experiments memory    a million items
     python -m examples.benchmarks.shrubs.experiments capymoa --python PYTHON_WITH_CAPYMOA
 
@@ -260,22 +259,7 @@ def capymoa(n: int, python: str) -> None:
     tables.show([*heads, "accuracy, CapyMOA", "accuracy, ours"], lines)
 
 
-# -------------------------------------------------------------------- lazy training, memory
-
-
-def lazy(n: int) -> None:
-    """Whether training lazily gives the same weights, to the last bit, at every item."""
-    for name in ("elec", "covtype", "rbf"):
-        rows = load(name, n)
-        models = [ShrubEnsembleClassifier(seed=1) for _ in range(2)]
-        models[1]._core = type(models[1]._core)(**models[1]._core.settings() | {"lazy": False})
-        for i, (x, y) in enumerate(rows):
-            for model in models:
-                model.learn_one(x, y)
-            if models[0]._core.tree_weights() != models[1]._core.tree_weights():
-                sys.exit(f"{name}: the weights differ after item {i}")
-        trained = [model._core.n_trained for model in models]
-        print(f"{name}: {len(rows)} items, the same weights; trees trained: {trained}", flush=True)
+# -------------------------------------------------------------------- memory
 
 
 def resident() -> int:
@@ -318,7 +302,6 @@ def main() -> None:
         "pareto": (5_000, pareto),
         "speed": (5_000, lambda n: speed(n, options.repeats)),
         "cost": (1_500, lambda n: cost(n, options.repeats, options.picture)),
-        "lazy": (50_000, lazy),
         "memory": (1_000_000, memory),
         "capymoa": (1_000, lambda n: capymoa(n, options.python)),
     }
