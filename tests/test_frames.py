@@ -78,14 +78,12 @@ def test_pyarrow_has_no_objects(labels: tuple[Any, Any]) -> None:
     """Labels that it has no type for are refused by their types."""
     model = taught(labels)
     asked = pa.table({"a": [0.0, 1.0]})
-    try:
-        found = model.predict_many(asked).to_pylist()
-    except TypeError as error:
-        assert "no series of pyarrow holds these labels" in str(error)
-        assert type(labels[0]).__name__ in str(error)
+    if all(type(label) is decimal.Decimal and 0.01 < label < 10 for label in labels):
+        assert model.predict_many(asked).to_pylist() == list(labels)
     else:
-        assert found == list(labels)
-        assert not any(isinstance(label, enum.Enum) for label in labels)
+        said = rf"no series of pyarrow holds these labels .*\b{type(labels[0]).__name__}\b"
+        with pytest.raises(TypeError, match=said):
+            model.predict_many(asked)
 
 
 def test_index_of_pandas_is_kept() -> None:

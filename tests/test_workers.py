@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import doctest
 import math
+import os
 import pickle
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ from river_extra_trees.distributed import (
     SnapshotServer,
     split,
 )
+from river_extra_trees.distributed.ray import workers
 from river_extra_trees.distributed.ray.workers import Holder
 from river_extra_trees.distributed.splitting import is_splittable
 from tests.estimators import (
@@ -71,6 +74,44 @@ def test_examples(kind: Any) -> None:
     found = doctest.DocTestRunner().run(test)
     assert found.attempted > 2
     assert found.failed == 0
+
+
+# --- The start of Ray
+
+
+@pytest.mark.parametrize(
+    ("environment", "is_imported", "options", "variable"),
+    [
+        ({}, False, {"address": "local", "include_dashboard": False}, "0"),
+        ({"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "1"}, False, None, "1"),
+        ({}, True, {"address": "local", "include_dashboard": False}, None),
+        ({"RAY_ADDRESS": "10.0.0.1:6379"}, False, {}, None),
+    ],
+)
+def test_start(
+    environment: dict[str, str],
+    is_imported: bool,
+    options: dict[str, Any] | None,
+    variable: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ray starts once, on loopback, unless the user has decided otherwise."""
+    name = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+    for each in (name, "RAY_ADDRESS"):
+        monkeypatch.setenv(each, "")  # so that it is restored, whatever is done to it
+        monkeypatch.delenv(each)
+    for each, value in environment.items():
+        monkeypatch.setenv(each, value)
+    ray, started = sys.modules["ray"], []
+    monkeypatch.setattr(ray, "is_initialized", lambda: bool(started))
+    monkeypatch.setattr(ray, "init", lambda **given: started.append(given), raising=False)
+    if not is_imported:
+        monkeypatch.delitem(sys.modules, "ray")
+        monkeypatch.setattr(workers, "import_extra", lambda module, extra: ray)
+    assert workers.connected() is workers.connected() is ray
+    assert len(started) == 1
+    assert options is None or started == [options]
+    assert os.environ.get(name) == variable
 
 
 # --- Forests

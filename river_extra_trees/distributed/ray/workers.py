@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import os
 import pickle
+import sys
 import typing
 from pathlib import Path
 
@@ -23,13 +24,18 @@ ATTEMPTS = 4  # at the same call, each of which a new process may die of
 
 
 def connected() -> typing.Any:
-    """Return the module `ray`, connected: to a cluster, or to a Ray started on this machine.
+    """Return the module `ray`, connected to a cluster or to a new Ray on this machine.
 
-    A Ray that is started here listens on the loopback interface only.
+    `ray.init` or the environment variable `RAY_ADDRESS` choose a cluster. A new Ray listens on the
+    loopback interface only, unless `ray` was imported before: Ray chooses the interface when it is
+    imported, by a variable that is named after the systems on which this is its default.
     """
+    is_local = "RAY_ADDRESS" not in os.environ
+    if is_local and "ray" not in sys.modules:
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     ray = import_extra("ray", "ray")
     if not ray.is_initialized():
-        ray.init(_node_ip_address="127.0.0.1", include_dashboard=False)
+        ray.init(**({"address": "local", "include_dashboard": False} if is_local else {}))
     return ray
 
 
