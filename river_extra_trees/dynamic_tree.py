@@ -437,8 +437,8 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         decides at every sample how much each memory counts and how many trees it has.
     rejuvenate_every
         Interval, in samples, at which `n_particles` new trees, grown on the window, compete with
-        the old ones; half of them inherit the retired samples. `None` for never. It pays off on streams
-        that drift fast.
+        the old ones; half of them inherit the retired samples. `None` for never. It pays off on
+        streams that drift fast.
     alpha
         Prior probability that the root is split, in [0, 1).
     beta

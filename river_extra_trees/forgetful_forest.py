@@ -3,9 +3,9 @@
 The learners of this module follow Yuan, Sun and Shasha (2023). After each batch, a tree is the one
 that CART grows on the retained samples. Their number rises and falls with the accuracy, so that
 after a drift the old concept is forgotten at once. The trees of a forest use subsets of the
-features and forget at random; the worst of them are discarded when the forest becomes less accurate. Beyond
-the paper, leaves learn every sample at once instead of when its batch is complete; there are
-regressors; and features may be missing, nominal or new.
+features and forget at random; the worst of them are discarded when the forest becomes less
+accurate. Beyond the paper, leaves learn every sample at once instead of when its batch is complete;
+there are regressors; and features may be missing, nominal or new.
 """
 
 from __future__ import annotations
