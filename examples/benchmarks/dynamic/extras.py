@@ -336,7 +336,7 @@ def run_leaves(options: argparse.Namespace) -> None:
 
 
 def merged(one: Array, other: Array, size: int) -> Array:
-    """Statistics of both sets of samples; see the layout in `_core/posterior.pxd`."""
+    """Statistics of both sets of samples; the layout is in `_core/dynamic/leaf_models.pxd`."""
     weight = one[0] + other[0]
     if weight <= 0:
         return one
