@@ -40,8 +40,8 @@ from tests.naive.dynamic_calibration import (
     replications_to_notice,
     wrong_models,
 )
-from tests.naive.dynamic_filters import filter_of, learn_stream, open_constant
 from tests.naive.dynamic_enumeration import law_of
+from tests.naive.dynamic_filters import filter_of, learn_stream, open_constant
 
 
 def print_evidence(replications: int) -> None:
