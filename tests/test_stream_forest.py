@@ -143,8 +143,9 @@ def test_weight_two_counts_twice(model_class: Any) -> None:
 @pytest.mark.parametrize("swap_rule", ["published", "always"])
 def test_worst_trees_are_swapped(model_class: Any, swap_rule: str) -> None:
     """From the second batch on, always or with probability 1 / b, the worst trees are new."""
+    seed = 20  # of its draws some lie between 1 / (b + 1) and 1 / b, some up to 1 / (b - 1)
     model = model_class(
-        n_models=5, batch_size=10, n_swaps=2, swap_rule=swap_rule, leaf_memory=None, seed=11
+        n_models=5, batch_size=10, n_swaps=2, swap_rule=swap_rule, leaf_memory=None, seed=seed
     )
     stream = rows(400)
     n_swapped = 0
@@ -160,7 +161,7 @@ def test_worst_trees_are_swapped(model_class: Any, swap_rule: str) -> None:
         if swap_rule == "always":
             expected = [i for i in worst if b > 1 and losses[i] > 0]
         else:
-            drawn = NaiveRng(11, 0, b - 1, SWAP).uniform() < 1 / b
+            drawn = NaiveRng(seed, 0, b - 1, SWAP).uniform() < 1 / b
             expected = worst if b > 1 and drawn else []
         assert swapped == expected
         n_swapped += len(swapped)
