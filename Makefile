@@ -107,7 +107,7 @@ mutants: build $(VENV)/installed/test ## plant small faults, each of which a tes
 	@$(RUN) tools/mutants.py $(ARGS)
 
 soak: build ## run ten million items through each family: memory, latency, answers (ITEMS=)
-	@$(RUN) examples/benchmarks/soak.py --items $(ITEMS)
+	@$(RUN) -m examples.benchmarks.costs.soak --items $(ITEMS)
 
 SECONDS ?= 60
 fuzz: build $(VENV)/installed/test $(VENV)/installed/fuzz ## fuzz the loader of model files (SECONDS=600)

@@ -1,30 +1,37 @@
-"""Forgetful decision trees and forests: CART trees on as much of the past as still helps.
+"""Forgetful decision trees and forests: CART trees on the newest samples that still help.
 
-The learners of this module follow Yuan, Sun and Shasha (2023). After each batch a tree is what CART
-would grow on the samples it retains; how many it retains rises and falls with its accuracy, so that
-after a drift the old concept is forgotten at once. The trees of a forest look at subsets of the
-features, forget at random, and the worst of them are discarded when the forest fails. Beyond the
-paper, leaves learn every sample at once, not when its batch is complete; there are regressors; and
-features may be missing, nominal or new.
+The learners of this module follow Yuan, Sun and Shasha (2023). After each batch, a tree is the one
+that CART grows on the retained samples. Their number rises and falls with the accuracy, so that
+after a drift the old concept is forgotten at once. The trees of a forest use subsets of the
+features and forget at random; the worst of them are discarded when the forest becomes less
+accurate. Beyond the paper, leaves learn every sample at once instead of when its batch is complete;
+there are regressors; and features may be missing, nominal or new.
 """
 
 from __future__ import annotations
 
 import math
 import typing
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from ._estimator.learner import TreeClassifier, TreeRegressor
-from ._estimator.parameters import (LARGEST, check_choice, check_number, check_parameter, check_switch, check_whole, draw_seed, plain_parameters)
+from ._core.cart.splitter import Splitter
 from ._core.forests.forgetful import ForgetfulForest
-from ._core.cart import Splitter
 from ._core.state import State, require
 from ._estimator.batch_forest import BatchForest
+from ._estimator.learner import TreeClassifier, TreeRegressor
+from ._estimator.parameters import (
+    LARGEST,
+    check_choice,
+    check_number,
+    check_parameter,
+    check_switch,
+    check_whole,
+    draw_seed,
+    plain_parameters,
+)
 from .forgetting import AdaptParameters, BatchPlan, DriftTest
-from .distributed.parts import SplitsIntoParts, count_votes
 
 __all__ = [
     "ForgetfulDecisionTreeClassifier",
@@ -34,7 +41,6 @@ __all__ = [
 ]
 
 Losses = npt.NDArray[np.float64]
-Ballots = npt.NDArray[np.float64]
 
 
 class _Forgetful(BatchForest):
@@ -47,6 +53,7 @@ class _Forgetful(BatchForest):
     initial_rate: float
     max_depth: int | None
     max_retained: int
+    n_models: int
     reference: bool
     seed: int | None
 
@@ -76,58 +83,70 @@ class _Forgetful(BatchForest):
         check_switch("reference", self.reference)
         check_whole("n_jobs", n_jobs, 1)
         self._core = ForgetfulForest(
-            n_models,
-            criterion == "variance",
-            self.batch_size,
-            is_forest,
-            bagging,
-            self.reference,
-            draw_seed(self.seed),
+            n_trees=n_models,
+            regression=criterion == "variance",
+            batch_size=self.batch_size,
+            reference=self.reference,
+            seed=draw_seed(self.seed),
+            subsets=is_forest,
+            bagging=bagging,
         )
         self._splitters = [
-            Splitter(criterion, forgetful_reference=self.reference)
+            Splitter(criterion, program="forgetful" if self.reference else None)
             for _ in range(min(n_jobs, n_models))
         ]
-        self._parameters = [self._new_parameters() for _ in range(n_models)]
-        self._drift_test = DriftTest(n_models, significance, self.reference) if is_forest else None
+        self._significance = significance
+        self._core.parameters = [self._new_parameters().state() for _ in range(n_models)]
+        self._core.drift = self._new_drift_test().state() if is_forest else None
 
     def _new_parameters(self) -> AdaptParameters:
         return AdaptParameters(
             self.initial_rate, self.warm_size, self._core.regression, self.reference
         )
 
-    def _plan_batch(self, tree_losses: Losses | None = None) -> BatchPlan:
-        """What each tree retains of the past, by its accuracy on the batch, and which ones go.
+    def _new_drift_test(self) -> DriftTest:
+        return DriftTest(self.n_models, self._significance, self.reference)
 
-        Nothing is changed: the core carries the plan out as a whole, or not at all. The losses are
-        of all trees of the forest, of which others may be elsewhere.
+    @property
+    def _parameters(self) -> list[AdaptParameters]:
+        """What the retained size of each tree is decided by; copies of what the core keeps."""
+        return [self._new_parameters().resume(values) for values in self._core.parameters]
+
+    def _grow(self, losses: Losses | None = None) -> None:
+        """Let the trees forget and grow on a batch.
+
+        The losses are of all trees of the forest, of which others may be elsewhere.
         """
+        batch = self._core.n_batches
+        self._core.grow(batch, self._splitters, *self._plan(losses))
+
+    def _plan(self, losses: Losses | None) -> BatchPlan:
+        """What each tree retains, by its accuracy on the batch, and which trees are discarded."""
         forest = self._core
         guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
-        drift_test = None if self._drift_test is None else self._drift_test.copy()
-        discarded = self._discarded(drift_test, guess, tree_losses)
-        adapted = [parameters.copy() for parameters in self._parameters]
+        discarded, drift = self._discarded(guess, losses)
+        adapted = self._parameters
         if self.reference:
             for tree in discarded:
                 adapted[tree] = self._new_parameters()
         for tree, parameters in enumerate(adapted):
             batch = forest.losses(tree)
             if batch[0] > 0:
-                parameters.adapt(batch, guess, forest.held(tree))
+                parameters.adapt(batch, guess, forest.n_retained(tree))
         for tree in discarded:
             adapted[tree].rate = self.initial_rate
         depth = math.inf if self.max_depth is None else self.max_depth
         return BatchPlan(
-            adapted,
-            drift_test,
-            discarded,
             [min(parameters.retained_size, self.max_retained) for parameters in adapted],
             [int(min(parameters.max_height, depth)) for parameters in adapted],
+            discarded,
+            [parameters.state() for parameters in adapted],
+            drift,
         )
 
     def _discarded(
-        self, drift_test: DriftTest | None, guess: float, tree_losses: Losses | None
-    ) -> list[int]:
+        self, guess: float, losses: Losses | None
+    ) -> tuple[list[int], dict[str, typing.Any] | None]:
         """The trees here that are to be discarded, worst first (appendix C, function Discard).
 
         They get new features and the initial rate, but what they retain follows their accuracy as
@@ -135,102 +154,62 @@ class _Forgetful(BatchForest):
         that failed, and often for long.
         """
         forest = self._core
-        if drift_test is None or forest.n_batches == 0:
-            return []
-        if tree_losses is None:
-            tree_losses = forest.tree_losses()
-        n = drift_test.n_discarded(forest.losses(self._n_trees, False), guess)
-        worst = (-tree_losses).argsort(kind="stable")[:n] - forest.first_tree
-        return [tree for tree in worst.tolist() if 0 <= tree < self._n_trees]
-
-    def _state(self) -> dict[str, typing.Any]:
-        test = self._drift_test
-        return {
-            **super()._state(),
-            "trees": [parameters.state() for parameters in self._parameters],
-            "drift_test": None if test is None else test.state(),
-        }
+        batch = forest.losses(self._n_trees, False)
+        if forest.drift is None or forest.n_batches == 0 or batch[0] == 0:
+            return [], forest.drift
+        if losses is None:
+            losses = forest.tree_losses()
+        drift_test = self._new_drift_test().resume(forest.drift)
+        n = drift_test.n_discarded(batch, guess)
+        worst = (-losses).argsort(kind="stable")[:n] - forest.first_tree
+        discarded = [tree for tree in worst.tolist() if 0 <= tree < self._n_trees]
+        return discarded, drift_test.state()
 
     def _restore(self, state: State) -> None:
+        is_forest = self._core.drift is not None
         super()._restore(state)
-        trees = state.items("trees", len(self._parameters))
-        for parameters, values in zip(self._parameters, trees, strict=True):
-            parameters.restore(values)
-        test = state.values["drift_test"]
-        require((test is None) == (self._drift_test is None), "a tree alone tests for no drift")
-        if self._drift_test is not None:
-            self._drift_test.restore(test)
+        for values in self._core.parameters:
+            self._new_parameters().restore(values)
+        require((self._core.drift is not None) == is_forest, "a tree alone tests for no drift")
+        if is_forest:
+            self._new_drift_test().restore(self._core.drift)
 
     @property
     def retained_sizes(self) -> list[int]:
-        """Number of samples that each tree retains, copies of the bagging counted."""
-        return [self._core.held(tree) for tree in range(self._n_trees)]
-
-
-class _SplitsIntoParts(SplitsIntoParts, _Forgetful):
-    """The parts of a forest: what it answers, and so whether it fails, takes the votes of all."""
-
-    def _keep(self, first: int, stop: int) -> None:
-        super()._keep(first, stop)
-        self._parameters = self._parameters[first:stop]
-
-    def _join(self, others: Sequence[typing.Self]) -> None:
-        models = [self, *others]
-        answers = self._answers([model._core.ballots_so_far() for model in models])
-        super()._join(others)
-        self._core.set_answers(answers)
-        self._parameters = [each for model in models for each in model._parameters]
-
-    def _report(self) -> tuple[Losses, Ballots]:
-        return self._core.tree_losses(), self._core.ballots_so_far()
-
-    def _combine(self, reports: Sequence[tuple[Losses, Ballots]]) -> tuple[Losses, Losses]:
-        losses, ballots = zip(*reports, strict=True)
-        return np.concatenate(losses), self._answers(ballots)
-
-    def _answers(self, ballots: Sequence[Ballots]) -> Losses:
-        """What the forest answered to each sample of the batch."""
-        votes = count_votes(np.concatenate(ballots, axis=1))
-        if self._core.regression:
-            return votes[:, 0] / self.n_models
-        return votes.argmax(axis=1).astype(float)
-
-    def _grow_part(self, combined: tuple[Losses, Losses]) -> None:
-        losses, answers = combined
-        self._core.set_answers(answers)
-        self._core.learn_batch(self, lambda: self._plan_batch(losses))
+        """Number of samples that each tree retains. Copies made by bagging count."""
+        return [self._core.n_retained(tree) for tree in range(self._n_trees)]
 
 
 class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
-    """Forgetful decision tree: CART on as many of the newest samples as still help.
+    """Forgetful decision tree: CART on the newest samples that still help.
 
-    After each batch the tree is what CART grows on the samples retained. Their number follows the
-    accuracy: it grows while that holds, shrinks as it falls, and a tree no better than guessing
-    forgets all but the last batch[^1]. Choose it where concepts change and one fast tree that can
-    be drawn is wanted.
+    After each batch, the tree is the one that CART grows on the retained samples. Their number
+    follows the accuracy: it grows while the accuracy is stable and shrinks when it falls. A tree no
+    better than guessing forgets all but the last batch.[^1] Choose it for one fast tree that can be
+    drawn, on streams whose concept changes.
 
     Parameters
     ----------
     batch_size
-        Number of samples after which the trees are grown anew. Class weights and means in the
-        leaves are up to date after every sample.
+        Number of samples after which the trees are regrown. Class weights and means in the leaves
+        are up to date after every sample.
     criterion
         Impurity that splits reduce: `"entropy"` or `"gini"`.
     warm_size
-        Number of samples that are retained before any is forgotten. It doubles until the tree
-        does better than guessing.
+        Number of samples to retain before any is forgotten. It doubles until the tree is better
+        than guessing.
     initial_rate
-        Share of a batch by which the retained size grows while the accuracy stays as it is; it
-        adapts to the stream.
+        Share of a batch by which the retained size grows while the accuracy is stable; it adapts
+        to the stream.
     max_depth
-        Bound on the height of a tree, beside the logarithm of its retained size; `None` for no
-        other.
+        Largest height of a tree, in addition to the logarithm of its retained size; `None` sets no
+        further limit.
     max_retained
-        Bound on the number of samples that a tree retains.
+        Largest number of samples that a tree retains.
     reference
-        Behave as the published implementation: the retained size is not clamped to what there is,
-        samples are learned when their batch is complete, thresholds are the largest value on the
-        left.
+        Behave like the published implementation: the retained size may exceed the number of
+        samples, samples are learned when their batch is complete, and thresholds are the largest
+        value on the left.
     seed
         Random seed; `None` draws one.
 
@@ -241,9 +220,9 @@ class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
 
     Notes
     -----
-    Weights count in splits, leaves and answers; the retained size counts samples. Missing values go
-    where the split learned that they fit better, or with the heavier child. New features and new
-    classes may appear at any time.
+    Weights count in splits, leaves and predictions; the retained size counts samples. At a split,
+    missing values go to the side that fits them better, or to the heavier child. New features and
+    new classes may appear at any time.
 
     References
     ----------
@@ -288,34 +267,34 @@ class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
 
 
 class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
-    """Forgetful decision tree: CART on as many of the newest samples as still help.
+    """Forgetful decision tree: CART on the newest samples that still help.
 
-    After each batch the tree is what CART grows on the samples retained. Their number follows the
-    skill of the tree, the share of the squared error of the running mean that it saves: it grows
-    while that holds, shrinks as it falls, and a tree no better than the running mean forgets all
-    but the last batch. (The paper[^1] has classifiers only.) Leaves predict the mean of their
-    targets.
+    After each batch, the tree is the one that CART grows on the retained samples. Their number
+    follows the skill of the tree, which is the share of the running mean's squared error that the
+    tree avoids: it grows while the skill is stable and shrinks when it falls. A tree no better than
+    the running mean forgets all but the last batch. (The paper[^1] has classifiers only.) Leaves
+    predict the mean of their targets.
 
     Parameters
     ----------
     batch_size
-        Number of samples after which the trees are grown anew. Class weights and means in the
-        leaves are up to date after every sample.
+        Number of samples after which the trees are regrown. Class weights and means in the leaves
+        are up to date after every sample.
     warm_size
-        Number of samples that are retained before any is forgotten. It doubles until the tree
-        does better than the running mean.
+        Number of samples to retain before any is forgotten. It doubles until the tree is better
+        than the running mean.
     initial_rate
-        Share of a batch by which the retained size grows while the accuracy stays as it is; it
-        adapts to the stream.
+        Share of a batch by which the retained size grows while the accuracy is stable; it adapts
+        to the stream.
     max_depth
-        Bound on the height of a tree, beside the logarithm of its retained size; `None` for no
-        other.
+        Largest height of a tree, in addition to the logarithm of its retained size; `None` sets no
+        further limit.
     max_retained
-        Bound on the number of samples that a tree retains.
+        Largest number of samples that a tree retains.
     reference
-        Behave as the published implementation: the retained size is not clamped to what there is,
-        samples are learned when their batch is complete, thresholds are the largest value on the
-        left.
+        Behave like the published implementation: the retained size may exceed the number of
+        samples, samples are learned when their batch is complete, and thresholds are the largest
+        value on the left.
     seed
         Random seed; `None` draws one.
 
@@ -326,9 +305,9 @@ class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
 
     Notes
     -----
-    Weights count in splits, leaves and answers; the retained size counts samples. Missing values go
-    where the split learned that they fit better, or with the heavier child. New features
-    may appear at any time.
+    Weights count in splits, leaves and predictions; the retained size counts samples. At a split,
+    missing values go to the side that fits them better, or to the heavier child. New features may
+    appear at any time.
 
     References
     ----------
@@ -369,59 +348,59 @@ class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
         self._begin("variance")
 
 
-class ForgetfulRandomForestClassifier(_SplitsIntoParts, TreeClassifier):
+class ForgetfulRandomForestClassifier(_Forgetful, TreeClassifier):
     """Forgetful random forest: votes of forgetful trees that differ in features and memory.
 
-    Every tree looks at its own random subset of the features and forgets at random, as much as its
-    own accuracy demands. When the accuracy of the forest falls significantly, its worst trees get
-    new features[^1]. The answer averages the class frequencies in the leaves. Choose it where the
-    stream drifts often or abruptly and the cost per sample matters.
+    Every tree uses its own random subset of the features and forgets at random; its own accuracy
+    determines how much. When the accuracy of the forest falls significantly, its worst trees get
+    new features.[^1] The prediction averages the class frequencies in the leaves. Choose it for
+    streams that drift often or abruptly, if the cost per sample matters.
 
     Parameters
     ----------
     n_models
         Number of trees.
     batch_size
-        Number of samples after which the trees are grown anew. Class weights and means in the
-        leaves are up to date after every sample.
+        Number of samples after which the trees are regrown. Class weights and means in the leaves
+        are up to date after every sample.
     criterion
         Impurity that splits reduce: `"entropy"` or `"gini"`.
     warm_size
-        Number of samples that are retained before any is forgotten. It doubles until the tree
-        does better than guessing.
+        Number of samples to retain before any is forgotten. It doubles until the tree is better
+        than guessing.
     initial_rate
-        Share of a batch by which the retained size grows while the accuracy stays as it is; it
-        adapts to the stream.
+        Share of a batch by which the retained size grows while the accuracy is stable; it adapts
+        to the stream.
     max_depth
-        Bound on the height of a tree, beside the logarithm of its retained size; `None` for no
-        other.
+        Largest height of a tree, in addition to the logarithm of its retained size; `None` sets no
+        further limit.
     max_retained
-        Bound on the number of samples that a tree retains, copies of the bagging counted.
+        Largest number of samples that a tree retains. Copies made by bagging count.
     bagging
-        Let each tree learn a random number of copies of each batch (six on average, at most ten),
-        drawn with replacement: more accurate on some streams, and several times slower.
+        Whether each tree learns a random number of copies of each batch (six on average, at most
+        ten), drawn with replacement: more accurate on some streams, and several times slower.
     significance
-        Trees are discarded when the forest has become worse, and so small a chance could not
-        explain it. 0 never discards.
+        Significance level of the drift test, after which the worst trees are discarded. 0 never
+        discards.
     n_jobs
-        Number of threads that grow trees. The answers do not depend on it.
+        Number of threads that grow trees. It does not change the predictions.
     reference
-        Behave as the published implementation: the retained size is not clamped to what there is,
-        samples are learned when their batch is complete, thresholds are the largest value on the
-        left, and trees are discarded by its test.
+        Behave like the published implementation: the retained size may exceed the number of
+        samples, samples are learned when their batch is complete, thresholds are the largest value
+        on the left, and its own test decides when to discard trees.
     seed
         Random seed; `None` draws one.
 
     Attributes
     ----------
     retained_sizes
-        Number of samples that each tree retains, copies of the bagging counted.
+        Number of samples that each tree retains. Copies made by bagging count.
 
     Notes
     -----
-    Weights count in splits, leaves and answers; the retained size counts samples. Missing values go
-    where the split learned that they fit better, or with the heavier child. New features and new
-    classes may appear at any time.
+    Weights count in splits, leaves and predictions; the retained size counts samples. At a split,
+    missing values go to the side that fits them better, or to the heavier child. New features and
+    new classes may appear at any time.
 
     References
     ----------
@@ -473,57 +452,57 @@ class ForgetfulRandomForestClassifier(_SplitsIntoParts, TreeClassifier):
         self._begin(criterion, n_models, True, bagging, significance, n_jobs)
 
 
-class ForgetfulRandomForestRegressor(_SplitsIntoParts, TreeRegressor):
+class ForgetfulRandomForestRegressor(_Forgetful, TreeRegressor):
     """Forgetful random forest: means of forgetful trees that differ in features and memory.
 
-    Every tree looks at its own random subset of the features and forgets at random, as much as its
-    own skill, compared to the running mean, demands. When the squared error of the forest rises
-    significantly, its worst trees get new features[^1]. The answer is the mean of the leaf means,
-    so that it never leaves the range of the retained targets.
+    Every tree uses its own random subset of the features and forgets at random; its own skill,
+    compared to the running mean, determines how much. When the squared error of the forest rises
+    significantly, its worst trees get new features.[^1] The prediction is the mean of the leaf
+    means, so it stays within the range of the retained targets.
 
     Parameters
     ----------
     n_models
         Number of trees.
     batch_size
-        Number of samples after which the trees are grown anew. Class weights and means in the
-        leaves are up to date after every sample.
+        Number of samples after which the trees are regrown. Class weights and means in the leaves
+        are up to date after every sample.
     warm_size
-        Number of samples that are retained before any is forgotten. It doubles until the tree
-        does better than the running mean.
+        Number of samples to retain before any is forgotten. It doubles until the tree is better
+        than the running mean.
     initial_rate
-        Share of a batch by which the retained size grows while the accuracy stays as it is; it
-        adapts to the stream.
+        Share of a batch by which the retained size grows while the accuracy is stable; it adapts
+        to the stream.
     max_depth
-        Bound on the height of a tree, beside the logarithm of its retained size; `None` for no
-        other.
+        Largest height of a tree, in addition to the logarithm of its retained size; `None` sets no
+        further limit.
     max_retained
-        Bound on the number of samples that a tree retains, copies of the bagging counted.
+        Largest number of samples that a tree retains. Copies made by bagging count.
     bagging
-        Let each tree learn a random number of copies of each batch (six on average, at most ten),
-        drawn with replacement: more accurate on some streams, and several times slower.
+        Whether each tree learns a random number of copies of each batch (six on average, at most
+        ten), drawn with replacement: more accurate on some streams, and several times slower.
     significance
-        Trees are discarded when the forest has become worse, and so small a chance could not
-        explain it. 0 never discards.
+        Significance level of the drift test, after which the worst trees are discarded. 0 never
+        discards.
     n_jobs
-        Number of threads that grow trees. The answers do not depend on it.
+        Number of threads that grow trees. It does not change the predictions.
     reference
-        Behave as the published implementation: the retained size is not clamped to what there is,
-        samples are learned when their batch is complete, thresholds are the largest value on the
-        left, and trees are discarded by its test.
+        Behave like the published implementation: the retained size may exceed the number of
+        samples, samples are learned when their batch is complete, thresholds are the largest value
+        on the left, and its own test decides when to discard trees.
     seed
         Random seed; `None` draws one.
 
     Attributes
     ----------
     retained_sizes
-        Number of samples that each tree retains, copies of the bagging counted.
+        Number of samples that each tree retains. Copies made by bagging count.
 
     Notes
     -----
-    Weights count in splits, leaves and answers; the retained size counts samples. Missing values go
-    where the split learned that they fit better, or with the heavier child. New features
-    may appear at any time.
+    Weights count in splits, leaves and predictions; the retained size counts samples. At a split,
+    missing values go to the side that fits them better, or to the heavier child. New features may
+    appear at any time.
 
     References
     ----------

@@ -12,8 +12,7 @@ from river import active, preprocessing
 from scipy import integrate
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
-from river_extra_trees._core.dynamic.discard import Survey
-from river_extra_trees._core.wording import shown
+from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees.active import AcquisitionSampler
 from tests.estimators import frozen, stream
 from tests.inputs import REFUSED_FEATURES, REFUSED_TARGETS, REFUSED_WEIGHTS, TAKEN_FEATURES
@@ -139,7 +138,7 @@ def test_alm_is_that_of_discarding() -> None:
     model = DynamicTreeRegressor(n_particles=10, leaf="constant", forgetting_factor=0.3, seed=0)
     for i in range(40):
         model.learn_one({"x": i / 40}, math.sin(i))
-    scores = Survey(model._core).scores("alm")
+    scores = model._core.scores("alm")
     slot = model._core.pool.slots()[0]
     row = model._core.pool.point(slot)[0]
     assert math.isinf(model.predict_one({"x": row[0]}, with_dist=True).variance)
@@ -207,7 +206,7 @@ def sampler() -> AcquisitionSampler:
     return sampler
 
 
-@pytest.mark.parametrize("value", TAKEN_FEATURES, ids=shown)
+@pytest.mark.parametrize("value", TAKEN_FEATURES, ids=safe_repr)
 def test_acquisition_sampler_takes_a_feature(sampler: AcquisitionSampler, value: Any) -> None:
     """Whatever its regressor takes."""
     for i in range(20):
@@ -218,7 +217,7 @@ def test_acquisition_sampler_takes_a_feature(sampler: AcquisitionSampler, value:
         sampler.learn_one(x, float(i % 3))
 
 
-@pytest.mark.parametrize(("value", "error"), REFUSED_FEATURES, ids=shown)
+@pytest.mark.parametrize(("value", "error"), REFUSED_FEATURES, ids=safe_repr)
 def test_acquisition_sampler_refuses_a_feature(
     sampler: AcquisitionSampler, value: Any, error: type[Exception]
 ) -> None:
@@ -232,7 +231,7 @@ def test_acquisition_sampler_refuses_a_feature(
     assert frozen(sampler) == before
 
 
-@pytest.mark.parametrize("y", REFUSED_TARGETS, ids=shown)
+@pytest.mark.parametrize("y", REFUSED_TARGETS, ids=safe_repr)
 def test_acquisition_sampler_refuses_a_target(sampler: AcquisitionSampler, y: Any) -> None:
     """Unlearned."""
     before = frozen(sampler)
@@ -241,7 +240,7 @@ def test_acquisition_sampler_refuses_a_target(sampler: AcquisitionSampler, y: An
     assert frozen(sampler) == before
 
 
-@pytest.mark.parametrize("w", REFUSED_WEIGHTS, ids=shown)
+@pytest.mark.parametrize("w", REFUSED_WEIGHTS, ids=safe_repr)
 def test_acquisition_sampler_refuses_a_weight(sampler: AcquisitionSampler, w: Any) -> None:
     """Unlearned."""
     before = frozen(sampler)

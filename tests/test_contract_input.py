@@ -22,7 +22,7 @@ import pytest
 from river import base
 
 from river_extra_trees import StreamDecisionTreeClassifier, persistence
-from river_extra_trees._core.wording import shown
+from river_extra_trees._core.safe_repr import safe_repr
 from tests.estimators import CASES, CLASSIFIERS, REGRESSORS, answers, frozen, learn, make, stream
 from tests.inputs import (
     BEYOND_PYARROW,
@@ -52,7 +52,7 @@ def told(cases: list[Case], values: Sequence[Any]) -> list[Any]:
     """Give all values to the first case, and up to ten to each other: one function reads them."""
     step = -(-len(values) // 10)
     return [
-        pytest.param(case, value, id=f"{case[0]}-{shown(value)}")
+        pytest.param(case, value, id=f"{case[0]}-{safe_repr(value)}")
         for case in cases
         for value in (values if case == cases[0] else values[::step])
     ]
@@ -164,7 +164,7 @@ def test_labels_of_any_kind(case: Case, labels: tuple[Any, Any]) -> None:
         assert model.predict_many(kind({"a": [1.0], "b": [4]})).to_list() == [labels[1]]
 
 
-@pytest.mark.parametrize("labels", LABELS, ids=shown)
+@pytest.mark.parametrize("labels", LABELS, ids=safe_repr)
 def test_labels_in_frames_of_pyarrow(labels: tuple[Any, Any]) -> None:
     """They come back as they are, or are refused by their types where pyarrow has none for them."""
     model = learn(make(("StreamDecisionTreeClassifier", 0)), [({"a": 1.0}, y) for y in labels])

@@ -1,6 +1,7 @@
 """Memory of the core, from Python's raw allocator.
 
 So `tracemalloc` counts it, the debug allocator guards it, and the tests can make any call fail.
+Sizes are of type `size_t`; every product of two is made here, where it is checked.
 """
 
 cdef extern from "Python.h":
@@ -8,3 +9,29 @@ cdef extern from "Python.h":
     void* calloc "PyMem_RawCalloc"(size_t n, size_t size) noexcept nogil
     void* realloc "PyMem_RawRealloc"(void* memory, size_t size) noexcept nogil
     void free "PyMem_RawFree"(void* memory) noexcept nogil
+
+
+cdef inline size_t product(size_t a, size_t b) except? 0:
+    """a * b, or a MemoryError where no size is that large."""
+    if b and a > (<size_t>-1) // b:
+        raise MemoryError
+    return a * b
+
+
+cdef inline void* resized(void* memory, size_t n, size_t size) except NULL:
+    """Room for n items where the memory was (NULL: nowhere yet), what it holds kept.
+
+    A MemoryError leaves the memory as it was.
+    """
+    cdef void* found = realloc(memory, product(n, size))
+    if found == NULL:
+        raise MemoryError
+    return found
+
+
+cdef inline void* zeroed(size_t n, size_t size) except NULL:
+    """Room for n items of zero bytes, or a MemoryError."""
+    cdef void* found = calloc(n, size)
+    if found == NULL:
+        raise MemoryError
+    return found

@@ -10,7 +10,7 @@ from cpython.object cimport PyObject
 
 cdef enum:
     MAX_CATEGORIES = 1024   # codes of one nominal column; later values share the code OTHER
-    MAX_COLUMNS = 1 << 14   # later features are ignored, so that a stream of ever-new names fits
+    MAX_COLUMNS = 1 << 14   # the most that a schema can be told to take
     MAX_LABELS = 1024       # a further one is refused, so that a stream of ever-new labels fits
     OTHER = -1              # code of a nominal value that has no code of its own
 
@@ -22,6 +22,7 @@ cdef class Schema:
     cdef readonly list names    # column -> name
     cdef readonly list codes    # column -> {value: code}, or None where the column is numeric
     cdef readonly int n_columns
+    cdef readonly int max_columns   # later features are ignored: a stream of ever-new names fits
     cdef double* row            # scratch: the row last encoded, row[column], NaN where missing
     cdef int row_capacity
     cdef list lengths           # (dict, its length before) of what the last `admit` added to ...

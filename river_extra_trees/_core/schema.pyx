@@ -6,17 +6,18 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject, PyTypeObject
 from libc.math cimport INFINITY, NAN
 
-from .memory cimport free, realloc
-
+from .memory cimport free, resized
 
 from collections.abc import Mapping
 from datetime import date, time, timedelta
+from gc import get_referents
+from sys import getsizeof
 from time import struct_time
 
 import numpy as np
 
 from .state import State, StateError, from_state, require
-from .wording import shown
+from .safe_repr import safe_repr
 
 cdef extern from "Python.h":
     # On borrowed references: the fast path counts none.
@@ -63,13 +64,15 @@ cdef Kind classify(object name, object value, double* number) except *:
         return CATEGORY
     elif not is_number(value):
         if isinstance(value, (complex, np.complexfloating)):
-            raise TypeError(f"feature {shown(name)}: complex numbers have no order: {shown(value)}")
+            raise TypeError(
+                f"feature {safe_repr(name)}: complex numbers have no order: {safe_repr(value)}"
+            )
         if is_date(value) and (isinstance(value, np.generic) or not is_missing(value)):
             refuse_date(name, value)    # NaT of pandas is a date, too, but stands for none
         check_hashable(name, value)
         if isinstance(value, (tuple, frozenset)) and holds_nan(value):
             raise ValueError(
-                f"feature {shown(name)}: a nominal value must not hold NaN: {shown(value)}"
+                f"feature {safe_repr(name)}: a nominal value must not hold NaN: {safe_repr(value)}"
             )
         return MISSING if is_missing(value) else CATEGORY
     else:
@@ -77,11 +80,13 @@ cdef Kind classify(object name, object value, double* number) except *:
         try:
             number[0] = float(value)
         except OverflowError:
-            raise ValueError(f"feature {shown(name)}: too large a number for a float") from None
+            raise ValueError(f"feature {safe_repr(name)}: too large a number for a float") from None
         except (TypeError, ValueError) as error:
-            raise type(error)(f"feature {shown(name)}: {error}") from None
+            raise type(error)(f"feature {safe_repr(name)}: {error}") from None
     if number[0] == INFINITY or number[0] == -INFINITY:
-        raise ValueError(f"feature {shown(name)}: the value must be finite, not {shown(value)}")
+        raise ValueError(
+            f"feature {safe_repr(name)}: the value must be finite, not {safe_repr(value)}"
+        )
     return NUMBER if number[0] == number[0] else MISSING
 
 
@@ -97,9 +102,9 @@ cdef bint is_date(object value) except -1:
 
 cdef int refuse_date(object name, object value) except -1:
     raise TypeError(
-        f"feature {shown(name)}: a date, a time or a duration is no number: {shown(value)}. "
-        "Turn it into numbers first, such as the weekday, the hour or the days since a date, "
-        "for instance with river.compose.FuncTransformer"
+        f"feature {safe_repr(name)}: a date, a time or a duration is no number: "
+        f"{safe_repr(value)}. Turn it into numbers first, such as the weekday, the hour or the "
+        "days since a date, for instance with river.compose.FuncTransformer"
     )
 
 
@@ -129,7 +134,7 @@ cdef bint holds_nan(object value) except -1:
 cdef int check_name(object name) except -1:
     """Refuse a feature name that no later sample could bring again."""
     if holds_nan(name):
-        raise ValueError(f"feature {shown(name)}: a name must not be NaN, nor hold one")
+        raise ValueError(f"feature {safe_repr(name)}: a name must not be NaN, nor hold one")
     return 0
 
 
@@ -138,8 +143,8 @@ cdef int check_hashable(object name, object value) except -1:
         hash(value)
     except TypeError:
         raise TypeError(
-            f"feature {shown(name)}: a value of type {type(value).__name__!r} is neither a number "
-            "nor hashable"
+            f"feature {safe_repr(name)}: a value of type {type(value).__name__!r} is neither a "
+            "number nor hashable"
         ) from None
     return 0
 
@@ -164,9 +169,15 @@ cdef class Schema:
     columns of one row are numbered in the sorted order of their names, so that nothing depends on
     the order of the keys. `validate` reads and refuses as `admit` does, but learns as little as
     `encode`. All leave the schema as it was when they raise.
+
+    Parameters
+    ----------
+    max_columns
+        Number of columns after which new features are ignored.
     """
 
-    def __cinit__(self):
+    def __cinit__(self, int max_columns=MAX_COLUMNS):
+        self.max_columns = max_columns
         self.numeric = {}
         self.nominal = {}
         self.names = []
@@ -253,7 +264,7 @@ cdef class Schema:
         if is_float(value) or is_of(value, FLOAT64):
             number = float_of(value)
             if number - number != 0.0 and number == number:
-                return False            # infinite: the slow way words the error
+                return False            # infinite: the slow path raises
         elif is_int(value):
             number = int_as_double(value)
             if number == -1.0 and PyErr_Occurred() != NULL:
@@ -347,7 +358,7 @@ cdef class Schema:
         for name, is_nominal, value in fresh:
             columns = self.nominal if is_nominal else self.numeric
             if name not in columns:
-                if self.n_columns == MAX_COLUMNS:
+                if self.n_columns == self.max_columns:
                     continue
                 self.add_column(name, is_nominal)
             if is_nominal:
@@ -356,35 +367,27 @@ cdef class Schema:
         return 0
 
     cdef int add_column(self, object name, bint is_nominal) except -1:
-        self.reserve(self.n_columns + 1)
-        (self.nominal if is_nominal else self.numeric)[name] = self.n_columns
+        """Give a name the next column. Its own `__hash__` runs when the column is complete."""
+        cdef int column = self.n_columns
+        codes = {} if is_nominal else None
+        self.reserve(column + 1)
         self.names.append(name)
-        self.codes.append({} if is_nominal else None)
-        self.n_columns += 1
+        self.codes.append(codes)
+        self.n_columns = column + 1
         self.layout_size = 0
         self.misses = 0
+        (self.nominal if is_nominal else self.numeric)[name] = column
         return 0
 
     cdef int remember(self, dict x) except -1:
         """Remember the keys of x, all of them known, and their columns."""
         cdef Py_ssize_t i, n = PyDict_Size(x)
         cdef int n_numeric = 0
-        cdef void* keys
-        cdef void* numeric
-        cdef void* nominal
         self.layout_size = 0
         if n > self.layout_capacity:
-            keys = realloc(self.layout_keys, n * sizeof(PyObject*))
-            if keys != NULL:
-                self.layout_keys = <PyObject**>keys
-            numeric = realloc(self.layout_numeric, n * sizeof(int))
-            if numeric != NULL:
-                self.layout_numeric = <int*>numeric
-            nominal = realloc(self.layout_nominal, n * sizeof(int))
-            if nominal != NULL:
-                self.layout_nominal = <int*>nominal
-            if keys == NULL or numeric == NULL or nominal == NULL:
-                raise MemoryError
+            self.layout_keys = <PyObject**>resized(self.layout_keys, n, sizeof(PyObject*))
+            self.layout_numeric = <int*>resized(self.layout_numeric, n, sizeof(int))
+            self.layout_nominal = <int*>resized(self.layout_nominal, n, sizeof(int))
             self.layout_capacity = n
         self.layout = list(x)           # keeps the key objects alive: their addresses stay theirs
         for i in range(n):
@@ -398,14 +401,9 @@ cdef class Schema:
         return 0
 
     cdef int reserve(self, int n_columns) except -1:
-        cdef double* row
         if n_columns > self.row_capacity:
-            capacity = max(8, 2 * n_columns)
-            row = <double*>realloc(self.row, <size_t>capacity * sizeof(double))
-            if row == NULL:
-                raise MemoryError
-            self.row = row
-            self.row_capacity = capacity
+            self.row = <double*>resized(self.row, max(8, 2 * n_columns), sizeof(double))
+            self.row_capacity = max(8, 2 * n_columns)
         return 0
 
     cdef void blank(self) noexcept nogil:
@@ -439,22 +437,30 @@ cdef class Schema:
         return [self.row[column] for column in range(self.n_columns)]
 
     def check(self):
-        """Raise AssertionError if an invariant is broken."""
-        assert len(self.names) == len(self.codes) == self.n_columns
-        assert len(self.numeric) + len(self.nominal) == self.n_columns
-        for column in range(self.n_columns):
-            nominal = self.codes[column] is not None
-            columns = self.nominal if nominal else self.numeric
-            assert columns[self.names[column]] == column
-            if nominal:
-                codes = self.codes[column]
-                assert list(codes.values()) == list(range(len(codes)))
-                assert len(codes) <= MAX_CATEGORIES
-        assert self.n_columns <= min(MAX_COLUMNS, self.row_capacity)
+        """Raise a StateError if an invariant is broken. Loading ends with this."""
+        require(len(self.names) == len(self.codes) == self.n_columns
+                and self.n_columns <= min(self.max_columns, self.row_capacity),
+                "Schema: too many columns")
+        require(len(self.numeric) + len(self.nominal) == self.n_columns,
+                "Schema: a column is there twice")
+        for column, (name, codes) in enumerate(zip(self.names, self.codes)):
+            columns = self.numeric if codes is None else self.nominal
+            require(columns.get(name) == column and not holds_nan(name),
+                    "Schema: a column has no name to find it by")
+            if codes is not None:
+                require(len(codes) <= MAX_CATEGORIES
+                        and list(codes.values()) == list(range(len(codes)))
+                        and not any([holds_nan(value) for value in codes]),
+                        "Schema: categories must be different, and equal to themselves")
 
     def __sizeof__(self):
+        """Bytes of the arrays, and of the nominal values that `gc.get_referents` leaves out."""
+        cdef Py_ssize_t texts = 0
+        for codes in self.codes:
+            if codes and str not in map(type, get_referents(codes)):    # a dict of texts alone
+                texts += sum([getsizeof(value) for value in codes if type(value) is str])
         return (
-            object.__sizeof__(self)
+            object.__sizeof__(self) + texts
             + self.row_capacity * sizeof(double)
             + self.layout_capacity * (sizeof(PyObject*) + 2 * sizeof(int))
         )
@@ -464,44 +470,32 @@ cdef class Schema:
         return {
             "names": list(self.names),
             "categories": [None if codes is None else list(codes) for codes in self.codes],
+            "max_columns": self.max_columns,
         }
 
     @classmethod
     def restored(cls, values):
         """The schema of a state."""
-        cdef Schema schema = Schema()
-        state = State("Schema", values, ("names", "categories"))
+        cdef Schema schema
+        state = State("Schema", values, ("names", "categories", "max_columns"))
+        schema = Schema(state.whole("max_columns", 1, MAX_COLUMNS))
         names = state.items("names")
-        require(len(names) <= MAX_COLUMNS, "Schema: too many columns")
-        for name, categories in zip(names, state.items("categories", len(names))):
-            columns = schema.numeric if categories is None else schema.nominal
-            require(is_hashable(name) and name not in columns and not holds_nan(name),
-                    "Schema: a column is there twice, or has no name to find it by")
-            schema.add_column(name, categories is not None)
-            if categories is not None:
-                schema.codes[schema.n_columns - 1] = codes_of(categories)
+        require(len(names) <= schema.max_columns, "Schema: too many columns")
+        try:
+            for name, categories in zip(names, state.items("categories", len(names))):
+                schema.add_column(name, categories is not None)
+                if categories is not None:
+                    require(type(categories) is list, "Schema: categories must be a list")
+                    schema.codes[schema.n_columns - 1] = {
+                        value: code for code, value in enumerate(categories)
+                    }
+        except TypeError:
+            raise StateError("Schema: a name or a category is not hashable") from None
+        schema.check()
         return schema
 
     def __reduce__(self):
         return from_state, (type(self), self.state())
-
-
-cdef bint is_hashable(object value):
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
-cdef dict codes_of(object categories):
-    """The codes of the restored values of a nominal column."""
-    require(type(categories) is list and len(categories) <= MAX_CATEGORIES
-            and all([is_hashable(value) and not holds_nan(value) for value in categories]),
-            "Schema: categories must be hashable, and equal to themselves")
-    codes = {value: code for code, value in enumerate(categories)}
-    require(len(codes) == len(categories), "Schema: a category is there twice")
-    return codes
 
 
 cdef dict as_dict(object x):
@@ -517,7 +511,7 @@ cdef int find_room(object label, Py_ssize_t n_labels) except -1:
     """Refuse a new label if there are so many others that it has no place."""
     if n_labels >= MAX_LABELS:
         raise ValueError(
-            f"the label {shown(label)} is one too many: a model tells {MAX_LABELS} labels apart"
+            f"the label {safe_repr(label)} is one too many: a model tells {MAX_LABELS} labels apart"
         )
     return 0
 
@@ -544,7 +538,7 @@ cdef class Labels:
             if label is None:
                 raise ValueError("a label must not be None")
             if holds_nan(label):
-                raise ValueError(f"a label must not be missing or hold NaN: {shown(label)}")
+                raise ValueError(f"a label must not be missing or hold NaN: {safe_repr(label)}")
             find_room(label, len(self.labels))
             return -1
         return code

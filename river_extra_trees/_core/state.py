@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "Captured",
     "FAINTEST_WEIGHT",
     "LARGEST_COUNT",
     "LARGEST_FLOAT",
@@ -31,6 +32,7 @@ __all__ = [
     "LARGEST_WEIGHT",
     "State",
     "StateError",
+    "captured",
     "from_state",
     "require",
 ]
@@ -61,6 +63,39 @@ def from_state(kind: Any, values: dict[str, Any]) -> Any:
     return kind.restored(values)
 
 
+class Captured:
+    """A core object as it was at one moment: its class and its state."""
+
+    __slots__ = ("kind", "values")
+
+    def __init__(self, kind: Any, values: dict[str, Any]) -> None:
+        self.kind, self.values = kind, values
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return from_state, (self.kind, self.values)
+
+
+def captured(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a core object, with its parts as they are at this moment.
+
+    So a pickle or a model file is consistent, even if the object learns while it is written.
+    """
+
+    def capture(value: Any) -> Any:
+        is_part = hasattr(type(value), "restored")
+        return Captured(type(value), value.state()) if is_part else value
+
+    return {
+        name: [capture(item) for item in value] if type(value) is list else capture(value)
+        for name, value in fields.items()
+    }
+
+
+def restore(value: Any) -> Any:
+    """The core object that was captured; any other value as it is."""
+    return from_state(value.kind, value.values) if type(value) is Captured else value
+
+
 class State:
     """A state that is read with distrust: each getter names the type and the range it wants.
 
@@ -76,7 +111,8 @@ class State:
 
     def __init__(self, owner: str, values: Any, names: Collection[str]) -> None:
         require(isinstance(values, dict), f"the state of {owner} is no dict")
-        require(set(values) == set(names), f"the state of {owner} has not the names it should have")
+        wrong = set(values) ^ set(names)
+        require(not wrong, f"the state of {owner} has unexpected or missing fields: {wrong}")
         self.owner = owner
         self.values = values
 
@@ -131,14 +167,14 @@ class State:
 
     def part(self, name: str, kind: type[Part]) -> Part:
         """A core object of the given class."""
-        value = self.values[name]
+        value = restore(self.values[name])
         if type(value) is not kind:
             self.refuse(name, f"of type {kind.__name__}")
         return value
 
     def parts(self, name: str, kind: type[Part], length: int | None = None) -> list[Part]:
         """A list of different core objects of the given class."""
-        values = self.items(name, length)
+        values = [restore(value) for value in self.items(name, length)]
         if any(type(value) is not kind for value in values) or len(
             {id(value) for value in values}
         ) < len(values):

@@ -1,29 +1,31 @@
-"""What each feature contributes to the splits of a learner."""
+"""How much each feature contributes to the splits of a learner."""
 
 from __future__ import annotations
 
 import typing
 from collections.abc import Hashable, Mapping
 
-from river_extra_trees._core.wording import shown
+from river_extra_trees._core.safe_repr import safe_repr
 
 from ._axes import CLASS_COLOURS, AxesDisplay
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from river_extra_trees._estimator.inspection import TreeLearner
+    from river_extra_trees._estimator.learner import TreeLearner
 
 __all__ = ["ImportancesDisplay"]
 
 
 class ImportancesDisplay(AxesDisplay):
-    """Bars of the shares that features have in what the present splits explain, longest on top.
+    """Importances of features as bars, the longest on top.
+
+    An importance is the share of a feature in the impurity that the present splits remove.
 
     Parameters
     ----------
     importances
-        Share of each feature, between 0 and 1.
+        Importance of each feature, between 0 and 1.
 
     Attributes
     ----------
@@ -51,14 +53,14 @@ class ImportancesDisplay(AxesDisplay):
 
     @classmethod
     def from_estimator(cls, model: TreeLearner, *, n_features: int = 15) -> ImportancesDisplay:
-        """Take the importances of a learner, as its `feature_importances_` says them.
+        """Take the `feature_importances_` of a learner.
 
         Parameters
         ----------
         model
             A learner of this package.
         n_features
-            Number of features shown, the most important first.
+            Largest number of features to show; the less important ones are left out.
         """
         ranking = sorted(model.feature_importances_.items(), key=lambda item: -item[1])
         return cls(dict(ranking[:n_features]))
@@ -69,7 +71,7 @@ class ImportancesDisplay(AxesDisplay):
     def _draw(self, ax: Axes) -> None:
         places = range(len(self.importances))
         ax.barh(places, list(self.importances.values()), color=CLASS_COLOURS[0], height=0.7)
-        ax.set_yticks(places, [shown(name, str) for name in self.importances])
+        ax.set_yticks(places, [safe_repr(name, str) for name in self.importances])
         ax.invert_yaxis()
         ax.xaxis.set_major_formatter("{x:.0%}")
         ax.set_xlabel("share of the impurity that the splits remove")

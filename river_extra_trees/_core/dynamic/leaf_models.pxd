@@ -1,0 +1,141 @@
+"""Conjugate leaf models on flat rows of sufficient statistics.
+
+Three models share one interface. All formulas hold for weighted samples: weights simply count.
+
+Regression (constant leaves are linear ones with no regressors). With z the q regressors, y the
+target and v = (z, y), a row is
+
+    row[0]                  weight n, the sum of the sample weights
+    row[1 : 2+q]            means of v, the target last
+    row[2+q : ]             sums of products about the means, sum w (v - mean)(v - mean)',
+                            lower triangle by rows: cell (i, j <= i) at i (i+1)/2 + j
+
+Centred sums keep the digits that raw sums lose when a feature is far from zero, and make merging
+and forgetting exact. With S the block of the regressors and s, t the other blocks,
+beta = S^-1 s and SSE = t - s' S^-1 s, both by one factorisation S = L D L'.
+
+Multinomial: row[0] is the weight, row[1 + k] the weight of class k; prior Dirichlet(a, ..., a).
+
+The prior is a row as well, merged into every posterior. Weight 0 is the flat prior of the paper,
+equation (1). `df_offset` says how many degrees of freedom a posterior has beyond its weight:
+-(q + 1) for the flat prior.
+
+A scan over the cuts of a leaf asks for the evidence of many leaves, which is computed for
+BATCH_SIZE of them at once. Their numbers lie side by side, cells[cell * BATCH_SIZE + lane], so that
+the compiler makes SIMD instructions of all arithmetic, whatever the shape of the leaves.
+
+Regression: a lane holds sums of products of u = (1, v - origin), lower triangle by rows, sample
+weights and the prior included: cell (i, j <= i) at i (i+1)/2 + j. The origin is the same in all
+cells that are ever added or subtracted. Cell (0, 0) is the weight, and the first step of the
+factorisation does the centring. Multinomial: as in a row, without the prior. Both have as many
+cells as a row, of which `to_cells` makes them.
+"""
+
+from libc.math cimport log
+
+cdef enum:
+    MAX_SERIES = 8          # log_gamma uses its series from here on
+    MAX_REGRESSORS = 64     # numeric features after these are split on, but not regressed on
+    BATCH_SIZE = 8          # leaves whose evidence is computed at once ...
+    BATCH_PAIRS = 4         # ... which are the children of so many cuts
+
+cdef extern from *:
+    """
+    static const double HALF_LOG_2PI = 0.9189385332046728;
+    /* A pivot below this share of its diagonal is rounding: the column repeats earlier ones. */
+    static const double PIVOT_TOLERANCE = 1e-11;
+    /* No residual sum of squares is below this share of the total one, for the same reason. */
+    static const double RESIDUAL_TOLERANCE = 1e-13;
+    static const double SMALLEST = 1e-290;
+    """
+    const double HALF_LOG_2PI, PIVOT_TOLERANCE, RESIDUAL_TOLERANCE, SMALLEST
+
+cdef struct LeafModel:
+    bint multinomial
+    int n_regressors        # q; 0 for constant and multinomial leaves
+    int n_classes
+    int width               # doubles in a row
+    double df_offset        # posterior degrees of freedom = weight + df_offset
+    double per_leaf         # added to the log marginal likelihood of every leaf
+    double concentration    # a of the Dirichlet prior
+    double* prior           # a row
+    double* scratch         # `scratch_size` doubles: the factor, then work space
+
+cdef struct Fit:
+    bint proper             # the posterior predictive exists
+    int n_regressors        # q, or 0 where the regressors could not be used
+    double weight           # of the samples and the prior
+    double df
+    double sse
+    double determinant      # of the whole Gram matrix, the intercept included, ...
+    double log_rest         # ... but for a factor, of which this is the logarithm
+
+cdef struct Predictive:
+    double mean             # of the Student-t
+    double scale2           # squared scale
+    double df               # degrees of freedom; 0 when there is no proper predictive
+
+cdef int row_width(bint multinomial, int n_regressors, int n_classes) noexcept nogil
+cdef int scratch_size(int n_regressors) noexcept nogil
+
+cdef double log_gamma(double x) noexcept nogil
+cdef void add_sample(
+    const LeafModel* model, double* row, const double* v, double weight
+) noexcept nogil
+cdef void add_samples(
+    const LeafModel* model, double* row, const double* v, const int* slots, int n,
+    const double* weights
+) noexcept nogil
+cdef void merge(
+    const LeafModel* model, double* row, const double* other, double share
+) noexcept nogil
+cdef void scale(const LeafModel* model, double* row, double factor) noexcept nogil
+cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept nogil
+cdef double log_marginal(
+    const LeafModel* model, const double* row, bint linear, bint* is_linear
+) noexcept nogil
+cdef double leverage(
+    const LeafModel* model, const Fit* fit, const double* v, double* mean
+) noexcept nogil
+cdef Predictive predictive(
+    const LeafModel* model, const double* row, const double* v
+) noexcept nogil
+cdef double log_multinomial(
+    const LeafModel* model, const double* row, int stride
+) noexcept nogil
+cdef double evidence(const LeafModel* model, const Fit* fit, double weight) noexcept nogil
+cdef double reference_score(
+    const LeafModel* model, const Fit* fit, double mean, const double* retired, double share
+) noexcept nogil
+
+cdef void to_cells(
+    const LeafModel* model, const double* row, const double* origin, double* cells
+) noexcept nogil
+cdef void add_to_cells(
+    const LeafModel* model, double* cells, const double* offsets, const int* slots, int n,
+    const double* weights
+) noexcept nogil
+cdef void fit_batch(const LeafModel* model, double* cells, int n_leaves, Fit* fits) noexcept nogil
+
+cdef inline double* solved_of(const LeafModel* model) noexcept nogil:
+    """Where `leverage` leaves what it has solved, in the scratch."""
+    cdef int size = model.n_regressors + 1
+    return model.scratch + size * (size + 1) // 2 + 3 * size
+
+cdef inline double stirling(double x, double* product) noexcept nogil:
+    """Log of the gamma function for x > 0, by Stirling's series, but for log(product[0]).
+
+    The arguments below the reach of the series multiply into `product`, so that the caller
+    takes one logarithm for a whole sum of these.
+    """
+    cdef double inverse, square
+    while x < MAX_SERIES:
+        product[0] *= x
+        x += 1.0
+    inverse = 1.0 / x
+    square = inverse * inverse
+    return (
+        (x - 0.5) * log(x) - x + HALF_LOG_2PI
+        + inverse * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square * (
+            1.0 / 1680 - square * (1.0 / 1188 - square * (691.0 / 360360))))))
+    )

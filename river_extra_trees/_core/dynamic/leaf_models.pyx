@@ -1,0 +1,491 @@
+"""Conjugate leaf models. See the header for the layout of a row and of a batch."""
+
+from libc.math cimport INFINITY, NAN, log
+from libc.string cimport memcpy
+
+cdef double LOG_2PI = 1.8378770664093453
+cdef double LOG_2_OVER_PI = -0.4515827052894548
+
+
+cdef int row_width(bint multinomial, int n_regressors, int n_classes) noexcept nogil:
+    """Doubles in one row of statistics."""
+    if multinomial:
+        return 1 + n_classes
+    return 2 + n_regressors + (n_regressors + 1) * (n_regressors + 2) // 2
+
+
+cdef int scratch_size(int n_regressors) noexcept nogil:
+    """Doubles of work space: the factor, means, the diagonal, a column, a right-hand side."""
+    return (n_regressors + 1) * (n_regressors + 2) // 2 + 4 * (n_regressors + 1)
+
+
+cdef double log_gamma(double x) noexcept nogil:
+    """Logarithm of the gamma function for x > 0."""
+    cdef double product = 1.0
+    cdef double main = stirling(x, &product)
+    return main - log(product) if product != 1.0 else main
+
+
+# --- Rows -----------------------------------------------------------------------------------
+
+cdef inline void move_means(
+    double* means, const double* other, const double* step, int size, double weight, double added
+) noexcept nogil:
+    """Means of two sets of samples together, the step leading from these means to the others.
+
+    Seen from the heavier set: where nearly all the weight of samples far away has faded, their
+    means would leave rounding errors as large as they are behind.
+    """
+    cdef double share
+    cdef int i
+    if added <= weight:
+        share = added / (weight + added)
+        for i in range(size):
+            means[i] += share * step[i]
+    else:
+        share = weight / (weight + added)
+        for i in range(size):
+            means[i] = other[i] - share * step[i]
+
+
+cdef void add_sample(
+    const LeafModel* model, double* row, const double* v, double weight
+) noexcept nogil:
+    """One more sample: v = (regressors, target); the target of a class is its code."""
+    cdef int size = model.n_regressors + 1, i, j
+    cdef double* means = row + 1
+    cdef double* products = row + 1 + size
+    cdef double before = row[0], factor, share
+    cdef double* step = model.scratch
+    row[0] += weight
+    if model.multinomial:
+        row[1 + <int>v[model.n_regressors]] += weight
+        return
+    if row[0] <= 0.0:
+        return
+    share = weight / row[0]
+    for i in range(size):
+        step[i] = v[i] - means[i]
+    move_means(means, v, step, size, before, weight)
+    for i in range(size):
+        factor = share * before * step[i]
+        for j in range(i + 1):
+            products[j] += factor * step[j]
+        products += i + 1
+
+
+cdef void add_samples(
+    const LeafModel* model, double* row, const double* v, const int* slots, int n,
+    const double* weights
+) noexcept nogil:
+    """More samples: sample slots[i] has its v at v + slot * (q + 1) and weight weights[slot]."""
+    cdef Py_ssize_t size = model.n_regressors + 1
+    cdef int i
+    for i in range(n):
+        add_sample(model, row, v + slots[i] * size, weights[slots[i]])
+
+
+cdef void merge(
+    const LeafModel* model, double* row, const double* other, double share
+) noexcept nogil:
+    """row += share * other: the statistics of both sets of samples together."""
+    cdef int size = model.n_regressors + 1, i, j
+    cdef double* means = row + 1
+    cdef double* products = row + 1 + size
+    cdef const double* addend = other + 1 + size
+    cdef double before = row[0], added = share * other[0], part, factor
+    cdef double* step = model.scratch
+    if added <= 0.0:
+        return
+    row[0] += added
+    if model.multinomial:
+        for i in range(1, model.width):
+            row[i] += share * other[i]
+        return
+    part = added / row[0]
+    for i in range(size):
+        step[i] = other[1 + i] - means[i]
+    move_means(means, other + 1, step, size, before, added)
+    for i in range(size):
+        factor = part * before * step[i]
+        for j in range(i + 1):
+            products[j] += share * addend[j] + factor * step[j]
+        products += i + 1
+        addend += i + 1
+
+
+cdef void scale(const LeafModel* model, double* row, double factor) noexcept nogil:
+    """Give every sample `factor` times its weight: power priors, section 5 of the paper."""
+    cdef int i
+    row[0] *= factor
+    for i in range(1 if model.multinomial else 2 + model.n_regressors, model.width):
+        row[i] *= factor
+
+
+# --- Regression -----------------------------------------------------------------------------
+
+cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept nogil:
+    """Posterior of a regression row: factor in the scratch, means behind it.
+
+    After the call the scratch holds L (unit diagonal left out) and D of the regressors' block;
+    the last row is L^-1 s scaled by D^-1, its last cell is SSE. Behind it lie the means of v.
+    Where the regressors are not linearly independent the leaf falls back to a constant one.
+    """
+    cdef Fit result
+    cdef int size = model.n_regressors + 1, n_cells = size * (size + 1) // 2
+    cdef int i, j, k
+    cdef double* factor = model.scratch
+    cdef double* means = factor + n_cells
+    cdef double* diagonal = means + size
+    cdef double* column = diagonal + size
+    cdef double* pivot_row
+    cdef double* target_row
+    cdef double pivot, ratio
+    result.n_regressors = model.n_regressors if linear else 0
+    result.df = row[0] + model.df_offset + model.n_regressors - result.n_regressors
+    if result.n_regressors > 0 and result.df <= 0.0:
+        return fit(model, row, False)
+    merge_prior(model, row, means, factor)
+    result.weight = row[0] + model.prior[0]
+    result.determinant, result.log_rest = result.weight, 0.0
+    if result.n_regressors == 0:
+        result.sse = factor[n_cells - 1]
+        result.proper = result.df > 0.0 and result.sse > 0.0 and result.weight > 0.0
+        return result
+    pivot_row = factor
+    for i in range(size):
+        diagonal[i] = pivot_row[i]
+        pivot_row += i + 1
+    pivot_row = factor
+    for k in range(size - 1):
+        pivot = pivot_row[k]
+        if pivot <= PIVOT_TOLERANCE * diagonal[k] or pivot <= SMALLEST:
+            return fit(model, row, False)
+        result.determinant *= pivot
+        if not 1e-150 < result.determinant < 1e150:
+            result.log_rest += log(result.determinant)
+            result.determinant = 1.0
+        target_row = pivot_row + k + 1
+        for i in range(k + 1, size):
+            column[i] = target_row[k]
+            target_row += i + 1
+        target_row = pivot_row + k + 1
+        for i in range(k + 1, size):
+            ratio = column[i] / pivot
+            target_row[k] = ratio
+            for j in range(k + 1, i + 1):
+                target_row[j] -= ratio * column[j]
+            target_row += i + 1
+        pivot_row += k + 1
+    result.sse = max(factor[n_cells - 1], RESIDUAL_TOLERANCE * diagonal[size - 1])
+    result.proper = result.sse > 0.0
+    return result
+
+
+cdef void merge_prior(
+    const LeafModel* model, const double* row, double* means, double* factor
+) noexcept nogil:
+    """The centred products of row and prior together, into `factor`; their means into `means`."""
+    cdef int size = model.n_regressors + 1, i, j
+    cdef const double* products = row + 1 + size
+    cdef const double* addend = model.prior + 1 + size
+    cdef double weight = row[0] + model.prior[0], share, ratio
+    cdef double* step = means + 2 * size
+    if model.prior[0] <= 0.0:
+        memcpy(means, row + 1, size * sizeof(double))
+        memcpy(factor, products, (size * (size + 1) // 2) * sizeof(double))
+        return
+    share = model.prior[0] / weight
+    for i in range(size):
+        step[i] = model.prior[1 + i] - row[1 + i]
+        means[i] = row[1 + i] + share * step[i]
+    for i in range(size):
+        ratio = share * row[0] * step[i]
+        for j in range(i + 1):
+            factor[j] = products[j] + addend[j] + ratio * step[j]
+        factor += i + 1
+        products += i + 1
+        addend += i + 1
+
+
+cdef double log_marginal(
+    const LeafModel* model, const double* row, bint linear, bint* is_linear
+) noexcept nogil:
+    """Log marginal likelihood of a leaf, active and retired samples together.
+
+    Its increase by a sample is the log predictive density of that sample. `is_linear` says
+    whether the regressors were used; ask with `linear=False` to leave them out.
+    """
+    cdef Fit result
+    is_linear[0] = False
+    if model.multinomial:
+        return log_multinomial(model, row, 1)
+    result = fit(model, row, linear)
+    is_linear[0] = result.n_regressors > 0
+    return evidence(model, &result, row[0])
+
+
+cdef double evidence(const LeafModel* model, const Fit* fit, double weight) noexcept nogil:
+    """Log marginal likelihood of a regression leaf whose samples weigh so much; NaN: none yet."""
+    cdef double gamma, product = 1.0
+    if not fit.proper:
+        return -INFINITY if fit.df > 0.0 else NAN
+    gamma = stirling(0.5 * fit.df, &product)
+    return (
+        model.per_leaf - 0.5 * weight * LOG_2PI + gamma
+        - 0.5 * (fit.df * log(0.5 * fit.sse) + fit.log_rest
+                 + log(fit.determinant * product * product))
+    )
+
+
+cdef double log_multinomial(
+    const LeafModel* model, const double* row, int stride
+) noexcept nogil:
+    """The same for multinomial leaves: gamma functions of the counts over that of their sum.
+
+    Cell i of the row is at i * stride.
+    """
+    cdef double total = model.per_leaf, product = 1.0, below = 1.0
+    cdef int k
+    for k in range(model.n_classes):
+        total += stirling(row[(1 + k) * stride] + model.concentration, &product)
+        if not 1e-200 < product < 1e200:
+            total -= log(product)
+            product = 1.0
+    total -= stirling(row[0] + model.n_classes * model.concentration, &below)
+    return total + log(below / product)
+
+
+cdef double leverage(
+    const LeafModel* model, const Fit* fit, const double* v, double* mean
+) noexcept nogil:
+    """Leverage of v in a leaf that was fitted last, and the mean there.
+
+    Leaves L^-1 (v - mean of v) in `solved_of`.
+    """
+    cdef int size = model.n_regressors + 1, n_cells = size * (size + 1) // 2, i, k
+    cdef double* means = model.scratch + n_cells
+    cdef double* solved = solved_of(model)
+    cdef const double* pivot_row = model.scratch
+    cdef const double* target_row = model.scratch + n_cells - size
+    cdef double total = 1.0 / fit.weight
+    mean[0] = means[size - 1]
+    for i in range(fit.n_regressors):
+        solved[i] = v[i] - means[i]
+        for k in range(i):
+            solved[i] -= pivot_row[k] * solved[k]
+        total += solved[i] * solved[i] / pivot_row[i]
+        mean[0] += target_row[i] * solved[i]
+        pivot_row += i + 1
+    return total
+
+
+cdef Predictive predictive(
+    const LeafModel* model, const double* row, const double* v
+) noexcept nogil:
+    """Posterior predictive of a regression leaf at the regressors in v: equation (1)."""
+    cdef Predictive answer
+    cdef Fit result = fit(model, row, True)
+    cdef int size = model.n_regressors + 1
+    answer.df = answer.scale2 = 0.0
+    answer.mean = model.scratch[size * (size + 1) // 2 + size - 1]      # see `fit`
+    if result.proper:
+        answer.df = result.df
+        answer.scale2 = result.sse / result.df * (1.0 + leverage(model, &result, v, &answer.mean))
+    return answer
+
+
+cdef double reference_score(
+    const LeafModel* model, const Fit* fit, double mean, const double* retired, double share
+) noexcept nogil:
+    """Score of a leaf in the moves of dynaTree 1.2-17, needed to compare with its output.
+
+    It differs from the marginal likelihood in the constant (2/pi where 2 pi is meant) and, once
+    something is retired, in terms that are not those of the conjugate prior. `mean` is that of
+    all targets in the leaf, to which a share of the retired row belongs.
+    """
+    cdef double score, mass = share * retired[0], active = fit.weight - mass, prior_sse, gap
+    cdef double log_determinant, retired_mean = retired[model.n_regressors + 1]
+    if not fit.proper:
+        return -INFINITY
+    log_determinant = fit.log_rest + log(fit.determinant)
+    score = (
+        -0.5 * (active - fit.n_regressors - 1) * LOG_2_OVER_PI
+        - 0.5 * fit.df * log(0.5 * fit.sse) + log_gamma(0.5 * fit.df) - 0.5 * log_determinant
+    )
+    if mass <= 0.0:
+        return score
+    prior_sse = share * retired[model.width - 1]
+    if model.n_regressors > 0:
+        prior_sse += mass * retired_mean * retired_mean
+    else:
+        score += 0.5 * (log_determinant - log(active) + log(mass))
+        gap = (mean - retired_mean) * fit.weight / active       # between the two means
+        prior_sse += active * mass / fit.weight * gap * gap
+    return score + 0.5 * mass * log(0.5 * prior_sse) - log_gamma(0.5 * mass)
+
+
+# --- Batches --------------------------------------------------------------------------------
+
+
+cdef struct Factor:             # what a factorisation leaves behind, per lane
+    double weight[BATCH_SIZE]
+    double determinant[BATCH_SIZE]   # product of the pivots but the last, but for ...
+    double log_rest[BATCH_SIZE]      # ... a factor, of which this is the logarithm
+    double total[BATCH_SIZE]         # centred sum of squares of the target
+    double residual[BATCH_SIZE]      # the same, the part explained by the regressors taken away
+    bint independent[BATCH_SIZE]     # no regressor repeats earlier ones
+
+
+cdef void to_cells(
+    const LeafModel* model, const double* row, const double* origin, double* cells
+) noexcept nogil:
+    """The cells of a row."""
+    cdef int size = model.n_regressors + 1, i, j
+    cdef const double* products = row + 1 + size
+    cdef double step[MAX_REGRESSORS + 1]
+    if model.multinomial:
+        memcpy(cells, row, model.width * sizeof(double))
+        return
+    cells[0] = row[0]
+    cells += 1
+    for i in range(size):
+        step[i] = row[1 + i] - origin[i]
+        cells[0] = row[0] * step[i]
+        for j in range(i + 1):
+            cells[1 + j] = products[j] + row[0] * step[i] * step[j]
+        cells += i + 2
+        products += i + 1
+
+
+cdef void add_to_cells(
+    const LeafModel* model, double* cells, const double* offsets, const int* slots, int n,
+    const double* weights
+) noexcept nogil:
+    """Add samples: slots[i] has v - origin at offsets + slot * (q + 1), weight weights[slot]."""
+    cdef int size = model.n_regressors + 1, i, slot
+    cdef double share
+    if model.multinomial:
+        for i in range(n):
+            cells[0] += weights[slots[i]]
+            cells[1 + <int>offsets[slots[i]]] += weights[slots[i]]
+    elif size == 1:
+        for i in range(n):
+            slot = slots[i]
+            share = weights[slot] * offsets[slot]
+            cells[0] += weights[slot]
+            cells[1] += share
+            cells[2] += share * offsets[slot]
+    else:
+        i = 0
+        while i + 2 <= n:
+            add_pair(cells, size, offsets + <size_t>slots[i] * size, weights[slots[i]],
+                     offsets + <size_t>slots[i + 1] * size, weights[slots[i + 1]])
+            i += 2
+        if i < n:
+            add_pair(cells, size, offsets + <size_t>slots[i] * size, weights[slots[i]],
+                     offsets + <size_t>slots[i] * size, 0.0)
+
+
+cdef void add_pair(
+    double* cells, int size, const double* first, double first_weight, const double* second,
+    double second_weight
+) noexcept nogil:
+    """Add two samples: the cells are read and written once for both."""
+    cdef double one[MAX_REGRESSORS + 1]
+    cdef double two[MAX_REGRESSORS + 1]
+    cdef double first_share, second_share
+    cdef int i, j
+    memcpy(one, first, size * sizeof(double))   # local: these do not overlap with the cells
+    memcpy(two, second, size * sizeof(double))
+    cells[0] += first_weight + second_weight
+    cells += 1
+    for i in range(size):
+        first_share, second_share = first_weight * one[i], second_weight * two[i]
+        cells[0] += first_share + second_share
+        cells += 1
+        for j in range(i + 1):
+            cells[j] += first_share * one[j] + second_share * two[j]
+        cells += i + 1
+
+
+cdef void fit_batch(const LeafModel* model, double* cells, int n_leaves, Fit* fits) noexcept nogil:
+    """Posteriors of regression leaves, as `posterior.fit` has them. Destroys the cells."""
+    cdef Factor factor
+    cdef int lane
+    cdef Fit* here
+    factorise(cells, model.n_regressors + 2, &factor)
+    for lane in range(n_leaves):
+        here = &fits[lane]
+        here.weight = factor.weight[lane]
+        here.df = here.weight - model.prior[0] + model.df_offset
+        here.n_regressors = model.n_regressors
+        if here.n_regressors > 0 and not (factor.independent[lane] and here.df > 0.0):
+            here.df += here.n_regressors
+            here.n_regressors = 0
+        if here.n_regressors > 0:
+            here.determinant, here.log_rest = factor.determinant[lane], factor.log_rest[lane]
+            here.sse = max(factor.residual[lane], RESIDUAL_TOLERANCE * factor.total[lane])
+            here.proper = here.sse > 0.0
+        else:
+            here.determinant, here.log_rest = here.weight, 0.0
+            here.sse = factor.total[lane]
+            here.proper = here.df > 0.0 and here.sse > 0.0 and here.weight > 0.0
+
+
+cdef void factorise(double* cells, int size, Factor* factor) noexcept nogil:
+    """Replace the cells by L of L D L', row by row."""
+    cdef double inverse[(MAX_REGRESSORS + 2) * BATCH_SIZE]   # 1 / D
+    cdef double scaled[(MAX_REGRESSORS + 2) * BATCH_SIZE]    # the row at hand of L D
+    cdef double sums[BATCH_SIZE]
+    cdef double* line = cells
+    cdef const double* other
+    cdef int i, j, k, lane
+    for i in range(size):
+        other = cells
+        for j in range(i + 1):
+            for lane in range(BATCH_SIZE):
+                sums[lane] = line[j * BATCH_SIZE + lane]
+            for k in range(j):
+                for lane in range(BATCH_SIZE):
+                    sums[lane] -= scaled[k * BATCH_SIZE + lane] * other[k * BATCH_SIZE + lane]
+            if j == i:
+                break
+            for lane in range(BATCH_SIZE):
+                scaled[j * BATCH_SIZE + lane] = sums[lane]
+            for lane in range(BATCH_SIZE):
+                line[j * BATCH_SIZE + lane] = sums[lane] * inverse[j * BATCH_SIZE + lane]
+            other += (j + 1) * BATCH_SIZE
+        take_pivot(factor, i, size, line, scaled, sums, inverse + i * BATCH_SIZE)
+        line += (i + 1) * BATCH_SIZE
+
+
+cdef void take_pivot(
+    Factor* factor, int i, int size, const double* line, const double* scaled,
+    const double* pivots, double* inverse
+) noexcept nogil:
+    """Note what the pivots of row i say; a pivot that is only rounding is left out."""
+    cdef int lane
+    cdef double centred
+    cdef bint extreme = False
+    for lane in range(BATCH_SIZE):
+        if i == 0:
+            factor.weight[lane] = factor.determinant[lane] = pivots[lane]
+            factor.log_rest[lane] = 0.0
+            factor.independent[lane] = True
+            inverse[lane] = 1.0 / pivots[lane] if pivots[lane] > 0.0 else 0.0
+            continue
+        centred = line[i * BATCH_SIZE + lane] - scaled[lane] * line[lane]
+        if i == size - 1:
+            factor.total[lane], factor.residual[lane] = centred, pivots[lane]
+        elif pivots[lane] > PIVOT_TOLERANCE * centred and pivots[lane] > SMALLEST:
+            factor.determinant[lane] *= pivots[lane]
+            extreme |= not 1e-150 < factor.determinant[lane] < 1e150
+            inverse[lane] = 1.0 / pivots[lane]
+        else:
+            factor.independent[lane] = False
+            inverse[lane] = 0.0
+    if extreme:
+        for lane in range(BATCH_SIZE):
+            factor.log_rest[lane] += log(factor.determinant[lane])
+            factor.determinant[lane] = 1.0

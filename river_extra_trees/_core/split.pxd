@@ -1,0 +1,18 @@
+"""A split: a feature and a threshold, and where the missing values go."""
+
+from libc.stdint cimport uint8_t
+
+cdef struct Split:          # 16 bytes
+    double threshold        # numeric: left when x <= threshold; nominal: left when x == threshold
+    int feature             # column of the schema; -1: there is no split
+    uint8_t nominal         # 1: compare with ==
+    uint8_t missing_left    # 1: a missing value goes left
+
+
+cdef inline bint goes_left(const Split* split, double value) noexcept nogil:
+    """Whether a sample with this value of the feature goes left."""
+    if value != value:
+        return split.missing_left
+    if split.nominal:
+        return value == split.threshold
+    return value <= split.threshold

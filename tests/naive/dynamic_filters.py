@@ -1,0 +1,127 @@
+"""The compiled particle filter set up as a naive model, and its trees read back as naive ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from river_extra_trees._core.dynamic import ParticleFilter
+from tests.naive import dynamic_enumeration as enumeration
+from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
+from tests.naive.dynamic_leaves import GaussianLeaf, InformedLeaf, LeafModel, MultinomialLeaf, Sums
+
+
+def row_of(x: np.ndarray) -> dict[str, float]:
+    return {f"x{j}": float(value) for j, value in enumerate(x)}
+
+
+def filter_of(
+    model: DynamicTree,
+    n_particles: int,
+    seed: int,
+    window: int = 10_000,
+    decay: float = 1.0,
+    prior_weight: float = 0.0,
+) -> ParticleFilter:
+    """Flat priors, as the naive model has them, or one of some weight."""
+    leaf_model = model.leaf_model
+    return ParticleFilter(
+        n_particles=n_particles,
+        window=window,
+        classifier=isinstance(leaf_model, MultinomialLeaf),
+        linear=isinstance(leaf_model, GaussianLeaf) and leaf_model.linear,
+        min_samples_leaf=model.min_samples_leaf,
+        alpha=model.alpha,
+        beta=model.beta,
+        leaf_bonus=0.0,
+        decays=[decay],
+        prior_weight=prior_weight,
+        reference=model.reference_scores,
+        seed=seed,
+    )
+
+
+def open_constant(model: DynamicTree) -> DynamicTree:
+    """The core leaves (2 pi)^(size / 2) per leaf out of its improper evidence."""
+    return replace(model, leaf_bonus=-model.leaf_model.size / 2 * float(np.log(2 * np.pi)))
+
+
+def learn_stream(model: DynamicTree, particles: ParticleFilter, window: int = 1000) -> float:
+    """Estimated evidence of the rows after the first `min_samples_leaf`."""
+    log_evidence = 0.0
+    for row in range(len(model.y)):
+        if row >= window:
+            particles.retire(particles.oldest())
+        particles.learn(row_of(model.X[row]), float(model.y[row]))
+        if row >= model.min_samples_leaf:
+            log_evidence += particles.log_predictive
+    return float(np.exp(log_evidence))
+
+
+def sums_of(leaf_model: LeafModel, row: list[float]) -> Sums:
+    """A row of the core: weight, means and centred products, or counts, as plain sums."""
+    if isinstance(leaf_model, MultinomialLeaf):
+        return Sums(row[0], np.zeros((0, 0)), np.zeros(0), 0.0, np.array(row[1:]))
+    size = leaf_model.size  # regressors and target
+    means = np.concatenate(([1.0], row[1 : 1 + size]))
+    products = np.zeros((size + 1, size + 1))
+    cells = iter(row[1 + size :])
+    for i in range(size):
+        for j in range(i + 1):
+            products[i + 1, j + 1] = products[j + 1, i + 1] = next(cells)
+    raw = products + row[0] * np.outer(means, means)
+    return Sums(row[0], raw[:size, :size], raw[:size, size], raw[size, size], np.zeros(0))
+
+
+def leaf_at(nodes: list[dict], x: np.ndarray) -> dict:
+    """The leaf that x falls into, of the nodes of one tree from its root on."""
+    by_id = {node["node"]: node for node in nodes}
+    node = nodes[0]
+    while node["feature"] >= 0:
+        node = by_id[node["left" if x[node["feature"]] <= node["threshold"] else "right"]]
+    return node
+
+
+def tree_at(model: DynamicTree, particles: ParticleFilter, root: int) -> Tree:
+    """The tree at a root; active rows are numbered by their order of arrival."""
+    arrival = {slot: particles.pool.point(slot)[3] - 1 for slot in particles.pool.slots()}
+    nodes: Iterator[dict] = iter(particles.nodes_at(root))
+
+    def build() -> Tree:
+        node = next(nodes)
+        if node["feature"] < 0:
+            rows = tuple(sorted(arrival[slot] for slot in node["slots"]))
+            return Leaf(rows, sums_of(model.leaf_model, node["retired"]))
+        left = build()
+        return Split(node["feature"], node["threshold"], left, build())
+
+    return build()
+
+
+def leaf_with_prior(particles: ParticleFilter, n_features: int) -> InformedLeaf:
+    """A regression leaf with the prior that the particles has at present."""
+    state, flat = particles.state(), GaussianLeaf(n_features, particles.linear)
+    return InformedLeaf(
+        n_features, particles.linear, sums_of(flat, list(state["prior"])), state["df_offset"]
+    )
+
+
+def structures(model: DynamicTree, particles: ParticleFilter) -> dict[enumeration.Key, float]:
+    """Share of the particles with each structure, cuts in the middle of their intervals."""
+    values = [np.unique(column) for column in model.X.T]
+    found: dict[enumeration.Key, float] = {}
+
+    def build(nodes: Iterator[dict]) -> enumeration.Key:
+        node = next(nodes)
+        if node["feature"] < 0:
+            return ()
+        cut = enumeration.middle(values[node["feature"]], node["threshold"])
+        left = build(nodes)
+        return (node["feature"], cut, left, build(nodes))
+
+    for root, n_particles in particles.distinct_roots():
+        key = build(iter(particles.nodes_at(root)))
+        found[key] = found.get(key, 0.0) + n_particles / particles.n_particles
+    return found
