@@ -18,6 +18,7 @@ from river_extra_trees import (
     StreamDecisionTreeClassifier,
     StreamDecisionTreeRegressor,
 )
+from river_extra_trees._estimator.inspection import named_nodes, path
 from river_extra_trees.stream_forest import n_features_visited
 from tests.growing import assert_same_tree, growths, learn, tree_learner
 from tests.naive.cart import Rules, Sample
@@ -48,7 +49,8 @@ def rows(n: int, seed: int = 0) -> list[tuple[dict[str, Any], int]]:
 
 def leaf_number(model: Any, x: dict[str, Any], tree: int) -> int:
     """The node of the leaf that a sample falls to."""
-    *_, (leaf, _) = model._path(x, tree)
+    schema = model._core.schema
+    *_, leaf = path(named_nodes(model._core.trees[tree], schema), schema.row_of(x))
     return int(leaf["node"])
 
 
@@ -159,9 +161,10 @@ def test_worst_trees_are_swapped(model_class: Any, swap_rule: str) -> None:
         trees = list(model._core.trees)
         losses = np.zeros(5)
         for x, y in stream[10 * (b - 1) : 10 * b]:
+            w = 0.25 + 5 * (x["b"] > 0.8)
             for i, tree in enumerate(trees):
-                losses[i] += loss(tree.node(leaf_number(model, x, i)), y, model)
-            model.learn_one(x, y)
+                losses[i] += w * loss(tree.node(leaf_number(model, x, i)), y, model)
+            model.learn_one(x, y, w=w)
         swapped = [i for i in range(5) if model._core.trees[i] is not trees[i]]
         worst = sorted(np.argsort(-losses, kind="stable")[:2].tolist())
         if swap_rule == "always":
