@@ -16,13 +16,10 @@ import zlib
 
 import numpy as np
 
-from ._core.dynamic import Cloud
-from ._core.dynamic.discard import Survey
-from ._core.dynamic.relevance import relevance
+from ._core.dynamic import ParticleFilter
 from ._estimator.frames import Sample
-from ._estimator.inspection import describe_number, name_node
-from ._estimator.learner import TreeLearner
-from ._estimator.learner import TreeClassifier, TreeRegressor
+from ._estimator.inspection import describe_number
+from ._estimator.learner import TreeClassifier, TreeLearner, TreeRegressor
 from ._estimator.parameters import (
     check_choice,
     check_number,
@@ -71,7 +68,7 @@ def seed_of(components: list[tuple[float, float, float, float]], seed: int | Non
 class _DynamicTree(TreeLearner):
     """What both learners share. Subclasses set their parameters and call `_begin`."""
 
-    _core: Cloud
+    _core: ParticleFilter
 
     n_particles: int
     window: int
@@ -103,33 +100,40 @@ class _DynamicTree(TreeLearner):
             not (automatic and self.reference), "reference", True, "False when forgetting is 'auto'"
         )
         factors = [1.0 - 1.0 / memory for memory in MEMORIES[: self.n_particles]]
-        self._core = Cloud(
-            self.n_particles,
-            self.window,
-            classifier,
-            linear,
-            self.min_samples_leaf or min_samples_leaf,
-            self.alpha,
-            self.beta,
-            0.0 if self.reference else leaf_bonus,
-            factors if automatic else [float(self.forgetting_factor)],
-            PRIOR_WEIGHT,
-            self.reference,
-            self.reference,
-            draw_seed(self.seed),
+        self._core = ParticleFilter(
+            n_particles=self.n_particles,
+            window=self.window,
+            classifier=classifier,
+            linear=linear,
+            min_samples_leaf=self.min_samples_leaf or min_samples_leaf,
+            alpha=self.alpha,
+            beta=self.beta,
+            leaf_bonus=0.0 if self.reference else leaf_bonus,
+            decays=factors if automatic else [float(self.forgetting_factor)],
+            prior_weight=PRIOR_WEIGHT,
+            reference=self.reference,
+            seed=draw_seed(self.seed),
         )
 
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
-        """Learn a sample, see `TreeLearner`."""
-        self._core.learn(x, y, w, self)
+        number = None
+        while number is None:  # a signal handler that learns makes the choice of a slot stale
+            seen = self._core.n_seen
+            number = self._core.learn(x, y, w, self._leaving(), seen)
+        if number and self.rejuvenate_every and number % self.rejuvenate_every == 0:
+            self._core.rejuvenate()
 
-    def _discarded(self) -> int:
-        """The slot of the active sample that is of least use."""
+    learn_one.__doc__ = TreeLearner.learn_one.__doc__
+
+    def _leaving(self) -> int:
+        """The slot of the active sample that makes room for the next one; -1 if there is room."""
+        if self._core.pool.size < self._core.window:
+            return -1
         if self.discard == "oldest":
             return self._core.oldest()
         if self.discard == "random":
             return self._core.random()
-        return Survey(self._core).least_useful(self.discard)
+        return self._core.least_useful(self.discard)
 
     _sizes = {"n_particles": "n_particles"}  # noqa: RUF012
 
@@ -146,7 +150,7 @@ class _DynamicTree(TreeLearner):
     @property
     def forgetting_factors(self) -> dict[float, float]:
         """Forgetting factors and the probability of each: of one, 1, unless it is `"auto"`."""
-        return self._core.beliefs()
+        return self._core.factor_weights()
 
     def active_samples(self) -> list[tuple[dict[typing.Any, typing.Any], typing.Any]]:
         """The samples in the window, from which new splits can be made, in order of arrival.
@@ -155,12 +159,12 @@ class _DynamicTree(TreeLearner):
         -------
         Pairs of features, without those that are missing, and target.
         """
-        cloud = self._core
+        core = self._core
         samples = []
-        for slot in cloud.pool.slots():
-            row, values, _, _ = cloud.pool.point(slot)
+        for slot in core.pool.slots():
+            row, values, _, _ = core.pool.point(slot)
             x = {
-                cloud.schema.names[column]: cloud.schema.value_of(column, number)
+                core.schema.names[column]: core.schema.value_of(column, number)
                 for column, number in enumerate(row)
                 if not math.isnan(number)
             }
@@ -177,7 +181,7 @@ class _DynamicTree(TreeLearner):
         A split removes what the region would vary as one leaf less what its two sides vary as one
         leaf each, weighed by their samples. Features of relevance 0 or less explain nothing.
         """
-        return self._by_feature(relevance(self._core))
+        return self._by_feature(self._core.relevance())
 
     def split_shares(self) -> dict[typing.Any, float]:
         """Mean over the particles of the share of each feature in a tree's splits."""
@@ -192,24 +196,6 @@ class _DynamicTree(TreeLearner):
                 mean = sum(row[column] * share for row, share in zip(rows, shares, strict=True))
                 sums[name] = sums.get(name, 0.0) + mean
         return sums
-
-    @property
-    def _n_trees(self) -> int:
-        return self.n_particles
-
-    def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
-        return [name_node(node, self._schema) for node in self._core.describe(tree)]
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes of all trees."""
-        leaves, _ = self._core.tree_statistics()
-        return 2 * sum(leaves) - len(leaves)
-
-    @property
-    def height(self) -> int:
-        """Number of splits on the longest way from a root to a leaf."""
-        return max(self._core.tree_statistics()[1])
 
 
 class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
@@ -377,7 +363,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         """
         check_choice("criterion", criterion, "alc", "alm", "ei")
         if criterion == "alc":
-            return Survey(self._core).alc_at(x)
+            return self._core.alc_at(x)
         components = self._core.mixture(x)
         if criterion == "alm":
             return variance_of(components)
