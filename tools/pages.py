@@ -27,8 +27,7 @@ API: dict[str, dict[str, list[str]]] = {
     "Displays": {"river_extra_trees.plotting": []},
     "Several machines": {
         "river_extra_trees.distributed": [],
-        "river_extra_trees.distributed.parts": ["ForestPart"],
-        "river_extra_trees.distributed.shard": ["Shard"],
+        "river_extra_trees.distributed.forests": ["ForestPart"],
     },
 }
 
