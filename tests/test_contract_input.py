@@ -52,7 +52,7 @@ def told(cases: list[Case], values: Sequence[Any]) -> list[Any]:
     """Give all values to the first case, and up to ten to each other: one function reads them."""
     step = -(-len(values) // 10)
     return [
-        pytest.param(case, value, id=f"{case[0]}-{shown(value)}")
+        pytest.param(case, value, id=f"{case[0]}-{safe_repr(value)}")
         for case in cases
         for value in (values if case == cases[0] else values[::step])
     ]
