@@ -120,7 +120,7 @@ cdef dict leaves_of(SharedTrees trees, const int[::1] found):
     }
 
 
-def bare_state_of(ParticleFilter filter):
+def serving_state_of(ParticleFilter filter):
     """The same with all active samples retired, which changes no answer.
 
     But for logistic leaves: these answer by the active samples, and keep them.
