@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from river_extra_trees import persistence, plotting
-from tests.estimators import CASES, CLASSES, answers, frozen, is_classifier, learn, make, stream
+from tests.estimators import CASES, CLASSES, answers, frozen, learn, make, stream
 
 Case = tuple[str, int]
 
