@@ -161,8 +161,7 @@ class _DynamicTree(TreeLearner):
         """
         core = self._core
         samples = []
-        for slot in core.pool.slots():
-            row, values, _, _ = core.pool.point(slot)
+        for row, values, _, _ in core.active_points():
             x = {
                 core.schema.names[column]: core.schema.value_of(column, number)
                 for column, number in enumerate(row)

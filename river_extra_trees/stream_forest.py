@@ -9,7 +9,6 @@ instead of when its batch is complete.
 
 from __future__ import annotations
 
-import math
 import typing
 
 import numpy as np
@@ -20,14 +19,14 @@ from ._core.forests.stream import StreamForest
 from ._estimator.batch_forest import BatchForest
 from ._estimator.learner import TreeClassifier, TreeRegressor
 from ._estimator.parameters import (
-    LARGEST,
+    MaxFeatures,
     check_choice,
+    check_max_features,
     check_number,
-    check_parameter,
     check_switch,
     check_whole,
     draw_seed,
-    is_whole,
+    n_features_visited,
     plain_parameters,
 )
 
@@ -38,36 +37,7 @@ __all__ = [
     "StreamDecisionTreeRegressor",
 ]
 
-MaxFeatures = int | float | str | None
 Losses = npt.NDArray[np.float64]
-
-
-def n_features_visited(max_features: MaxFeatures, n_columns: int) -> int:
-    """How many features a split looks at."""
-    if max_features is None:
-        return n_columns
-    if max_features == "sqrt":
-        return max(1, math.isqrt(n_columns))
-    if max_features == "log2":
-        return max(1, int(math.log2(max(1, n_columns))))
-    if isinstance(max_features, float):
-        return max(1, int(max_features * n_columns))
-    return int(max_features)
-
-
-def check_max_features(max_features: MaxFeatures) -> None:
-    """Raise a ValueError that names the parameter unless it is one of the things it may be."""
-    check_parameter(
-        (
-            (max_features is None or isinstance(max_features, str))
-            and max_features in (None, "sqrt", "log2")
-        )
-        or (is_whole(max_features) and 1 <= typing.cast(int, max_features) <= LARGEST)
-        or (isinstance(max_features, float) and 0.0 < max_features <= 1.0),
-        "max_features",
-        max_features,
-        f"None, 'sqrt', 'log2', a number of features up to {LARGEST} or a share of them in (0, 1]",
-    )
 
 
 class _StreamForest(BatchForest):
