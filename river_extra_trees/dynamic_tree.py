@@ -1,10 +1,10 @@
-"""Dynamic trees: Bayesian trees that are grown and pruned by every sample.
+"""Dynamic trees: Bayesian trees that every sample grows or prunes.
 
-The learners of this module follow Anagnostopoulos and Gramacy (2013). A cloud of trees, the
-particles, represents what is believed of the stream. Each sample weighs the particles by how well
-they predicted it, the cloud is resampled, and every particle stays, grows or prunes at the leaf of
-the sample. A window of active samples feeds the growth; a sample that leaves the window retires
-into the conjugate prior of its leaf, so that nothing but its place is forgotten.
+The learners of this module follow Anagnostopoulos and Gramacy (2013). Many trees, the particles,
+approximate the posterior over trees. Each sample weighs the particles by how well they predicted
+it, the particles are resampled, and every particle stays, grows or prunes at the leaf of the
+sample. Splits are placed between the active samples of a window. A sample that leaves the window
+retires into the conjugate prior of its leaf, which loses its position only.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ def variance_of(components: list[tuple[float, float, float, float]]) -> float:
 
 
 def seed_of(components: list[tuple[float, float, float, float]], seed: int | None) -> int | None:
-    """Of the draws from an answer: other answers of a seeded model draw other numbers."""
+    """Return the seed of a prediction's draws; different predictions draw different numbers."""
     if seed is None:
         return None
     return zlib.crc32(np.array(components).tobytes() + str(seed).encode())
 
 
 class _DynamicTree(TreeLearner):
-    """What both learners share. Subclasses set their parameters and call `_begin`."""
+    """Base of both learners. Subclasses set their parameters and call `_begin`."""
 
     _core: ParticleFilter
 
@@ -139,7 +139,7 @@ class _DynamicTree(TreeLearner):
 
     @property
     def log_evidence(self) -> float:
-        """Sum of the one-step log predictive densities, the log of a Bayes factor's numerator."""
+        """Sum of the log predictive densities; differences are log Bayes factors."""
         return self._core.log_evidence
 
     @property
@@ -149,15 +149,15 @@ class _DynamicTree(TreeLearner):
 
     @property
     def forgetting_factors(self) -> dict[float, float]:
-        """Forgetting factors and the probability of each: of one, 1, unless it is `"auto"`."""
+        """Forgetting factors and their probabilities; a fixed factor has probability 1."""
         return self._core.factor_weights()
 
     def active_samples(self) -> list[tuple[dict[typing.Any, typing.Any], typing.Any]]:
-        """The samples in the window, from which new splits can be made, in order of arrival.
+        """Return the samples in the window, in order of arrival.
 
         Returns
         -------
-        Pairs of features, without those that are missing, and target.
+        Pairs of features and target; missing features are left out.
         """
         core = self._core
         samples = []
@@ -173,13 +173,13 @@ class _DynamicTree(TreeLearner):
 
     @abc.abstractmethod
     def _target_of(self, number: float) -> typing.Any:
-        """The target that a number in the pool stands for."""
+        """Return the target that a stored number encodes."""
 
     def relevance(self) -> dict[typing.Any, float]:
-        """Mean over the particles of the predictive variance (entropy) that each feature removes.
+        """Return how much predictive variance (entropy) each feature removes, averaged over trees.
 
-        A split removes what the region would vary as one leaf less what its two sides vary as one
-        leaf each, weighed by their samples. Features of relevance 0 or less explain nothing.
+        A split's gain is its variance minus that of its children, weighted by their samples.
+        Features of relevance 0 or less explain nothing.
         """
         return self._by_feature(self._core.relevance())
 
@@ -199,13 +199,13 @@ class _DynamicTree(TreeLearner):
 
 
 class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
-    """Dynamic trees for regression: Bayesian trees that every sample grows and prunes.
+    """Dynamic trees for regression: Bayesian trees that every sample grows or prunes.
 
-    A cloud of trees is kept by particle learning. Each sample weighs the trees by how well they
-    predicted it, the cloud is resampled, and every tree stays, grows or prunes at the leaf of the
-    sample. Samples that leave the window retire into the conjugate prior of their leaf: the answer
-    does not change, but no split can be placed between them any more.[^1] Choose it where data are
-    few or costly, where the answer needs an honest uncertainty, or where the stream drifts.
+    A particle filter keeps many trees. Each sample weighs the trees by how well they predicted it,
+    the trees are resampled, and every tree stays, grows or prunes at the leaf of the sample.
+    Samples that leave the window retire into the conjugate prior of their leaf: predictions do not
+    change, but no split can be placed between these samples any more.[^1] Choose it for few or
+    expensive data, for predictive intervals, or for streams that drift.
 
     Parameters
     ----------
@@ -214,53 +214,53 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     leaf
         `"linear"` for a linear model of the numeric features in each leaf, or `"constant"`.
     window
-        Number of active samples, from which new splits can be made.
+        Number of active samples, between which new splits can be placed.
     discard
         Which active sample retires when the window is full: `"oldest"`; `"random"`; `"alc"`, the
-        one that reduces the predictive variance least; `"alm"`, the one that is predicted most
-        surely. The last two are for streams without drift.
+        one that reduces the predictive variance least; `"alm"`, the one with the most certain
+        prediction. The last two are for streams without drift.
     forgetting_factor
-        What is left of a sample's weight after each later one, in (0, 1]; or `"auto"`: trees that
-        remember all samples, about 500, 120 and 30 compete, and evidence decides at every sample
-        how much each memory counts and how many trees it has.
+        Factor by which every later sample multiplies the weight of a sample, in (0, 1]; or
+        `"auto"`: trees that remember all samples, about 500, 120 and 30 compete, and the evidence
+        decides at every sample how much each memory counts and how many trees it has.
     rejuvenate_every
-        Number of samples after which as many new trees, grown from the window, compete with the
-        old ones; half of them inherit what the old ones have retired. `None` for never.
+        Interval, in samples, at which `n_particles` new trees, grown on the window, compete with
+        the old ones; half of them inherit the retired samples. `None` for never.
     alpha
         Prior probability that the root is split, in [0, 1).
     beta
         A node at depth D is split with prior probability `alpha * (1 + D) ** -beta`.
     min_samples_leaf
-        Active samples that a split leaves on both sides. `None`: 4; with linear leaves two more
-        than there are coefficients, but no more than an eighth of the window; with linear leaves
-        and `reference` 4 and two per feature.
+        Smallest number of active samples on either side of a split. `None`: 4; with linear leaves
+        two more than the number of coefficients, but at most an eighth of the window; with linear
+        leaves and `reference`, 4 plus two per feature.
     reference
-        Behave as the R package dynaTree 1.2-17: flat priors, its scores of moves (which have 2 / pi
-        where 2 pi is meant and treat retired samples differently), one cut per tree and step,
+        Behave like the R package dynaTree 1.2-17: flat priors, its scores of moves (which have
+        2 / pi instead of 2 pi and treat retired samples differently), one cut per tree and step,
         uniform over the range of a feature, residual resampling, and forgetting that acts on the
-        retired samples of a leaf at each retirement. Needs a `forgetting_factor` that is a number.
+        retired samples of a leaf at each retirement. The `forgetting_factor` must be a number.
     seed
         Random seed; `None` draws one.
 
     Notes
     -----
-    A leaf's prior is worth a third of a sample that looks like all samples of the stream, with one
-    degree of freedom: a leaf that knows little answers like the overall linear fit, and features
-    and targets may have any scale. Linear leaves lose slopes of features that lie further from zero
-    than some 10,000 times their spread, such as the seconds since 1970 within an hour: subtract an
-    origin from those. Over the first samples, some three per coefficient, intervals are still too
-    narrow. Large trees are favoured beyond what `alpha` and `beta` can say: every linear leaf
-    multiplies the prior of its tree by e per coefficient, by exp(6) at most. Both numbers and
-    `min_samples_leaf` were chosen on Friedman's function and on the first 2,000 samples of the ten
-    regression streams of `examples/benchmarks/dynamic_tree.py`, so that the scores there are no
-    comparison on unseen data. Retired samples count in the evidence of a tree like active ones, so
-    that a retirement without forgetting changes neither predictions nor the odds of staying and
-    pruning.
+    The prior of a leaf has the weight of a third of a sample, distributed like all samples of the
+    stream, and one degree of freedom: a leaf with few samples predicts like the global linear fit,
+    and features and targets may have any scale. Linear leaves lose the slope of a feature whose
+    values are further from zero than some 10,000 times their spread, such as the seconds since 1970
+    within an hour: subtract an origin from these. During the first samples, some three per
+    coefficient, intervals are still too narrow. Large trees are favoured more than `alpha` and
+    `beta` express: every linear leaf multiplies the prior of its tree by e per coefficient, and by
+    exp(6) at most. Both numbers and `min_samples_leaf` were chosen on Friedman's function and on
+    the first 2,000 samples of the ten regression streams of
+    `examples/benchmarks/dynamic/defaults.py`, so the scores there are not on unseen data. Retired
+    samples count in the evidence of a tree like active ones, so a retirement without forgetting
+    changes neither predictions nor the odds of staying and pruning.
 
-    Linear leaves use the numeric features (the first 64); a missing value is replaced by the mean
-    of its feature there, and goes to the side of a split that was drawn for missing values. Nominal
-    features are split one value against the rest. No answer lies outside the range of the targets
-    seen. New features may appear at any time, up to 16,384 columns.
+    Linear leaves use the first 64 numeric features and replace a missing value by the mean of its
+    feature. At a split, missing values go to the side that was drawn for them; nominal features are
+    split one value against the rest. Predictions stay within the range of the targets. New features
+    may appear at any time, up to 16,384 columns.
 
     References
     ----------
@@ -281,12 +281,12 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     >>> evaluate.progressive_val_score(dataset, model, metric)
     MAE: 0.305878
 
-    The answer can be a whole distribution:
+    The prediction can be a whole distribution:
 
     >>> x, y = next(iter(dataset))
-    >>> answer = model.predict_one(x, with_dist=True)
-    >>> low, high = answer.interval(0.9)
-    >>> low < answer.mean < high
+    >>> prediction = model.predict_one(x, with_dist=True)
+    >>> low, high = prediction.interval(0.9)
+    >>> low < prediction.mean < high
     True
     """
 
@@ -326,15 +326,15 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     def predict_one(self, x: Sample, with_dist: typing.Literal[True]) -> StudentMixture: ...
 
     def predict_one(self, x: Sample, with_dist: bool = False) -> float | StudentMixture:
-        """Predict the target of a sample: 0 before the first sample was learned.
+        """Predict the target of a sample; 0 before the first sample was learned.
 
         Parameters
         ----------
         x
             Features.
         with_dist
-            Return the whole predictive distribution in place of its mean. With a seed, its draws
-            follow from the seed, what was learned and x.
+            Return the whole predictive distribution instead of its mean. With a seed, its draws
+            are determined by the seed, the learned samples and x.
         """
         if with_dist:
             from ._estimator.mixture import StudentMixture
@@ -344,22 +344,22 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         return self._core.predict_number(x)
 
     def acquisition_one(self, x: Sample, criterion: str = "alc") -> float:
-        """Say how much there is to gain from the target of a sample: more is better.
+        """Return the value of learning the target of a sample; higher is more valuable.
 
         Parameters
         ----------
         x
             Features.
         criterion
-            `"alc"`: fall of the predictive variance, averaged over the features' space.
-            `"alm"`: the predictive variance at x; where a leaf has less than 2.1 degrees of
-            freedom (with 2 there is no variance), what its squares say with 2.1. Infinite at first.
-            `"ei"`: expected improvement below the lowest target seen.
+            `"alc"`: reduction of the predictive variance, averaged over the space of the features.
+            `"alm"`: the predictive variance at x, with at least 2.1 degrees of freedom (with 2 or
+            fewer the variance is infinite). Infinite before the first samples.
+            `"ei"`: expected improvement below the lowest target so far.
 
         Raises
         ------
         ValueError
-            If the criterion has another name.
+            If there is no such criterion.
         """
         check_choice("criterion", criterion, "alc", "alm", "ei")
         if criterion == "alc":
@@ -391,19 +391,19 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         return nodes
 
     def _describe(self, node: dict[str, typing.Any]) -> str:
-        """The mean of the targets in a node and the standard deviation about its fit."""
+        """Return the mean of the targets in a node and the standard deviation around its fit."""
         if node["weight"] <= 0.0 or not node["coefficients"]:
             return describe_number(node)
         return f"{node['values'][0]:.6g} (sd {node['residual_variance'] ** 0.5:.3g} about the fit)"
 
 
 class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
-    """Dynamic trees for classification: Bayesian trees that every sample grows and prunes.
+    """Dynamic trees for classification: Bayesian trees that every sample grows or prunes.
 
-    A cloud of trees is kept by particle learning. Each sample weighs the trees by how probable they
-    found its label, the cloud is resampled, and every tree stays, grows or prunes at the leaf of
+    A particle filter keeps many trees. Each sample weighs the trees by the probability that they
+    gave to its label, the trees are resampled, and every tree stays, grows or prunes at the leaf of
     the sample. Samples that leave the window retire into the Dirichlet prior of their leaf.[^1]
-    Choose it where calibrated probabilities matter, data are few, or the stream drifts.
+    Choose it for calibrated probabilities, for few data, or for streams that drift.
 
     Parameters
     ----------
@@ -413,45 +413,45 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         `"multinomial"` for one set of class probabilities per leaf, or `"logistic"` for a logistic
         regression on the numeric features in each leaf: linear boundaries, at a higher cost.
     window
-        Number of active samples, from which new splits can be made.
+        Number of active samples, between which new splits can be placed.
     discard
         Which active sample retires when the window is full: `"oldest"`; `"random"`; `"entropy"`,
-        the one whose label is predicted most surely (for streams without drift).
+        the one whose predicted label has the smallest entropy (for streams without drift).
     forgetting_factor
-        What is left of a sample's weight after each later one, in (0, 1]; or `"auto"`: trees that
-        remember all samples, about 500, 120 and 30 compete, and evidence decides at every sample
-        how much each memory counts and how many trees it has.
+        Factor by which every later sample multiplies the weight of a sample, in (0, 1]; or
+        `"auto"`: trees that remember all samples, about 500, 120 and 30 compete, and the evidence
+        decides at every sample how much each memory counts and how many trees it has.
     rejuvenate_every
-        Number of samples after which as many new trees, grown from the window, compete with the
-        old ones; half of them inherit what the old ones have retired. `None` for never. Worth its
-        time on streams that drift fast.
+        Interval, in samples, at which `n_particles` new trees, grown on the window, compete with
+        the old ones; half of them inherit the retired samples. `None` for never. It pays off on
+        streams that drift fast.
     alpha
         Prior probability that the root is split, in [0, 1).
     beta
         A node at depth D is split with prior probability `alpha * (1 + D) ** -beta`.
     min_samples_leaf
-        Active samples that a split leaves on both sides; `None` for 1.
+        Smallest number of active samples on either side of a split; `None` for 1.
     reference
-        Behave as the R package dynaTree 1.2-17: one cut per tree and step, uniform over the range
+        Behave like the R package dynaTree 1.2-17: one cut per tree and step, uniform over the range
         of a feature, and forgetting that acts on the retired samples of a leaf at each retirement.
-        Needs a `forgetting_factor` that is a number.
+        The `forgetting_factor` must be a number.
     seed
         Random seed; `None` draws one.
 
     Notes
     -----
-    The prior of the class probabilities in a leaf is Dirichlet(1/K, ..., 1/K) for K labels seen so
-    far. Missing values go to the side of a split that was drawn for them; nominal features are
+    The prior of the class probabilities in a leaf is Dirichlet(1/K, ..., 1/K) for the K labels seen
+    so far. At a split, missing values go to the side that was drawn for them; nominal features are
     split one value against the rest. New features and new labels may appear at any time, up to
     16,384 columns and 1,024 labels.
 
-    With logistic leaves the trees split and merge as with multinomial ones, but answer, and are
-    weighed, by a logistic regression on the active samples of the leaf. Its prior is a normal
-    distribution about the regression on the whole window, so that a small leaf answers like the
+    Logistic leaves split and merge like multinomial ones. But a logistic regression on the active
+    samples of the leaf makes the predictions and the weights of the trees. Its prior is a normal
+    distribution around the regression on the whole window, so a small leaf predicts like the
     window; the leaf takes one step of Newton's method from there. It uses the first 64 numeric
-    features, scaled over the window, and more than two classes each against the rest. Retired
-    samples shape the trees but not the slopes. `docs/findings/dynamic_trees_extras.md` has what it
-    gains and what it costs.
+    features, scaled over the window; with more than two classes, each against the rest. Retired
+    samples influence the trees but not the slopes. Gains and costs:
+    `docs/results/findings/dynamic_trees_extras.md`.
 
     References
     ----------
@@ -507,22 +507,22 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         self._begin(True, leaf == "logistic", 1, 0.0)
 
     def acquisition_one(self, x: Sample, criterion: str = "entropy") -> float:
-        """Say how much there is to gain from the label of a sample: more is better.
+        """Return the value of learning the label of a sample; higher is more valuable.
 
-        `river.active.EntropySampler` asks for labels by the same measure.
+        `river.active.EntropySampler` uses the same measure.
 
         Parameters
         ----------
         x
             Features.
         criterion
-            `"entropy"`: of the mean of the trees' class probabilities, in nats. It counts what the
-            leaves are unsure of and what the trees disagree about.
+            `"entropy"`: the entropy of the mean class probabilities, in nats. It includes the
+            uncertainty of the leaves and the disagreement of the trees.
 
         Raises
         ------
         ValueError
-            If the criterion has another name.
+            If there is no such criterion.
         """
         check_choice("criterion", criterion, "entropy")
         probabilities = self.predict_proba_one(x).values()
