@@ -95,6 +95,7 @@ class _StreamForest(BatchForest):
                 self.min_samples_split,
                 self.min_samples_leaf,
                 self.splitter,
+                shuffled=self.reference,
                 program="stream" if self.reference else None,
             )
             for _ in range(min(n_jobs, n_models))

@@ -23,7 +23,7 @@ from river_extra_trees.stream_forest import n_features_visited
 from tests.growing import assert_same_tree, growths, learn, tree_learner
 from tests.naive.cart import Rules, Sample
 from tests.naive.rng import NaiveRng
-from tests.naive.stream_tree import NaiveStreamTree
+from tests.naive.stream_tree import NaiveStreamTree, ReferenceStreamTree
 from tests.naive.test_stream_tree import INPUTS, OPTIONS, RUNS, read_integers, read_table
 
 ALL = [
@@ -420,3 +420,52 @@ def test_columns_that_came_first_are_not_preferred_by_forests() -> None:
     assert set(used) == {"a", "b", "c", "d", "colour"}
     assert math.isclose(sum(used.values()), 1.0)
     assert max(used, key=used.__getitem__) == "a"
+
+
+def test_reference_visits_features_in_random_order() -> None:
+    """Over 16 seeds each, features are split as often as in the published program, and as well.
+
+    Pure leaves are split on the first feature visited: in a fixed order, most splits were on one.
+    """
+    shares: dict[str, list[list[float]]] = {"ours": [], "theirs": []}
+    accuracies: dict[str, list[float]] = {"ours": [], "theirs": []}
+    for seed in range(16):
+        generator = random.Random(seed)
+        x = [tuple(np.float32(generator.random()) for _ in range(5)) for _ in range(1000)]
+        y = [int(row[0] + row[1] > 1.0) ^ (generator.random() < 0.1) for row in x]
+        for who, (splits, right) in {
+            "ours": split_and_answer(x, y, seed),
+            "theirs": split_and_answer_as_published(x, y, seed),
+        }.items():
+            shares[who].append([splits.count(feature) / len(splits) for feature in range(5)])
+            accuracies[who].append(right)
+    ours, theirs = np.array(shares["ours"]), np.array(shares["theirs"])
+    error = np.sqrt((ours.var(0) + theirs.var(0)) / 15)
+    assert np.all(np.abs(ours.mean(0) - theirs.mean(0)) < 4 * error)
+    assert np.all(ours.mean(0) > 0.1)
+    assert abs(np.mean(accuracies["ours"]) - np.mean(accuracies["theirs"])) < 0.01
+
+
+def split_and_answer(x: list[Any], y: list[int], seed: int) -> tuple[list[int], float]:
+    """The features that the reference mode has split on, and its accuracy."""
+    model = StreamDecisionTreeClassifier(50, max_nodes=10**6, reference=True, seed=seed)
+    right = 0
+    for i, (row, label) in enumerate(zip(x, y, strict=True)):
+        sample = {str(feature): float(value) for feature, value in enumerate(row)}
+        right += i >= 50 and model.predict_one(sample) == label
+        model.learn_one(sample, label)
+    return [int(node["feature"]) for node in model._nodes(0) if node["feature"]], right / len(y)
+
+
+def split_and_answer_as_published(
+    x: list[Any], y: list[int], seed: int
+) -> tuple[list[int], float]:
+    """The same of the published program."""
+    tree = ReferenceStreamTree(2, seed=seed)
+    right = 0
+    for start in range(0, len(y), 50):
+        batch = slice(start, start + 50)
+        if start > 0:
+            right += sum(tree.predict(a) == b for a, b in zip(x[batch], y[batch], strict=True))
+        tree.learn_batch(x[batch], y[batch])
+    return [node.feature for node in tree.nodes if node.left >= 0], right / len(y)
