@@ -1,0 +1,80 @@
+"""A forest whose trees have several memories, and which learns how much each memory is worth.
+
+The trees of one memory are a group. One after the other they make room for a tree grown anew on the
+latest samples, as many as the memory; so every tree of a group is grown anew once per memory. The
+growth of the next tree is spread over the samples until its turn comes. Between two growths the
+leaves learn every sample, and split on the small batches that reach them.
+
+A group answers with the mean of its trees. The answers of the groups are pooled with weights that
+follow the gradient of the log loss, see `pool`.
+"""
+
+from libc.stdint cimport int64_t, uint64_t
+
+from ..learner cimport Learner
+from ..trees cimport Trees
+from .buffer cimport Buffer
+from .growth cimport Growth
+
+cdef class Group:
+    cdef readonly int memory            # samples that a tree is grown on
+    cdef readonly int first, n          # its trees: trees[first : first + n] of the forest
+    cdef readonly int turn              # of them, the one to be replaced next
+    cdef readonly double due            # when the next growth begins, in samples seen
+    cdef Growth growth
+    cdef Trees next_tree                # whose growth is to begin with the next sample, or None
+    cdef Trees tree                     # that is being grown, or None
+    cdef readonly int64_t begun         # samples seen when its growth began
+    cdef readonly int64_t caught_up     # samples seen when it learned last; -1: it still grows
+    cdef int n_columns                  # that its growth knows
+    cdef int64_t steps                  # of its growth per sample of the stream
+
+    cdef double interval(self, int64_t n_seen, double rate) noexcept
+
+cdef class MemoryForest(Learner):
+    cdef readonly list trees            # of Trees, one root each
+    cdef readonly list groups           # of Group, in the order of their trees
+    cdef readonly Buffer buffer
+    cdef readonly int batch_size        # samples after which a tree splits its leaves
+    cdef readonly double fading         # of the leaves, see `Trees.fade`
+    cdef readonly double rate           # trees grown anew per tree and memory
+    cdef readonly int max_nodes
+    cdef readonly uint64_t seed
+    cdef object max_features            # None, "sqrt", "log2", a number or a share
+    cdef int n_features_visited         # the number that these are now
+    cdef readonly dict rules            # of the growths
+    cdef readonly int first_tree        # number of trees[0] in the whole forest
+    cdef Growth small                   # of leaves on batches
+    cdef int64_t* births                # per tree: samples seen when its growth began
+    cdef int* leaves                    # leaves[tree * batch_size + arrival % batch_size]
+    cdef int n_trees
+
+    # The answers to the row asked for last, which is often the one learned next.
+    cdef double* row
+    cdef int row_capacity
+    cdef int n_row                      # its columns; -1: there are none, or trees have changed
+    cdef int* reached                   # per tree: its leaf
+    cdef double* answers                # answers[group * n_answers + class]
+    cdef double* pooled                 # per class
+    cdef int n_answers
+    cdef int answer_capacity
+    cdef double* weights                # per group, see `pool`
+    cdef int* small_leaves              # scratch: leaves of a batch ...
+    cdef int* small_places              # ... and its samples
+
+    cdef Trees new_tree(self)
+    cdef int reserve_growth(self, Group group, int n_samples) except -1
+    cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept
+    cdef void split_leaves(self, int tree) noexcept
+    cdef void continue_growth(self, Group group) noexcept
+    cdef void begin_growth(self, Group group) noexcept
+    cdef bint catch_up(self, Group group, int64_t n) noexcept
+    cdef int walk(self, Trees trees, int place) noexcept nogil
+    cdef void replace(self, Group group) noexcept
+    cdef int reserve_answers(self, int n_labels) except -1
+    cdef void answer(self) noexcept
+    cdef int n_values(self) noexcept
+    cdef void pool(self) noexcept
+    cdef void weigh(self, double target) noexcept
+    cdef int read(self, object x) except -1
+    cdef int n_visited(self) noexcept

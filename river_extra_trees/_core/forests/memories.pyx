@@ -1,0 +1,419 @@
+"""A forest whose trees have several memories. See the header."""
+
+from libc.math cimport exp, log, log2, sqrt
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+from ..learner cimport Learner, first_largest, normalised
+from ..memory cimport free, product, resized, zeroed
+from ..rng cimport BRANCH, RENEW, Rng, rng_for
+from ..trees cimport HEADER, WEIGHT, Trees
+from .buffer cimport Buffer
+from .growth cimport Growth
+
+import numpy as np
+
+from ..state import LARGEST_COUNT, LARGEST_FLOAT, State, from_state, require
+
+cdef enum:
+    FIRST_GROWTH = 10       # samples before the first trees are grown
+    MARGIN = 1024           # samples that may come while a tree is grown, without being lost
+    WALK = 16               # steps of a growth that take as long as a sample's way to its leaf
+
+# Of the pool: the share of a uniform distribution in each answer, and the learning rate.
+cdef double FLOOR = 0.01
+cdef double LEARNING_RATE = 0.02
+cdef double FIRST_WEIGHT = 1.4      # of all groups together: they err in different places
+
+cdef int64_t LARGEST_STEPS = 1 << 60
+
+# How much faster a growth goes than it must to be ready in time, and how deep its trees are,
+# measured in levels of a balanced tree.
+cdef double HASTE = 2.5
+
+
+cdef int n_features_of(object max_features, int n_columns) except -1:
+    """How many features a split looks at."""
+    if max_features is None:
+        return n_columns
+    if max_features == "sqrt":
+        return max(1, <int>sqrt(<double>n_columns))
+    if max_features == "log2":
+        return max(1, <int>log2(max(1.0, <double>n_columns)))
+    if isinstance(max_features, float):
+        return max(1, <int>(<double>max_features * n_columns))
+    return max_features
+
+
+cdef class Group:
+    """The trees of one memory. See the header."""
+
+    def __cinit__(self, int memory, int first, int n, Growth growth):
+        self.memory, self.first, self.n = memory, first, n
+        self.growth = growth
+        self.due = FIRST_GROWTH
+        self.caught_up = -1
+
+    cdef double interval(self, int64_t n_seen, double rate) noexcept:
+        """Samples from one growth to the next."""
+        return max(1.0, min(<double>n_seen, <double>self.memory) / (rate * self.n))
+
+
+cdef class MemoryForest(Learner):
+    """A forest whose trees have several memories. See the header.
+
+    Parameters
+    ----------
+    n_trees
+        Number of trees. Memories share them evenly; the first ones get what is left over.
+    regression
+        Whether targets are numbers in place of labels.
+    memories
+        Per group: number of latest samples that its trees are grown on.
+    batch_size
+        Number of samples after which the leaves of a tree that they reached are split.
+    fading
+        What is left of a leaf's earlier weights after each sample it learns.
+    rate
+        How often a tree is grown anew while its memory passes.
+    max_features
+        Features that vary in a node and are looked at: None (all), "sqrt", "log2", a number, or a
+        share of all.
+    max_nodes
+        Bound on the nodes of each tree.
+    rules
+        The arguments of `Growth`.
+    seed
+        Names the streams of random numbers.
+    """
+
+    def __init__(self, int n_trees, bint regression, memories, int batch_size, double fading,
+                 double rate, max_features, int max_nodes, dict rules, seed):
+        cdef int i, n, first = 0
+        self.regression = regression
+        self.batch_size, self.fading, self.rate = batch_size, fading, rate
+        self.max_features, self.max_nodes, self.seed = max_features, max_nodes, seed
+        self.n_features_visited = 1
+        self.small_leaves = <int*>zeroed(batch_size, sizeof(int))
+        self.small_places = <int*>zeroed(batch_size, sizeof(int))
+        self.rules = rules
+        self.n_trees = n_trees
+        self.trees = [self.new_tree() for _ in range(n_trees)]
+        self.groups = []
+        for i in range(len(memories)):
+            n = n_trees // len(memories) + (i < n_trees % len(memories))
+            self.groups.append(Group(memories[i], first, n, Growth(**rules)))
+            first += n
+        self.buffer = Buffer(max(memories) + max(batch_size, MARGIN))
+        self.small = Growth(**rules)
+        self.births = <int64_t*>zeroed(n_trees, sizeof(int64_t))
+        self.leaves = <int*>zeroed(product(n_trees, batch_size), sizeof(int))
+        self.reached = <int*>zeroed(n_trees, sizeof(int))
+        self.weights = <double*>zeroed(len(memories), sizeof(double))
+        for i in range(len(memories)):
+            self.weights[i] = FIRST_WEIGHT / len(memories)
+        self.n_row = -1
+
+    def __dealloc__(self):
+        free(self.births)
+        free(self.leaves)
+        free(self.reached)
+        free(self.weights)
+        free(self.row)
+        free(self.answers)
+        free(self.pooled)
+        free(self.small_leaves)
+        free(self.small_places)
+
+    cdef Trees new_tree(self):
+        """A tree of one empty leaf."""
+        trees = Trees(len(self.labels), self.regression, self.fading)
+        trees.plant()
+        return trees
+
+    # ---------------------------------------------------------------- learning
+
+    cdef int reserve(self, int n_labels) except -1:
+        """Make room for all that `take` may do with the sample that was read last."""
+        cdef int tree, n_columns = self.schema.n_columns
+        cdef int64_t n_seen = self.buffer.n_seen + 1
+        cdef bint widens = not self.regression and n_labels > len(self.labels.labels)
+        cdef Group group
+        self.reserve_answers(n_labels)
+        self.buffer.reserve(n_columns)
+        self.n_features_visited = n_features_of(self.max_features, n_columns)
+        if widens:
+            for trees in self.trees:
+                (<Trees>trees).reserve(0, n_labels)
+        for group in self.groups:
+            if group.tree is not None:
+                group.tree.reserve(0, n_labels)
+            elif n_seen >= group.due:
+                self.reserve_growth(group, min(n_seen, <int64_t>group.memory))
+        for tree in range(n_seen % self.batch_size, self.n_trees, self.batch_size):
+            self.small.reserve(self.buffer, self.trees[tree], self.schema, n_columns,
+                               self.batch_size)
+        return 0
+
+    cdef int reserve_growth(self, Group group, int n_samples) except -1:
+        """Make a tree, and room for its growth."""
+        cdef Trees tree = self.new_tree()
+        group.growth.reserve(self.buffer, tree, self.schema, self.schema.n_columns, n_samples)
+        group.next_tree = tree
+        return 0
+
+    cdef void widen(self, int n_labels) noexcept:
+        cdef Group group
+        for tree in self.trees:
+            (<Trees>tree).widen(n_labels)
+        for group in self.groups:
+            if group.tree is not None:
+                group.tree.widen(n_labels)
+            if group.next_tree is not None:
+                group.next_tree.widen(n_labels)
+        self.n_row = -1
+
+    cdef void take(self, double target, double weight) noexcept:
+        cdef int tree, at
+        cdef Group group
+        self.answer()
+        self.weigh(target)
+        at = <int>(self.buffer.n_seen % self.batch_size)
+        for tree in range(self.n_trees):
+            self.leaves[<Py_ssize_t>tree * self.batch_size + at] = self.reached[tree]
+            self.learn_leaf(self.trees[tree], self.reached[tree], target, weight)
+        self.buffer.push(self.schema.row, self.schema.n_columns, target, weight)
+        self.n_row = -1
+        for tree in range(self.buffer.n_seen % self.batch_size, self.n_trees, self.batch_size):
+            self.split_leaves(tree)
+        for group in self.groups:
+            self.continue_growth(group)
+
+    cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept:
+        """Let a leaf learn a sample; the nodes above stay as they were when they were split."""
+        if trees.fading < 1.0:
+            trees.fade(leaf)
+        if self.regression:
+            trees.add_number(leaf, target, weight, 1.0)
+        else:
+            trees.add_class(leaf, <int>target, weight, 1.0)
+
+    # ---------------------------------------------------------------- splits on small batches
+
+    cdef void split_leaves(self, int tree) noexcept:
+        """Split the leaves of a tree that several of the latest samples have reached."""
+        cdef int64_t n_seen = self.buffer.n_seen
+        cdef int64_t arrival = max(n_seen - self.batch_size, self.births[tree], <int64_t>0)
+        cdef int n = 0, i, j, leaf, place
+        cdef int* leaves = self.leaves + <Py_ssize_t>tree * self.batch_size
+        cdef int* found = self.small_leaves
+        cdef int* places = self.small_places
+        cdef Trees trees = self.trees[tree]
+        while arrival < n_seen:         # sorted by leaf, in order of arrival
+            leaf, place = leaves[arrival % self.batch_size], self.buffer.place_of(arrival)
+            i = n
+            while i > 0 and found[i - 1] > leaf:
+                found[i], places[i] = found[i - 1], places[i - 1]
+                i -= 1
+            found[i], places[i] = leaf, place
+            n += 1
+            arrival += 1
+        i = 0
+        while i < n:
+            j = i + 1
+            while j < n and found[j] == found[i]:
+                j += 1
+            if j - i > 1 and trees.n_used - trees.n_free + 2 <= self.max_nodes:
+                memcpy(self.small.places, places + i, (j - i) * sizeof(int))
+                self.small.trees = trees
+                self.small.begin(
+                    found[i], j - i, self.n_visited(),
+                    rng_for(self.seed, self.first_tree + tree, n_seen,
+                            BRANCH))
+                self.small.advance(LARGEST_STEPS)
+            i = j
+
+    # ---------------------------------------------------------------- trees grown anew
+
+    cdef void continue_growth(self, Group group) noexcept:
+        """Go on with the growth of the next tree of a group, or begin it if it is time."""
+        cdef int64_t n_seen = self.buffer.n_seen, until
+        if group.tree is None:
+            if group.next_tree is None:
+                return
+            self.begin_growth(group)
+        if group.caught_up < 0:
+            until = group.growth.n_steps + group.steps
+            if not group.growth.advance(group.steps):
+                return
+            group.caught_up = group.begun
+            group.tree.shrink_to(self.max_nodes)
+        if self.catch_up(group, 1 + group.steps // WALK):
+            self.replace(group)
+
+    cdef void begin_growth(self, Group group) noexcept:
+        """Let the root of a new tree learn its samples."""
+        cdef int n, i, tree = group.first + group.turn
+        cdef int64_t n_seen = self.buffer.n_seen, arrival
+        cdef Trees trees = group.next_tree
+        group.tree, group.next_tree = trees, None
+        group.begun, group.caught_up = n_seen, -1
+        group.due += group.interval(n_seen, self.rate)
+        n = <int>min(n_seen, <int64_t>group.memory)
+        for i in range(n):
+            group.growth.places[i] = self.buffer.place_of(n_seen - n + i)
+            group.growth.learn_root(i)
+        group.growth.begin(trees.roots[0], n, self.n_visited(),
+                           rng_for(self.seed, self.first_tree + tree, n_seen, RENEW))
+        group.steps = 1 + <int64_t>(
+            HASTE * (2.0 * self.n_visited() + 4.0) * log2(n + 2.0) * n
+            / group.interval(n_seen, self.rate))
+
+    cdef bint catch_up(self, Group group, int64_t n) noexcept:
+        """Let a grown tree learn samples that came meanwhile; say whether it has learned all."""
+        cdef Trees trees = group.tree
+        cdef int leaf, place
+        while group.caught_up < self.buffer.n_seen and n > 0:
+            place = self.buffer.place_of(group.caught_up)
+            leaf = self.walk(trees, place)
+            self.learn_leaf(trees, leaf, self.buffer.target(place), self.buffer.weight(place))
+            group.caught_up += 1
+            n -= 1
+        return group.caught_up == self.buffer.n_seen
+
+    cdef int walk(self, Trees trees, int place) noexcept nogil:
+        """The leaf that a remembered sample belongs to."""
+        cdef int node = trees.roots[0]
+        while trees.nodes[node].feature >= 0:
+            if trees.goes_left(node, self.buffer.value(trees.nodes[node].feature, place)):
+                node = trees.nodes[node].left
+            else:
+                node = trees.nodes[node].right
+        return node
+
+    cdef void replace(self, Group group) noexcept:
+        """Put the new tree of a group in the place of its oldest."""
+        cdef int tree = group.first + group.turn
+        self.trees[tree] = group.tree
+        self.births[tree] = self.buffer.n_seen
+        group.tree = None
+        group.turn = (group.turn + 1) % group.n
+
+    # ---------------------------------------------------------------- answers
+
+    cdef int reserve_answers(self, int n_labels) except -1:
+        """Make room for the answers to one row."""
+        cdef int width = 2 if self.regression else max(1, n_labels)
+        if self.schema.n_columns > self.row_capacity:
+            self.row = <double*>resized(self.row, 2 * self.schema.n_columns, sizeof(double))
+            self.row_capacity = 2 * self.schema.n_columns
+        if width > self.answer_capacity:
+            self.answers = <double*>resized(
+                self.answers, product(len(self.groups), width), sizeof(double))
+            self.pooled = <double*>resized(self.pooled, width, sizeof(double))
+            self.answer_capacity = width
+            self.n_row = -1
+        return 0
+
+    cdef void answer(self) noexcept:
+        """Find the answers of the groups to the row encoded last, unless they are known."""
+        cdef int tree, g, c, width = self.n_values()
+        cdef double* answers
+        cdef const double* row
+        cdef double share
+        cdef Trees trees
+        cdef Group group
+        if self.n_row == self.schema.n_columns and memcmp(
+                self.row, self.schema.row, self.n_row * sizeof(double)) == 0:
+            return
+        self.n_row = self.schema.n_columns
+        memcpy(self.row, self.schema.row, self.n_row * sizeof(double))
+        g = 0
+        for group in self.groups:
+            answers = self.answers + g * width
+            memset(answers, 0, width * sizeof(double))
+            for tree in range(group.first, group.first + group.n):
+                trees = <Trees>self.trees[tree]
+                self.reached[tree] = trees.walk(trees.roots[0], self.row, 1, self.n_row)
+                row = trees.row(self.reached[tree])
+                if row[WEIGHT] > 0.0:
+                    share = 1.0 / (row[WEIGHT] * group.n)
+                    for c in range(width):
+                        answers[c] += row[HEADER + c] * share
+                else:
+                    for c in range(width):
+                        answers[c] += 1.0 / (width * group.n)
+            g += 1
+        self.pool()
+
+    cdef int n_values(self) noexcept:
+        return 2 if self.regression else <int>len(self.labels.labels)
+
+    cdef void pool(self) noexcept:
+        """The logarithmic opinion pool of the groups (Genest and Zidek 1986).
+
+        p(c) is proportional to the product over the groups of q_k(c) ** w_k, where q_k is the
+        answer of group k with a share FLOOR of the uniform distribution in it.
+        """
+        cdef int c, g, width = self.n_values(), n_groups = len(self.groups)
+        cdef double largest, total = 0.0
+        cdef double* answers
+        for c in range(width):
+            self.pooled[c] = 0.0
+        for g in range(n_groups):
+            answers = self.answers + g * width
+            for c in range(width):
+                answers[c] = log((1.0 - FLOOR) * answers[c] + FLOOR / width)
+                self.pooled[c] += self.weights[g] * answers[c]
+        largest = self.pooled[0] if width else 0.0
+        for c in range(1, width):
+            largest = max(largest, self.pooled[c])
+        for c in range(width):
+            self.pooled[c] = exp(self.pooled[c] - largest)
+            total += self.pooled[c]
+        for c in range(width):
+            self.pooled[c] /= total
+
+    cdef void weigh(self, double target) noexcept:
+        """Let the weights of the groups take a step down the gradient of the log loss.
+
+        d(-log p(y)) / dw_k = sum_c p(c) log q_k(c) - log q_k(y); no weight gets negative.
+        """
+        cdef int c, g, width = self.n_values(), n_groups = len(self.groups)
+        cdef double slope
+        cdef const double* answers
+        for g in range(n_groups):
+            answers = self.answers + g * width
+            slope = -answers[<int>target]
+            for c in range(width):
+                slope += self.pooled[c] * answers[c]
+            self.weights[g] = max(0.0, self.weights[g] - LEARNING_RATE * slope)
+
+    cdef int read(self, object x) except -1:
+        self.schema.encode(x)
+        self.reserve_answers(<int>len(self.labels.labels))
+        self.answer()
+        return 0
+
+    cdef object label(self, object x):
+        self.read(x)
+        if not self.labels.labels:
+            return None
+        return self.labels.labels[first_largest(self.pooled, <int>len(self.labels.labels))]
+
+    cdef dict probabilities(self, object x):
+        self.read(x)
+        return normalised(self.pooled, self.labels.labels)
+
+    @property
+    def n_seen(self):
+        """Number of samples learned."""
+        return self.buffer.n_seen
+
+    def memory_weights(self):
+        """(memory, weight) of each group."""
+        return [(group.memory, self.weights[g]) for g, group in enumerate(self.groups)]
+
+    cdef int n_visited(self) noexcept:
+        """Number of features that a split looks at."""
+        return self.n_features_visited
