@@ -100,7 +100,7 @@ machine: build $(VENV)/installed/test ## take 100,000 random steps with each fam
 	@RIVER_EXTRA_TREES_STEPS=$(STEPS) $(RUN) -m pytest -n auto tests/test_machine.py $(ARGS)
 
 soak: build ## run ten million items through each family: memory, latency, answers (ITEMS=)
-	@$(RUN) examples/benchmarks/soak.py --items $(ITEMS)
+	@$(RUN) -m examples.benchmarks.costs.soak --items $(ITEMS)
 
 SECONDS ?= 60
 fuzz: build $(VENV)/installed/test $(VENV)/installed/fuzz ## fuzz the loader of model files (SECONDS=600)

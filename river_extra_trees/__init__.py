@@ -1,28 +1,29 @@
 """Streaming tree learners for river.
 
 **Stream decision trees and forests** (`StreamDecisionTreeClassifier`,
-`StreamDecisionTreeRegressor`,
-`StreamDecisionForestClassifier`, `StreamDecisionForestRegressor`) are CART trees that keep growing
-with each batch of samples (Xu, Dey, Panda and Vogelstein 2022).
+`StreamDecisionTreeRegressor`, `StreamDecisionForestClassifier`, `StreamDecisionForestRegressor`)
+are CART trees that keep growing with each batch of samples (Xu, Dey, Panda and Vogelstein 2022).
 
-**Dynamic trees** (`DynamicTreeClassifier`, `DynamicTreeRegressor`) are a cloud of Bayesian trees
-that every sample grows and prunes; they answer with whole distributions and remember retired
-samples in the priors of their leaves (Anagnostopoulos and Gramacy 2013).
+**Dynamic trees** (`DynamicTreeClassifier`, `DynamicTreeRegressor`) are a particle filter over
+Bayesian trees, which every sample grows and prunes. They predict whole distributions, and retired
+samples live on in the priors of their leaves (Anagnostopoulos and Gramacy 2013).
 
 **Forgetful decision trees and forests** (`ForgetfulDecisionTreeClassifier`,
 `ForgetfulDecisionTreeRegressor`, `ForgetfulRandomForestClassifier`,
-`ForgetfulRandomForestRegressor`) are CART trees on as many of the newest samples as their accuracy
-says still help (Yuan, Sun and Shasha 2023).
+`ForgetfulRandomForestRegressor`) are CART trees on the newest samples, as many as their accuracy
+supports (Yuan, Sun and Shasha 2023).
 
 **Shrub ensembles** (`ShrubEnsembleClassifier`, `ShrubEnsembleRegressor`) train a small tree on a
-sliding window with every sample and learn the weights of the best few by proximal gradient descent
-(Buschjaeger, Hess and Morik 2022).
+sliding window with every sample, and learn the weights of the best trees by proximal gradient
+descent (Buschjaeger, Hess and Morik 2022).
 
 Every learner is a river classifier or regressor: `learn_one`, `predict_one`, pipelines, metrics,
-drift detectors and `evaluate.progressive_val_score` work with it as with river's own.
+drift detectors and `evaluate.progressive_val_score` work as with river's own models.
 """
 
 from __future__ import annotations
+
+from importlib import metadata
 
 from .dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
 from .forgetful_forest import (
@@ -38,6 +39,11 @@ from .stream_forest import (
     StreamDecisionTreeClassifier,
     StreamDecisionTreeRegressor,
 )
+
+try:
+    __version__ = metadata.version("river-extra-trees")
+except metadata.PackageNotFoundError:  # imported from a source tree that is not installed
+    __version__ = "0+unknown"
 
 __all__ = [
     "DynamicTreeClassifier",

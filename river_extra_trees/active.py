@@ -11,8 +11,14 @@ import typing
 
 from river import base
 
-from ._estimator.parameters import (check_choice, check_number, check_parameter, check_whole, plain_parameters)
-from ._estimator.inspection import Sample
+from ._estimator.frames import Sample
+from ._estimator.parameters import (
+    check_choice,
+    check_number,
+    check_parameter,
+    check_whole,
+    plain_parameters,
+)
 from .dynamic_tree import DynamicTreeRegressor
 
 __all__ = ["AcquisitionSampler"]

@@ -16,14 +16,25 @@ import zlib
 
 import numpy as np
 
-from ._estimator.learner import TreeClassifier, TreeRegressor
-from ._estimator.parameters import (check_choice, check_number, check_parameter, check_switch, check_whole, draw_seed, plain_parameters)
 from ._core.dynamic import Cloud
 from ._core.dynamic.discard import Survey
 from ._core.dynamic.relevance import relevance
-from ._estimator.inspection import Sample, describe_number, name_node
-from ._estimator.mixture import StudentMixture
-from .distributed.clouds import SplitsIntoClouds
+from ._estimator.frames import Sample
+from ._estimator.inspection import describe_number, name_node
+from ._estimator.learner import TreeLearner
+from ._estimator.learner import TreeClassifier, TreeRegressor
+from ._estimator.parameters import (
+    check_choice,
+    check_number,
+    check_parameter,
+    check_switch,
+    check_whole,
+    draw_seed,
+    plain_parameters,
+)
+
+if typing.TYPE_CHECKING:
+    from ._estimator.mixture import StudentMixture  # imports river.proba, which takes a second
 
 __all__ = ["DynamicTreeClassifier", "DynamicTreeRegressor"]
 
@@ -57,7 +68,7 @@ def seed_of(components: list[tuple[float, float, float, float]], seed: int | Non
     return zlib.crc32(np.array(components).tobytes() + str(seed).encode())
 
 
-class _DynamicTree(SplitsIntoClouds):
+class _DynamicTree(TreeLearner):
     """What both learners share. Subclasses set their parameters and call `_begin`."""
 
     _core: Cloud
@@ -340,6 +351,8 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
             follow from the seed, what was learned and x.
         """
         if with_dist:
+            from ._estimator.mixture import StudentMixture
+
             components = self._core.mixture(x)
             return StudentMixture(components, seed=seed_of(components, self.seed))
         return self._core.predict_number(x)
@@ -368,6 +381,8 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         components = self._core.mixture(x)
         if criterion == "alm":
             return variance_of(components)
+        from ._estimator.mixture import StudentMixture
+
         return StudentMixture(components).expected_improvement(self._core.lowest)
 
     def _target_of(self, number: float) -> typing.Any:

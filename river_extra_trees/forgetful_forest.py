@@ -12,19 +12,26 @@ from __future__ import annotations
 
 import math
 import typing
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from ._estimator.learner import TreeClassifier, TreeRegressor
-from ._estimator.parameters import (LARGEST, check_choice, check_number, check_parameter, check_switch, check_whole, draw_seed, plain_parameters)
+from ._core.cart.splitter import Splitter
 from ._core.forests.forgetful import ForgetfulForest
-from ._core.cart import Splitter
 from ._core.state import State, require
 from ._estimator.batch_forest import BatchForest
+from ._estimator.learner import TreeClassifier, TreeRegressor
+from ._estimator.parameters import (
+    LARGEST,
+    check_choice,
+    check_number,
+    check_parameter,
+    check_switch,
+    check_whole,
+    draw_seed,
+    plain_parameters,
+)
 from .forgetting import AdaptParameters, BatchPlan, DriftTest
-from .distributed.parts import SplitsIntoParts, count_votes
 
 __all__ = [
     "ForgetfulDecisionTreeClassifier",
@@ -34,7 +41,6 @@ __all__ = [
 ]
 
 Losses = npt.NDArray[np.float64]
-Ballots = npt.NDArray[np.float64]
 
 
 class _Forgetful(BatchForest):
@@ -47,6 +53,7 @@ class _Forgetful(BatchForest):
     initial_rate: float
     max_depth: int | None
     max_retained: int
+    n_models: int
     reference: bool
     seed: int | None
 
@@ -76,58 +83,70 @@ class _Forgetful(BatchForest):
         check_switch("reference", self.reference)
         check_whole("n_jobs", n_jobs, 1)
         self._core = ForgetfulForest(
-            n_models,
-            criterion == "variance",
-            self.batch_size,
-            is_forest,
-            bagging,
-            self.reference,
-            draw_seed(self.seed),
+            n_trees=n_models,
+            regression=criterion == "variance",
+            batch_size=self.batch_size,
+            reference=self.reference,
+            seed=draw_seed(self.seed),
+            subsets=is_forest,
+            bagging=bagging,
         )
         self._splitters = [
-            Splitter(criterion, forgetful_reference=self.reference)
+            Splitter(criterion, program="forgetful" if self.reference else None)
             for _ in range(min(n_jobs, n_models))
         ]
-        self._parameters = [self._new_parameters() for _ in range(n_models)]
-        self._drift_test = DriftTest(n_models, significance, self.reference) if is_forest else None
+        self._significance = significance
+        self._core.parameters = [self._new_parameters().state() for _ in range(n_models)]
+        self._core.drift = self._new_drift_test().state() if is_forest else None
 
     def _new_parameters(self) -> AdaptParameters:
         return AdaptParameters(
             self.initial_rate, self.warm_size, self._core.regression, self.reference
         )
 
-    def _plan_batch(self, tree_losses: Losses | None = None) -> BatchPlan:
-        """What each tree retains of the past, by its accuracy on the batch, and which ones go.
+    def _new_drift_test(self) -> DriftTest:
+        return DriftTest(self.n_models, self._significance, self.reference)
 
-        Nothing is changed: the core carries the plan out as a whole, or not at all. The losses are
-        of all trees of the forest, of which others may be elsewhere.
+    @property
+    def _parameters(self) -> list[AdaptParameters]:
+        """What the retained size of each tree is decided by; copies of what the core keeps."""
+        return [self._new_parameters().resume(values) for values in self._core.parameters]
+
+    def _grow(self, losses: Losses | None = None) -> None:
+        """Let the trees forget and grow on a batch.
+
+        The losses are of all trees of the forest, of which others may be elsewhere.
         """
+        batch = self._core.n_batches
+        self._core.grow(batch, self._splitters, *self._plan(losses))
+
+    def _plan(self, losses: Losses | None) -> BatchPlan:
+        """What each tree retains of the past, by its accuracy on the batch, and which ones go."""
         forest = self._core
         guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
-        drift_test = None if self._drift_test is None else self._drift_test.copy()
-        discarded = self._discarded(drift_test, guess, tree_losses)
-        adapted = [parameters.copy() for parameters in self._parameters]
+        discarded, drift = self._discarded(guess, losses)
+        adapted = self._parameters
         if self.reference:
             for tree in discarded:
                 adapted[tree] = self._new_parameters()
         for tree, parameters in enumerate(adapted):
             batch = forest.losses(tree)
             if batch[0] > 0:
-                parameters.adapt(batch, guess, forest.held(tree))
+                parameters.adapt(batch, guess, forest.n_retained(tree))
         for tree in discarded:
             adapted[tree].rate = self.initial_rate
         depth = math.inf if self.max_depth is None else self.max_depth
         return BatchPlan(
-            adapted,
-            drift_test,
-            discarded,
             [min(parameters.retained_size, self.max_retained) for parameters in adapted],
             [int(min(parameters.max_height, depth)) for parameters in adapted],
+            discarded,
+            [parameters.state() for parameters in adapted],
+            drift,
         )
 
     def _discarded(
-        self, drift_test: DriftTest | None, guess: float, tree_losses: Losses | None
-    ) -> list[int]:
+        self, guess: float, losses: Losses | None
+    ) -> tuple[list[int], dict[str, typing.Any] | None]:
         """The trees here that are to be discarded, worst first (appendix C, function Discard).
 
         They get new features and the initial rate, but what they retain follows their accuracy as
@@ -135,70 +154,30 @@ class _Forgetful(BatchForest):
         that failed, and often for long.
         """
         forest = self._core
-        if drift_test is None or forest.n_batches == 0:
-            return []
-        if tree_losses is None:
-            tree_losses = forest.tree_losses()
-        n = drift_test.n_discarded(forest.losses(self._n_trees, False), guess)
-        worst = (-tree_losses).argsort(kind="stable")[:n] - forest.first_tree
-        return [tree for tree in worst.tolist() if 0 <= tree < self._n_trees]
-
-    def _state(self) -> dict[str, typing.Any]:
-        test = self._drift_test
-        return {
-            **super()._state(),
-            "trees": [parameters.state() for parameters in self._parameters],
-            "drift_test": None if test is None else test.state(),
-        }
+        batch = forest.losses(self._n_trees, False)
+        if forest.drift is None or forest.n_batches == 0 or batch[0] == 0:
+            return [], forest.drift
+        if losses is None:
+            losses = forest.tree_losses()
+        drift_test = self._new_drift_test().resume(forest.drift)
+        n = drift_test.n_discarded(batch, guess)
+        worst = (-losses).argsort(kind="stable")[:n] - forest.first_tree
+        discarded = [tree for tree in worst.tolist() if 0 <= tree < self._n_trees]
+        return discarded, drift_test.state()
 
     def _restore(self, state: State) -> None:
+        is_forest = self._core.drift is not None
         super()._restore(state)
-        trees = state.items("trees", len(self._parameters))
-        for parameters, values in zip(self._parameters, trees, strict=True):
-            parameters.restore(values)
-        test = state.values["drift_test"]
-        require((test is None) == (self._drift_test is None), "a tree alone tests for no drift")
-        if self._drift_test is not None:
-            self._drift_test.restore(test)
+        for values in self._core.parameters:
+            self._new_parameters().restore(values)
+        require((self._core.drift is not None) == is_forest, "a tree alone tests for no drift")
+        if is_forest:
+            self._new_drift_test().restore(self._core.drift)
 
     @property
     def retained_sizes(self) -> list[int]:
         """Number of samples that each tree retains, copies of the bagging counted."""
-        return [self._core.held(tree) for tree in range(self._n_trees)]
-
-
-class _SplitsIntoParts(SplitsIntoParts, _Forgetful):
-    """The parts of a forest: what it answers, and so whether it fails, takes the votes of all."""
-
-    def _keep(self, first: int, stop: int) -> None:
-        super()._keep(first, stop)
-        self._parameters = self._parameters[first:stop]
-
-    def _join(self, others: Sequence[typing.Self]) -> None:
-        models = [self, *others]
-        answers = self._answers([model._core.ballots_so_far() for model in models])
-        super()._join(others)
-        self._core.set_answers(answers)
-        self._parameters = [each for model in models for each in model._parameters]
-
-    def _report(self) -> tuple[Losses, Ballots]:
-        return self._core.tree_losses(), self._core.ballots_so_far()
-
-    def _combine(self, reports: Sequence[tuple[Losses, Ballots]]) -> tuple[Losses, Losses]:
-        losses, ballots = zip(*reports, strict=True)
-        return np.concatenate(losses), self._answers(ballots)
-
-    def _answers(self, ballots: Sequence[Ballots]) -> Losses:
-        """What the forest answered to each sample of the batch."""
-        votes = count_votes(np.concatenate(ballots, axis=1))
-        if self._core.regression:
-            return votes[:, 0] / self.n_models
-        return votes.argmax(axis=1).astype(float)
-
-    def _grow_part(self, combined: tuple[Losses, Losses]) -> None:
-        losses, answers = combined
-        self._core.set_answers(answers)
-        self._core.learn_batch(self, lambda: self._plan_batch(losses))
+        return [self._core.n_retained(tree) for tree in range(self._n_trees)]
 
 
 class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
@@ -369,7 +348,7 @@ class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
         self._begin("variance")
 
 
-class ForgetfulRandomForestClassifier(_SplitsIntoParts, TreeClassifier):
+class ForgetfulRandomForestClassifier(_Forgetful, TreeClassifier):
     """Forgetful random forest: votes of forgetful trees that differ in features and memory.
 
     Every tree looks at its own random subset of the features and forgets at random, as much as its
@@ -473,7 +452,7 @@ class ForgetfulRandomForestClassifier(_SplitsIntoParts, TreeClassifier):
         self._begin(criterion, n_models, True, bagging, significance, n_jobs)
 
 
-class ForgetfulRandomForestRegressor(_SplitsIntoParts, TreeRegressor):
+class ForgetfulRandomForestRegressor(_Forgetful, TreeRegressor):
     """Forgetful random forest: means of forgetful trees that differ in features and memory.
 
     Every tree looks at its own random subset of the features and forgets at random, as much as its

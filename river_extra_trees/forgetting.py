@@ -8,11 +8,8 @@ losses of the running mean of the targets (0 for labels).
 
 from __future__ import annotations
 
-import copy
 import math
 import typing
-
-from scipy import special
 
 from ._core.state import LARGEST_COUNT, LARGEST_FLOAT, State, require
 
@@ -72,7 +69,14 @@ def p_value(a: Sums, b: Sums) -> float:
         return float(difference == 0)
     # In shares of the error: its square may be too large or too small for a float.
     freedom = 1 / sum((e / error) ** 2 / d for e, d in zip(errors, degrees, strict=True))
-    return float(2 * special.stdtr(freedom, -difference / math.sqrt(error)))
+    return float(2 * student_cdf(freedom, -difference / math.sqrt(error)))
+
+
+def student_cdf(freedom: float, t: float) -> float:
+    """Distribution function of Student's t."""
+    from scipy import special  # here, because its import takes longer than that of the package
+
+    return float(special.stdtr(freedom, t))
 
 
 def wrong_answers(sums: Sums) -> float:
@@ -123,8 +127,10 @@ class AdaptParameters:
         """About one sample per leaf, were the tree balanced: floor(log2(retained size))."""
         return max(1, self.retained_size.bit_length() - 1)
 
-    def copy(self) -> AdaptParameters:
-        return copy.copy(self)
+    def resume(self, values: dict[str, typing.Any]) -> typing.Self:
+        """Go on from a state that `state` has given."""
+        vars(self).update(values)
+        return self
 
     def state(self) -> dict[str, typing.Any]:
         """What changes from batch to batch."""
@@ -242,8 +248,10 @@ class DriftTest:
         self.reference = reference
         self.last: Sums | None = None
 
-    def copy(self) -> DriftTest:
-        return copy.copy(self)
+    def resume(self, values: dict[str, typing.Any]) -> typing.Self:
+        """Go on from a state that `state` has given."""
+        vars(self).update(values)
+        return self
 
     def state(self) -> dict[str, typing.Any]:
         """What changes from batch to batch."""
@@ -296,7 +304,7 @@ class DriftTest:
         p = 1.0
         if pooled > 0:
             difference /= pooled * math.sqrt(1 / m + 1 / n)
-            p = special.stdtr(m + n - 2, -abs(difference))
+            p = student_cdf(m + n - 2, -abs(difference))
         if p <= self.significance:
             self.last = add(last, batch)
             return 0
@@ -311,8 +319,8 @@ class DriftTest:
 class BatchPlan(typing.NamedTuple):
     """What the trees of a forest are to do with a batch."""
 
-    parameters: list[AdaptParameters]  # of each tree from now on
-    drift_test: DriftTest | None
-    discarded: list[int]  # trees that get new features, the worst first
     sizes: list[int]  # per tree: number of samples to retain
     depths: list[int]  # per tree: depth at which leaves stay leaves
+    discarded: list[int]  # trees that get new features, the worst first
+    parameters: list[dict[str, typing.Any]]  # per tree: state of its AdaptParameters from now on
+    drift: dict[str, typing.Any] | None  # state of the DriftTest of a forest from now on

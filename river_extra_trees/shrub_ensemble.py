@@ -9,14 +9,19 @@ ensemble so has a bounded size, and follows drift as fast as its window does.
 
 from __future__ import annotations
 
-import typing
-
-from ._estimator.learner import TreeClassifier, TreeRegressor
-from ._estimator.parameters import (check_choice, check_number, check_parameter, check_switch, check_whole, draw_seed, plain_parameters)
 from ._core.shrubs import Shrubs
-from ._core.state import State, require
-from ._estimator.inspection import Sample, TreeLearner, named_nodes
-from .stream_forest import MaxFeatures, check_max_features, n_features_visited
+from ._estimator.learner import TreeClassifier, TreeLearner, TreeRegressor
+from ._estimator.parameters import (
+    MaxFeatures,
+    check_choice,
+    check_max_features,
+    check_number,
+    check_parameter,
+    check_switch,
+    check_whole,
+    draw_seed,
+    plain_parameters,
+)
 
 __all__ = ["ShrubEnsembleClassifier", "ShrubEnsembleRegressor"]
 
@@ -59,74 +64,33 @@ class _ShrubEnsemble(TreeLearner):
             check_switch(name, getattr(self, name))
         check_whole("max_depth", self.max_depth, 0, optional=True)
         check_max_features(self.max_features)
-        self._only_errors = retrain == "error"
-        self._seed = draw_seed(self.seed)
         self._core = Shrubs(
             regression=regression,
             n_models=self.n_models,
             window_size=self.window_size,
             loss=loss,
-            max_depth=self.max_depth,
-            shuffled=self.shuffle_features,
+            step_size=self.step_size,
+            rho=self.rho,
             rounds=self.rounds,
             project_each_round=self.project_each_round,
+            max_depth=self.max_depth,
+            max_features=self.max_features,
+            shuffled=self.shuffle_features,
+            update_interval=self.update_interval,
+            retrain=retrain,
             l0=self.l0,
             l1=self.l1,
+            l2=self.l2,
             node_penalty=self.node_penalty,
+            seed=draw_seed(self.seed),
         )
 
-    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
-        """Learn a sample, see `TreeLearner`."""
-        self._core.learn(x, y, w, self)
-
-    def _plan_step(self, n_outputs: int) -> tuple[bool, bool, float, float, int, int]:
-        """What the next step of Algorithm 1 is to do, see `Shrubs.learn`. Nothing is changed."""
-        train = self._core.n_seen % self.update_interval == 0
-        step_size, l2 = self._step(n_outputs)
-        max_features = n_features_visited(self.max_features, self._core.n_columns)
-        return train, self._only_errors, step_size, l2, self._seed, max_features
-
-    def _step(self, n_outputs: int) -> tuple[float, float]:
-        """Step size (0 for the adaptive one) and strength of the squared weights' regulariser."""
-        if self.rho is not None:
-            l2 = self.n_models * (2.0 - self.rho) / (self.rho * n_outputs)
-            return 1.0 / (self.n_models + l2), l2
-        return 0.0 if self.step_size == "adaptive" else float(self.step_size), self.l2
-
     _sizes = {"n_models": "n_models", "window_size": "window_size"}  # noqa: RUF012
-
-    def _state(self) -> dict[str, typing.Any]:
-        return {**super()._state(), "seed": self._seed}
-
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        seed = state.whole("seed", 0, 2**64 - 1)
-        require(self.seed is None or seed == self._seed, "the seed is not the one that was given")
-        self._seed = seed
 
     @property
     def weights(self) -> list[float]:
         """The weights of the trees, oldest tree first. They sum to one."""
         return [weight for _, weight in self._core.tree_weights()]
-
-    @property
-    def _n_trees(self) -> int:
-        return self._core.trees.n_roots
-
-    def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
-        if self._n_trees == 0:
-            return []
-        return named_nodes(self._core.trees, self._core.schema, tree)
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes of all trees."""
-        return self._core.trees.n_nodes
-
-    @property
-    def height(self) -> int:
-        """Number of splits on the longest way from a root to a leaf."""
-        return self._core.trees.height
 
 
 class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
@@ -167,19 +131,19 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
         Visit the features in random order, which decides between equally good splits. Without it
         the first of the features wins where all are looked at.
     update_interval
-        Train a tree with every so many samples. The weights follow every sample.
+        Train a tree every `update_interval` samples. The weights follow every sample.
     retrain
         `"always"`, or `"error"` to train a tree only with samples that the ensemble got wrong. With
         `n_models=1` and a very long step that is the single tree on a window which is behind the
         paper's figure for the electricity stream.
     l0
-        Price of a tree in the ensemble: weights up to `sqrt(2 * l0 * step_size)` become zero.
+        Strength of the L0 penalty: weights up to `sqrt(2 * l0 * step_size)` become zero.
     l1
-        Price of a weight: weights up to `l1 * step_size` become zero.
+        Strength of the L1 penalty: weights up to `l1 * step_size` become zero.
     l2
-        Price of a squared weight: evens out the weights.
+        Strength of the L2 penalty, which evens out the weights.
     node_penalty
-        Price of a node: favours small trees.
+        Strength of the penalty on the number of nodes, which favours small trees.
     seed
         Random seed; `None` draws one. It decides which features are looked at.
 
@@ -300,15 +264,15 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
         Visit the features in random order, which decides between equally good splits. Without it
         the first of the features wins where all are looked at.
     update_interval
-        Train a tree with every so many samples. The weights follow every sample.
+        Train a tree every `update_interval` samples. The weights follow every sample.
     l0
-        Price of a tree in the ensemble: weights up to `sqrt(2 * l0 * step_size)` become zero.
+        Strength of the L0 penalty: weights up to `sqrt(2 * l0 * step_size)` become zero.
     l1
-        Price of a weight: weights up to `l1 * step_size` become zero.
+        Strength of the L1 penalty: weights up to `l1 * step_size` become zero.
     l2
-        Price of a squared weight: evens out the weights.
+        Strength of the L2 penalty, which evens out the weights.
     node_penalty
-        Price of a node: favours small trees.
+        Strength of the penalty on the number of nodes, which favours small trees.
     seed
         Random seed; `None` draws one. It decides which features are looked at.
 

@@ -11,17 +11,25 @@ from __future__ import annotations
 
 import math
 import typing
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from ._estimator.learner import TreeClassifier, TreeRegressor
-from ._estimator.parameters import (LARGEST, check_choice, check_number, check_parameter, check_switch, check_whole, draw_seed, is_whole, plain_parameters)
-from ._core.cart import Splitter
+from ._core.cart.splitter import Splitter
 from ._core.forests.stream import StreamForest
 from ._estimator.batch_forest import BatchForest
-from .distributed.parts import SplitsIntoParts
+from ._estimator.learner import TreeClassifier, TreeRegressor
+from ._estimator.parameters import (
+    LARGEST,
+    check_choice,
+    check_number,
+    check_parameter,
+    check_switch,
+    check_whole,
+    draw_seed,
+    is_whole,
+    plain_parameters,
+)
 
 __all__ = [
     "StreamDecisionForestClassifier",
@@ -101,14 +109,14 @@ class _StreamForest(BatchForest):
         check_whole("n_jobs", n_jobs, 1)
         check_max_features(self.max_features)
         self._core = StreamForest(
-            n_models,
-            criterion == "variance",
-            self.batch_size,
-            bootstrap,
-            self.reference,
-            1.0 if self.leaf_memory is None else 1.0 - 1.0 / self.leaf_memory,
-            window_size if n_swaps > 0 and not self.reference else 0,
-            draw_seed(self.seed),
+            n_trees=n_models,
+            regression=criterion == "variance",
+            batch_size=self.batch_size,
+            reference=self.reference,
+            seed=draw_seed(self.seed),
+            bootstrap=bootstrap,
+            fading=1.0 if self.leaf_memory is None else 1.0 - 1.0 / self.leaf_memory,
+            n_latest=window_size if n_swaps > 0 and not self.reference else 0,
         )
         self._splitters = [
             Splitter(
@@ -117,36 +125,28 @@ class _StreamForest(BatchForest):
                 self.min_samples_split,
                 self.min_samples_leaf,
                 self.splitter,
-                reference=self.reference,
+                program="stream" if self.reference else None,
             )
             for _ in range(min(n_jobs, n_models))
         ]
         self._n_swaps = n_swaps
         self._always_swaps = swap_rule == "always" and not self.reference
 
-    def _plan_batch(self, losses: Losses | None = None) -> tuple[list[int], int]:
-        """The trees to be swapped after a batch, and how many features a split looks at.
+    def _grow(self, losses: Losses | None = None) -> None:
+        """Grow the trees on a batch, and swap some of them.
 
-        Nothing is changed: the core carries the plan out as a whole, or not at all. The losses are
-        of all trees of the forest, of which others may be elsewhere.
+        The losses are of all trees of the forest, of which others may be elsewhere.
         """
+        forest, batch = self._core, self._core.n_batches
         if losses is None:
-            losses = self._core.tree_losses()
-        swapped = self._core.worst(losses, self._n_swaps, self._always_swaps)
-        return swapped, n_features_visited(self.max_features, len(self._core.schema.names))
-
-
-class _SplitsIntoParts(SplitsIntoParts, _StreamForest):
-    """The parts of a forest: all they have to tell each other are the losses of their trees."""
-
-    def _report(self) -> Losses:
-        return self._core.tree_losses()
-
-    def _combine(self, reports: Sequence[Losses]) -> Losses:
-        return np.concatenate(reports)
-
-    def _grow_part(self, combined: Losses) -> None:
-        self._core.learn_batch(self, lambda: self._plan_batch(combined))
+            losses = forest.tree_losses()
+        forest.grow(
+            batch,
+            self._splitters,
+            forest.trees_to_replace(losses, self._n_swaps, self._always_swaps),
+            n_features_visited(self.max_features, len(forest.schema.names)),
+            self.max_nodes,
+        )
 
 
 class StreamDecisionTreeClassifier(_StreamForest, TreeClassifier):
@@ -326,7 +326,7 @@ class StreamDecisionTreeRegressor(_StreamForest, TreeRegressor):
         self._begin("variance")
 
 
-class StreamDecisionForestClassifier(_SplitsIntoParts, TreeClassifier):
+class StreamDecisionForestClassifier(_StreamForest, TreeClassifier):
     """Stream decision forest: votes of stream decision trees on bootstraps of each batch.
 
     Every tree sees each batch through its own bootstrap and looks at a random choice of features
@@ -446,7 +446,7 @@ class StreamDecisionForestClassifier(_SplitsIntoParts, TreeClassifier):
         self._begin(criterion, n_models, n_swaps, swap_rule, window_size, n_jobs, bootstrap=True)
 
 
-class StreamDecisionForestRegressor(_SplitsIntoParts, TreeRegressor):
+class StreamDecisionForestRegressor(_StreamForest, TreeRegressor):
     """Stream decision forest: means of stream decision trees on bootstraps of each batch.
 
     Every tree sees each batch through its own bootstrap and looks at a random choice of features

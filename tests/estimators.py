@@ -15,7 +15,8 @@ from typing import Any
 from river import base
 
 import river_extra_trees
-from river_extra_trees.distributed.parts import SplitsIntoParts
+from river_extra_trees.distributed.forests import ForestPart
+from river_extra_trees.distributed.splitting import PARTS
 
 Row = tuple[dict[Any, Any], Any]
 
@@ -111,7 +112,7 @@ def make(case: tuple[str, int], **changes: Any) -> Any:
 
 
 # Cases of the forests that can be split into parts.
-SPLITTABLE = [case for case in CASES if isinstance(make(case), SplitsIntoParts)]
+SPLITTABLE = [case for case in CASES if issubclass(PARTS.get(CLASSES[case[0]], object), ForestPart)]
 
 
 def is_classifier(case: tuple[str, int]) -> bool:
@@ -147,8 +148,8 @@ def broken_stream(case: tuple[str, int], n: int) -> Iterator[Row]:
 
 def begun_anew(model: Any, planted: list[Any]) -> int:
     """Number of trees of a forest that were swapped or discarded since they were planted."""
-    if hasattr(model._core, "births"):
-        return sum(birth > 0 for birth in model._core.births)
+    if hasattr(model._core, "created_at"):
+        return sum(birth > 0 for birth in model._core.created_at)
     return sum(now is not then for now, then in zip(model._core.trees, planted, strict=True))
 
 

@@ -63,8 +63,9 @@ def declare_classes(model: Any, n_classes: int) -> None:
     forest = model._core
     state = forest.state()
     trees = [Trees(n_classes) for _ in state["trees"]]
-    prior = Trees(n_classes)
-    for tree in [*trees, prior]:
-        tree.plant()
+    root = Trees(n_classes)
+    for tree in [*trees, root]:
+        tree.add_tree()
     labels = Labels.restored({"labels": list(range(n_classes))})
-    model._core = forest.restored({**state, "labels": labels, "trees": trees, "prior": prior})
+    changed = {"labels": labels, "trees": trees, "root_statistics": root}
+    model._core = forest.restored({**state, **changed})

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_extra_trees import persistence
 from river_extra_trees.persistence import container, files
 from tests import damage
 
@@ -29,7 +28,7 @@ VALUES: list[list[Any]] = [
     *(["int", code] for code in ("0x80000000", "0xffffffffffffffff", HUGE, "-" + HUGE)),
     *(["float", code] for code in ("inf", "-inf", "nan", "-0x0.0p+0", "0x1p-1", "0x1p-1074")),
     *(["float", "0x1.fffffffffffffp+1023"], ["bytes", "00"], ["list", []], ["tuple", []]),
-    *(["tuple", [["float", "nan"]]], ["dict", {}], ["array", "absent"], ["object", "Window", {}]),
+    *(["tuple", [["float", "nan"]]], ["dict", {}], ["array", "absent"], ["object", "window", {}]),
     *(["numpy", "int64", "int", "0x3"], ["numpy", "float32", "float", "nan"]),
     *(["numpy", "float64", "float", "0x1p-1"], ["numpy", "bool", "bool", True]),
 ]

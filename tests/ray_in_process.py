@@ -82,6 +82,7 @@ def take_the_place_of_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `import ray` find this until the test is over."""
     ray: Any = types.ModuleType("ray")
     ray.put, ray.get, ray.kill = put, get, kill
+    ray.is_initialized = lambda: True
     ray.remote = lambda **options: lambda kind: Kind(kind, options)
     ray.exceptions = types.SimpleNamespace(RayActorError=RayActorError, RayTaskError=RayTaskError)
     monkeypatch.setitem(sys.modules, "ray", ray)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import doctest
+import importlib
 import os
 import runpy
 import subprocess
@@ -17,14 +19,15 @@ ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "examples" / "benchmarks"
 
 
-def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, BENCHMARKS / script, *map(str, arguments)]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, env=env, capture_output=True, text=True)
+def run(
+    module: str, *arguments: object, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", f"examples.benchmarks.{module}", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
 
 
-def succeed(script: str, *arguments: object) -> str:
-    done = run(script, *arguments)
+def succeed(module: str, *arguments: object) -> str:
+    done = run(module, *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -41,21 +44,21 @@ def test_peers(tmp_path: Path, task: str, stream: str, learner: str) -> None:
     file = tmp_path / "peers.csv"
     options = ["--task", task, "--streams", stream, "--limit", 300, "--results", file]
     ours = "StreamDecisionTreeClassifier" if task == "classification" else "ShrubEnsembleRegressor"
-    assert succeed("peers.py", "run", learner, ours, *options).count("\n") == 2
-    assert succeed("peers.py", "run", learner, *options) == ""
-    assert succeed("peers.py", "run", learner, *options, "--again").count("\n") == 1
+    assert succeed("peers", "run", learner, ours, *options).count("\n") == 2
+    assert succeed("peers", "run", learner, *options) == ""
+    assert succeed("peers", "run", learner, *options, "--again").count("\n") == 1
     with file.open() as lines:
         results = list(csv.DictReader(lines))
     assert sorted(result["learner"] for result in results) == sorted([learner, ours])
     assert {result["items"] for result in results} == {"300"}
-    shown = succeed("peers.py", "show", *options)
+    shown = succeed("peers", "show", *options)
     assert f"| {learner} " in shown
     assert f"| {ours} " in shown
 
 
 def test_stored_peers(tmp_path: Path) -> None:
     """The results that come with the package make a page with pictures."""
-    succeed("peers.py", "report", "--folder", tmp_path)
+    succeed("peers", "report", "--folder", tmp_path)
     page = (tmp_path / "peers.md").read_text()
     pictures = {path.name for path in tmp_path.glob("*.png")}
     assert len(pictures) == 4
@@ -65,7 +68,7 @@ def test_stored_peers(tmp_path: Path) -> None:
 def test_speed() -> None:
     """Two learners are compared side by side; both take longer than the clock needs to tick."""
     printed = succeed(
-        *("speed.py", "ForgetfulRandomForestClassifier", "HoeffdingTreeClassifier"),
+        *("costs.speed", "ForgetfulRandomForestClassifier", "HoeffdingTreeClassifier"),
         *("--streams", "Phishing", "--items", 1000, "--repeats", 2),
     )
     assert "ForgetfulRandomForestClassifier" in printed
@@ -73,12 +76,12 @@ def test_speed() -> None:
 
 def test_conversion() -> None:
     """A line for each number of features."""
-    assert "| 128 " in succeed("conversion.py", "--calls", 10, "--repeats", 1)
+    assert "| 128 " in succeed("costs.conversion", "--calls", 10, "--repeats", 1)
 
 
 def test_stream_that_is_not_there() -> None:
     """A stream that cannot be had is named, with what to do."""
-    done = run("speed.py", "--streams", "no_such_stream")
+    done = run("costs.speed", "--streams", "no_such_stream")
     assert done.returncode == 1
     assert "RIVER_EXTRA_TREES_DATA" in done.stderr
     assert done.stderr.count("\n") == 1
@@ -86,25 +89,22 @@ def test_stream_that_is_not_there() -> None:
 
 def test_list_of_papers() -> None:
     """Every table and figure has a name of its own, which the published figures refer to."""
-    names = [line.split("|")[1].strip() for line in succeed("papers.py", "list").splitlines()[2:-1]]
+    names = [line.split("|")[1].strip() for line in succeed("papers", "list").splitlines()[2:-1]]
     assert len(names) == len(set(names)) > 15
-    with (BENCHMARKS / "published.csv").open() as lines:
+    with (BENCHMARKS / "papers" / "published.csv").open() as lines:
         assert {figure["experiment"] for figure in csv.DictReader(lines)} <= set(names)
 
 
 @pytest.mark.parametrize("name", ["dynamic-figure-4a", "dynamic-table-2"])
 def test_paper_quickly(name: str) -> None:
     """An experiment whose data are made runs anywhere."""
-    assert "| 0.9 " in succeed("papers.py", name, "--quick")
+    assert "| 0.9 " in succeed("papers", name, "--quick")
 
 
 def test_paper_without_its_data() -> None:
     """An experiment whose data are not there says so."""
     env = {key: value for key, value in os.environ.items() if key != "RIVER_EXTRA_TREES_DATA"}
-    command = [sys.executable, BENCHMARKS / "papers.py", "forgetful-figures-3-6", "--quick"]
-    done = subprocess.run(
-        command, env={**env, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
-    )
+    done = run("papers", "forgetful-figures-3-6", "--quick", env=env)
     assert done.returncode == 1
     assert "RIVER_EXTRA_TREES_DATA" in done.stderr
 
@@ -118,7 +118,7 @@ def test_papers_side_by_side(tmp_path: Path) -> None:
         "shrubs-speed,elec,items,5000\n"
     )
     page = tmp_path / "papers.md"
-    succeed("papers.py", "report", "--results", found, "--page", page)
+    succeed("papers", "report", "--results", found, "--page", page)
     lines = [line.replace(" ", "") for line in page.read_text().splitlines()]
     assert "||msperitem:reference|msperitem:ours|items|" in lines
     assert "|elec|0.236|0.02|5000|" in lines
@@ -126,12 +126,11 @@ def test_papers_side_by_side(tmp_path: Path) -> None:
 
 def test_examples_of_the_helpers() -> None:
     """What the docstrings of the helpers show is so."""
-    modules = [BENCHMARKS / f"{name}.py" for name in ("prequential", "ranking", "tables")]
-    command = [sys.executable, "-m", "doctest", *modules]
-    env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{BENCHMARKS}"}
-    done = subprocess.run(command, env=env, capture_output=True, text=True)
-    assert done.stdout == ""
-    assert done.returncode == 0
+    for name in ("common.prequential", "common.tables", "peers.ranking"):
+        module = importlib.import_module(f"examples.benchmarks.{name}")
+        failed, attempted = doctest.testmod(module)
+        assert attempted
+        assert not failed
 
 
 def test_download(tmp_path: Path) -> None:
@@ -146,10 +145,14 @@ def test_download(tmp_path: Path) -> None:
         "    print(id)\n"
         "    return Found\n"
     )
-    code = "import streams\nfor _ in '12':\n print(streams.load('grid_stability', 'regression', 9))"
+    code = (
+        "from examples.benchmarks.common import streams\n"
+        "for _ in '12':\n"
+        "    print(streams.load('grid_stability', 'regression', 9))\n"
+    )
     env = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join(map(str, (ROOT, BENCHMARKS, tmp_path))),
+        "PYTHONPATH": os.pathsep.join(map(str, (ROOT, tmp_path))),
         "RIVER_EXTRA_TREES_DATA": str(tmp_path / "kept"),
     }
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
@@ -160,7 +163,7 @@ def test_download(tmp_path: Path) -> None:
 
 def test_pickles() -> None:
     """What travels between processes is measured without any."""
-    done = run("distributed.py", "pickles")
+    done = run("costs.distributed", "pickles")
     assert done.returncode == 0, done.stderr
     assert "its snapshot" in done.stdout
 
@@ -169,23 +172,25 @@ def test_pickles() -> None:
 def test_cost_of_dynamic_trees(command: str) -> None:
     """A line for each case, also with few particles and steps."""
     options = ("--particles", 2, "--warm", 0, "--steps", 4)
-    assert "linear" in succeed("dynamic_tree_cost.py", *options, command)
+    assert "linear" in succeed("dynamic.cost", *options, command)
 
 
 def test_soak_of_dynamic_trees() -> None:
     """Twenty lines along the stream."""
-    assert len(succeed("dynamic_tree_cost.py", "soak", "--items", 40).splitlines()) == 21
+    assert len(succeed("dynamic.cost", "soak", "--items", 40).splitlines()) == 21
 
 
 def test_soak() -> None:
     """Two thousand items; what is to be said of memory and latency needs millions."""
-    found = runpy.run_path(str(BENCHMARKS / "soak.py"))["soak"]("ShrubEnsembleRegressor", 2000)
+    found = runpy.run_module("examples.benchmarks.costs.soak")["soak"](
+        "ShrubEnsembleRegressor", 2000
+    )
     assert found["insane"] == 0
 
 
 def test_sane_answers() -> None:
     """A classifier may know no label before its first sample, and has to know some ever after."""
-    is_sane = runpy.run_path(str(BENCHMARKS / "soak.py"))["is_sane"]
+    is_sane = runpy.run_module("examples.benchmarks.costs.soak")["is_sane"]
     assert is_sane({}, True, 0)
     assert is_sane({"a": 0.25, "b": 0.75}, True, 9)
     assert is_sane(0.5, False, 9)
@@ -211,5 +216,5 @@ def test_verdict_of_calibration(
     monkeypatch.setattr(dynamic_calibration, "ranks", lambda *_: iter(rows))
     monkeypatch.setattr(sys, "argv", ["calibration.py", *arguments])
     with pytest.raises(SystemExit) as ended:
-        runpy.run_path(str(BENCHMARKS / "calibration.py"), run_name="__main__")
+        runpy.run_module("examples.benchmarks.dynamic.calibration", run_name="__main__")
     assert ended.value.code == expected

@@ -1,7 +1,7 @@
 """The posterior of a cloud is calibrated under the sequential prior, and wrong formulas are not.
 
-Streams are shortened here; `examples/benchmarks/calibration.py` takes the whole ones, and as many
-replications as one has time for.
+Streams are shortened here; `examples/benchmarks/dynamic/calibration.py` takes the whole ones, with
+any number of replications.
 
 What is no posterior of a model that streams can be drawn from is not calibrated. Rejuvenation grows
 new trees from the window by no move of the model: `core/test_rejuvenation.py` has what they

@@ -22,10 +22,10 @@ from typer.testing import CliRunner, Result
 
 import river_extra_trees
 from river_extra_trees import persistence
-from river_extra_trees.persistence import container
 from river_extra_trees.cli import UserError, learners, race, streams
 from river_extra_trees.cli import checkpoint as checkpoints
 from river_extra_trees.cli.app import app
+from river_extra_trees.persistence import container
 
 FAST = "HoeffdingTreeClassifier"
 
@@ -590,7 +590,7 @@ def test_damaged_checkpoints_are_refused(checkpoint: Path) -> None:
     content[-100] ^= 1
     checkpoint.write_bytes(content)
     resumed = run("ImageSegments", FAST, OURS, "--checkpoint", checkpoint, "--resume")
-    assert_refused(resumed, "no sound checkpoint", "has changed")
+    assert_refused(resumed, "not a valid checkpoint", "does not match its hash")
 
 
 def hostile(document: Any, *names: str) -> bytes:
@@ -619,9 +619,9 @@ def test_forged_checkpoints_are_refused(content: bytes, tmp_path: Path) -> None:
     path.write_bytes(content)
     for command in (["info"], ["info", "--learner", "x"], ["draw", "--learner", "x"]):
         result = CliRunner().invoke(app, [command[0], str(path), *command[1:]])
-        assert_refused(result, "no sound checkpoint", "not what a race has written")
+        assert_refused(result, "not a valid checkpoint", "not what a race has written")
     resumed = run("ImageSegments", OURS, "--checkpoint", path, "--resume")
-    assert_refused(resumed, "no sound checkpoint")
+    assert_refused(resumed, "not a valid checkpoint")
 
 
 def test_checkpoints_of_strange_plans_and_models_are_refused(tmp_path: Path) -> None:
@@ -630,7 +630,7 @@ def test_checkpoints_of_strange_plans_and_models_are_refused(tmp_path: Path) -> 
     path.write_bytes(hostile(SOUND, "race", "model 0"))
     assert "saved models" in run_info(path)
     refused = CliRunner().invoke(app, ["info", str(path), "--learner", "x"])
-    assert_refused(refused, "not a sound model file")
+    assert_refused(refused, "not a valid model file")
     resumed = run("ImageSegments", OURS, "--checkpoint", path, "--resume")
     assert_refused(resumed, "of a race with another", "None, not")
 
@@ -731,7 +731,7 @@ def test_files_that_are_no_models_are_refused(checkpoint: Path, tmp_path: Path) 
     def refused(*arguments: object, says: str) -> None:
         assert_refused(CliRunner().invoke(app, list(map(str, arguments))), says)
 
-    refused("info", tmp_path / "other", says="not a sound model file")
+    refused("info", tmp_path / "other", says="not a valid model file")
     refused("info", tmp_path / "absent", says="cannot read")
     refused("info", tmp_path, says="cannot read")
     refused("draw", checkpoint, says="--learner")

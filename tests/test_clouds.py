@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 import river_extra_trees as ret
-from river_extra_trees.distributed.blocks import Block
-from river_extra_trees.distributed.clouds import FADING
-from river_extra_trees.distributed.parts import learn_together, merge
+from river_extra_trees.distributed import Block, coordinator, learn_together, merge, split
+from river_extra_trees.distributed.clouds import FORGETTING_FACTOR
 from tests.estimators import answers, is_classifier, learn, make, stream
 
 Case = tuple[str, int]
@@ -22,7 +21,7 @@ CASES = [("DynamicTreeRegressor", 0), ("DynamicTreeRegressor", 3), ("DynamicTree
 def test_first_cloud_goes_on_as_the_model(case: Case) -> None:
     """The first cloud is the model, the others go apart; all come out of pickles the same."""
     model = learn(make(case), stream(case, 60))
-    clouds = model.split(3)
+    clouds = split(model, 3)
     rows, targets = zip(*stream(case, 80, seed=1), strict=True)
     learn_together(clouds, Block(rows, targets))
     learn(model, zip(rows, targets, strict=True))
@@ -42,46 +41,46 @@ def test_average(case: Case) -> None:
     """Answers are averaged by evidence, which fades; weights of zero leave it as it is."""
     model = make(case)
     rows, targets = zip(*stream(case, 50), strict=True)
-    clouds = model.split(2)
-    front = model._front()
-    learn_together([front, *clouds], Block(rows, targets, [0.0, *[1.0] * 49]))
+    clouds = split(model, 2)
+    small = coordinator(model)
+    learn_together([small, *clouds], Block(rows, targets, [0.0, *[1.0] * 49]))
     evidences = []
-    for cloud in model.split(2):
+    for cloud in split(model, 2):
         evidences.append(0.0)
         for x, y in zip(rows[1:], targets[1:], strict=True):
             cloud._model.learn_one(x, y)
-            evidences[-1] = FADING * evidences[-1] + cloud._model.log_predictive
+            evidences[-1] = FORGETTING_FACTOR * evidences[-1] + cloud._model.log_predictive
     share = 1.0 / (1.0 + math.exp(evidences[1] - evidences[0]))
     x = rows[0]
-    ballots = [cloud.ballots(Block([x])) for cloud in clouds]
+    votes = [cloud.votes(Block([x])) for cloud in clouds]
     a, b = (cloud._model for cloud in clouds)
     if is_classifier(case):
         one, other = a.predict_proba_one(x), b.predict_proba_one(x)
         expected = {label: share * one[label] + (1 - share) * other[label] for label in one}
-        assert front.predict_probabilities(ballots) == [pytest.approx(expected)]
-        assert front.predict_labels(ballots) == [max(expected, key=expected.__getitem__)]
+        assert small.predict_probabilities(votes) == [pytest.approx(expected)]
+        assert small.predict_labels(votes) == [max(expected, key=expected.__getitem__)]
     else:
         expected = share * a.predict_one(x) + (1 - share) * b.predict_one(x)
-        assert front.predict_numbers(ballots) == [pytest.approx(expected)]
+        assert small.predict_numbers(votes) == [pytest.approx(expected)]
 
 
-def test_front_knows_labels_and_counts() -> None:
-    """The small front of a cloud that has learned knows its labels in their order."""
+def test_small_knows_labels_and_counts() -> None:
+    """The small small of a cloud that has learned knows its labels in their order."""
     case = ("DynamicTreeClassifier", 0)
     model = learn(make(case), stream(case, 60))
-    front = model._front()
-    assert front.n_samples_seen == 60
+    small = coordinator(model)
+    assert small.n_samples_seen == 60
     x = next(stream(case, 1, seed=2))[0]
-    (said,) = front.predict_probabilities([model.split(1)[0].ballots(Block([x]))])
+    (said,) = small.predict_probabilities([split(model, 1)[0].votes(Block([x]))])
     assert said == pytest.approx(model.predict_proba_one(x))
     empty = make(case)
-    assert empty._front().predict_labels([empty.split(1)[0].ballots(Block([x]))]) == [None]
+    assert coordinator(empty).predict_labels([split(empty, 1)[0].votes(Block([x]))]) == [None]
 
 
 def test_clouds_stay_apart() -> None:
     """Clouds are not merged, and there is at least one."""
     model: Any = ret.DynamicTreeRegressor(n_particles=5, seed=1)
     with pytest.raises(TypeError, match="clouds stay apart"):
-        merge(model.split(2))
+        merge(split(model, 2))
     with pytest.raises(ValueError, match="n must be"):
-        model.split(0)
+        split(model, 0)

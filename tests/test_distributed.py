@@ -9,6 +9,8 @@ import os
 import pickle
 import random
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -143,7 +145,7 @@ def test_evaluation(ray: Any) -> None:
             model.predict_one({"a": float("inf")})
         assert type(error.value) is ValueError
         kill(model.processes()[0])
-        with pytest.raises(RuntimeError, match="without a folder for checkpoints"):
+        with pytest.raises(RuntimeError, match="no folder for checkpoints"):
             model.predict_one({"a": 1.0})
 
 
@@ -227,6 +229,73 @@ def test_serving(ray: Any) -> None:
         kill(server.processes()[0])
         assert server.n_samples_seen() == [200, 200]  # it is back, with the latest snapshot
         assert server.predict_many(frame).equals(model.predict_many(frame))
+
+
+# --- Ports
+
+SERVE = """
+import json, pathlib, sys
+import river_extra_trees as ret
+from river_extra_trees.distributed import SnapshotServer
+
+if __name__ == "__main__":
+    with SnapshotServer(ret.StreamDecisionTreeRegressor(seed=1).snapshot(), n_readers=1) as server:
+        server.predict_one({})
+        pathlib.Path(sys.argv[1]).touch()
+        sys.stdin.read()
+"""
+
+
+def listening(process: int) -> dict[int, str]:
+    """The local addresses, as the system writes them, of the sockets a process listens on."""
+    found = {}
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
+            _, address, _, state, *_, inode = line.split()[:10]
+            if state == "0A":
+                found[int(inode)] = address.partition(":")[0]
+    return found
+
+
+def sockets(process: int) -> set[int]:
+    """The numbers of the sockets of a process."""
+    links = [os.readlink(path) for path in Path(f"/proc/{process}/fd").iterdir()]
+    return {int(link[8:-1]) for link in links if link.startswith("socket:[")}
+
+
+def descendants(process: int) -> list[int]:
+    """A process, those that it began, and those that they began."""
+    tasks = Path(f"/proc/{process}/task").glob("*/children")
+    own = [int(child) for path in tasks for child in path.read_text().split()]
+    return [process, *(each for child in own for each in descendants(child))]
+
+
+def test_ray_of_ours_listens_on_loopback(tmp_path: Path) -> None:
+    """Without a call of `ray.init` by the user, no process accepts connections from elsewhere."""
+    pytest.importorskip("ray", reason="the extra `ray` is not installed")
+    (tmp_path / "serve.py").write_text(SERVE)
+    names = ("RAY_ADDRESS", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER")
+    environment = {name: value for name, value in os.environ.items() if name not in names}
+    environment["PYTHONPATH"] = ":".join(filter(None, sys.path))
+    server = subprocess.Popen(
+        [sys.executable, tmp_path / "serve.py", tmp_path / "ready"],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        while not (tmp_path / "ready").exists():
+            assert server.poll() is None
+            time.sleep(0.1)
+        known = listening(server.pid)
+        ours = set().union(*map(sockets, descendants(server.pid)))
+        addresses = [known[number] for number in ours if number in known]
+        assert len(addresses) >= 4
+        # 127.0.0.1, by itself and as an address of IPv6
+        assert set(addresses) <= {"0100007F", "0000000000000000FFFF00000100007F"}
+    finally:
+        server.communicate(timeout=60)
 
 
 # --- Without Ray

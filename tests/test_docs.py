@@ -8,21 +8,62 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+import river_extra_trees as ret
+
 ROOT = Path(__file__).parents[1]
 
 
-def test_pages(tmp_path: Path) -> None:
-    """Every page is built; formulas are drawn by the browser itself."""
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    pages = {path: path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.html")}
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[str, str]:
+    return {
+        path.relative_to(site).as_posix(): path.read_text(encoding="utf-8")
+        for path in site.rglob("*.html")
+    }
+
+
+@pytest.mark.xdist_group("docs")
+def test_pages(pages: dict[str, str]) -> None:
+    """Every page is built; formulas are drawn by the browser itself."""
     assert len(pages) >= len(list((ROOT / "docs").rglob("*.md")))
     for path, page in pages.items():
         fetched = re.findall(
             r'<(?:script|img|link rel="stylesheet")[^>]*(?:src|href)="(http[^"]*)', page
         )
         assert fetched == [], path
-    assert "<math" in pages[tmp_path / "algorithms" / "shrub_ensembles.html"]
-    assert "min_samples_leaf" in pages[tmp_path / "api" / "DynamicTreeRegressor.html"]
+    assert "<math" in pages["algorithms/shrub_ensembles.html"]
+
+
+@pytest.mark.xdist_group("docs")
+@pytest.mark.parametrize("name", ret.__all__)
+def test_learner(pages: dict[str, str], name: str) -> None:
+    """Each learner has a page, with its source, and a place in the navigation."""
+    assert "Source code in" in pages[f"api/{name}.html"]
+    assert f'href="api/{name}.html"' in pages["index.html"]
+
+
+@pytest.mark.xdist_group("docs")
+def test_links_within_pages(pages: dict[str, str]) -> None:
+    """No link within a page is dead, those from and to footnotes among them."""
+    for path, page in pages.items():
+        ids = set(re.findall(r' id="([^"]*)"', page))
+        targets = set(re.findall(r' href="#([^"]+)"', page))
+        assert targets <= ids, path
+        assert "[^" not in re.sub(r"<code.*?</code>", "", page, flags=re.DOTALL), path
+
+
+@pytest.mark.xdist_group("docs")
+def test_search_without_a_server(site: Path) -> None:
+    """The index of the search is a script, which a browser loads from the disk, too."""
+    assert (site / "search" / "search_index.js").is_file()

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
+from river_extra_trees._estimator.inspection import path
 from tests import estimators
 from tests.estimators import frozen
 
@@ -413,7 +414,7 @@ def test_regressions_of_leaves_are_what_predicts(leaf: str) -> None:
     for x, _ in friedman(10, 1):
         means, scales = [], []
         for tree in range(5):
-            *_, (node, _) = model._path(x, tree)
+            *_, node = path(model._nodes(tree), model._schema.row_of(x))
             slopes = node["coefficients"]
             means.append(node["intercept"] + sum(slopes[name] * x[name] for name in slopes))
             scales.append(node["residual_variance"])

@@ -11,8 +11,7 @@ import pytest
 from river import linear_model, preprocessing
 
 import river_extra_trees as ret
-from river_extra_trees.distributed.blocks import Block
-from river_extra_trees.distributed.shard import Shard, shard_of
+from river_extra_trees.distributed import Block, Shard, shard_of
 
 
 def test_hash_is_stable() -> None:

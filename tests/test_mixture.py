@@ -5,11 +5,15 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import random
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import integrate, stats
 
+import river_extra_trees as ret
 from river_extra_trees._estimator.mixture import StudentMixture
 
 COMPONENTS = [(0.0, 1.0, 5.0, 0.5), (4.0, 0.25, 12.0, 0.3), (-3.0, 2.0, 3.5, 0.2)]
@@ -52,6 +56,69 @@ def test_quantile_undoes_the_cdf(p: float) -> None:
     """Quantiles are those of the mixture, not averages over the components."""
     mixture = StudentMixture(COMPONENTS)
     assert mixture.cdf(mixture.quantile(p)) == pytest.approx(p, abs=1e-9)
+
+
+def is_inverse(mixture: StudentMixture, p: float) -> bool:
+    """Whether cdf and quantile are inverse, as far as floats allow."""
+    x = mixture.quantile(p)
+    reached = mixture.cdf(x)
+    if abs(reached - p) <= 1e-9 * min(p, 1 - p):
+        return True
+    return mixture.cdf(math.nextafter(x, -math.inf)) < p <= reached  # the cdf jumps over p
+
+
+SIZES = st.one_of(st.just(0.0), st.floats(1e-300, 1e300), st.floats(1e-3, 1e3))
+MEANS = st.one_of(st.just(0.0), st.floats(-1e150, 1e150), st.floats(-10.0, 10.0))
+FREEDOM = st.one_of(st.just(0.0), st.floats(1e-3, 5.0), st.floats(5.0, 1e12))
+ANY_COMPONENT = st.tuples(MEANS, SIZES, FREEDOM, st.floats(1e-6, 1.0))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(ANY_COMPONENT, min_size=1, max_size=8), st.floats(1e-12, 1 - 1e-12))
+def test_quantile_of_any_mixture(components: list[tuple[float, ...]], p: float) -> None:
+    """Components may be narrower than the others by any factor, or know nothing."""
+    mixture = StudentMixture(components)
+    assert math.isfinite(mixture.quantile(p))
+    assert is_inverse(mixture, p)
+    low, high = mixture.interval(0.9)
+    assert low <= high
+    assert "90% in" in repr(mixture)
+
+
+TARGETS = {
+    "0/1": lambda a, _: float(a > 0),
+    "zero-inflated": lambda a, i: float(i % 5 == 0) * a,
+    "constant": lambda a, i: 3.0,
+    "counts": lambda a, i: float(int(3 * abs(a))),
+    "tiny": lambda a, i: 1e-200 * a,
+    "small": lambda a, i: 1e-145 * a,
+    "large": lambda a, i: 1e144 * a,
+    "noiseless": lambda a, i: 2 * a + 1,
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"leaf": "constant"},
+        {"reference": True, "forgetting_factor": 1.0},
+        {"reference": True, "forgetting_factor": 0.9, "leaf": "constant"},
+    ],
+    ids=str,
+)
+def test_quantiles_of_answers(target: str, options: dict[str, object]) -> None:
+    """On targets that repeat, and on all scales, from before the first sample on."""
+    rng = random.Random(1)
+    model = ret.DynamicTreeRegressor(n_particles=10, window=60, seed=1, **options)
+    for i in range(250):
+        x = {"a": max(-1.0, min(1.0, rng.gauss(0, 1))), "b": rng.gauss(0, 1)}
+        if i % 10 == 0 or i < 12:
+            answer = model.predict_one(x, with_dist=True)
+            assert all(is_inverse(answer, p) for p in (1e-6, 0.05, 0.5, 0.95))
+            assert "90% in" in repr(answer)
+        model.learn_one(x, TARGETS[target](x["a"], i))
 
 
 def test_one_component_is_a_student_t() -> None:

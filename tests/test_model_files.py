@@ -5,7 +5,6 @@ from __future__ import annotations
 import decimal
 import enum
 import fractions
-import hashlib
 import json
 import pickle
 from pathlib import Path
@@ -17,7 +16,7 @@ from river import compose, preprocessing
 
 import river_extra_trees as ret
 from river_extra_trees import active, persistence
-from river_extra_trees.persistence import files
+from river_extra_trees.persistence import container, files, values
 from tests import stored_models
 from tests.estimators import CASES, answers, learn, make, stream
 
@@ -209,6 +208,36 @@ def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
     assert persistence.load(tmp_path / "model").batch_size == 10
 
 
+# --- The tags of the format
+
+
+def tags_of(code: Any) -> set[str]:
+    """The tags of all core objects in an encoded value."""
+    if isinstance(code, dict):
+        return set().union(*map(tags_of, code.values()))
+    if not isinstance(code, list):
+        return set()
+    own = {code[1]} if code[:1] == ["object"] else set()
+    return own.union(*map(tags_of, code))
+
+
+def test_tags_are_fixed() -> None:
+    """Files name core objects by these tags, whatever their classes are called; each is in use."""
+    found: set[str] = set()
+    for case in CASES:
+        content = persistence.save_bytes(learn(make(case), stream(case, 40)))
+        _, document, _ = container.unpack(content, files.MAGIC, range(1, files.VERSION + 1))
+        found |= tags_of(document)
+    assert (
+        sorted(found)
+        == sorted(values.CORE_CLASSES)
+        == [
+            *("active_samples", "dynamic_trees", "forgetful_forest", "labels", "schema"),
+            *("shrub_ensemble", "stream_forest", "training_sample", "trees", "window"),
+        ]
+    )
+
+
 # --- Files of earlier versions
 
 
@@ -221,7 +250,7 @@ def test_stored_files_load_for_ever(path: Path) -> None:
     case = stored_models.case_of(path)
     expected = json.loads(path.with_suffix(".json").read_text())
     model = persistence.load(path)
-    assert np.allclose(stored_models.said(model, case), expected, rtol=1e-9, atol=1e-12)
+    assert np.allclose(stored_models.predictions(model, case), expected, rtol=1e-9, atol=1e-12)
     learn(model, stream(case, 80, seed=1))
     assert model.n_samples_seen == stored_models.LEARNED + 80
     model._state()["core"].check()
@@ -229,14 +258,7 @@ def test_stored_files_load_for_ever(path: Path) -> None:
 
 def test_stored_files_stay_as_they_are() -> None:
     """Whoever writes one anew has to change the list of their hashes, too."""
-    folder = stored_models.FOLDER
-    files = {path for path in folder.glob("*/*") if path.suffix in (".model", ".json")}
-    found = {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in files
-    }
-    lines = (folder / "SHA256SUMS").read_text().splitlines()
-    assert found == {name: digest for digest, name in map(str.split, lines)}
+    assert stored_models.hashes() == (stored_models.FOLDER / "SHA256SUMS").read_text()
 
 
 def test_every_estimator_has_stored_files() -> None:

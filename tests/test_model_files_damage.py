@@ -61,7 +61,7 @@ def changed(content: bytes, change: Any) -> bytes:
 
 
 def drop(document: Any, arrays: Any) -> None:
-    arrays.pop("state/core/prior/roots")
+    arrays.pop("state/core/root_statistics/roots")
 
 
 def add(document: Any, arrays: Any) -> None:
@@ -128,7 +128,7 @@ def test_forged_documents_are_refused(change: Any) -> None:
     """Whatever the description says that is not so."""
     content = damage.small_file("StreamDecisionTreeClassifier")
     assert changed(content, lambda document, arrays: None) == content
-    with pytest.raises(persistence.ModelFileError, match="not a sound model file"):
+    with pytest.raises(persistence.ModelFileError, match="not a valid model file"):
         persistence.load_bytes(changed(content, change))
 
 
@@ -420,7 +420,7 @@ def test_a_name_that_is_there_twice_is_refused() -> None:
     block = content[damage.START_OF_CONTENT + n_text :]
     text = text.replace(b'"seed":', b'"seed":["none",null],"seed":', 1)
     head = container.HEAD.pack(files.MAGIC, 1, len(text), len(block))
-    with pytest.raises(persistence.ModelFileError, match="description cannot be read"):
+    with pytest.raises(persistence.ModelFileError, match="JSON cannot be read"):
         persistence.load_bytes(damage.signed(head + bytes(32) + text + block))
 
 
@@ -428,7 +428,8 @@ def test_later_formats_are_named() -> None:
     """A file of the future says so."""
     content = bytearray(damage.small_file("StreamDecisionTreeClassifier"))
     content[8:12] = (99).to_bytes(4, "little")
-    with pytest.raises(persistence.ModelFileError, match="version 99; this package reads 1 to 1"):
+    said = "version 99 of the format; this package reads versions 1 to 1"
+    with pytest.raises(persistence.ModelFileError, match=said):
         persistence.load_bytes(damage.signed(bytes(content)))
 
 
@@ -438,14 +439,14 @@ def test_a_lying_length_takes_no_memory() -> None:
     for start in (12, 20):
         for length in (2**63, 2**64 - 1, 2**40):
             lying = content[:start] + length.to_bytes(8, "little") + content[start + 8 :]
-            with pytest.raises(persistence.ModelFileError, match="header says"):
+            with pytest.raises(persistence.ModelFileError, match="length in its header"):
                 persistence.load_bytes(damage.signed(lying))
 
 
 def test_errors_name_the_file(tmp_path: Path) -> None:
     """The path is in the message; a file that is not there is the usual error."""
     (tmp_path / "broken").write_bytes(b"no model")
-    with pytest.raises(persistence.ModelFileError, match="broken: not a sound model file"):
+    with pytest.raises(persistence.ModelFileError, match="broken: not a valid model file"):
         persistence.load(tmp_path / "broken")
     with pytest.raises(FileNotFoundError):
         persistence.load(tmp_path / "absent")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import river_extra_trees as ret
-from river_extra_trees.distributed.blocks import Block
-from river_extra_trees.distributed.parts import ForestPart, learn_together, merge
+from river_extra_trees.distributed import Block, coordinator, learn_together, merge, split
+from river_extra_trees.distributed.forests import StreamForestPart
 from tests.estimators import (
     SPLITTABLE,
     answers,
@@ -39,8 +39,8 @@ class Twin:
         self.forest = make(case)
         self.planted = list(self.forest._core.trees)
         self.learn_alone(0, n_before)
-        self.parts = self.forest.split(n_parts)
-        self.front = ForestPart(self.forest, 0, 0)
+        self.parts = split(self.forest, n_parts)
+        self.coordinator = coordinator(self.forest)
 
     def learn_alone(self, start: int, stop: int) -> None:
         for (x, y), w in zip(self.rows[start:stop], self.weights[start:stop], strict=True):
@@ -53,28 +53,30 @@ class Twin:
         block = pickle.loads(pickle.dumps(block, 5))
         start, given, combined = 0, block, None
         while start < size:
-            calls = [part.go_on(combined, given, start) for part in [self.front, *self.parts]]
+            calls = [part.step(combined, given, start) for part in [self.coordinator, *self.parts]]
             self.parts = pickle.loads(pickle.dumps(self.parts, 5))
             given, combined = None, None
             start, report = calls[0]
             if report is not None:
                 reports = [report for _, report in calls[1:]]
-                combined = pickle.loads(pickle.dumps(self.front.combine(reports), 5))
+                combined = pickle.loads(pickle.dumps(self.coordinator.combine(reports), 5))
         if combined is not None:
-            for part in [self.front, *self.parts]:
+            for part in [self.coordinator, *self.parts]:
                 part.grow(combined)
         self.learn_alone(self.at, self.at + size)
         self.at += size
 
     def answers_of_parts(self, rows: Sequence[Any]) -> list[str]:
         block = Block([x for x, _ in rows])
-        ballots = [part.ballots(block) for part in self.parts]
+        votes = [part.votes(block) for part in self.parts]
         if not is_classifier(self.case):
-            return [repr(number) for number in self.front.predict_numbers(ballots)]
-        probabilities = self.front.predict_probabilities(ballots)
+            return [repr(number) for number in self.coordinator.predict_numbers(votes)]
+        probabilities = self.coordinator.predict_probabilities(votes)
         return [
             repr((label, sorted(each.items(), key=repr)))
-            for label, each in zip(self.front.predict_labels(ballots), probabilities, strict=True)
+            for label, each in zip(
+                self.coordinator.predict_labels(votes), probabilities, strict=True
+            )
         ]
 
 
@@ -91,7 +93,7 @@ def test_parts_are_one_forest(case: Case, n_parts: int, n_before: int) -> None:
         twin.learn(size)
         expected = answers(twin.forest, asked)
         assert twin.answers_of_parts(asked) == expected
-        assert twin.front.n_samples_seen == twin.forest.n_samples_seen
+        assert twin.coordinator.n_samples_seen == twin.forest.n_samples_seen
     if getattr(twin.forest, "n_swaps", None) != 0:
         assert begun_anew(twin.forest, twin.planted) > 0
     merged = merge(twin.parts)
@@ -107,7 +109,7 @@ def test_many_parts(case: Case, n_parts: int) -> None:
     """Up to as many parts as there are trees, some of which go while the others stay."""
     forest = make(case, n_models=5)
     planted = list(forest._core.trees)
-    parts = forest.split(n_parts)
+    parts = split(forest, n_parts)
     assert [part.first for part in parts] == [i * 5 // n_parts for i in range(n_parts)]
     assert sum(part.n_trees for part in parts) == 5
     rows, targets = zip(*broken_stream(case, 600), strict=True)
@@ -124,14 +126,14 @@ def test_number_of_parts(n: Any) -> None:
     """There are as many parts as trees at most, and at least one."""
     forest = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
     with pytest.raises(ValueError, match="n must be"):
-        forest.split(n)
+        split(forest, n)
 
 
 def test_parts_that_do_not_belong_together() -> None:
     """What keeps parts from being merged is said."""
     case = ("StreamDecisionForestClassifier", 0)
     forest = make(case)
-    a, b, c = forest.split(3)
+    a, b, c = split(forest, 3)
     rows, targets = zip(*stream(case, 10), strict=True)
     with pytest.raises(ValueError, match="no parts"):
         merge([])
@@ -141,19 +143,19 @@ def test_parts_that_do_not_belong_together() -> None:
         merge([a, c])
     with pytest.raises(ValueError, match="tree 2 is missing"):
         merge([a, b])
-    with pytest.raises(ValueError, match="there twice"):
+    with pytest.raises(ValueError, match="tree 1 is in two parts"):
         merge([a, b, b, c])
     with pytest.raises(ValueError, match="another forest"):
-        merge([a, make(case, seed=2).split(3)[1], c])
+        merge([a, split(make(case, seed=2), 3)[1], c])
     b.learn(Block(rows, targets))
-    with pytest.raises(ValueError, match="has learned other samples: 10 in place of 0"):
+    with pytest.raises(ValueError, match="has learned other samples: 10 instead of 0"):
         merge([a, b, c])
 
 
 def test_order_of_calls() -> None:
     """A full batch is grown before the next one begins, and not before it is full."""
     case = ("ForgetfulRandomForestClassifier", 1)
-    part, other = make(case).split(2)
+    part, other = split(make(case), 2)
     rows, targets = zip(*stream(case, 30), strict=True)
     block = Block(rows, targets)
     with pytest.raises(RuntimeError, match="not full"):
@@ -162,7 +164,7 @@ def test_order_of_calls() -> None:
     assert stop == make(case).batch_size
     with pytest.raises(RuntimeError, match="call grow"):
         part.learn(block, stop)
-    with pytest.raises(ValueError, match="yet to grow"):
+    with pytest.raises(ValueError, match="has a full batch"):
         merge([part, other])
     part.grow(part.combine([report, other.learn(block)[1]]))
     assert part.learn(block, stop) == (len(block), None)
@@ -171,9 +173,9 @@ def test_order_of_calls() -> None:
 def test_part_of_a_part() -> None:
     """Only whole forests are split."""
     forest = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
-    part = ForestPart(forest, 0, 2)
+    part = StreamForestPart(forest, 0, 2)
     with pytest.raises(ValueError, match="first, stop"):
-        ForestPart(part._model, 0, 1)
+        StreamForestPart(part._model, 0, 1)
 
 
 # --- Blocks

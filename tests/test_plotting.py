@@ -19,6 +19,7 @@ from river import datasets, drift, dummy, evaluate, metrics, tree, utils
 
 import river_extra_trees as ret
 from river_extra_trees import plotting
+from river_extra_trees._estimator.inspection import path
 from tests import estimators
 
 ROOT = Path(__file__).parents[1]
@@ -280,7 +281,8 @@ def test_map_agrees_with_the_tree(regression: bool) -> None:
     for region in display.regions:
         (left, right), (bottom, top) = region.limits
         areas += (right - left) * (top - bottom)
-        *_, (leaf, _) = model._path({"1": (left + right) / 2, "2": (bottom + top) / 2}, 0)
+        middle = {"1": (left + right) / 2, "2": (bottom + top) / 2}
+        *_, leaf = path(model._nodes(0), model._schema.row_of(middle))
         assert leaf["node"] == region.node["node"]
     ax = display.plot().ax_
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()

@@ -16,6 +16,7 @@ import pytest
 
 from river_extra_trees import DynamicTreeRegressor, StreamDecisionTreeClassifier, persistence
 from river_extra_trees._core.safe_repr import safe_repr
+from river_extra_trees._estimator.inspection import path
 from river_extra_trees.active import AcquisitionSampler
 from tests.estimators import CASES, CLASSES, learn, make, stream
 
@@ -32,7 +33,9 @@ def test_explained_path_is_the_path_taken(splitter: str) -> None:
         samples.append(x)
         model.learn_one(x, name % 3 == 0)
     for x in samples[-300:]:
-        assert [node["node"] for node, _ in model._path(x, 0)] == model._core.path(x)
+        leaf = path(model._nodes(0), model._schema.row_of(x))[-1]
+        shares = [value / leaf["weight"] for value in leaf["values"]]
+        assert shares == list(model.predict_proba_one(x).values())
 
 
 @pytest.mark.parametrize("missing", [pd.NA, pd.NaT], ids=["NA", "NaT"])

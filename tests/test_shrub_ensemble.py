@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import pickle
 import random
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,8 @@ from river_extra_trees import ShrubEnsembleClassifier, ShrubEnsembleRegressor
 from river_extra_trees._core.schema import Labels
 from river_extra_trees._core.shrubs import Shrubs
 from river_extra_trees._core.trees import Trees
+from river_extra_trees._estimator.inspection import goes_left
+from river_extra_trees.stream_forest import n_features_visited
 from tests.naive.shrubs import NaiveShrubs
 from tests.shrub_runs import CASES, Run
 
@@ -26,7 +27,7 @@ EXACT_CASES = [name for name in CASES if name != "r_reg"]
 
 def core(n_classes: int | None, **parameters: Any) -> Shrubs:
     """An empty ensemble that knows its classes, 0, 1, 2, ..., beforehand."""
-    shrubs = Shrubs(regression=n_classes is None, **parameters)
+    shrubs = Shrubs(regression=n_classes is None, **{"seed": 1, **parameters})
     if n_classes is None:
         return shrubs
     labels = Labels.restored({"labels": list(range(n_classes))})
@@ -42,14 +43,8 @@ def predict(shrubs: Shrubs, x: list[float]) -> list[float]:
     return list(shrubs.predict_proba(row).values())
 
 
-def planner(*plan: Any) -> Any:
-    """A learner that plans every step alike."""
-    return SimpleNamespace(_plan_step=lambda n_classes: plan)
-
-
-def learn(shrubs: Shrubs, x: list[float], y: Any, step_size: float | str, l2: float = 0.0) -> None:
-    step = 0.0 if step_size == "adaptive" else float(step_size)
-    shrubs.learn(dict(enumerate(x)), y, 1.0, planner(True, False, step, l2, 1, len(x)))
+def learn(shrubs: Shrubs, x: list[float], y: Any) -> None:
+    shrubs.learn(dict(enumerate(x)), y)
 
 
 def noisy_stream(n: int, n_features: int, n_classes: int, seed: int) -> list[tuple[dict, int]]:
@@ -67,15 +62,14 @@ def noisy_stream(n: int, n_features: int, n_classes: int, seed: int) -> list[tup
 # -------------------------------------------------------------------- against the recorded runs
 
 
-@pytest.mark.parametrize("lazy", [True, False])
 @pytest.mark.parametrize("name", EXACT_CASES)
-def test_recorded_run(name: str, lazy: bool) -> None:
-    """Weights and predictions are the recorded ones at every step, trained lazily or not."""
+def test_recorded_run(name: str) -> None:
+    """Weights and predictions are the recorded ones at every step."""
     run = Run(name)
-    shrubs = core(run.n_classes, **run.parameters, lazy=lazy)
+    shrubs = core(run.n_classes, **run.parameters, step_size=run.step_size, l2=run.l2)
     for t, (x, y) in enumerate(run.rows):
         assert predict(shrubs, x) == pytest.approx(run.predictions[t], abs=1e-9)
-        learn(shrubs, x, y, run.step_size, run.l2)
+        learn(shrubs, x, y)
         if run.has_ties:
             continue
         weights = shrubs.tree_weights()
@@ -86,20 +80,19 @@ def test_recorded_run(name: str, lazy: bool) -> None:
     shrubs.check()
 
 
-@pytest.mark.parametrize("standardised", [True, False])
-def test_regression_run(standardised: bool) -> None:
+def test_regression_run() -> None:
     """On the recorded regression stream the naive ensemble gives the same, at every step.
 
     The record itself is the naive one's with ties between splits left to rounding.
     """
     run = Run("r_reg")
-    shrubs = core(None, **run.parameters, standardised=standardised)
+    shrubs = core(None, **run.parameters, step_size=run.step_size)
     naive = NaiveShrubs(
-        None, **run.parameters, step_size=run.step_size, standardise=standardised, tolerance=1e-12
+        None, **run.parameters, step_size=run.step_size, standardise=True, tolerance=1e-12
     )
     for x, y in run.rows:
         assert predict(shrubs, x) == pytest.approx(naive.predict(x), abs=1e-9)
-        learn(shrubs, x, y, run.step_size)
+        learn(shrubs, x, y)
         naive.learn(x, y)
         weights = shrubs.tree_weights()
         assert [birth for birth, _ in weights] == naive.births
@@ -141,11 +134,13 @@ def test_agrees_with_the_naive_ensemble(
         "rounds": rounds,
         "project_each_round": project_each_round,
         "node_penalty": penalty / 10,
+        "step_size": step_size,
+        "l2": penalty,
     }
     shrubs = core(3, **rules)
-    naive = NaiveShrubs(3, **rules, step_size=step_size, l2=penalty)
+    naive = NaiveShrubs(3, **rules)
     for x, y in noisy_stream(40, 2, 3, seed):
-        learn(shrubs, list(x.values()), y, step_size, penalty)
+        learn(shrubs, list(x.values()), y)
         naive.learn(list(x.values()), y)
         if sum(abs(a - b) < 1e-9 for a in naive.weights for b in naive.weights) > len(
             naive.weights
@@ -156,25 +151,24 @@ def test_agrees_with_the_naive_ensemble(
         assert [weight for _, weight in weights] == pytest.approx(naive.weights, abs=1e-9)
 
 
-# -------------------------------------------------------------------- lazy training
+# -------------------------------------------------------------------- trees that are not trained
 
 
 @pytest.mark.parametrize("loss", ["mse", "cross_entropy"])
-@pytest.mark.parametrize("max_features", [1, 3])
-def test_lazy_training_changes_nothing(loss: str, max_features: int) -> None:
-    """Leaving out trees that cannot get a weight gives the same weights, to the last bit."""
-    kept: list[list[tuple[int, float]]] = []
-    trained = []
-    for lazy in (True, False):
-        shrubs = core(4, n_models=8, window_size=50, loss=loss, lazy=lazy, max_depth=6)
-        history = []
-        for x, y in noisy_stream(1500, 3, 4, 7):
-            shrubs.learn(x, y, 1.0, planner(True, False, 0.2, 0.0, 5, max_features))
-            history += shrubs.tree_weights()
-        kept.append(history)
-        trained.append(shrubs.n_trained)
-    assert kept[0] == kept[1]
-    assert trained[0] < 0.7 * trained[1] == 0.7 * 1500
+def test_trees_without_a_chance_are_not_trained(loss: str) -> None:
+    """Leaving them out changes no weight: the naive ensemble trains a tree with every sample."""
+    rules: dict[str, Any] = {"n_models": 8, "window_size": 50, "step_size": 0.0713, "loss": loss}
+    shrubs = core(4, **rules, max_depth=6)
+    naive = NaiveShrubs(4, **rules, max_depth=6)
+    n = 150
+    for x, y in noisy_stream(n, 3, 4, 7):
+        learn(shrubs, list(x.values()), y)
+        naive.learn(list(x.values()), y)
+        assert [birth for birth, _ in shrubs.tree_weights()] == naive.births
+        assert [weight for _, weight in shrubs.tree_weights()] == pytest.approx(
+            naive.weights, abs=1e-9
+        )
+    assert shrubs.n_trained < 0.7 * n
 
 
 # -------------------------------------------------------------------- Theorem 1
@@ -190,11 +184,12 @@ def test_a_new_concept_enters(seed: int, n_models: int, window_size: int, step_s
     room, any step will do.
     """
     rng = random.Random(seed)
-    shrubs = core(3, n_models=n_models, window_size=window_size, max_depth=None)
+    rules: dict[str, Any] = {"n_models": n_models, "window_size": window_size}
+    shrubs = core(3, **rules, step_size=step_size, max_depth=None)
     naive = NaiveShrubs(3, n_models, window_size, step_size, max_depth=99)
     for _ in range(rng.randrange(window_size, 3 * window_size)):
         x, y = [rng.random(), rng.random()], rng.randrange(2)
-        learn(shrubs, x, y, step_size)
+        learn(shrubs, x, y)
         naive.learn(x, y)
     x = [rng.random(), rng.random()]
     m = len(naive.trees)
@@ -202,7 +197,8 @@ def test_a_new_concept_enters(seed: int, n_models: int, window_size: int, step_s
     agree = max(share) > 1 - 1e-9
     if m == n_models:
         step_size = 1.001 * window_size * 3 / (4 * m if agree else 2 * m)
-    learn(shrubs, x, 2, step_size)
+    shrubs = Shrubs.restored({**shrubs.state(), "step_size": step_size})
+    learn(shrubs, x, 2)
     births = [birth for birth, _ in shrubs.tree_weights()]
     assert shrubs.n_seen - 1 in births
 
@@ -234,7 +230,7 @@ class _Stress:
 @pytest.mark.parametrize("regression", [False, True])
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_invariants_under_stress(regression: bool, rounds: int) -> None:
-    """After every sample all structures are sound, and the running sums are the true ones."""
+    """After every sample all structures are sound."""
     kind = ShrubEnsembleRegressor if regression else ShrubEnsembleClassifier
     model = kind(n_models=5, window_size=20, step_size=0.3, rounds=rounds, seed=1)
     for x, y, w in _Stress(3, regression).rows(250):
@@ -313,10 +309,67 @@ def retrain(naive: NaiveShrubs) -> None:
 
 def test_rho_sets_step_and_regulariser() -> None:
     """The published rule: l2 = M (2 - rho) / (rho C) and step = 1 / (M + l2)."""
-    model = ShrubEnsembleClassifier(n_models=8, rho=0.5, seed=1)
-    for label in (0, 1, 2):
-        model.learn_one({"a": label}, label)
-    assert model._step(3) == (1 / 16, 8.0)
+    by_rho = core(3, n_models=8, window_size=30, rho=0.5)
+    by_both = core(3, n_models=8, window_size=30, step_size=1 / 16, l2=8.0)
+    for x, y in noisy_stream(100, 2, 3, 8):
+        by_rho.learn(x, y)
+        by_both.learn(x, y)
+        assert by_rho.tree_weights() == by_both.tree_weights()
+
+
+@pytest.mark.parametrize("max_features", [None, "sqrt", "log2", 0.3, 0.99, 1.0, 1, 5, 100])
+@pytest.mark.parametrize("n_columns", [1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 31, 33])
+def test_number_of_features_per_split(max_features: Any, n_columns: int) -> None:
+    """A rule and the number that it stands for give the same trees."""
+    number = n_features_visited(max_features, n_columns)
+    rng = random.Random(n_columns)
+    rows = [({j: rng.random() for j in range(n_columns)}, i % 3) for i in range(25)]
+    texts = []
+    for rule in (max_features, number):
+        model = ShrubEnsembleClassifier(window_size=20, max_features=rule, seed=1)
+        for x, y in rows:
+            model.learn_one(x, y)
+        texts.append([model.to_text(tree) for tree in range(len(model.weights))])
+    assert texts[0] == texts[1]
+
+
+# -------------------------------------------------------------------- running sums
+
+
+def true_sums(shrubs: Shrubs) -> tuple[list[float], list[list[float]]]:
+    """The sums `hits` and `gram`, from the trees and the window."""
+    state = shrubs.state()
+    window = state["window"].values
+    trees = [{node["node"]: node for node in shrubs.nodes(k)} for k in range(shrubs.n_trees)]
+    roots = [next(iter(tree)) for tree in trees]
+    hits = np.zeros(len(trees))
+    gram = np.zeros((len(trees), len(trees)))
+    for row, target, weight in zip(
+        window["data"].T, window["target"], window["weight"], strict=True
+    ):
+        outputs = []
+        for tree, root in zip(trees, roots, strict=True):
+            node = tree[root]
+            while node["feature"] is not None:
+                node = tree[node["left" if goes_left(node, row) else "right"]]
+            outputs.append([value / node["weight"] for value in node["values"]])
+        h = np.array(outputs)
+        hits += weight * h[:, int(target)]
+        gram += weight * h @ h.T
+    return hits, gram
+
+
+def test_running_sums_are_true() -> None:
+    """What is added and subtracted sample by sample stays what a fresh sum gives."""
+    model = ShrubEnsembleClassifier(n_models=5, window_size=20, step_size=0.3, seed=1)
+    for i, (x, y, w) in enumerate(_Stress(3, False).rows(250)):
+        model.learn_one(x, y, w=w)
+        if i % 7 == 0:
+            state = model._core.state()
+            hits, gram = true_sums(model._core)
+            tolerance = 1e-9 * state["total_weight"]
+            assert state["hits"] == pytest.approx(hits, abs=tolerance)
+            assert state["gram"] == pytest.approx(gram, abs=tolerance)
 
 
 @pytest.mark.parametrize("shuffle_features", [False, True])

@@ -46,6 +46,12 @@ def rows(n: int, seed: int = 0) -> list[tuple[dict[str, Any], int]]:
     return found
 
 
+def leaf_number(model: Any, x: dict[str, Any], tree: int) -> int:
+    """The node of the leaf that a sample falls to."""
+    *_, (leaf, _) = model._path(x, tree)
+    return int(leaf["node"])
+
+
 # -------------------------------------------------------------------- growth over many batches
 
 
@@ -153,7 +159,7 @@ def test_worst_trees_are_swapped(model_class: Any, swap_rule: str) -> None:
         losses = np.zeros(5)
         for x, y in stream[10 * (b - 1) : 10 * b]:
             for i, tree in enumerate(trees):
-                losses[i] += loss(tree.node(model._core.path(x, i)[-1]), y, model)
+                losses[i] += loss(tree.node(leaf_number(model, x, i)), y, model)
             model.learn_one(x, y)
         swapped = [i for i in range(5) if model._core.trees[i] is not trees[i]]
         worst = sorted(np.argsort(-losses, kind="stable")[:2].tolist())
@@ -213,7 +219,7 @@ def test_forests_average_what_their_trees_say() -> None:
     for x, _ in rows(50, seed=1):
         shares = np.zeros(len(model._core.labels))
         for i, tree in enumerate(model._core.trees):
-            leaf = tree.node(model._core.path(x, i)[-1])
+            leaf = tree.node(leaf_number(model, x, i))
             shares += np.array(leaf["values"]) / leaf["weight"]
         proba = model.predict_proba_one(x)
         assert list(proba.values()) == pytest.approx(list(shares / 7))
@@ -227,7 +233,7 @@ def test_regression_forests_average_means() -> None:
         model.learn_one(x, y)
     for x, _ in rows(50, seed=1):
         trees = model._core.trees
-        means = [t.node(model._core.path(x, i)[-1])["values"][0] for i, t in enumerate(trees)]
+        means = [t.node(leaf_number(model, x, i))["values"][0] for i, t in enumerate(trees)]
         assert model.predict_one(x) == pytest.approx(np.mean(means))
 
 

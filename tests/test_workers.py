@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import doctest
 import math
+import os
 import pickle
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,15 +20,18 @@ import pytest
 from river import base, checks, tree
 
 import river_extra_trees as ret
-from river_extra_trees.distributed.blocks import Block
 from river_extra_trees.distributed import (
+    Block,
     DistributedClassifier,
     DistributedRegressor,
     KeyedModels,
+    Shard,
     SnapshotServer,
+    split,
 )
+from river_extra_trees.distributed.ray import workers
 from river_extra_trees.distributed.ray.workers import Holder
-from river_extra_trees.distributed.shard import Shard
+from river_extra_trees.distributed.splitting import is_splittable
 from tests.estimators import (
     CASES,
     SPLITTABLE,
@@ -69,6 +74,44 @@ def test_examples(kind: Any) -> None:
     found = doctest.DocTestRunner().run(test)
     assert found.attempted > 2
     assert found.failed == 0
+
+
+# --- The start of Ray
+
+
+@pytest.mark.parametrize(
+    ("environment", "is_imported", "options", "variable"),
+    [
+        ({}, False, {"address": "local", "include_dashboard": False}, "0"),
+        ({"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "1"}, False, None, "1"),
+        ({}, True, {"address": "local", "include_dashboard": False}, None),
+        ({"RAY_ADDRESS": "10.0.0.1:6379"}, False, {}, None),
+    ],
+)
+def test_start(
+    environment: dict[str, str],
+    is_imported: bool,
+    options: dict[str, Any] | None,
+    variable: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ray starts once, on loopback, unless the user has decided otherwise."""
+    name = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+    for each in (name, "RAY_ADDRESS"):
+        monkeypatch.setenv(each, "")  # so that it is restored, whatever is done to it
+        monkeypatch.delenv(each)
+    for each, value in environment.items():
+        monkeypatch.setenv(each, value)
+    ray, started = sys.modules["ray"], []
+    monkeypatch.setattr(ray, "is_initialized", lambda: bool(started))
+    monkeypatch.setattr(ray, "init", lambda **given: started.append(given), raising=False)
+    if not is_imported:
+        monkeypatch.delitem(sys.modules, "ray")
+        monkeypatch.setattr(workers, "import_extra", lambda module, extra: ray)
+    assert workers.connected() is workers.connected() is ray
+    assert len(started) == 1
+    assert options is None or started == [options]
+    assert os.environ.get(name) == variable
 
 
 # --- Forests
@@ -130,7 +173,7 @@ def test_death_is_noticed() -> None:
         model = spread(forest, block_size=20)
         learn(model, rows).predict_one({"a": 1.0})
         stop_answering(model, 0)
-        with pytest.raises(RuntimeError, match="without a folder"):
+        with pytest.raises(RuntimeError, match="no folder for checkpoints"):
             model.predict_one({"a": 1.0}) if is_asked else learn(model, rows * 2)
         model.close()
 
@@ -201,9 +244,9 @@ def test_missing_call() -> None:
     """A worker that was not told everything says so, rather than go on with a part of it."""
     holder = Holder(Shard(ret.StreamDecisionTreeRegressor(seed=1)), None, 10)
     for number in (1, 1, 2):  # told twice is learned once
-        holder.tell(number, "learn", ["a"], [number], Block([{"x": 0.0}], [1.0]), number + 1)
+        holder.apply(number, "learn", ["a"], [number], Block([{"x": 0.0}], [1.0]), number + 1)
     with pytest.raises(RuntimeError, match="call 5 after call 2"):
-        holder.tell(5, "learn", ["a"], [5], Block([{"x": 0.0}], [1.0]), 6)
+        holder.apply(5, "learn", ["a"], [5], Block([{"x": 0.0}], [1.0]), 6)
     assert holder.counters() == (2, 0)
 
 
@@ -331,9 +374,9 @@ def test_dead_worker_of_keyed_models() -> None:
     model = KeyedModels(Refusing(), n_workers=3, block_size=10)
     learn_keyed(model, 30)
     stop_answering(model, 0)
-    with pytest.raises(RuntimeError, match="without a folder"):
+    with pytest.raises(RuntimeError, match="no folder for checkpoints"):
         learn_keyed(model, 50)
-    with pytest.raises(RuntimeError, match="without a folder"):
+    with pytest.raises(RuntimeError, match="no folder for checkpoints"):
         model.close()
     assert all(worker._actor.is_dead for worker in model._workers)
 
@@ -349,7 +392,7 @@ def test_error_in_a_context() -> None:
 
     with pytest.raises(ZeroDivisionError):
         stop(ZeroDivisionError())
-    with pytest.raises(RuntimeError, match="without a folder"):
+    with pytest.raises(RuntimeError, match="no folder for checkpoints"):
         stop(None)
 
 
@@ -388,9 +431,9 @@ def test_reader_that_begins_again() -> None:
         with pytest.raises(ValueError, match="feature 'x': the value must be finite") as error:
             server.predict_one({"x": float("inf")})
         assert type(error.value) is ValueError
-        with pytest.raises(ValueError, match="what snapshot"):
+        with pytest.raises(ValueError, match="a snapshot, as snapshot"):
             server.publish("rubbish")
-    with pytest.raises(ValueError, match="what snapshot"):
+    with pytest.raises(ValueError, match="a snapshot, as snapshot"):
         SnapshotServer("rubbish")
 
 
@@ -401,7 +444,7 @@ def test_reader_that_begins_again() -> None:
 def test_flat_pickles(case: Case) -> None:
     """All arrays travel beside the message, which stays small however much was learned."""
     model = learn(make(case), stream(case, 300))
-    parts = [model, model.snapshot(), *(model.split(2) if hasattr(model, "split") else ())]
+    parts = [model, model.snapshot(), *(split(model, 2) if is_splittable(model) else ())]
     for part in parts:
         buffers: list[pickle.PickleBuffer] = []
         message = pickle.dumps(part, 5, buffer_callback=buffers.append)

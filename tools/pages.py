@@ -1,51 +1,74 @@
-"""A hook of mkdocs: what formulas and docstrings need before they are a page.
+"""A hook of mkdocs: makes the API pages, and turns formulas and footnotes into plain HTML.
 
-Formulas become MathML. Browsers draw it by themselves, so that pages with formulas load no script
-and no font, and can be read without a network.
+Every public class has a page of its own, `api/NAME.md`, and a place in the navigation. Both are
+made here from the names that the modules export.
 
-Sections of a docstring are turned into HTML one by one, so that a footnote in one is not found from
-another: the marks [^1] are made small numbers here.
+Formulas become MathML. Browsers draw it without help, so a page loads no script and no font, and
+can be read without a network.
 
-Pages that benchmarks write (`peers.md`, `papers.md`) are left out of the navigation where they have
-not been written.
+mkdocstrings converts the sections of a docstring one by one, so the footnotes of one section are
+unknown to the others. Marks such as [^1] are linked to their footnotes here.
 """
 
 from __future__ import annotations
 
 import html
+import importlib
 import re
-from pathlib import Path
 from typing import Any
 
 from latex2mathml import converter
+from mkdocs.structure.files import File
+
+# Section of the navigation -> its modules. Without a list, all exported names get a page.
+API: dict[str, dict[str, list[str]]] = {
+    "Learners": {"river_extra_trees": []},
+    "Active learning": {"river_extra_trees.active": []},
+    "Displays": {"river_extra_trees.plotting": []},
+    "Several machines": {
+        "river_extra_trees.distributed": [],
+        "river_extra_trees.distributed.parts": ["ForestPart"],
+        "river_extra_trees.distributed.shard": ["Shard"],
+    },
+}
 
 # What the Markdown extension arithmatex makes of $...$ and $$...$$.
 FORMULA = re.compile(
     r'<(?P<tag>span|div) class="arithmatex">\\[(\[](?P<latex>.*?)\\[)\]]</(?P=tag)>', re.DOTALL
 )
 FOOTNOTE_MARK = re.compile(r"\[\^(\d+)\]")
+FOOTNOTE_RETURN = re.compile(r'(?:&#160;)?<a class="footnote-backref" href="#(?P<id>[^"]*)".*?</a>')
 
 
 def on_config(config: Any) -> Any:
-    """Leave absent pages out of the navigation."""
-    config.nav = _present(config.nav, Path(config.docs_dir))
+    """Add the API pages to the navigation, below the entry "API"."""
+    entries = next(entry["API"] for entry in config.nav if "API" in entry)
+    for section in API:
+        entries.append({section: [f"api/{name}.md" for name in _classes(section)]})
     return config
 
 
-def _present(entries: list[Any], folder: Path) -> list[Any]:
-    kept: list[Any] = []
-    for entry in entries:
-        title, below = next(iter(entry.items())) if isinstance(entry, dict) else (None, entry)
-        if isinstance(below, list):
-            kept.append({title: _present(below, folder)})
-        elif (folder / below).is_file():
-            kept.append(entry)
-    return kept
+def on_files(files: Any, config: Any) -> Any:
+    """Add the API pages themselves."""
+    for section in API:
+        for name, defined in _classes(section).items():
+            files.append(File.generated(config, f"api/{name}.md", content=f"::: {defined}\n"))
+    return files
+
+
+def _classes(section: str) -> dict[str, str]:
+    """Return where each class of a section is defined: a package may import it on first use."""
+    found = {}
+    for path, names in API[section].items():
+        module = importlib.import_module(path)
+        for name in names or module.__all__:
+            found[name] = f"{getattr(module, name).__module__}.{name}"
+    return found
 
 
 def on_page_content(content: str, **_: Any) -> str:
     """Finish the HTML of a page."""
-    return FOOTNOTE_MARK.sub(r"<sup>\1</sup>", FORMULA.sub(_mathml, content))
+    return _link_footnotes(FORMULA.sub(_mathml, content))
 
 
 def _mathml(match: re.Match[str]) -> str:
@@ -53,3 +76,22 @@ def _mathml(match: re.Match[str]) -> str:
     latex = html.unescape(match["latex"]).strip()
     mathml: str = converter.convert(latex, display=display)
     return f'<{match["tag"]} class="arithmatex">{mathml}</{match["tag"]}>'
+
+
+def _link_footnotes(content: str) -> str:
+    """Link each mark to the next footnote of its number, and drop links back to no mark."""
+    linked = set(re.findall(r'id="([^"]*fnref:\d+)"', content))
+
+    def link(match: re.Match[str]) -> str:
+        number = match[1]
+        footnote = re.compile(rf'id="([^"]*)fn:{number}"').search(content, match.end())
+        if footnote is None:
+            return f"<sup>{number}</sup>"
+        mark = f"{footnote[1]}fnref:{number}"
+        own_id = "" if mark in linked else f' id="{mark}"'
+        linked.add(mark)
+        target = f"#{footnote[1]}fn:{number}"
+        return f'<sup{own_id}><a class="footnote-ref" href="{target}">{number}</a></sup>'
+
+    content = FOOTNOTE_MARK.sub(link, content)
+    return FOOTNOTE_RETURN.sub(lambda match: match[0] if match["id"] in linked else "", content)

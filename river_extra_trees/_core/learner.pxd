@@ -52,8 +52,9 @@ cdef class Learner:
     cdef tuple tree_sizes(self)
     # A copy that answers alike, without what only learning needs.
     cdef Learner serving_copy(self)
-    # What the object remembers, see `state.py`; and the invariants of its structure.
+    # What the object remembers, see `state.py`.
     cdef dict fields(self)
+    # Raises a StateError if an invariant between the parts is broken. Loading ends with it.
     cdef int check_structure(self) except -1
 
     # --- What all families share --------------------------------------------------------------

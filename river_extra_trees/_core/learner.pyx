@@ -290,10 +290,13 @@ cdef class Learner:
         return from_state, (type(self), self.state())
 
     def check(self):
-        """Raise AssertionError if an invariant is broken."""
+        """Raise an error if an invariant is broken, of a part or of the whole."""
         self.enter()
         try:
-            self.schema.check()
+            for field in self.fields().values():
+                for part in field if type(field) is list else [field]:
+                    if hasattr(type(part), "check"):
+                        part.check()
             self.check_structure()
         finally:
             self.leave()

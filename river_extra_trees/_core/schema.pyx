@@ -11,6 +11,8 @@ from .memory cimport free, realloc
 
 from collections.abc import Mapping
 from datetime import date, time, timedelta
+from gc import get_referents
+from sys import getsizeof
 from time import struct_time
 
 import numpy as np
@@ -466,8 +468,13 @@ cdef class Schema:
         assert self.n_columns <= min(self.max_columns, self.row_capacity)
 
     def __sizeof__(self):
+        """Bytes of the arrays, and of the nominal values that `gc.get_referents` leaves out."""
+        cdef Py_ssize_t texts = 0
+        for codes in self.codes:
+            if codes and str not in map(type, get_referents(codes)):    # a dict of texts alone
+                texts += sum([getsizeof(value) for value in codes if type(value) is str])
         return (
-            object.__sizeof__(self)
+            object.__sizeof__(self) + texts
             + self.row_capacity * sizeof(double)
             + self.layout_capacity * (sizeof(PyObject*) + 2 * sizeof(int))
         )

@@ -4,28 +4,26 @@ An arena holds nodes and, beside them, rows of statistics. A tree is a root: the
 A learner with many trees may keep them as many roots of one arena or as one arena each.
 
 Nodes are an array of structs, because a stream asks for one row at a time and a step of the walk
-then touches half a cache line. Nothing outside `trees.pyx` and `splitter.pyx` writes a node.
+then touches half a cache line. Nothing outside `trees.pyx` and `cart/splitter.pyx` writes a node.
 """
 
 from libc.stdint cimport uint8_t
+from .split cimport Split, goes_left
 
 cdef enum:
-    LEAF = -1               # Node.feature of a leaf
+    LEAF = -1               # split.feature of a leaf
+    FREE = -2               # split.feature of a node on the free list
     HEADER = 3              # statistics before the target's own: the three below
     WEIGHT = 0              # total weight of the samples that came through this node
     VISITED = 1             # number of the batch that last came through (0: never)
     GAIN = 2                # weighted impurity that the split of this node removed
 
 cdef struct Node:           # 32 bytes
-    double threshold        # numeric: left when x <= threshold; nominal: left when x == threshold
-    int feature             # column of the schema, or LEAF
-    int left                # node ids, meaningful only when feature >= 0; both > -1 then
+    Split split
+    int left                # node ids, meaningful only when split.feature >= 0; both > -1 then
     int right
     int parent              # node id, or -1 for a root
     int depth               # 0 for a root
-    uint8_t nominal         # 1: compare with ==
-    uint8_t missing_left    # 1: a missing value goes left
-    uint8_t live            # 0: the node is on the free list (its other fields are zero)
 
 cdef class Trees:
     # Statistics of node i: stats[i * width : (i + 1) * width]
@@ -46,19 +44,19 @@ cdef class Trees:
     cdef readonly int n_roots
     cdef int root_capacity
 
-    cdef int reserve(self, int extra, int n_values) except -1
+    cdef int reserve(self, Py_ssize_t extra, int n_values) except -1
     cdef int reserve_roots(self, int n_roots) except -1
     cdef void widen(self, int n_values) noexcept nogil
     cdef int new_root(self) noexcept nogil
     cdef void remove(self, int tree) noexcept nogil
     cdef void shrink_to(self, int max_nodes) noexcept nogil
+    cdef int list_bottom_splits(self, int* found) noexcept nogil
     cdef void sort_by_use(self, int* nodes, int n) noexcept nogil
     cdef bint is_less_used(self, int a, int b) noexcept nogil
     cdef int fill(self, const double[::1] threshold, const int[:, ::1] links,
                   const uint8_t[:, ::1] flags, const double[:, ::1] stats) except -1
     cdef int link(self, const int[::1] free_nodes, const int[::1] roots) except -1
     cdef int meet(self, int node, int parent, int place) except -1
-    cdef bint is_bottom_split(self, int node) noexcept nogil
     cdef int new_node(self, int parent, int depth) noexcept nogil
     cdef void cut(self, int node) noexcept nogil
     cdef void collapse(self, int node) noexcept nogil
@@ -66,28 +64,22 @@ cdef class Trees:
     cdef inline double* row(self, int node) noexcept nogil:
         return self.stats + <Py_ssize_t>node * self.width
 
-    cdef inline bint goes_left(self, int node, double value) noexcept nogil:
-        if value != value:
-            return self.nodes[node].missing_left
-        if self.nodes[node].nominal:
-            return value == self.nodes[node].threshold
-        return value <= self.nodes[node].threshold
-
     cdef inline int step(self, int node, const double* x, Py_ssize_t stride,
                          Py_ssize_t n_columns) noexcept nogil:
         """The child of an inner node that x belongs to. Columns x does not have are missing."""
-        cdef Py_ssize_t feature = self.nodes[node].feature
+        cdef const Node* this = &self.nodes[node]
+        cdef Py_ssize_t feature = this.split.feature
         cdef bint left
         if feature < n_columns:
-            left = self.goes_left(node, x[feature * stride])
+            left = goes_left(&this.split, x[feature * stride])
         else:
-            left = self.nodes[node].missing_left
-        return self.nodes[node].left if left else self.nodes[node].right
+            left = this.split.missing_left
+        return this.left if left else this.right
 
     cdef inline int walk(self, int node, const double* x, Py_ssize_t stride,
                          Py_ssize_t n_columns) noexcept nogil:
         """The leaf below `node` that x belongs to; x[column * stride] is its value of a column."""
-        while self.nodes[node].feature >= 0:
+        while self.nodes[node].split.feature >= 0:
             node = self.step(node, x, stride, n_columns)
         return node
 

@@ -1,19 +1,18 @@
 """Decision trees in one arena. See the header for the layout.
 
-Nothing here decides where to split: `splitter.pyx` does. Here a tree is walked, asked, cut back,
-checked, pickled and told as plain Python values.
+Nothing here decides where to split: `cart` does. Here a tree is walked, asked, cut back, checked,
+pickled and described in plain Python values.
 """
 
 import numpy as np
 
-from libc.math cimport fabs
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
-from .memory cimport free, realloc
+from .memory cimport free, product, resized
 
 from .state import (
-    FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_TARGET, State, StateError, from_state, require,
+    FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_TARGET, State, from_state, require,
 )
 
 cdef enum:
@@ -21,10 +20,6 @@ cdef enum:
     MAX_CLASSES = 1 << 24       # of a restored arena, whose widths so stay countable
 
 cdef double FAINTEST = 1e-200   # a faded class weight below is none
-cdef double ROUNDING = 1e-3     # of the classes' weights against their total, in a long stream
-cdef double LARGEST_SUM = LARGEST_FLOAT
-cdef double FAINTEST_SUM = FAINTEST_WEIGHT
-cdef double LARGEST_MEAN = 2.0 * LARGEST_TARGET
 
 
 cdef class Trees:
@@ -55,46 +50,33 @@ cdef class Trees:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, int extra, int n_values) except -1:
+    cdef int reserve(self, Py_ssize_t extra, int n_values) except -1:
         """Make sure that `extra` nodes and `n_values` classes need no new allocation.
 
         Nothing but memory changes, so that nothing is to be undone if there is none.
         """
-        cdef int capacity = self.n_used - self.n_free + extra
+        cdef Py_ssize_t capacity = self.n_used - self.n_free + extra
         cdef int width = self.width if self.regression else HEADER + max(n_values, self.n_values)
         cdef size_t n_cells
-        cdef void* memory
         if capacity <= self.capacity:
             capacity = self.capacity
         else:
             capacity = max(capacity, self.capacity + self.capacity // 2, 4)
-        n_cells = <size_t>capacity * width
+        if capacity > LARGEST_ARENA:
+            raise MemoryError
+        n_cells = product(capacity, width)
         if n_cells > self.n_cells:
-            memory = realloc(self.stats, n_cells * sizeof(double))
-            if memory == NULL:
-                raise MemoryError
-            self.stats = <double*>memory
+            self.stats = <double*>resized(self.stats, n_cells, sizeof(double))
             self.n_cells = n_cells
-        if capacity == self.capacity:
-            return 0
-        memory = realloc(self.nodes, capacity * sizeof(Node))
-        if memory == NULL:
-            raise MemoryError
-        self.nodes = <Node*>memory
-        memory = realloc(self.free_nodes, capacity * sizeof(int))
-        if memory == NULL:
-            raise MemoryError
-        self.free_nodes = <int*>memory
-        self.capacity = capacity
+        if capacity > self.capacity:
+            self.nodes = <Node*>resized(self.nodes, capacity, sizeof(Node))
+            self.free_nodes = <int*>resized(self.free_nodes, capacity, sizeof(int))
+            self.capacity = <int>capacity
         return 0
 
     cdef int reserve_roots(self, int n_roots) except -1:
-        cdef void* memory
         if n_roots > self.root_capacity:
-            memory = realloc(self.roots, n_roots * sizeof(int))
-            if memory == NULL:
-                raise MemoryError
-            self.roots = <int*>memory
+            self.roots = <int*>resized(self.roots, n_roots, sizeof(int))
             self.root_capacity = n_roots
         return 0
 
@@ -121,58 +103,55 @@ cdef class Trees:
             self.n_used += 1
         memset(&self.nodes[node], 0, sizeof(Node))
         memset(self.row(node), 0, self.width * sizeof(double))
-        self.nodes[node].feature = LEAF
+        self.nodes[node].split.feature = LEAF
         self.nodes[node].left = self.nodes[node].right = -1
         self.nodes[node].parent = parent
         self.nodes[node].depth = depth
-        self.nodes[node].live = 1
         return node
 
     cdef void cut(self, int node) noexcept nogil:
         """Put one node on the free list."""
         memset(&self.nodes[node], 0, sizeof(Node))
         memset(self.row(node), 0, self.width * sizeof(double))
+        self.nodes[node].split.feature = FREE
         self.free_nodes[self.n_free] = node
         self.n_free += 1
 
     cdef void collapse(self, int node) noexcept nogil:
         """Free all nodes below a node and make it a leaf; its statistics stay."""
         cdef int below = node, parent
-        while self.nodes[node].feature >= 0 or below != node:
-            if self.nodes[below].feature >= 0:
-                if self.nodes[below].left >= 0:
-                    below = self.nodes[below].left
-                    continue
-                if self.nodes[below].right >= 0:
-                    below = self.nodes[below].right
-                    continue
-                self.nodes[below].feature = LEAF
-                if below == node:
-                    break
-            parent = self.nodes[below].parent
-            if self.nodes[parent].left == below:
-                self.nodes[parent].left = -1
+        while self.nodes[node].split.feature >= 0:
+            if self.nodes[below].split.feature >= 0 and self.nodes[below].left >= 0:
+                below = self.nodes[below].left
+            elif self.nodes[below].split.feature >= 0 and self.nodes[below].right >= 0:
+                below = self.nodes[below].right
+            elif below == node:
+                self.nodes[node].split.feature = LEAF
             else:
-                self.nodes[parent].right = -1
-            self.cut(below)
-            below = parent
-        self.nodes[node].threshold = 0.0
-        self.nodes[node].nominal = self.nodes[node].missing_left = 0
+                parent = self.nodes[below].parent
+                if self.nodes[parent].left == below:
+                    self.nodes[parent].left = -1
+                else:
+                    self.nodes[parent].right = -1
+                self.cut(below)
+                below = parent
+        self.nodes[node].split.threshold = 0.0
+        self.nodes[node].split.nominal = self.nodes[node].split.missing_left = 0
         self.row(node)[GAIN] = 0.0
 
-    def plant(self):
+    def add_tree(self):
         """Add a tree of one empty leaf; return its number among the roots."""
         self.reserve_roots(self.n_roots + 1)
         self.reserve(1, self.n_values)
         return self.new_root()
 
     cdef int new_root(self) noexcept nogil:
-        """`plant` where room was made by `reserve_roots` and `reserve`."""
+        """`add_tree` where room was made by `reserve_roots` and `reserve`."""
         self.roots[self.n_roots] = self.new_node(-1, 0)
         self.n_roots += 1
         return self.n_roots - 1
 
-    def fell(self, int tree):
+    def remove_tree(self, int tree):
         """Remove a tree; the numbers of the later ones go down by one."""
         assert 0 <= tree < self.n_roots
         self.remove(tree)
@@ -193,32 +172,33 @@ cdef class Trees:
         """Collapse the least recently visited splits at the bottom until the arena fits.
 
         Among equally old ones the lightest goes first. Each round collapses as many as could be
-        needed, so that the cost is spread over the nodes removed.
+        needed, so that the cost is spread over the nodes removed. The roots stay.
         """
-        cdef int node, n, i
+        cdef int n, i, excess = self.n_used - self.n_free - max(max_nodes, self.n_roots)
         cdef int* bottom
-        while self.n_used - self.n_free > max_nodes:
-            n = 0
-            for node in range(self.n_used):
-                n += self.is_bottom_split(node)
+        while excess > 0:
             # They are listed at the end of the stack of free nodes. There is room: a split at the
             # bottom has two leaves of its own, which are not on the stack until it is collapsed.
-            bottom = self.free_nodes + self.capacity - n
-            n = 0
-            for node in range(self.n_used):
-                if self.is_bottom_split(node):
-                    bottom[n] = node
-                    n += 1
+            bottom = self.free_nodes + self.capacity - self.list_bottom_splits(NULL)
+            n = self.list_bottom_splits(bottom)
             self.sort_by_use(bottom, n)
-            for i in range(min(n, max(1, (self.n_used - self.n_free - max_nodes + 1) // 2))):
+            n = min(n, (excess + 1) // 2)
+            for i in range(n):
                 self.collapse(bottom[i])
+            excess -= 2 * n
 
-    cdef bint is_bottom_split(self, int node) noexcept nogil:
-        return (
-            self.nodes[node].live and self.nodes[node].feature >= 0
-            and self.nodes[self.nodes[node].left].feature < 0
-            and self.nodes[self.nodes[node].right].feature < 0
-        )
+    cdef int list_bottom_splits(self, int* found) noexcept nogil:
+        """Write the splits whose children are leaves, unless to NULL; return how many there are."""
+        cdef int node, n = 0
+        cdef const Node* this
+        for node in range(self.n_used):
+            this = &self.nodes[node]
+            if (this.split.feature >= 0 and self.nodes[this.left].split.feature < 0
+                    and self.nodes[this.right].split.feature < 0):
+                if found != NULL:
+                    found[n] = node
+                n += 1
+        return n
 
     cdef void sort_by_use(self, int* nodes, int n) noexcept nogil:
         """Bring nodes into ascending order of use (Shell 1959: it needs no memory)."""
@@ -303,7 +283,8 @@ cdef class Trees:
     @property
     def n_features(self):
         """One more than the highest column that a node splits by."""
-        return 1 + max((self.nodes[i].feature for i in range(self.n_used)), default=-1)
+        return 1 + max((self.nodes[i].split.feature for i in range(self.n_used)
+                        if self.nodes[i].split.feature >= 0), default=-1)
 
     @property
     def n_nodes(self):
@@ -316,8 +297,7 @@ cdef class Trees:
     @property
     def height(self):
         """Number of splits on the longest way down."""
-        return max((self.nodes[i].depth for i in range(self.n_used) if self.nodes[i].live),
-                   default=0)
+        return max((self.nodes[i].depth for i in range(self.n_used)), default=0)
 
     def root(self, int tree=0):
         assert 0 <= tree < self.n_roots
@@ -325,14 +305,14 @@ cdef class Trees:
 
     def node(self, int node):
         """One node as a dict: what a picture, a table or a test may want to know of it."""
-        assert 0 <= node < self.n_used and self.nodes[node].live
+        assert 0 <= node < self.n_used and self.nodes[node].split.feature != FREE
         cdef Node* this = &self.nodes[node]
         cdef double* row = self.row(node)
         return {
             "node": node, "parent": this.parent, "depth": this.depth,
-            "feature": this.feature, "threshold": this.threshold, "left": this.left,
-            "right": this.right, "nominal": bool(this.nominal),
-            "missing_left": bool(this.missing_left), "weight": row[WEIGHT],
+            "feature": this.split.feature, "threshold": this.split.threshold, "left": this.left,
+            "right": this.right, "nominal": bool(this.split.nominal),
+            "missing_left": bool(this.split.missing_left), "weight": row[WEIGHT],
             "visited": row[VISITED], "gain": row[GAIN],
             "values": [row[HEADER + i] for i in range(self.n_values)],
         }
@@ -344,29 +324,21 @@ cdef class Trees:
         while stack:
             node = stack.pop()
             found.append(node)
-            if self.nodes[<int>node].feature >= 0:
+            if self.nodes[<int>node].split.feature >= 0:
                 stack += [self.nodes[<int>node].right, self.nodes[<int>node].left]
         return found
 
     def check(self):
-        """Raise AssertionError if an invariant is broken."""
-        seen = []
-        for tree in range(self.n_roots):
-            assert self.nodes[self.roots[tree]].parent == -1
-            for node in self.preorder(tree):
-                seen.append(node)
-                this = self.node(node)
-                if this["feature"] >= 0:
-                    for child in (this["left"], this["right"]):
-                        assert self.nodes[<int>child].live
-                        assert self.nodes[<int>child].parent == node
-                        assert self.nodes[<int>child].depth == this["depth"] + 1
-                else:
-                    assert this["feature"] == LEAF and this["left"] == this["right"] == -1
-        free_nodes = [self.free_nodes[i] for i in range(self.n_free)]
-        assert sorted(seen + free_nodes) == list(range(self.n_used))
-        assert self.n_used <= self.capacity
-        assert not any(self.nodes[<int>node].live for node in free_nodes)
+        """Raise StateError if the arena is not what its own state says."""
+        cdef Trees other = Trees.restored(self.state())
+        cdef int node
+        require(self.n_used <= self.capacity, "Trees: more nodes than there is room for")
+        for node in range(self.n_used):
+            require(self.nodes[node].parent == other.nodes[node].parent
+                    and self.nodes[node].depth == other.nodes[node].depth
+                    and (self.nodes[node].split.feature == FREE)
+                    == (other.nodes[node].split.feature == FREE),
+                    "Trees: a node does not know its place")
 
     def __sizeof__(self):
         return (
@@ -382,10 +354,11 @@ cdef class Trees:
         cdef uint8_t[:, ::1] flags = np.empty((n, 2), dtype=np.uint8)
         cdef double[:, ::1] stats = np.empty((n, width))
         for i in range(n):
-            threshold[i] = self.nodes[i].threshold
-            links[i, 0] = self.nodes[i].feature
+            threshold[i] = self.nodes[i].split.threshold
+            links[i, 0] = self.nodes[i].split.feature
             links[i, 1], links[i, 2] = self.nodes[i].left, self.nodes[i].right
-            flags[i, 0], flags[i, 1] = self.nodes[i].nominal, self.nodes[i].missing_left
+            flags[i, 0] = self.nodes[i].split.nominal
+            flags[i, 1] = self.nodes[i].split.missing_left
             memcpy(&stats[i, 0], self.row(<int>i), width * sizeof(double))
         return {
             "regression": self.regression, "fading": self.fading, "n_values": self.n_values,
@@ -421,19 +394,19 @@ cdef class Trees:
         self.reserve(n, self.n_values)
         self.n_used = n
         for i in range(n):
-            self.nodes[i].threshold = threshold[i]
-            self.nodes[i].feature = links[i, 0]
+            self.nodes[i].split.threshold = threshold[i]
+            self.nodes[i].split.feature = links[i, 0]
+            self.nodes[i].split.nominal = flags[i, 0] != 0
+            self.nodes[i].split.missing_left = flags[i, 1] != 0
             self.nodes[i].left, self.nodes[i].right = links[i, 1], links[i, 2]
-            self.nodes[i].parent, self.nodes[i].depth = -1, 0
-            self.nodes[i].nominal = flags[i, 0] != 0
-            self.nodes[i].missing_left = flags[i, 1] != 0
-            self.nodes[i].live = 0
+            self.nodes[i].parent, self.nodes[i].depth = -1, -1      # not met yet
             memcpy(self.row(i), &stats[i, 0], self.width * sizeof(double))
         return 0
 
     cdef int link(self, const int[::1] free_nodes, const int[::1] roots) except -1:
         """Take over free nodes and roots; walk down from these, so that every node is met once."""
         cdef int i, node, met = 0
+        cdef const Node* this
         cdef Py_ssize_t n = free_nodes.shape[0] + roots.shape[0]
         require(n <= self.n_used, "Trees: more free nodes and roots than nodes")
         self.reserve_roots(<int>roots.shape[0])
@@ -446,14 +419,14 @@ cdef class Trees:
         while i < met:                          # `free_nodes` is the queue of nodes met so far
             node = self.free_nodes[i]
             i += 1
-            if self.nodes[node].feature >= 0:
-                self.meet(self.nodes[node].left, node, met)
-                self.meet(self.nodes[node].right, node, met + 1)
+            this = &self.nodes[node]
+            if this.split.feature >= 0:
+                self.meet(this.left, node, met)
+                self.meet(this.right, node, met + 1)
                 met += 2
             else:
-                require(self.nodes[node].feature == LEAF and self.nodes[node].left == -1
-                        and self.nodes[node].right == -1 and not self.nodes[node].nominal,
-                        "Trees: a leaf has a split")
+                require(this.split.feature == LEAF and this.left == this.right == -1
+                        and not this.split.nominal, "Trees: a leaf has a split")
         for i in range(free_nodes.shape[0]):
             self.meet(free_nodes[i], -1, met + i)
         for i in range(free_nodes.shape[0]):
@@ -463,10 +436,9 @@ cdef class Trees:
 
     cdef int meet(self, int node, int parent, int place) except -1:
         """Note that a node was met as a child, a root or a free node, for the first time."""
-        require(0 <= node < self.n_used and not self.nodes[node].live,
+        require(0 <= node < self.n_used and self.nodes[node].depth < 0,
                 "Trees: a node does not exist or is in two places")
         self.free_nodes[place] = node
-        self.nodes[node].live = 1
         self.nodes[node].parent = parent
         self.nodes[node].depth = self.nodes[parent].depth + 1 if parent >= 0 else 0
         return 0
@@ -475,30 +447,20 @@ cdef class Trees:
         return from_state, (type(self), self.state())
 
 
-cdef int check_stats(const double[:, ::1] stats, bint regression) except -1:
-    """Refuse statistics that no samples have, and those that answers cannot be made of.
+def check_stats(stats, regression):
+    """Refuse statistics that no samples can have.
 
-    Gains and sums of squares may overflow where samples are heavy; nothing is indexed by them.
+    Whether those of a node fit to the ones below is not looked at. Gains and sums of squares may
+    overflow where samples are heavy; nothing is indexed by them.
     """
-    cdef Py_ssize_t node, i, n_sums = HEADER if regression else stats.shape[1]
-    cdef double weight, share
-    for node in range(stats.shape[0]):
-        for i in range(n_sums):
-            if i != GAIN and not 0.0 <= stats[node, i] <= LARGEST_SUM:
-                raise StateError("Trees: a weight is negative or not finite")
-        weight = stats[node, WEIGHT]
-        if 0.0 < weight < FAINTEST_SUM:
-            raise StateError("Trees: a weight is too faint")
-        if regression:
-            if not fabs(stats[node, HEADER]) <= LARGEST_MEAN:
-                raise StateError("Trees: a mean is not one of targets")
-            continue
-        share = 0.0
-        for i in range(HEADER, n_sums):
-            share += stats[node, i] / weight if weight > 0.0 else stats[node, i]
-        if not (0.0 < share <= 1.0 + ROUNDING if weight > 0.0 else share == 0.0):
-            raise StateError("Trees: the classes of a node do not make up its weight")
-    return 0
+    weights = stats[:, [WEIGHT, VISITED] if regression else [WEIGHT, VISITED, *range(
+        HEADER, stats.shape[1])]]
+    require(np.all((weights >= 0.0) & (weights <= LARGEST_FLOAT)),
+            "Trees: a weight is negative or not finite")
+    require(not np.any((weights[:, 0] > 0.0) & (weights[:, 0] < FAINTEST_WEIGHT)),
+            "Trees: a weight is too small for full precision")
+    require(not regression or np.all(np.abs(stats[:, HEADER]) <= 2.0 * LARGEST_TARGET),
+            "Trees: a mean is not one of targets")
 
 
 cdef void memcpy_up(double* to, const double* source, int n) noexcept nogil:

@@ -44,4 +44,4 @@ cdef class Window:
     cdef int copy(self, Window other, int slot) noexcept nogil
     cdef bint is_in_order(self) noexcept
 
-cdef tuple united(list windows)
+cdef tuple united(list windows, int capacity)

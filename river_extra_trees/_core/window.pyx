@@ -459,19 +459,20 @@ cdef class Window:
         return from_state, (type(self), self.state())
 
 
-cdef tuple united(list windows):
+cdef tuple united(list windows, int capacity):
     """One window with the samples of several windows of one stream, each sample once.
 
+    It has the given number of slots, or as many as there are samples, which lie in the first ones.
     Returns it, and for each of the windows an array: the new slot of every old one, or -1.
     """
-    cdef Window whole = Window(1), window
+    cdef Window whole = Window(capacity), window
     cdef dict places = {}           # slot in `whole` by number of the sample in the stream
     cdef int slot
     samples = {}
     for window in windows:
         for i, slot in enumerate(window.slots()):
             samples[window.arrival[slot]] = (i >= window.n_sorted, window, slot)
-        whole.reserve(max(whole.capacity, window.capacity), window.n_columns)
+        whole.reserve(whole.capacity, window.n_columns)
         whole.extend(window.n_columns)
     whole.reserve(max(whole.capacity, len(samples)), 0)
     for is_fresh in (False, True):

@@ -1,29 +1,113 @@
-"""What every estimator of this package does, written once: parameters, seeds, samples and frames.
+"""The base of all estimators: a core object that does the work, and what river expects of it.
 
-An estimator keeps its parameters untouched and a core object that does the work. Classifiers and
-regressors of all families inherit `TreeClassifier` or `TreeRegressor`, and bring the hooks of
-`_inspection.TreeLearner`. The core object calls its `learner` back where a policy decides.
+An estimator keeps its parameters as they were given, and a core object that learns and answers.
+Classifiers and regressors of all families inherit `TreeClassifier` or `TreeRegressor`. Where a
+family takes decisions of its own per batch, the core's `learn` says that a batch is full, and the
+estimator plans in `_grow` what the core then carries out.
 """
 
 from __future__ import annotations
 
+import abc
+import functools
+import html
+import inspect
 import typing
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 
 from river import base
-from river.utils import dataframe
 
-from .._core.learner import WaitingBatch
-from .._core.state import FAINTEST_WEIGHT
-from .frames import PredictsMany, PredictsProbaMany, rows_of, values_of, weights_of
-from .inspection import Sample, TreeLearner, describe_classes, describe_number
+from river_extra_trees._core.learner import WaitingBatch
+from river_extra_trees._core.safe_repr import safe_repr
+from river_extra_trees._core.state import FAINTEST_WEIGHT
+
+from . import inspection
+from .frames import (
+    PredictsLabels,
+    PredictsNumbers,
+    Sample,
+    into_frame,
+    rows_of,
+    values_of,
+    weights_of,
+)
 from .snapshot import ClassifierSnapshot, RegressorSnapshot
 
-__all__ = ["TreeClassifier", "TreeRegressor"]
+if typing.TYPE_CHECKING:
+    import graphviz
+    import pandas as pd
+
+    from river_extra_trees._core.schema import Schema
+    from river_extra_trees._core.state import State
+
+__all__ = ["TreeClassifier", "TreeLearner", "TreeRegressor"]
 
 
-class Learns(TreeLearner):
-    """Learning: `learn_many` is a loop of `learn_one`, whatever the frame is made of."""
+@functools.cache
+def parameters_of(kind: type) -> frozenset[str]:
+    """The names of the parameters of a class."""
+    return frozenset(inspect.signature(kind).parameters)
+
+
+class TreeLearner(base.Estimator):
+    """A learner made of trees."""
+
+    # The compiled object that does the work; each family says of which class it is.
+    _core: typing.Any
+
+    # Columns of `to_dataframe` that only this family has.
+    _more_columns: typing.ClassVar[tuple[str, ...]] = ()
+
+    # Parameters that decide how much memory the core object takes from the start, and the names
+    # that they have among its settings.
+    _sizes: typing.ClassVar[dict[str, str]]
+
+    # ------------------------------------------------------------------ parameters
+
+    def __setattr__(self, name: str, value: typing.Any) -> None:
+        self._check_change(name)
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        self._check_change(name)
+        super().__delattr__(name)
+
+    def _check_change(self, name: str) -> None:
+        """Refuse to change a parameter of a model whose core object was made by it."""
+        if name in parameters_of(type(self)) and "_core" in self.__dict__:
+            if name not in self._mutable_attributes:
+                raise AttributeError(
+                    f"the parameter {name} of a {type(self).__name__} cannot be changed; "
+                    f"make a new model by clone({{{name!r}: ...}})"
+                )
+
+    # ------------------------------------------------------------------ copies and files
+
+    @property
+    def _schema(self) -> Schema:
+        """The columns of the features."""
+        return self._core.schema
+
+    @property
+    def n_samples_seen(self) -> int:
+        """Number of samples learned, those of weight zero not counted."""
+        return self._core.n_seen
+
+    def _bare(self) -> typing.Self:
+        """A copy that answers alike, without what only learning needs."""
+        bare: typing.Self = self.clone()
+        bare._core = self._core.bare()
+        return bare
+
+    def _state(self) -> dict[str, typing.Any]:
+        """What a model file holds beside the parameters; `core` is the core object."""
+        return {"core": self._core}
+
+    def _restore(self, state: State) -> None:
+        """Take over a state whose core object has the settings of this model's own."""
+        self._core = state.part("core", type(self._core))
+
+    # ------------------------------------------------------------------ learning
 
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
         """Raise what `learn_one` would raise, and learn nothing."""
@@ -95,7 +179,7 @@ class Learns(TreeLearner):
             If the lengths differ, y or w is no sequence (a frame, a mapping, a set or a text has
             no values by position), or a row is refused; the message names the row.
         """
-        frame = dataframe.into_frame(X)
+        frame = into_frame(X)
         rows = list(rows_of(frame))
         targets = values_of(y, "y")
         weights = weights_of(w, len(rows))
@@ -113,8 +197,138 @@ class Learns(TreeLearner):
         for x, target, weight in samples:
             self.learn_one(x, target, w=weight)
 
+    # ------------------------------------------------------------------ size
 
-class TreeClassifier(Learns, PredictsProbaMany, base.MiniBatchClassifier):
+    @property
+    def _n_trees(self) -> int:
+        """Number of trees."""
+        return self._core.n_trees
+
+    def _nodes(self, tree: int) -> list[inspection.Node]:
+        """Nodes of a tree as plain values, see `Learner.nodes` of the core."""
+        return self._core.nodes(tree)
+
+    def _trees(self) -> Iterator[list[inspection.Node]]:
+        """The nodes of every tree."""
+        return (self._nodes(tree) for tree in range(self._n_trees))
+
+    @abc.abstractmethod
+    def _describe(self, node: inspection.Node) -> str:
+        """The prediction of a node, in a few words."""
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees."""
+        return self._core.sizes()[0]
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves of all trees."""
+        return (self.n_nodes + self._n_trees) // 2
+
+    @property
+    def height(self) -> int:
+        """Number of splits on the longest way from a root to a leaf."""
+        return self._core.sizes()[1]
+
+    @property
+    def summary(self) -> dict[str, typing.Any]:
+        """Numbers of trees, nodes and leaves, height, and memory in bytes."""
+        return {
+            "n_trees": self._n_trees,
+            "n_nodes": self.n_nodes,
+            "n_leaves": self.n_leaves,
+            "height": self.height,
+            "memory": self._raw_memory_usage,
+        }
+
+    @property
+    def feature_importances_(self) -> dict[Hashable, float]:
+        """Share of each feature in the impurity that the present splits have removed.
+
+        The shares sum to one; a model without a split has none. Trees weigh alike.
+        """
+        return inspection.importances(self._trees())
+
+    # ------------------------------------------------------------------ explanations
+
+    def debug_one(self, x: Sample, tree: int = 0) -> str:
+        """Explain the answer of one tree for a sample: the rules it follows and the leaf it meets.
+
+        Parameters
+        ----------
+        x
+            Features.
+        tree
+            Number of the tree, from 0.
+
+        Raises
+        ------
+        IndexError
+            If there is no such tree.
+        """
+        nodes = self._nodes(tree)
+        row = getattr(self._core, "row_of", self._schema.row_of)(x)
+        return inspection.explained(nodes, row, self._describe)
+
+    def to_text(self, tree: int = 0, max_depth: int | None = None) -> str:
+        """One tree as indented text.
+
+        Parameters
+        ----------
+        tree
+            Number of the tree, from 0.
+        max_depth
+            Depth below which nothing is shown.
+
+        Raises
+        ------
+        IndexError
+            If there is no such tree.
+        """
+        return inspection.indented(self._nodes(tree), max_depth, self._describe)
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """A table of the nodes of all trees, one row each (needs pandas).
+
+        Columns: `tree`, `node`, `parent`, `is_leaf`, `depth`, `feature`, `threshold`, `left`,
+        `right`, `missing_left`, `weight`, `gain`, `values` and `prediction`. Dynamic trees add
+        `active`, the number of active samples, and `retired`, the weight of the retired ones; those
+        for regression also `degrees_of_freedom` and `residual_variance` of the Student-t at a node,
+        and its `intercept` and `coefficients` by feature, in the units of target and features.
+        """
+        return inspection.table_of(self._trees(), self._more_columns, self._describe)
+
+    def draw(self, tree: int = 0, max_depth: int | None = None) -> graphviz.Digraph:
+        """One tree as a graph (needs graphviz to be shown; `to_text` needs nothing).
+
+        Parameters
+        ----------
+        tree
+            Number of the tree, from 0.
+        max_depth
+            Depth below which nothing is drawn.
+
+        Raises
+        ------
+        IndexError
+            If there is no such tree.
+        """
+        return inspection.graph_of(self._nodes(tree), max_depth, self._describe)
+
+    def _repr_html_(self) -> str:
+        parameters = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{html.escape(safe_repr(value))}</td></tr>"
+            for name, value in self._get_params().items()
+        )
+        size = ", ".join(f"{name} {value:,}" for name, value in self.summary.items())
+        return (
+            f"<details open><summary><b>{html.escape(type(self).__name__)}</b> "
+            f"({html.escape(size)} bytes)</summary><table>{parameters}</table></details>"
+        )
+
+
+class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
     """A classifier of any number of classes, learned one by one or in mini-batches."""
 
     def snapshot(self) -> ClassifierSnapshot:
@@ -152,11 +366,11 @@ class TreeClassifier(Learns, PredictsProbaMany, base.MiniBatchClassifier):
     def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
         self._core.labels.foresee(y, coming)
 
-    def _describe(self, node: dict[str, typing.Any]) -> str:
-        return describe_classes(node, self._core.labels.labels)
+    def _describe(self, node: inspection.Node) -> str:
+        return inspection.describe_classes(node, self._core.labels.labels)
 
 
-class TreeRegressor(Learns, PredictsMany, base.MiniBatchRegressor):
+class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
     """A regressor, learned one by one or in mini-batches."""
 
     def snapshot(self) -> RegressorSnapshot:
@@ -176,5 +390,5 @@ class TreeRegressor(Learns, PredictsMany, base.MiniBatchRegressor):
         """
         return self._core.predict_number(x)
 
-    def _describe(self, node: dict[str, typing.Any]) -> str:
-        return describe_number(node)
+    def _describe(self, node: inspection.Node) -> str:
+        return inspection.describe_number(node)

@@ -15,7 +15,9 @@ from .._core.safe_repr import safe_repr
 
 __all__ = [
     "LARGEST",
+    "MaxFeatures",
     "check_choice",
+    "check_max_features",
     "check_number",
     "check_parameter",
     "check_switch",
@@ -26,6 +28,7 @@ __all__ = [
 ]
 
 Parameters = typing.ParamSpec("Parameters")
+MaxFeatures = int | float | str | None
 
 LARGEST = 2**31 - 1  # the core counts in 32 bits
 NO_NUMBERS = (bool, np.timedelta64)  # among those that say they are
@@ -130,3 +133,14 @@ def is_one_of(value: object, words: tuple[str | None, ...]) -> bool:
 def check_switch(name: str, value: typing.Any) -> None:
     """Raise a ValueError that names the parameter unless it is true or false."""
     check_parameter(isinstance(value, bool | np.bool_), name, value, "True or False")
+
+
+def check_max_features(max_features: MaxFeatures) -> None:
+    """Raise a ValueError unless it says how many features a split looks at."""
+    wanted = f"a number of features up to {LARGEST} or a share of them in (0, 1]"
+    fits = (
+        is_one_of(max_features, (None, "sqrt", "log2"))
+        or (is_whole(max_features) and 1 <= typing.cast(int, max_features) <= LARGEST)
+        or (isinstance(max_features, float) and 0.0 < max_features <= 1.0)
+    )
+    check_parameter(fits, "max_features", max_features, f"None, 'sqrt', 'log2', {wanted}")

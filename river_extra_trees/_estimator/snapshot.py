@@ -5,23 +5,51 @@ from __future__ import annotations
 import typing
 from collections.abc import Hashable
 
-from .frames import PredictsMany, PredictsProbaMany
-from .inspection import Sample
+from .frames import PredictsLabels, PredictsNumbers, Sample
 
 __all__ = ["ClassifierSnapshot", "RegressorSnapshot"]
 
 
-class RegressorSnapshot(PredictsMany):
-    """A regressor as it was at one moment, without what it would need to learn on.
+class _Snapshot:
+    """What both kinds of snapshots share."""
 
-    Made by `snapshot()` of a regressor of this package.
+    def __init__(self, model: typing.Any, n_samples_seen: int) -> None:
+        self._model = model
+        self.n_samples_seen = n_samples_seen
+
+    def predict_one(self, x: Sample, **options: typing.Any) -> typing.Any:
+        """Predict the target of a sample, as the model did.
+
+        Parameters
+        ----------
+        x
+            Features.
+        options
+            Other arguments of `predict_one` of the model.
+        """
+        return self._model.predict_one(x, **options)
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """Bytes in memory."""
+        return int(self._model._raw_memory_usage)
+
+    def __repr__(self) -> str:
+        learner, n = type(self._model).__name__, self.n_samples_seen
+        return f"{type(self).__name__}({learner}, n_samples_seen={n})"
+
+
+class RegressorSnapshot(_Snapshot, PredictsNumbers):
+    """A read-only copy of a regressor, without the memory that only learning needs.
+
+    Take one with `snapshot()` of a regressor of this package.
 
     Parameters
     ----------
     model
-        A learner that nobody else holds.
+        Model to wrap; ownership is transferred.
     n_samples_seen
-        Number of samples that it had learned.
+        Number of samples that the model has learned.
 
     Examples
     --------
@@ -41,43 +69,18 @@ class RegressorSnapshot(PredictsMany):
     True
     """
 
-    def __init__(self, model: typing.Any, n_samples_seen: int) -> None:
-        self._model = model
-        self.n_samples_seen = n_samples_seen
 
-    def predict_one(self, x: Sample, **options: typing.Any) -> typing.Any:
-        """Predict the target of a sample, as the model did.
+class ClassifierSnapshot(_Snapshot, PredictsLabels):
+    """A read-only copy of a classifier, without the memory that only learning needs.
 
-        Parameters
-        ----------
-        x
-            Features.
-        options
-            Whatever else `predict_one` of the model takes.
-        """
-        return self._model.predict_one(x, **options)
-
-    @property
-    def _raw_memory_usage(self) -> int:
-        """Bytes in memory."""
-        return int(self._model._raw_memory_usage)
-
-    def __repr__(self) -> str:
-        learner, n = type(self._model).__name__, self.n_samples_seen
-        return f"{type(self).__name__}({learner}, n_samples_seen={n})"
-
-
-class ClassifierSnapshot(RegressorSnapshot, PredictsProbaMany):
-    """A classifier as it was at one moment, without what it would need to learn on.
-
-    Made by `snapshot()` of a classifier of this package.
+    Take one with `snapshot()` of a classifier of this package.
 
     Parameters
     ----------
     model
-        A learner that nobody else holds.
+        Model to wrap; ownership is transferred.
     n_samples_seen
-        Number of samples that it had learned.
+        Number of samples that the model has learned.
     """
 
     def predict_proba_one(self, x: Sample) -> dict[Hashable, float]:

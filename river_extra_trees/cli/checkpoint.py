@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from river_extra_trees import persistence
-from river_extra_trees.persistence.atomic import open_regular, replace_file
-from river_extra_trees.persistence.container import DamagedError, pack, unpack
-from river_extra_trees._estimator.inspection import TreeLearner
+from river_extra_trees._estimator.learner import TreeLearner
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.race import Race
+from river_extra_trees.persistence.atomic import open_regular, replace_file
+from river_extra_trees.persistence.container import DamagedError, pack, unpack
 
 MAGIC = b"\x93RXRACE\n"
 VERSION = 1
@@ -140,9 +140,9 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
     except DamagedError as error:
-        raise UserError(f"{path} is no sound checkpoint: {error}") from error
+        raise UserError(f"{path} is not a valid checkpoint: {error}") from error
     if not is_description(document) or set(arrays) != {"race", *parts_of(document)}:
-        raise UserError(f"{path} is no sound checkpoint: it is not what a race has written")
+        raise UserError(f"{path} is not a valid checkpoint: it is not what a race has written")
     return document, {name: array.tobytes() for name, array in arrays.items()}
 
 

@@ -7,8 +7,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from river_extra_trees.persistence.atomic import require_replaceable
 from river_extra_trees.cli import UserError, report
+from river_extra_trees.persistence.atomic import require_replaceable
 
 PICTURES = (".png", ".svg", ".pdf")
 

@@ -1,25 +1,42 @@
-"""Learning and serving on more than one process or machine, with Ray (the extra `ray`).
+"""Learning and serving in more than one process or machine.
 
-`DistributedClassifier` and `DistributedRegressor` spread the trees of one forest, and answer as it
-would in one process. `KeyedModels` holds a model for each key of a stream. `SnapshotServer` answers
-while a model learns. Whoever prefers another engine finds what these are made of in
-`river_extra_trees.distributed.parts` and `river_extra_trees.distributed.shard`.
+Three classes run on [Ray](https://docs.ray.io) (the extra `ray`):
 
-Ray is imported when the first worker begins. It takes part in a cluster if `ray.init` was called
-for one, and else starts on this machine.
+- `DistributedClassifier` and `DistributedRegressor` spread the trees of one forest over processes
+  and answer bit for bit as the forest would in one process.
+- `KeyedModels` holds one model per key of a stream.
+- `SnapshotServer` answers with the latest snapshot of a model while the model learns elsewhere.
+
+Ray is imported when the first worker starts. Call `ray.init` before to join a cluster; otherwise
+Ray starts on this machine and accepts connections from this machine only.
+
+The building blocks work with any other engine, too. `split` makes the parts of a model, one for
+each process, and `learn_together` shows their protocol; `merge` makes one forest of its parts.
+`Shard` holds the models of some keys. `Block` is a batch of samples in the shape in which it
+travels.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from .blocks import Block
+from .parts import Part, learn_together
+from .ray.ensemble import DistributedClassifier, DistributedRegressor
+from .ray.keyed import KeyedModels
+from .ray.serving import SnapshotServer
+from .shard import Shard, shard_of
+from .splitting import coordinator, merge, split
 
-__all__ = ["DistributedClassifier", "DistributedRegressor", "KeyedModels", "SnapshotServer"]
-
-MODULES = {"DistributedClassifier": "ensemble", "DistributedRegressor": "ensemble", "KeyedModels": "keyed", "SnapshotServer": "serving"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".ray.{MODULES[name]}", __name__), name)
+__all__ = [
+    "Block",
+    "DistributedClassifier",
+    "DistributedRegressor",
+    "KeyedModels",
+    "Part",
+    "Shard",
+    "SnapshotServer",
+    "coordinator",
+    "learn_together",
+    "merge",
+    "shard_of",
+    "split",
+]

@@ -1,8 +1,8 @@
 """Blocks of samples, in the shape in which they travel between processes.
 
-Numbers lie in one array, which pickle's protocol 5 hands over without a copy; other values are kept
-as they are. A sample that comes out of a block teaches a learner the same, bit for bit, as the one
-that went in. (A feature that is absent from a sample may come out as missing in it.)
+Numbers lie in one array, which pickle's protocol 5 transfers without a copy; other values are kept
+as they are. A learner learns the same, bit for bit, from a block as from the samples it was made
+of. (A feature that is absent from a sample may come out as a missing value.)
 """
 
 from __future__ import annotations
@@ -11,48 +11,47 @@ import itertools
 import typing
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-import narwhals
 import numpy as np
 import numpy.typing as npt
 
 from .._estimator.frames import values_of, weights_of
-from .._estimator.inspection import Sample
+from .._estimator.frames import Sample
 
 __all__ = ["Block", "check_sample"]
 
-EXACT = 2**53  # whole numbers up to here are doubles
-PACE = 64  # rows that are turned into dicts at a time
+EXACT = 2**53  # doubles hold all whole numbers up to here
+CHUNK = 64  # rows that are turned into dicts at a time
 
 Numbers = npt.NDArray[np.float64]
 
 
 def check_sample(x: object) -> None:
-    """Raise a TypeError if this is no sample, in the words of the learners.
+    """Raise the TypeError of the learners unless x is a mapping.
 
     Parameters
     ----------
     x
-        What should be the features of a sample.
+        The features of a sample.
     """
     if not isinstance(x, Mapping):
         raise TypeError(f"x must be a mapping of feature names to values, not {type(x).__name__!r}")
 
 
 class Block:
-    """Some samples of a stream, in their order.
+    """Consecutive samples of a stream.
 
     Parameters
     ----------
     rows
         The features of each sample.
     targets
-        The target of each sample; none where the block is to be predicted.
+        The target of each sample; `None` if the block is only to be predicted.
     weights
-        The weight of each sample; none for 1.
+        The weight of each sample; `None` for 1.
 
     Examples
     --------
-    >>> from river_extra_trees.distributed.blocks import Block
+    >>> from river_extra_trees.distributed import Block
     >>> block = Block([{"a": 0.5, "b": "red"}, {"a": 1.5}], ["yes", "no"])
     >>> len(block)
     2
@@ -99,7 +98,7 @@ class Block:
     def from_frame(
         cls, frame: typing.Any, targets: typing.Any = None, weights: typing.Any = None
     ) -> Block:
-        """Make a block of a narwhals frame and series, or other sequences, of targets and weights.
+        """Make a block from a narwhals frame, with sequences of targets and weights.
 
         Parameters
         ----------
@@ -108,7 +107,7 @@ class Block:
         targets
             As many targets, or `None`.
         weights
-            As many weights, one for all, or `None`.
+            One weight for all rows, as many weights, or `None` for 1.
         """
         block = cls.__new__(cls)
         block._fill(
@@ -123,12 +122,12 @@ class Block:
         return self.n
 
     def take(self, numbers: Sequence[int]) -> Block:
-        """A block of some of the samples.
+        """Make a block of some of the samples.
 
         Parameters
         ----------
         numbers
-            Which ones, in this order.
+            The numbers of the samples, in the order wanted.
         """
         block = Block.__new__(Block)
         block.n, block.names = len(numbers), self.names
@@ -139,23 +138,23 @@ class Block:
         return block
 
     def rows(self, start: int = 0) -> Iterator[dict[Hashable, typing.Any]]:
-        """The features of the samples from one on.
+        """The features of the samples from a given one on.
 
         Parameters
         ----------
         start
             Number of the first sample.
         """
-        for at in range(start, self.n, PACE):
-            others = zip(*(column[at : at + PACE] for column in self.others), strict=True)
-            numbers = self.numbers[at : at + PACE].tolist()
+        for at in range(start, self.n, CHUNK):
+            others = zip(*(column[at : at + CHUNK] for column in self.others), strict=True)
+            numbers = self.numbers[at : at + CHUNK].tolist()
             for first, then in itertools.zip_longest(numbers, others, fillvalue=()):
                 yield dict(zip(self.names, itertools.chain(first, then), strict=True))
 
     def samples(
         self, start: int = 0
     ) -> Iterator[tuple[dict[Hashable, typing.Any], typing.Any, float]]:
-        """The samples from one on: features, target and weight.
+        """The samples from a given one on: features, target and weight.
 
         Parameters
         ----------
@@ -163,15 +162,15 @@ class Block:
             Number of the first sample.
         """
         if self.targets is None:
-            raise ValueError("this block has no targets")
+            raise ValueError("this block has no targets to learn")
         weights = itertools.repeat(1.0) if self.weights is None else values(self.weights, start)
         yield from zip(self.rows(start), values(self.targets, start), weights, strict=False)
 
 
 def column_of(frame: typing.Any, number: int) -> Numbers | list[typing.Any]:
-    """A column of a frame, as an array if it holds doubles."""
+    """A column of a frame: an array if it holds doubles, else a list."""
     series = frame[:, number]
-    if series.dtype == narwhals.Float64:
+    if str(series.dtype) == "Float64":
         column: Numbers = series.to_numpy()
         return column
     values: list[typing.Any] = series.to_list()
@@ -179,14 +178,14 @@ def column_of(frame: typing.Any, number: int) -> Numbers | list[typing.Any]:
 
 
 def as_numbers(values: Numbers | list[typing.Any]) -> Numbers | None:
-    """A column as doubles, NaN where missing; None where that would lose anything."""
+    """A column as doubles, NaN where missing; None if doubles do not hold all values exactly."""
     if isinstance(values, np.ndarray) or all(map(is_double, values)):
         return np.asarray(values, dtype=float)
     return None
 
 
 def is_double(value: typing.Any) -> bool:
-    """Whether a value is a number, or missing, that a double holds exactly."""
+    """Whether a value is missing, or a number that a double holds exactly."""
     if type(value) in (float, np.float64, bool) or value is None:
         return True
     return type(value) is int and -EXACT <= value <= EXACT
@@ -201,7 +200,7 @@ def compact(given: typing.Any, name: str, n: int) -> Numbers | list[typing.Any]:
 
 
 def values(column: Numbers | list[typing.Any], start: int) -> list[typing.Any]:
-    """The entries of a column from one on, as plain Python values."""
+    """The entries of a column from a given one on, as plain Python values."""
     part = column[start:]
     return part if isinstance(part, list) else part.tolist()
 

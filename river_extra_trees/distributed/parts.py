@@ -1,58 +1,64 @@
-"""Forests in parts, for more than one process; whatever engine carries the messages.
+"""One part of a model that several processes hold together, and the protocol between the parts.
 
-Each part holds some trees of a forest under their numbers in the whole, and sees every sample. As
-random numbers depend on nothing but the seed, the number of the tree and the batch, the parts stay
-bit for bit what they would be in one process, if they tell each other once per batch how their
-trees did: a forest swaps, or discards, the worst trees of all.
+A part learns every sample, but answers for its own share of the model only. The parts of a forest
+exchange one message per batch, because a forest swaps or discards the worst of *all* its trees.
+Whatever engine carries the messages, the protocol is:
 
     for each block of samples:
-        while there are samples left in it:
-            each part:  stop, report = part.learn(block, start)     up to the end of the batch
-            one place:  combined = part.combine(reports)            if there are reports
+        while samples of the block are left:
+            each part:  stop, report = part.learn(block, start)   # up to the end of the batch
+            one place:  combined = part.combine(reports)          # only if there are reports
             each part:  part.grow(combined)
 
-`learn_together` is that loop in one process.
+`learn_together` runs it within one process. `Part.step` combines `grow` with the next `learn`, so
+that each batch costs one message.
 """
 
 from __future__ import annotations
 
 import abc
-import copy
-import itertools
 import typing
 from collections.abc import Hashable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from .._estimator.parameters import (check_parameter, check_whole)
-from .._estimator.inspection import Sample, TreeLearner
+from .._estimator.frames import Sample
 from .blocks import Block
 
-__all__ = ["ForestPart", "Part", "Splits", "SplitsIntoParts", "learn_together", "merge"]
+__all__ = ["Part", "Votes", "learn_together"]
 
-Ballots = npt.NDArray[np.float64]  # [row, tree, class]
-Votes = npt.NDArray[np.float64]  # [row, class]
-NOTHING = Block([])
+Votes = npt.NDArray[np.float64]  # [sample, tree, class]
+EMPTY = Block([])
 
 
 class Part(abc.ABC):
-    """What one of several processes holds of an ensemble."""
+    """The share of a model that one of several processes holds."""
 
-    n_told = 0
-    """Number of samples that `go_on` has learned, those of weight zero counted."""
+    n_sent = 0
+    """Number of samples that `step` has learned, including those of weight zero."""
     _model: typing.Any  # the learner
-    _block = NOTHING  # that `go_on` is to learn the rest of
+    _block = EMPTY  # the block whose remaining samples the next `step` learns
+
+    @classmethod
+    @abc.abstractmethod
+    def split(cls, model: typing.Any, n: int) -> Sequence[Part]:
+        """Make n parts of a model, which stays as it is."""
+
+    @classmethod
+    @abc.abstractmethod
+    def coordinator(cls, model: typing.Any) -> Part:
+        """Make a small part that validates samples and combines the answers of the other parts."""
 
     @property
     @abc.abstractmethod
     def n_samples_seen(self) -> int:
-        """Number of samples learned, those of weight zero not counted."""
+        """Number of samples learned, not counting those of weight zero."""
 
     def validate(
         self, x: Sample, y: typing.Any, w: float = 1.0, coming: set[Hashable] | None = None
     ) -> None:
-        """Raise what learning this sample would raise.
+        """Raise the error that learning this sample would raise.
 
         Parameters
         ----------
@@ -63,7 +69,8 @@ class Part(abc.ABC):
         w
             Weight of the sample.
         coming
-            Labels of samples that are to be learned before; that of this sample is added.
+            Labels of the samples that will be learned before this one. The label of this sample
+            is added.
 
         Raises
         ------
@@ -74,48 +81,60 @@ class Part(abc.ABC):
 
     @abc.abstractmethod
     def learn(self, block: Block, start: int = 0) -> tuple[int, typing.Any]:
-        """Learn samples of a block; say how far, and what the other parts need to know."""
+        """Learn samples of a block; return where it stopped and the report for the other parts."""
 
-    @abc.abstractmethod
     def combine(self, reports: Sequence[typing.Any]) -> typing.Any:
-        """Make of the reports of all parts what `grow` wants to know."""
+        """Combine the reports of all parts into the argument of `grow`.
 
-    @abc.abstractmethod
+        Parameters
+        ----------
+        reports
+            The reports that `learn` of each part returned, in order of the parts.
+        """
+        raise NotImplementedError(f"a {type(self).__name__} makes no reports")
+
     def grow(self, combined: typing.Any) -> None:
-        """Finish a batch."""
-
-    @abc.abstractmethod
-    def ballots(self, block: Block) -> Ballots:
-        """What this part says of each sample."""
-
-    @abc.abstractmethod
-    def predict_labels(self, ballots: Sequence[Ballots]) -> list[typing.Any]:
-        """The labels that the whole predicts, from the ballots of all parts."""
-
-    @abc.abstractmethod
-    def predict_probabilities(self, ballots: Sequence[Ballots]) -> list[dict[Hashable, float]]:
-        """The probabilities that the whole predicts, from the ballots of all parts."""
-
-    @abc.abstractmethod
-    def predict_numbers(self, ballots: Sequence[Ballots]) -> list[float]:
-        """The numbers that the whole predicts, from the ballots of all parts."""
-
-    def copy(self) -> typing.Self:
-        """The part itself, of which an engine makes a copy as it sends it to another process."""
-        return self
-
-    def go_on(
-        self, combined: typing.Any, block: Block | None, start: int = 0
-    ) -> tuple[int, typing.Any]:
-        """Grow on the last batch if that is still to be done, then learn: two calls in one message.
+        """Finish a batch.
 
         Parameters
         ----------
         combined
-            What `grow` wants to know, or `None`.
+            The value that `combine` returned, on this or any other part.
+        """
+        raise NotImplementedError(f"a {type(self).__name__} has no batches")
+
+    @abc.abstractmethod
+    def votes(self, block: Block) -> Votes:
+        """The answers of this part to each sample."""
+
+    @abc.abstractmethod
+    def predict_labels(self, votes: Sequence[Votes]) -> list[typing.Any]:
+        """The labels that the whole model predicts, from the votes of all parts in order."""
+
+    @abc.abstractmethod
+    def predict_probabilities(self, votes: Sequence[Votes]) -> list[dict[Hashable, float]]:
+        """The probabilities that the whole model predicts, from the votes of all parts in order."""
+
+    @abc.abstractmethod
+    def predict_numbers(self, votes: Sequence[Votes]) -> list[float]:
+        """The numbers that the whole model predicts, from the votes of all parts in order."""
+
+    def copy(self) -> typing.Self:
+        """Return the part itself; the engine copies it when it sends it to another process."""
+        return self
+
+    def step(
+        self, combined: typing.Any, block: Block | None, start: int = 0
+    ) -> tuple[int, typing.Any]:
+        """Finish the last batch if it is full, then learn: two calls in one message.
+
+        Parameters
+        ----------
+        combined
+            The argument of `grow`, or `None` if there is no full batch.
         block
-            Samples, all of them valid; `None` for the block of the call before, so that each block
-            travels once.
+            Valid samples, or `None` for the block of the call before, so that each block travels
+            only once.
         start
             Number of the first sample to learn.
 
@@ -127,275 +146,20 @@ class Part(abc.ABC):
             self.grow(combined)
         block = self._block if block is None else block
         stop, report = self.learn(block, start)
-        self.n_told += stop - start
-        self._block = block if stop < len(block) else NOTHING
+        self.n_sent += stop - start
+        self._block = block if stop < len(block) else EMPTY
         return stop, report
 
 
-class Splits(TreeLearner):
-    """A learner that several processes can share."""
-
-    @abc.abstractmethod
-    def split(self, n: int) -> Sequence[Part]:
-        """What each of n processes is to hold."""
-
-    @abc.abstractmethod
-    def _front(self) -> Part:
-        """A small part for the process that asks the others."""
-
-
-class SplitsIntoParts(Splits):
-    """A forest that can be split into parts."""
-
-    n_models: int
-
-    @abc.abstractmethod
-    def _report(self) -> typing.Any:
-        """What the other parts need to know of a batch that is full."""
-
-    @abc.abstractmethod
-    def _combine(self, reports: Sequence[typing.Any]) -> typing.Any:
-        """What all parts need to know, from the reports of all of them in order."""
-
-    @abc.abstractmethod
-    def _grow_part(self, combined: typing.Any) -> None:
-        """Let the trees of this part grow on the batch."""
-
-    def _keep(self, first: int, stop: int) -> None:
-        """Become the part with the trees from `first` to before `stop`."""
-        self._core.keep(first, stop)
-
-    def _join(self, others: Sequence[typing.Self]) -> None:
-        """Become the whole forest, of which this is the first part."""
-        self._core.join([model._core for model in others])
-
-    def split(self, n: int) -> list[ForestPart]:
-        """Split the forest into parts, for as many processes.
-
-        The forest itself stays as it is. `river_extra_trees.distributed.parts.merge` makes one of the parts.
-
-        Parameters
-        ----------
-        n
-            Number of parts, at most that of the trees.
-
-        Raises
-        ------
-        ValueError
-            If there are less trees than parts.
-        """
-        check_whole("n", n, 1)
-        check_parameter(n <= self.n_models, "n", n, f"at most n_models, {self.n_models}")
-        n = int(n)  # a number of numpy would wrap around
-        bounds = [i * self.n_models // n for i in range(n + 1)]
-        return [ForestPart(self, *pair) for pair in itertools.pairwise(bounds)]
-
-    def _front(self) -> ForestPart:
-        return ForestPart(self, 0, 0)
-
-
-class ForestPart(Part):
-    """Some of the trees of a forest.
-
-    Parameters
-    ----------
-    forest
-        The whole forest, which stays as it is.
-    first
-        Number of the first tree of the part.
-    stop
-        Number of the first tree after it. A part without trees is of use, too: it knows which
-        samples are valid, which labels there are, and how to count the votes of the others.
-
-    Examples
-    --------
-    >>> import river_extra_trees as ret
-    >>> from river import datasets
-    >>> from river_extra_trees.distributed.blocks import Block
-    >>> from river_extra_trees.distributed.parts import learn_together, merge
-
-    >>> rows, targets = zip(*datasets.Phishing(), strict=True)
-    >>> forest = ret.StreamDecisionForestClassifier(n_models=5, seed=42)
-    >>> parts = forest.split(2)
-    >>> [part.n_trees for part in parts]
-    [2, 3]
-    >>> learn_together(parts, Block(rows, targets))
-    >>> merged = merge(parts)
-
-    The merged forest is what the forest would be:
-
-    >>> for x, y in zip(rows, targets, strict=True):
-    ...     forest.learn_one(x, y)
-    >>> all(merged.predict_proba_one(x) == forest.predict_proba_one(x) for x in rows)
-    True
-    """
-
-    def __init__(self, forest: SplitsIntoParts, first: int, stop: int) -> None:
-        check_parameter(
-            0 <= first <= stop <= forest.n_models and not forest._core.is_part,
-            "first, stop",
-            (first, stop),
-            f"an interval of the {forest.n_models} trees of a whole forest",
-        )
-        self._model = copy.deepcopy(forest)
-        self._model._keep(first, stop)
-        self._is_full = False
-
-    @property
-    def first(self) -> int:
-        """Number of the first tree."""
-        return int(self._model._core.first_tree)
-
-    @property
-    def n_trees(self) -> int:
-        """Number of trees."""
-        return self._model._n_trees
-
-    @property
-    def n_samples_seen(self) -> int:
-        """Number of samples learned, those of weight zero not counted."""
-        return self._model.n_samples_seen
-
-    # ------------------------------------------------------------------ learning
-
-    def learn(self, block: Block, start: int = 0) -> tuple[int, typing.Any]:
-        """Learn the samples of a block until the batch is full.
-
-        Parameters
-        ----------
-        block
-            Samples, all of them valid.
-        start
-            Number of the first sample to learn.
-
-        Returns
-        -------
-        The number of the first sample that is yet to be learned; and what the other parts need to
-        know of the batch if it is full, else `None`. If it is full, `grow` comes next.
-
-        Raises
-        ------
-        RuntimeError
-            If the last batch has yet to be grown.
-        """
-        if self._is_full:
-            raise RuntimeError("the batch is full: call grow with the combined reports first")
-        forest = self._model._core
-        for number, (x, y, w) in enumerate(block.samples(start), start + 1):
-            if forest.learn(x, y, w):
-                self._is_full = True
-                return number, self._model._report()
-        return len(block), None
-
-    def combine(self, reports: Sequence[typing.Any]) -> typing.Any:
-        """Make of the reports of all parts, in order of their trees, what `grow` wants to know.
-
-        Parameters
-        ----------
-        reports
-            What `learn` of each part reported.
-        """
-        return self._model._combine(reports)
-
-    def grow(self, combined: typing.Any) -> None:
-        """Let the trees grow on the batch that is full.
-
-        Parameters
-        ----------
-        combined
-            What `combine` returned, of this or any other part.
-
-        Raises
-        ------
-        RuntimeError
-            If the batch is not full.
-        """
-        if not self._is_full:
-            raise RuntimeError("the batch is not full yet")
-        self._model._grow_part(combined)
-        self._is_full = False
-
-    # ------------------------------------------------------------------ answers
-
-    def ballots(self, block: Block) -> Ballots:
-        """What each tree says of each sample, as an array [sample, tree, class].
-
-        Parameters
-        ----------
-        block
-            Samples; their targets are not looked at.
-        """
-        ballots: Ballots = self._model._core.ballots(list(block.rows()))
-        return ballots
-
-    def predict_labels(self, ballots: Sequence[Ballots]) -> list[typing.Any]:
-        """The labels that a whole forest predicts.
-
-        Parameters
-        ----------
-        ballots
-            Those of all parts, in order of their trees.
-        """
-        labels = self._model._core.labels.labels
-        return [
-            labels[row.argmax()] if row.any() else self._model._core.predict_label({})
-            for row in count_votes(np.concatenate(ballots, axis=1))
-        ]
-
-    def predict_probabilities(self, ballots: Sequence[Ballots]) -> list[dict[Hashable, float]]:
-        """The probabilities that a whole forest predicts.
-
-        Parameters
-        ----------
-        ballots
-            Those of all parts, in order of their trees.
-        """
-        labels = self._model._core.labels.labels
-        return [
-            shares(labels, row.tolist()) if row.any() else self._model._core.predict_proba({})
-            for row in count_votes(np.concatenate(ballots, axis=1))
-        ]
-
-    def predict_numbers(self, ballots: Sequence[Ballots]) -> list[float]:
-        """The numbers that a whole forest predicts.
-
-        Parameters
-        ----------
-        ballots
-            Those of all parts, in order of their trees.
-        """
-        said = np.concatenate(ballots, axis=1)
-        known = ~np.isnan(said)
-        sums = count_votes(np.where(known, said, 0.0))[:, 0]
-        return [
-            float(total / n) if n else self._model._core.predict_number({})
-            for total, n in zip(sums, known.sum(axis=(1, 2)), strict=True)
-        ]
-
-
-def count_votes(ballots: Ballots) -> Votes:
-    """The sum over the trees, added up in their order as a forest in one process does."""
-    votes = np.zeros((ballots.shape[0], ballots.shape[2]))
-    for tree in range(ballots.shape[1]):
-        votes += ballots[:, tree]
-    return votes
-
-
-def shares(labels: list[Hashable], votes: list[float]) -> dict[Hashable, float]:
-    """The share of each label in the votes."""
-    total = sum(votes)
-    return {label: vote / total for label, vote in zip(labels, votes, strict=True)}
-
-
-def learn_together(parts: Sequence[ForestPart], block: Block) -> None:
-    """Let the parts of a forest learn a block of samples, in this process.
+def learn_together(parts: Sequence[Part], block: Block) -> None:
+    """Let the parts of a model learn a block of samples, within this process.
 
     Parameters
     ----------
     parts
-        All parts, in order of their trees.
+        All parts, in the order in which `split` returned them.
     block
-        Samples, all of them valid.
+        Valid samples.
     """
     start = 0
     while start < len(block):
@@ -405,59 +169,3 @@ def learn_together(parts: Sequence[ForestPart], block: Block) -> None:
             combined = parts[0].combine(reports)
             for part in parts:
                 part.grow(combined)
-
-
-def merge(parts: Sequence[ForestPart]) -> typing.Any:
-    """Make one forest of its parts, which stay as they are.
-
-    It answers and goes on bit for bit as if it had never been split.
-
-    Parameters
-    ----------
-    parts
-        All parts of a forest, in any order.
-
-    Raises
-    ------
-    ValueError
-        If they are not all parts of one forest, or have not learned the same samples.
-    TypeError
-        If they are no parts of forests.
-    """
-    if not all(isinstance(part, ForestPart) for part in parts):
-        raise TypeError("only parts of forests are merged; clouds stay apart")
-    parts = sorted((part for part in parts if part.n_trees), key=lambda part: part.first)
-    check_are_one(parts)
-    first, *others = (copy.deepcopy(part._model) for part in parts)
-    first._join(others)
-    return first
-
-
-def check_are_one(parts: Sequence[ForestPart]) -> None:
-    """Raise a ValueError that says what keeps the parts from being one forest."""
-    if not parts:
-        raise ValueError("there are no parts with trees to be merged")
-    whole, n_trees = parts[0]._model, 0
-    for part in parts:
-        if part._is_full:
-            raise ValueError(f"the part from tree {part.first} on has yet to grow on its batch")
-        if part.first != n_trees:
-            raise ValueError(f"tree {min(n_trees, part.first)} is missing, or there twice")
-        n_trees += part.n_trees
-        other = part._model
-        if type(other) is not type(whole) or other._get_params() != whole._get_params():
-            raise ValueError(f"the part from tree {part.first} on is of another forest")
-        if history(other) != history(whole):
-            raise ValueError(
-                f"the part from tree {part.first} on has learned other samples: "
-                f"{part.n_samples_seen} in place of {parts[0].n_samples_seen}"
-            )
-    if n_trees != whole.n_models:
-        raise ValueError(f"tree {n_trees} is missing")
-
-
-def history(model: SplitsIntoParts) -> tuple[typing.Any, ...]:
-    """What parts of one forest that have learned the same samples have in common."""
-    forest = model._core
-    names, prior = forest.schema.names, forest.prior.node(0)
-    return forest.n_seen, forest.n_batches, forest.seed, names, forest.labels.labels, prior

@@ -1,4 +1,4 @@
-"""One model per key, for the keys of a range of hashes; whatever engine carries the messages."""
+"""One model per key, for the keys of a range of hashes, with any engine for the messages."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["Counts", "Shard", "description", "shard_of"]
 
 
 def shard_of(key: Hashable, n: int) -> int:
-    """The shard that a key belongs to, the same in every process and for ever.
+    """The shard of a key, which is the same in every process and every version.
 
-    The hashes of the keys, numbers from 0 to 2**64 - 1, are cut into n ranges of one length.
+    The hashes of the keys, numbers from 0 to 2**64 - 1, are divided into n ranges of equal length.
 
     Parameters
     ----------
@@ -28,11 +28,11 @@ def shard_of(key: Hashable, n: int) -> int:
     Raises
     ------
     TypeError
-        If the key is of another type.
+        If the key has another type.
 
     Examples
     --------
-    >>> from river_extra_trees.distributed.shard import shard_of
+    >>> from river_extra_trees.distributed import shard_of
     >>> [shard_of(key, 4) for key in ("sensor 1", "sensor 2", "sensor 3", 17)]
     [0, 2, 2, 3]
     """
@@ -50,12 +50,12 @@ def shard_of(key: Hashable, n: int) -> int:
 
 
 def description(model: typing.Any) -> str:
-    """The type and the parameters of a model, in the same words in every process.
+    """The type and the parameters of a model as text that is the same in every process.
 
     Parameters
     ----------
     model
-        Any estimator of river.
+        Any river estimator.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def description(model: typing.Any) -> str:
 
 
 def described(value: typing.Any) -> str:
-    """A parameter in words; of what is written differently in other processes, the type."""
+    """A parameter as text; only the type of an object whose `repr` may differ between processes."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name}: {described(each)}" for name, each in value.items()) + "}"
     if isinstance(value, tuple | list):
@@ -80,20 +80,20 @@ def described(value: typing.Any) -> str:
 
 
 class Counts(typing.NamedTuple):
-    """How far a shard is.
+    """How much a shard has learned.
 
     Attributes
     ----------
     n_models
         Number of keys.
     n_samples_seen
-        Samples that its models have learned.
+        Number of samples that its models have learned.
     position
-        Number in the stream before which it knows all samples.
+        Number in the stream of the first sample that it may not have received yet.
     n_refused
-        Samples that a model has refused.
+        Number of samples that a model has refused.
     refusal
-        The error of the latest of those.
+        The error of the last refused sample.
     """
 
     n_models: int
@@ -104,23 +104,21 @@ class Counts(typing.NamedTuple):
 
 
 class Shard:
-    """The models of some keys, each made when its key is learned first.
+    """The models of some keys, each cloned when the first sample of its key arrives.
 
-    Every sample has its number in the whole stream, of which this shard is told its own part. What
-    lies before its position was learned and is passed over, so that a stream can be told again from
-    any earlier place. A sample that its model refuses, with whatever error, is passed over, too,
-    and counted.
+    Samples are numbered in the whole stream, of which a shard receives only its own. It skips the
+    samples before its `position`, because it has learned them, so that a stream can be repeated
+    from any earlier place. A sample that its model refuses, with any error, is skipped and counted.
 
     Parameters
     ----------
     model
-        What the models of all keys begin as: any classifier or regressor of river.
+        Model to clone for each key: any classifier or regressor of river.
 
     Examples
     --------
     >>> import river_extra_trees as ret
-    >>> from river_extra_trees.distributed.blocks import Block
-    >>> from river_extra_trees.distributed.shard import Shard
+    >>> from river_extra_trees.distributed import Block, Shard
     >>> shard = Shard(ret.StreamDecisionTreeRegressor(leaf_memory=None, seed=42))
     >>> shard.learn(["a", "b", "a"], [0, 1, 2], Block([{"x": 0.0}] * 3, [1.0, 5.0, 2.0]), 3)
     >>> shard.predict(["a", "b", "c"], Block([{"x": 0.0}] * 3))
@@ -133,9 +131,9 @@ class Shard:
         self.model = model
         self.models: dict[Hashable, typing.Any] = {}
         self.n_samples_seen = 0
-        self.position = 0  # in the stream: all samples before it are known
+        self.position = 0  # in the stream: all samples before it have been received
         self.n_refused = 0
-        self.refusal = ""  # the latest
+        self.refusal = ""  # the error of the last refused sample
 
     def learn(
         self, keys: Sequence[Hashable], numbers: Sequence[int], block: Block, position: int
@@ -151,7 +149,7 @@ class Shard:
         block
             The samples.
         position
-            The number in the stream before which this shard now knows all samples.
+            Number in the stream of the first sample that this shard has not received by now.
         """
         for key, number, (x, y, w) in zip(keys, numbers, block.samples(), strict=True):
             if number < self.position:
@@ -168,37 +166,37 @@ class Shard:
         self.position = max(self.position, position)
 
     @property
-    def n_told(self) -> int:
-        """Samples that this shard was told, those that a model refused counted."""
+    def n_sent(self) -> int:
+        """Number of samples received, including those that a model has refused."""
         return self.n_samples_seen + self.n_refused
 
     def description(self) -> str:
-        """The type and the parameters of what all models begin as."""
+        """The type and the parameters of the model that is cloned for each key."""
         return description(self.model)
 
     def predict(self, keys: Sequence[Hashable], block: Block) -> list[typing.Any]:
-        """Predict the target of each sample, `None` for a key that is new.
+        """Predict the target of each sample: `None` for an unknown key.
 
         Parameters
         ----------
         keys
             The key of each sample.
         block
-            The samples; their targets are not looked at.
+            The samples; their targets are ignored.
         """
         return [
             None if model is None else model.predict_one(x) for model, x in self._pairs(keys, block)
         ]
 
     def predict_proba(self, keys: Sequence[Hashable], block: Block) -> list[dict[Hashable, float]]:
-        """Predict the probabilities of the labels of each sample, none for a key that is new.
+        """Predict the probabilities of the labels of each sample: an empty dict for an unknown key.
 
         Parameters
         ----------
         keys
             The key of each sample.
         block
-            The samples; their targets are not looked at.
+            The samples; their targets are ignored.
         """
         return [
             {} if model is None else model.predict_proba_one(x)
@@ -221,7 +219,7 @@ class Shard:
         return copy.deepcopy(self.models.get(key))
 
     def counts(self) -> Counts:
-        """How far this shard is."""
+        """How much this shard has learned."""
         return Counts(
             len(self.models), self.n_samples_seen, self.position, self.n_refused, self.refusal
         )

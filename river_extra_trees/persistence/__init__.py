@@ -1,7 +1,7 @@
-"""Saving a model to a file, and loading it again: safe, whole, and the same to the last bit.
+"""Save a model to a file and load it again, the same to the last bit.
 
-A model file is made of numbers, not of code: loading one never runs what it holds, and a file that
-is damaged or forged raises `ModelFileError`. `docs/model_files.md` says what is promised.
+A model file holds data and no code: loading it runs nothing that the file names. A damaged or
+forged file raises `ModelFileError`. `docs/model_files.md` lists the guarantees.
 
 >>> import tempfile, pathlib
 >>> import river_extra_trees as ret

@@ -1,4 +1,4 @@
-"""Writing a file so that at any moment either the old or the new one is there; reading one."""
+"""Replace files atomically: at any moment the old or the new file is there, complete."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import BinaryIO
 
 __all__ = ["open_regular", "replace_file", "require_replaceable"]
 
-NEW = 0o666  # mode of a file that was not there, as far as the user's mask allows
-OWN = 0o600  # until a file has the permissions of the one it replaces
+NEW = 0o666  # mode of a new file, reduced by the user's mask
+OWN = 0o600  # mode of a file until it gets the permissions of the one it replaces
 
 
 def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file, or leave the one that is there as it is.
+    """Replace a file, or leave the old one as it is.
 
-    The bytes go to a temporary file beside it, `.NAME.saving`, which takes its place once they are
-    on the disk, with the permissions that it has. What an interrupted process leaves behind has
-    that name and is used and removed by the next one; two processes that write the same file do so
-    one after the other.
+    The bytes are written to a temporary file beside it, `.NAME.saving`, with the permissions of the
+    old file. Once they are on the disk, it is renamed. An interrupted process leaves at most this
+    temporary file, which the next call uses and removes. Processes that write the same file take
+    turns.
 
     Raises
     ------
     OSError
-        If the folder does not exist, the disk is full, what is there is no regular file, ...; the
-        file is as before.
+        If the folder does not exist, the disk is full, the path is not a regular file, and so on.
+        The old file is unchanged.
     """
     target = Path(os.path.realpath(path))
     old = status_of(target)
@@ -50,9 +50,9 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def require_replaceable(path: str | os.PathLike[str]) -> None:
-    """Raise the OSError that replacing a file would raise, a full disk excepted.
+    """Raise the OSError that `replace_file` would raise, except for a full disk.
 
-    The file is as before, and the temporary one is gone.
+    The file is unchanged, and the temporary file is removed.
     """
     target = Path(os.path.realpath(path))
     status_of(target)
@@ -65,19 +65,19 @@ def require_replaceable(path: str | os.PathLike[str]) -> None:
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file to read it; nobody may ever write to a pipe, and a device may have no end.
+    """Open a regular file for reading; a pipe could block, and a device may have no end.
 
     Raises
     ------
     OSError
-        If it cannot be read, or what is there is no regular file.
+        If the file cannot be read, or is not a regular file.
     """
     status_of(Path(path), "read")
     return Path(path).open("rb")
 
 
 def status_of(path: Path, purpose: str = "replaced") -> os.stat_result | None:
-    """What the system knows of a regular file; None if there is none."""
+    """The status of a regular file; None if there is no file."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -88,7 +88,7 @@ def status_of(path: Path, purpose: str = "replaced") -> os.stat_result | None:
 
 
 def temporary_for(path: Path) -> Path:
-    """The temporary file beside a file; a hash stands for a name to which nothing can be added."""
+    """The temporary file beside a file; it is named by a hash where the name would be too long."""
     name = f".{path.name}.saving"
     if len(os.fsencode(name)) > os.pathconf(path.parent, "PC_NAME_MAX"):
         name = f".{hashlib.sha256(os.fsencode(path.name)).hexdigest()}.saving"
@@ -96,9 +96,9 @@ def temporary_for(path: Path) -> Path:
 
 
 def keep_permissions(file: int, old: os.stat_result) -> None:
-    """Give a file the group and the mode of another; to no group where that is not allowed.
+    """Give a file the group and the mode of another; no group rights if that group is forbidden.
 
-    Its owner may always write: the next process has to, should this one be interrupted.
+    The owner may always write, because the next process has to if this one is interrupted.
     """
     mode = stat.S_IMODE(old.st_mode) | OWN
     if os.fstat(file).st_gid != old.st_gid:
@@ -110,7 +110,7 @@ def keep_permissions(file: int, old: os.stat_result) -> None:
 
 
 def open_alone(path: Path, mode: int) -> int:
-    """Open a file for writing that no other process is writing; wait for it."""
+    """Open a file for writing, and wait until no other process is writing it."""
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
         try:
@@ -120,11 +120,11 @@ def open_alone(path: Path, mode: int) -> int:
         except BaseException:
             os.close(file)
             raise
-        os.close(file)  # while it was waited for, the other process gave it its final name
+        os.close(file)  # the other process has renamed it meanwhile
 
 
 def is_at(file: int, path: Path) -> bool:
-    """Whether an open file is still the one of this name."""
+    """Whether an open file still has this name."""
     try:
         return os.path.samestat(os.fstat(file), path.stat())
     except FileNotFoundError:
@@ -138,7 +138,7 @@ def write_all(file: int, content: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make sure that the new name is on the disk, too."""
+    """Make sure that the new name is on the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

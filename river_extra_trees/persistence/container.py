@@ -1,18 +1,17 @@
-"""The outer form of a file: a header that vouches for what follows, JSON, and arrays.
+"""The outer form of a file: a header with a hash, JSON, and arrays.
 
 ======  =====  ==============================================================
 offset  bytes  content, numbers in little-endian order
 ======  =====  ==============================================================
-0       8      magic, which tells kinds of files apart
+0       8      magic, which identifies the kind of file
 8       4      version of the format
 12      8      length of the JSON in bytes
 20      8      length of the arrays in bytes
-28      32     SHA-256 of the bytes before it and after it
-60             JSON in UTF-8, then the arrays in the form of safetensors
+28      32     SHA-256 of all other bytes
+60             JSON in UTF-8, then the arrays in safetensors format
 ======  =====  ==============================================================
 
-The hash finds accidents. It protects from nobody who can compute one, so whoever reads the content
-has to distrust it all the same.
+The hash detects corruption, not tampering: readers must not trust the content.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ DIGEST = hashlib.sha256().digest_size
 
 
 class DamagedError(ValueError):
-    """Bytes that no file of the wanted kind has."""
+    """Bytes that are not a file of the wanted kind."""
 
 
 def pack(magic: bytes, version: int, document: Any, arrays: dict[str, NDArray[Any]]) -> bytes:
-    """The bytes of a file. Equal documents and arrays give equal bytes.
+    """Make the bytes of a file. Equal documents and arrays give equal bytes.
 
     Parameters
     ----------
@@ -45,7 +44,7 @@ def pack(magic: bytes, version: int, document: Any, arrays: dict[str, NDArray[An
     version
         Of the format.
     document
-        What `json` can write.
+        Anything that `json` can write.
     arrays
         Arrays by name.
     """
@@ -58,27 +57,27 @@ def pack(magic: bytes, version: int, document: Any, arrays: dict[str, NDArray[An
 def unpack(
     content: bytes, magic: bytes, versions: range
 ) -> tuple[int, Any, dict[str, NDArray[Any]]]:
-    """The version, the document and the arrays of a file.
+    """Read the version, the document and the arrays of a file.
 
     Raises
     ------
     DamagedError
-        If the bytes are not such a file; the message says what is wrong.
+        If the bytes are not such a file; the message says why.
     """
     if len(content) < HEAD.size + DIGEST or content[: len(magic)] != magic:
-        raise DamagedError("it is of another kind, or shorter than its header")
+        raise DamagedError("it is another kind of file, or incomplete")
     _, version, n_text, n_block = HEAD.unpack_from(content)
     if version not in versions:
         raise DamagedError(
-            f"its format has the version {version}; this package reads {versions[0]} to "
-            f"{versions[-1]}"
+            f"it has version {version} of the format; this package reads versions {versions[0]} "
+            f"to {versions[-1]}"
         )
     start = HEAD.size + DIGEST
     if start + n_text + n_block != len(content):
-        raise DamagedError("it is shorter or longer than its header says")
+        raise DamagedError("its length is not the length in its header")
     text, block = content[start : start + n_text], content[start + n_text :]
     if digest_of(content[: HEAD.size], text, block) != content[HEAD.size : start]:
-        raise DamagedError("its content has changed since it was written")
+        raise DamagedError("it is corrupt: its content does not match its hash")
     return version, read_json(text), read_arrays(block)
 
 
@@ -93,11 +92,11 @@ def read_json(text: bytes) -> Any:
     try:
         return json.loads(text, object_pairs_hook=different)
     except (ValueError, RecursionError):
-        raise DamagedError("its description cannot be read") from None
+        raise DamagedError("its JSON cannot be read") from None
 
 
 def different(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; of a key that is there twice others may see the other value."""
+    """A JSON object; duplicate keys are refused, because readers would disagree on their value."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         raise ValueError

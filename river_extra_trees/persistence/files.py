@@ -1,4 +1,4 @@
-"""Model files: what they hold, and how they are written and read."""
+"""Model files: what they hold, how they are written and how they are read."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import river_extra_trees
 
+from .._core.state import State, StateError, require
+from .._estimator.learner import TreeLearner
 from .atomic import open_regular, replace_file
 from .container import DamagedError, pack, unpack
-from .._core.state import State, StateError, require
-from .._estimator.inspection import TreeLearner
 from .values import Decoder, Encoder, is_plain
 
 __all__ = ["ModelFileError", "load", "load_bytes", "save", "save_bytes"]
@@ -22,29 +22,29 @@ FIELDS = ("class", "parameters", "state")
 
 
 class ModelFileError(ValueError):
-    """A file that holds no model, or a model that no file can hold."""
+    """A model could not be read or written."""
 
 
 def save(model: TreeLearner, path: str | os.PathLike[str]) -> None:
     """Save a model to a file.
 
-    The file is replaced as a whole: when the process is killed or the disk is full, the old file
+    The file is replaced atomically: if the process is killed or the disk is full, the old file
     stays. Equal models give equal files.
 
     Parameters
     ----------
     model
-        An estimator of this package. Of a pipeline or an ensemble of river save the part that is
-        one, or pickle the whole.
+        An estimator of this package. To save a pipeline or an ensemble of river, save the estimator
+        inside, or pickle the whole.
     path
-        Where to.
+        Path of the file.
 
     Raises
     ------
     TypeError
-        If the model is no estimator of this package.
+        If the model is not an estimator of this package.
     ModelFileError
-        If a label, a feature name or a nominal value is of a type that a file cannot hold. The
+        If a label, a feature name or a nominal value has a type that a file cannot hold. The
         message names it.
     OSError
         If the file cannot be written.
@@ -53,22 +53,22 @@ def save(model: TreeLearner, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Load the model of a file.
+    """Load a model from a file.
 
-    It answers and goes on learning as the saved one would, bit for bit.
+    It predicts and goes on learning as the saved model would, bit for bit.
 
     Parameters
     ----------
     path
-        A file that `save` wrote.
+        Path of a file that `save` wrote.
 
     Raises
     ------
     ModelFileError
-        If the file holds no model, is damaged, or was written by a later version of the format.
+        If the file is not a model file, is damaged, or has a later version of the format.
     OSError
-        If the file cannot be read, or is a folder, a pipe or a device: the bytes that come from a
-        pipe are for `load_bytes`.
+        If the file cannot be read, or is a folder, a pipe or a device. (Read a pipe yourself, and
+        pass the bytes to `load_bytes`.)
     """
     with open_regular(path) as file:
         content = file.read()
@@ -79,7 +79,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def save_bytes(model: TreeLearner) -> bytes:
-    """The bytes of a model file.
+    """Make the bytes of a model file.
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ def save_bytes(model: TreeLearner) -> bytes:
     if not isinstance(model, TreeLearner) or class_of(name) is not type(model):
         raise TypeError(
             "only the estimators that river_extra_trees exports can be saved, not "
-            f"{type(model).__module__}.{type(model).__qualname__}; save the one inside, or pickle "
-            "the whole"
+            f"{type(model).__module__}.{type(model).__qualname__}: save the estimator inside, or "
+            "pickle the whole"
         )
     encoder = Encoder()
     document = {"class": name, "parameters": model._get_params(), "state": model._state()}
@@ -105,24 +105,26 @@ def save_bytes(model: TreeLearner) -> bytes:
     except StateError as error:
         raise ModelFileError(f"this {name} cannot be saved: {error}") from None
     try:
-        load_bytes(content)  # what cannot be loaded must not replace what can
-    except ModelFileError as error:
-        raise ModelFileError(f"this {name} cannot be saved, its file would be {error}") from None
+        model_from(content)  # a file that cannot be loaded must not replace one that can
+    except (DamagedError, StateError) as error:
+        raise ModelFileError(
+            f"this {name} cannot be saved: its file could not be loaded again, because {error}"
+        ) from None
     return content
 
 
 def load_bytes(content: bytes | bytearray | memoryview) -> Any:
-    """The model of the bytes of a model file.
+    """Load a model from the bytes of a model file.
 
     Parameters
     ----------
     content
-        What `save_bytes` returned, or `save` wrote.
+        The bytes that `save_bytes` returned or `save` wrote.
 
     Raises
     ------
     TypeError
-        If the content is no bytes.
+        If the content is not bytes.
     ModelFileError
         As `load` does.
     """
@@ -131,52 +133,62 @@ def load_bytes(content: bytes | bytearray | memoryview) -> Any:
             f"content must be bytes, a bytearray or a memoryview, not {type(content).__name__!r}"
         )
     try:
-        _, code, arrays = unpack(bytes(content), MAGIC, range(1, VERSION + 1))
-        decoder = Decoder(arrays)
-        file = State("the file", decoder.decode(code), FIELDS)
-        require(not decoder.arrays, "there are arrays that belong to nothing")
-        return restored(file)
+        return model_from(bytes(content))
     except (DamagedError, StateError) as error:
-        raise ModelFileError(f"not a sound model file: {error}") from None
+        raise ModelFileError(f"not a valid model file: {error}") from None
+
+
+def model_from(content: bytes) -> TreeLearner:
+    """Load a model; raise DamagedError or StateError with the reason if that is impossible."""
+    _, code, arrays = unpack(content, MAGIC, range(1, VERSION + 1))
+    decoder = Decoder(arrays)
+    file = State("the file", decoder.decode(code), FIELDS)
+    require(not decoder.arrays, "it has arrays that nothing refers to")
+    return restored(file)
 
 
 def class_of(name: Any) -> type[TreeLearner] | None:
-    """The estimator of this name."""
+    """The estimator of a name; None for an unknown name."""
     found = getattr(river_extra_trees, name) if name in river_extra_trees.__all__ else None
     return found if inspect.isclass(found) and issubclass(found, TreeLearner) else None
 
 
 def restored(file: State) -> TreeLearner:
-    """The estimator of a class, its parameters and its state."""
+    """Make an estimator from its class, its parameters and its state."""
     kind, parameters, state = (file.values[name] for name in FIELDS)
-    require(isinstance(kind, str) and isinstance(parameters, dict), "it names no class")
+    require(
+        isinstance(kind, str) and isinstance(parameters, dict),
+        "its class or parameters are missing",
+    )
     found = class_of(kind)
     if found is None:
-        raise StateError("it names no class of this package")
+        raise StateError("its class is not an estimator of this package")
     known = inspect.signature(found).parameters
-    require(all(name in known for name in parameters), f"{kind} has no such parameters")
-    # Others, such as arrays, have comparisons of their own.
+    require(all(name in known for name in parameters), f"a parameter is not one of {kind}")
+    # Plain values only: arrays, for example, define == differently.
     require(all(map(is_plain, parameters.values())), "a parameter is neither a number nor a text")
     require(isinstance(state, dict) and hasattr(state.get("core"), "settings"), "it has no state")
     settings = state["core"].settings()
-    for name, setting in found._sizes.items():  # before memory is taken for them
+    for name, setting in found._sizes.items():  # before memory is allocated by them
         require(
             name not in known or parameters.get(name) == settings.get(setting),
-            f"{name} is not that of the trees",
+            f"the parameter {name} differs from the {setting} of its state",
         )
     try:
         model = found(**parameters)
     except (TypeError, ValueError, OverflowError) as error:
-        raise StateError(f"{kind} refuses its parameters: {error}") from None
+        raise StateError(f"its parameters are invalid: {error}") from None
     check_settings(model, settings)
     model._restore(State(kind, state, model._state()))
     return model
 
 
 def check_settings(model: TreeLearner, settings: dict[str, Any]) -> None:
-    """Refuse a core object that the parameters do not make; a drawn seed may be any."""
+    """Refuse a core object that does not fit the parameters; a drawn seed may be any."""
     expected = model._state()["core"].settings()
-    require(settings.keys() == expected.keys(), "the state is of another family")
+    require(settings.keys() == expected.keys(), "its state belongs to another family of learners")
     for name, value in expected.items():
         drawn = name == "seed" and getattr(model, "seed", None) is None
-        require(drawn or settings[name] == value, f"{name} is not that of the parameters")
+        require(
+            drawn or settings[name] == value, f"{name} in its state differs from the parameters"
+        )

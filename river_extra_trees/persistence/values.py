@@ -1,8 +1,8 @@
 """Plain values and core objects as JSON that keeps their types, and back.
 
-Every value is a list that begins with a tag. Labels and names so never become keys of a JSON
-object, which would turn True and 1 into strings. Arrays are not in the JSON: they are collected
-under the path that leads to them.
+Every value is a list that begins with the tag of its type. So labels and names are never keys of a
+JSON object, which would turn True and 1 into strings. Arrays are stored outside the JSON, under
+their path in it.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.dynamic import Cloud
-from .._core.forests.forgetful import ForgetfulForest
 from .._core.dynamic.pool import Pool
+from .._core.forests.forgetful import ForgetfulForest
 from .._core.forests.retained import Retained
+from .._core.forests.stream import StreamForest
 from .._core.schema import Labels, Schema
 from .._core.shrubs import Shrubs
 from .._core.state import Captured, StateError, require
-from .._core.forests.stream import StreamForest
 from .._core.trees import Trees
 from .._core.window import Window
 from .._core.safe_repr import safe_repr
 
 __all__ = ["Decoder", "Encoder", "is_plain"]
 
-CORE = {
-    kind.__name__: kind
-    for kind in (
-        Cloud,
-        ForgetfulForest,
-        Labels,
-        Pool,
-        Retained,
-        Schema,
-        Shrubs,
-        StreamForest,
-        Trees,
-        Window,
-    )
+# The tags of the core classes in model files. They are part of the format: a class may be renamed
+# or moved, but its tag stays.
+CORE_CLASSES: dict[str, Any] = {
+    "active_samples": Pool,
+    "dynamic_trees": Cloud,
+    "forgetful_forest": ForgetfulForest,
+    "labels": Labels,
+    "schema": Schema,
+    "shrub_ensemble": Shrubs,
+    "stream_forest": StreamForest,
+    "training_sample": Retained,
+    "trees": Trees,
+    "window": Window,
 }
-DEEPEST = 40  # lists, tuples and objects within each other
+CORE_TAGS = {kind: tag for tag, kind in CORE_CLASSES.items()}
+DEEPEST = 40  # levels of lists, tuples and objects within each other
 
 # Exact types only: a subclass, such as an Enum, is not what its base class makes of it.
 PLAIN: dict[type, tuple[str, Callable[[Any], Any], type, Callable[[Any], Any]]] = {
@@ -69,29 +69,29 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def is_plain(value: object) -> bool:
-    """Whether a value is None, a bool, a number, a text or bytes: what a parameter may be."""
+    """Whether a value is None, a bool, a number, a text or bytes, as parameters are."""
     return type(value) in PLAIN or type(value) in NUMPY or type(value) is np.str_
 
 
 class Encoder:
-    """Turns values into JSON, and collects the arrays on the way.
+    """Encodes values as JSON and collects their arrays.
 
     Attributes
     ----------
     arrays
-        The arrays met so far, by the path that led to them.
+        The arrays encountered so far, by their path.
     """
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
 
     def encode(self, value: Any, path: str = "") -> list[Any]:
-        """A value as JSON.
+        """Encode a value.
 
         Raises
         ------
         StateError
-            If a value has a type that has no tag; the message names both, and the place.
+            If the type of a value has no tag; the message names the value, its type and place.
         """
         kind = type(value)
         if path.count("/") > DEEPEST:
@@ -116,14 +116,13 @@ class Encoder:
         if kind is dict:
             return ["dict", self._fields(value, path)]
         if kind is Captured:
-            return ["object", value.kind.__name__, self._fields(value.values, path)]
-        if CORE.get(kind.__name__) is kind:
-            return ["object", kind.__name__, self._fields(value.state(), path)]
+            return ["object", CORE_TAGS[value.kind], self._fields(value.values, path)]
+        if kind in CORE_TAGS:
+            return ["object", CORE_TAGS[kind], self._fields(value.state(), path)]
         raise StateError(
             f"{place_of(path)}: {safe_repr(value)} has the type "
-            f"{kind.__module__}.{kind.__qualname__}; a model file holds None, bool, int, float, "
-            "str, bytes, strings of numpy and its real numbers of up to 64 bits, and tuples of "
-            "these"
+            f"{kind.__module__}.{kind.__qualname__}; a model file can hold None, bool, int, float, "
+            "str, bytes, numpy strings and numbers of up to 64 bits, and tuples of these"
         )
 
     def _fields(self, values: dict[str, Any], path: str) -> dict[str, Any]:
@@ -134,7 +133,7 @@ class Encoder:
 
 
 def place_of(path: str) -> str:
-    """What stands at a path, in the words of those who gave it."""
+    """The place of a path in the user's terms: a parameter, a label, ..."""
     parts = path.split("/")
     if parts[0] == "parameters" and len(parts) > 1:
         return f"the parameter {parts[1]}"
@@ -142,24 +141,24 @@ def place_of(path: str) -> str:
 
 
 class Decoder:
-    """Turns JSON into values.
+    """Decodes JSON into values.
 
     Parameters
     ----------
     arrays
-        The arrays by their paths. Each belongs to one place; those that were used are removed.
+        The arrays by their paths. Each belongs to one value; `decode` removes those that it uses.
     """
 
     def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
         self.arrays = arrays
 
     def decode(self, code: Any, depth: int = 0) -> Any:
-        """The value of some JSON.
+        """Decode a value.
 
         Raises
         ------
         StateError
-            If the JSON is not what `Encoder` writes, or an object refuses its state.
+            If `Encoder` does not write such JSON, or a core object refuses its state.
         """
         require(isinstance(code, list) and code, "a value has no tag")
         require(depth <= DEEPEST, "values are nested too deeply")
@@ -168,37 +167,37 @@ class Decoder:
             items = [self.decode(item, depth + 1) for item in content[0]]
             return items if tag == "list" else tuple(items)
         if tag == "array" and len(content) == 1 and isinstance(content[0], str):
-            require(content[0] in self.arrays, "an array is missing, or in two places")
+            require(content[0] in self.arrays, "an array is missing, or used twice")
             return self.arrays.pop(content[0])
         if tag == "dict" and len(content) == 1:
             return self._fields(content[0], depth)
         if tag == "object" and len(content) == 2 and isinstance(content[0], str):
-            require(content[0] in CORE, "an object of no known class")
-            return CORE[content[0]].restored(self._fields(content[1], depth))
+            require(content[0] in CORE_CLASSES, "an object has an unknown tag")
+            return CORE_CLASSES[content[0]].restored(self._fields(content[1], depth))
         if tag == "numpy" and len(content) == 3:
             return decode_numpy(content[0], content[1:])
         return decode_plain(code)
 
     def _fields(self, code: Any, depth: int) -> dict[str, Any]:
         require(isinstance(code, dict), "an object has no fields")
-        require(all(NAME.fullmatch(name) for name in code), "a field has no valid name")
+        require(all(NAME.fullmatch(name) for name in code), "the name of a field is invalid")
         return {name: self.decode(value, depth + 1) for name, value in code.items()}
 
 
 def decode_plain(code: Any) -> Any:
-    """The value of a tag and a content that no arrays or objects are in."""
+    """Decode a value that contains no arrays or objects."""
     for tag, _, written_as, read in PLAIN.values():
         if isinstance(code, list) and code[:1] == [tag] and len(code) == 2:
-            require(type(code[1]) is written_as, "a value is not what its tag says")
+            require(type(code[1]) is written_as, "a value does not fit its tag")
             try:
                 return read(code[1])
             except (ValueError, OverflowError):
-                raise StateError("a value is not what its tag says") from None
+                raise StateError("a value does not fit its tag") from None
     raise StateError("a value has an unknown tag")
 
 
 def decode_numpy(name: Any, code: Any) -> Any:
-    """A number or string of numpy."""
+    """Decode a number or string of numpy."""
     value = decode_plain(code)
     if name == "str" and type(value) is str:
         return np.str_(value)
@@ -213,4 +212,4 @@ def decode_numpy(name: Any, code: Any) -> Any:
                 break
             require(scalar.item() == value or value != value, "a number does not fit its type")
             return scalar
-    raise StateError("a value of numpy is not what its tag says")
+    raise StateError("a numpy value does not fit its tag")

@@ -6,7 +6,7 @@ import abc
 import typing
 from collections.abc import Sequence
 
-from river_extra_trees._estimator.inspection import import_extra
+from river_extra_trees._estimator.extras import import_extra
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,14 +7,14 @@ from collections.abc import Hashable, Sequence
 
 from river import base
 
-from river_extra_trees._estimator.inspection import import_extra
+from river_extra_trees._estimator.extras import import_extra
 
 from ._axes import CLASS_COLOURS, NUMBER_COLOURS
 
 if typing.TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
 
-    from river_extra_trees._estimator.inspection import TreeLearner
+    from river_extra_trees._estimator.learner import TreeLearner
 
 __all__ = ["Colours"]
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
-from river_extra_trees._estimator.inspection import import_extra
+from river_extra_trees._estimator.extras import import_extra
 
 from ._axes import CLASS_COLOURS, AxesDisplay
 from ._predictions import mixed_with_white

@@ -12,7 +12,7 @@ from ._axes import CLASS_COLOURS, AxesDisplay
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from river_extra_trees._estimator.inspection import TreeLearner
+    from river_extra_trees._estimator.learner import TreeLearner
 
 __all__ = ["ImportancesDisplay"]
 

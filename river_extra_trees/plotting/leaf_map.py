@@ -8,7 +8,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from river_extra_trees._core.safe_repr import safe_repr
-from river_extra_trees._estimator.inspection import goes_left, import_extra
+from river_extra_trees._estimator.extras import import_extra
+from river_extra_trees._estimator.inspection import goes_left, is_leaf
 
 from ._axes import AxesDisplay
 from ._predictions import Colours
@@ -16,7 +17,7 @@ from ._predictions import Colours
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from river_extra_trees._estimator.inspection import TreeLearner
+    from river_extra_trees._estimator.learner import TreeLearner
 
 __all__ = ["LeafMapDisplay"]
 
@@ -190,13 +191,13 @@ def _regions(
     """Cut the plane along the splits, following the given values in the other features."""
     nodes = {node["node"]: node for node in model._nodes(tree)}
     roots = [node for node in nodes.values() if node["parent"] == -1]
-    row = model._schema.row_of(at)
+    row = getattr(model._core, "row_of", model._schema.row_of)(at)
     open_regions = [Region(limits, root) for root in roots]
     closed: list[Region] = []
     while open_regions:
         region = open_regions.pop()
         node = region.node
-        if node["feature"] is None:
+        if is_leaf(node):
             closed.append(region)
         elif node["feature"] not in features or node["nominal"] or math.isinf(node["cut"]):
             # A value that is there goes to the finite side of a split that parts missing ones.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from river_extra_trees._core.safe_repr import safe_repr
+from river_extra_trees._estimator.inspection import condition, is_leaf, shallow
 
 from ._axes import AxesDisplay
 from ._predictions import Colours
@@ -15,7 +16,7 @@ if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
 
-    from river_extra_trees._estimator.inspection import TreeLearner
+    from river_extra_trees._estimator.learner import TreeLearner
 
 __all__ = ["Box", "TreeDisplay"]
 
@@ -91,9 +92,7 @@ class TreeDisplay(AxesDisplay):
         max_depth
             Depth below which nothing is drawn, `None` for no limit. Dots mark what goes on.
         """
-        nodes = [
-            node for node in model._nodes(tree) if max_depth is None or node["depth"] <= max_depth
-        ]
+        nodes = [node for node, _ in shallow(model._nodes(tree), max_depth)]
         places = {node["node"]: i for i, node in enumerate(nodes)}
         is_tip = [node["left"] not in places for node in nodes]
         columns = _columns(nodes, places, is_tip)
@@ -102,7 +101,7 @@ class TreeDisplay(AxesDisplay):
         return cls(
             [
                 Box(
-                    _tip_text(model, node) if tip else _rule_text(model, node),
+                    _tip_text(model, node) if tip else _rule_text(node),
                     column,
                     node["depth"],
                     places.get(node["parent"], -1),
@@ -202,12 +201,11 @@ def _columns(
     return columns
 
 
-def _rule_text(model: TreeLearner, node: dict[str, typing.Any]) -> str:
+def _rule_text(node: dict[str, typing.Any]) -> str:
     """The rule on two lines: the feature, and the condition for going left."""
-    feature = safe_repr(node["feature"], str)
-    return f"{feature}\n{model._rule(node, True).removeprefix(feature).strip()}"
+    return f"{safe_repr(node['feature'], str)}\n{condition(node, True)}"
 
 
 def _tip_text(model: TreeLearner, node: dict[str, typing.Any]) -> str:
-    dots = "" if node["feature"] is None else " …"
+    dots = "" if is_leaf(node) else " …"
     return f"{model._describe(node)}{dots}\nweight {node['weight']:.3g}"

@@ -233,7 +233,7 @@ def test_names_that_are_never_met_again_are_refused(value: Any) -> None:
                 act({"a": 1.0, value: content, "c": 1.0})
     assert schema.state() == before
     with pytest.raises(StateError, match="no name to find it by"):
-        Schema.restored({"names": [value], "categories": [None]})
+        Schema.restored({"names": [value], "categories": [None], "max_columns": 9})
 
 
 @pytest.mark.parametrize("value", HOLD_NAN[4:], ids=repr)
@@ -247,7 +247,7 @@ def test_nominal_values_that_are_never_met_again_are_refused(value: Any) -> None
             act({"a": 1.0, "b": value})
     assert schema.state() == before
     with pytest.raises(StateError, match="equal to themselves"):
-        Schema.restored({"names": ["b"], "categories": [[value]]})
+        Schema.restored({"names": ["b"], "categories": [[value]], "max_columns": 9})
 
 
 @pytest.mark.parametrize("value", HOLD_NAN, ids=repr)
@@ -362,18 +362,19 @@ class Nameless(str):
 @pytest.mark.parametrize("known", [False, True])
 def test_what_is_learned_and_what_is_validated_is_refused_alike(name: Any, known: bool) -> None:
     """Even a new value of a column that only a file can have brought."""
-    learner = StreamDecisionTreeClassifier()
-    core = learner._core
+    core = StreamDecisionTreeClassifier()._core
     if known:
         core = core.restored(
             {
                 **core.state(),
-                "schema": Schema.restored({"names": ["b", name], "categories": [None, ["red"]]}),
+                "schema": Schema.restored(
+                    {"names": ["b", name], "categories": [None, ["red"]], "max_columns": 9}
+                ),
             }
         )
     before = core.schema.state()
     for x in ({"b": 1.0, name: "blue"}, {name: 2.0}):
-        for act in (core.validate, lambda *sample: core.learn(*sample, learner)):
+        for act in (core.validate, core.learn):
             for w in (0.0, 1.0):
                 with pytest.raises((ValueError, LookupError)):
                     act(x, "label", w)

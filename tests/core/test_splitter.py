@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from river_extra_trees import StreamDecisionForestClassifier, StreamDecisionTreeClassifier
-from river_extra_trees._core.cart import Splitter
+from river_extra_trees._core.cart.splitter import Splitter
 from tests.growing import assert_same_tree, growths, learn, prime, splits_of, tree_learner
 from tests.naive.cart import NaiveTree, Rules, Sample
 from tests.naive.rng import NaiveRng
@@ -160,10 +160,10 @@ def test_deep_trees_need_no_recursion() -> None:
 
 def test_pickled_rules() -> None:
     """A restored splitter has the rules of the first, and the same bytes."""
-    splitter = Splitter("entropy", 3, 4, 2, "random", True, True)
+    splitter = Splitter("entropy", 3, 4, 2, "random", True, "stream")
     data = pickle.dumps(splitter)
     restored = pickle.loads(data)
     assert pickle.dumps(restored) == data
-    for name in ("criterion", "random", "shuffled", "reference", "max_depth"):
+    for name in ("criterion", "random", "shuffled", "program", "max_depth"):
         assert getattr(restored, name) == getattr(splitter, name)
     assert (restored.min_samples_split, restored.min_samples_leaf) == (4, 2)

@@ -107,14 +107,14 @@ def test_a_state_has_its_names_and_no_others(values: Any) -> None:
 @pytest.mark.parametrize(
     "values",
     [
-        {"names": ["a", "a"], "categories": [None, None]},
-        {"names": [[]], "categories": [None]},
-        {"names": ["a"], "categories": []},
-        {"names": ["a"], "categories": ["red"]},
-        {"names": ["a"], "categories": [[[]]]},
-        {"names": ["a"], "categories": [["red", "red"]]},
-        {"names": ["a"], "categories": [list(map(str, range(1025)))]},
-        {"names": list(range(16385)), "categories": [None] * 16385},
+        {"names": ["a", "a"], "categories": [None, None], "max_columns": 16384},
+        {"names": [[]], "categories": [None], "max_columns": 16384},
+        {"names": ["a"], "categories": [], "max_columns": 16384},
+        {"names": ["a"], "categories": ["red"], "max_columns": 16384},
+        {"names": ["a"], "categories": [[[]]], "max_columns": 16384},
+        {"names": ["a"], "categories": [["red", "red"]], "max_columns": 16384},
+        {"names": ["a"], "categories": [list(map(str, range(1025)))], "max_columns": 16384},
+        {"names": list(range(16385)), "categories": [None] * 16385, "max_columns": 16384},
     ],
     ids=lambda values: repr(values)[:40],
 )

@@ -1,9 +1,5 @@
 """Growing CART trees on presorted columns.
 
-`workspace` holds the rules and the memory of one growth and says how it is laid out; every other
-module is functions on it, one purpose each; `splitter` is what the forests and Python see.
+`workspace` holds the rules and the scratch memory of one growth and documents its layout, `search`
+finds the best split of a node, and `splitter` grows the leaves of a tree.
 """
-
-from .splitter import Splitter
-
-__all__ = ["Splitter"]

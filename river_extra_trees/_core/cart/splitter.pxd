@@ -1,4 +1,4 @@
-"""Rules of growth, and the growth itself. See `workspace` for the layout."""
+"""The growth of the leaves of a tree."""
 
 cimport cython
 from libc.stdint cimport uint8_t

@@ -1,9 +1,14 @@
 from typing import final
 
-from .workspace import Workspace
-
 @final
-class Splitter(Workspace):
+class Splitter:
+    criterion: int
+    random: bool
+    shuffled: bool
+    program: int
+    max_depth: int
+    min_samples_split: int
+    min_samples_leaf: int
     def __init__(
         self,
         criterion: str,
@@ -12,6 +17,5 @@ class Splitter(Workspace):
         min_samples_leaf: int = 1,
         splitter: str = "best",
         shuffled: bool = False,
-        reference: bool = False,
-        forgetful_reference: bool = False,
+        program: str | None = None,
     ) -> None: ...

@@ -1,10 +1,36 @@
-"""Rules of growth, and the growth itself. See `workspace` for the layout."""
+"""The growth of the leaves of a tree. See the header of `workspace` for the layout.
+
+The samples fall to their leaves, each leaf that may be split becomes a task, and a task that finds
+a split leaves its open children as new tasks.
+"""
 
 cimport cython
+from libc.float cimport DBL_EPSILON
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
 
-from .entry cimport admit, enter
-from .leaf cimport grow_leaf
-from .workspace cimport ENTROPY, GINI, VARIANCE
+from ..rng cimport Rng
+from ..schema cimport Schema
+from ..split cimport goes_left
+from ..trees cimport GAIN, HEADER, VISITED, WEIGHT, Node, Trees
+from ..window cimport Window
+from .search cimport (
+    count_missing, find_split, node_score, reference_impurity_before, x_log_x,
+)
+from .workspace cimport ENTROPY, FORGETFUL, GINI, NONE, STREAM, VARIANCE
+from .workspace cimport Candidate, Side, Task, Workspace, assign_leaves, is_open, make_tasks
+
+# A later candidate wins only if it is better by more than this share of the node's weight (or
+# score): what rounding could have made of a tie does not decide.
+cdef double TIE = 1e-12
+
+# Bit j of b is the lowest bit of byte j of SPREAD[b].
+cdef uint64_t[256] SPREAD
+for _i in range(256):
+    SPREAD[_i] = 0
+    for _j in range(8):
+        if _i >> _j & 1:
+            SPREAD[_i] |= <uint64_t>1 << (8 * _j)
 
 
 @cython.final
@@ -34,33 +60,29 @@ cdef class Splitter(Workspace):
         `"best"`, or `"random"` for one uniformly drawn threshold per visited feature.
     shuffled
         Visit the features in random order even where all are visited: it decides ties.
-    reference
-        Decide as the published program of stream decision trees does. A leaf of the given tree is
-        judged by the impurity that its parent was judged by: it is split even where its samples
-        agree, and not where the children would be less pure than that. Scores are computed
-        literally and compared exactly, so that rounding decides between equal ones.
-    forgetful_reference
-        Decide as the published program of forgetful trees does: scores are computed literally and
-        compared exactly, and a threshold is the largest value that goes left.
+    program
+        Published program whose decisions are repeated. Scores are then computed literally and
+        compared exactly, so that rounding decides between equal ones. `"stream"`: a leaf of the
+        given tree is judged by the impurity that its parent was judged by, so it is split even
+        where its samples agree, and not where the children would be less pure than that.
+        `"forgetful"`: a threshold is the largest value that goes left.
     """
 
     def __init__(self, criterion, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 splitter="best", shuffled=False, reference=False, forgetful_reference=False):
+                 splitter="best", shuffled=False, program=None):
         self.criterion = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}[criterion]
         self.random = {"best": False, "random": True}[splitter]
         self.max_depth = 0x7FFFFFFF if max_depth is None else max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.shuffled = shuffled
-        self.reference = reference
-        self.forgetful_reference = forgetful_reference
-        self.exact = reference or forgetful_reference
+        self.program = {None: NONE, "stream": STREAM, "forgetful": FORGETFUL}[program]
 
     def __reduce__(self):
-        return _splitter_from_state, (
+        return Splitter, (
             ("gini", "entropy", "variance")[self.criterion], self.max_depth,
             self.min_samples_split, self.min_samples_leaf, "random" if self.random else "best",
-            self.shuffled, self.reference, self.forgetful_reference,
+            self.shuffled, (None, "stream", "forgetful")[self.program],
         )
 
     cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
@@ -74,18 +96,16 @@ cdef class Splitter(Workspace):
         all may). `members` are the slots of the samples in the tree, in order of arrival, for
         callers that have them at hand (NULL: all samples with copies).
 
-        Returns the number of leaves that were split.
+        Returns the number of leaves that were split. It cannot fail where `Trees.reserve` and
+        `Workspace.reserve` made room.
         """
-        cdef int n_tasks
-        cdef int before = trees.n_used - trees.n_free
-        self.prepare(trees, window, schema, copies, chosen)
-        self.members = members if members != NULL else window.by_arrival
-        self.n_members = n_members if members != NULL else window.n_sorted
+        cdef int n_tasks, before = trees.n_used - trees.n_free
+        self.prepare(trees, window, schema, chosen, members, n_members)
         self.step, self.rng = step, rng
         self.max_features = max_features if max_features > 0 else self.n_chosen
         with nogil:
-            enter(self, root, copies)
-            n_tasks = admit(self)
+            assign_leaves(self, root, copies)
+            n_tasks = make_tasks(self)
             while n_tasks > 0:
                 n_tasks -= 1
                 grow_leaf(self, self.tasks[n_tasks], &n_tasks)
@@ -93,5 +113,282 @@ cdef class Splitter(Workspace):
         return (trees.n_used - trees.n_free - before) // 2
 
 
-def _splitter_from_state(*rules):
-    return Splitter(*rules)
+# --- A leaf is split ------------------------------------------------------------------------------
+
+
+cdef void grow_leaf(Workspace work, Task task, int* n_tasks) noexcept nogil:
+    """Split one leaf if a split is found, and leave the open children as new tasks."""
+    cdef Candidate best
+    cdef Task left, right
+    if work.n_bits:
+        count_high(work, &task)
+    drop_constant(work, &task)
+    if task.n_active == 0:
+        return
+    weigh_node(work, &task)
+    if work.program == STREAM:
+        work.impurity_before = reference_impurity_before(work, task.node)
+    best = find_split(work, &task)
+    if best.split.feature < 0 or (
+        work.program == STREAM
+        and work.node.weight / work.batch_weight * best.removed + DBL_EPSILON < 0.0
+    ):
+        return
+    divide(work, &task, &best, &left, &right)
+    if right.n_active > 0:
+        work.tasks[n_tasks[0]] = right
+        n_tasks[0] += 1
+    if left.n_active > 0:           # on top: the left side is grown first
+        work.tasks[n_tasks[0]] = left
+        n_tasks[0] += 1
+
+
+cdef void drop_constant(Workspace work, Task* task) noexcept nogil:
+    """Move the columns that do not vary behind columns[:n_active], keeping the others' order.
+
+    A column that is constant in a node is so below it. The tasks still waiting see the same
+    set of columns in front of their own n_active, whatever order this leaves it in.
+    """
+    cdef int i, column, kept = 0, dropped = 0
+    for i in range(task.n_active):
+        column = work.columns[i]
+        if varies(work, task, column):
+            work.columns[kept] = column
+            kept += 1
+        else:
+            work.spare[dropped] = column
+            dropped += 1
+    memcpy(work.columns + kept, work.spare, dropped * sizeof(int))
+    task.n_active = kept
+
+
+cdef bint varies(Workspace work, const Task* task, int column) noexcept nogil:
+    """Whether a column has two values in a node, or is missing in a part of it."""
+    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef double first, last
+    cdef int code
+    cdef int64_t n_high = 0
+    if work.bit[column] >= 0:
+        for code in range(work.trees.n_values):
+            n_high += work.high[code * 8 * work.n_bytes + work.bit[column]]
+        return 0 < n_high < task.copies
+    first, last = data[ranked[task.start]], data[ranked[task.end - 1]]
+    return first < last or (last != last and first == first)
+
+
+cdef void count_high(Workspace work, const Task* task) noexcept nogil:
+    """Count per class and two-valued column how many samples of the node have the high value.
+
+    One byte of bits is spread over eight counters at once, which are flushed before any of
+    them could overflow.
+    """
+    cdef int i, k, copies = 0
+    cdef Py_ssize_t byte
+    cdef const uint8_t* bits
+    cdef uint64_t* counters
+    memset(work.high, 0, 8 * work.trees.n_values * work.n_bytes * sizeof(int))
+    for i in range(task.start, task.end):
+        k = work.samples[i]
+        copies += work.copies[k]
+        if copies > 255:
+            flush_counters(work)
+            copies = work.copies[k]
+        bits = work.bits + k * work.n_bytes
+        counters = work.counters + work.code[k] * work.n_bytes
+        for byte in range(work.n_bytes):
+            counters[byte] += SPREAD[bits[byte]] * <uint64_t>work.copies[k]
+    flush_counters(work)
+
+
+cdef void flush_counters(Workspace work) noexcept nogil:
+    """Add the small counters to the large ones."""
+    cdef Py_ssize_t i, j
+    cdef uint64_t counters
+    for i in range(work.trees.n_values * work.n_bytes):
+        counters = work.counters[i]
+        if counters:
+            work.counters[i] = 0
+            for j in range(8):
+                work.high[8 * i + j] += (counters >> (8 * j)) & 255
+
+
+cdef void weigh_node(Workspace work, const Task* task) noexcept nogil:
+    """Totals of the node; for a regression, the targets less their mean."""
+    cdef Side* node = &work.node
+    cdef const double* row = work.trees.row(task.node)
+    cdef int i, code
+    if work.criterion == VARIANCE:
+        centre(work, task)
+        return
+    node.copies, node.score = task.copies, 0.0
+    if task.is_new:
+        node.weight = row[WEIGHT]
+        memcpy(node.counts, row + HEADER, work.trees.n_values * sizeof(double))
+    else:                           # the leaf may hold earlier samples too
+        node.weight = 0.0
+        memset(node.counts, 0, work.trees.n_values * sizeof(double))
+        for i in range(task.start, task.end):
+            node.weight += work.mass[work.samples[i]]
+            node.counts[work.code[work.samples[i]]] += work.mass[work.samples[i]]
+    work.tie = TIE * node.weight if work.program == NONE else 0.0
+    for code in range(work.trees.n_values):
+        if work.criterion == GINI:
+            node.score += node.counts[code] * node.counts[code]
+        else:
+            node.score += x_log_x(node.counts[code])
+
+
+cdef void centre(Workspace work, const Task* task) noexcept nogil:
+    """Totals of the node in a regression, and the targets less their mean."""
+    cdef int i, k
+    cdef double mean = 0.0, mass
+    cdef Side* node = &work.node
+    cdef const double* target = work.target
+    node.weight, node.score, node.copies = 0.0, 0.0, task.copies
+    work.spread = 0.0
+    for i in range(task.start, task.end):
+        k = work.samples[i]
+        mass = work.mass[k]
+        node.weight += mass
+        mean += mass * (target[k] - mean) / node.weight
+    for i in range(task.start, task.end):
+        k = work.samples[i]
+        work.centred[k] = target[k] - mean
+        node.score += work.mass[k] * work.centred[k]
+        work.spread += work.mass[k] * work.centred[k] * work.centred[k]
+    work.tie = TIE * work.spread if work.program == NONE else 0.0
+
+
+# --- The leaf gets its children, and every order is partitioned -----------------------------------
+
+
+cdef void divide(Workspace work, const Task* task, const Candidate* best, Task* left,
+                 Task* right) noexcept nogil:
+    """Give the leaf its children, with their statistics, and partition every order.
+
+    A child that is not to be grown is told by n_active = 0.
+    """
+    cdef Node* node = &work.trees.nodes[task.node]
+    left.node = work.trees.new_node(task.node, node.depth + 1)
+    right.node = work.trees.new_node(task.node, node.depth + 1)
+    node.split = best.split
+    node.left, node.right = left.node, right.node
+    work.trees.row(task.node)[GAIN] = best.score - node_score(work)
+    left.is_new = right.is_new = True
+    left.start, right.end = task.start, task.end
+    fill_children(work, task, left, right)
+    left.n_active = task.n_active if left.n_active else 0
+    right.n_active = task.n_active if right.n_active else 0
+    if count_missing(work, task, best.split.feature) == 0:
+        node.split.missing_left = (work.trees.row(left.node)[WEIGHT]
+                                   >= work.trees.row(right.node)[WEIGHT])
+    if left.n_active or right.n_active:
+        partition_all(work, task, best)
+
+
+cdef void fill_children(Workspace work, const Task* task, Task* left, Task* right) noexcept nogil:
+    """Fill the statistics of both sides, and say in n_active whether they may be grown."""
+    cdef int n_left = mark_sides(work, task)
+    cdef bint[2] varies
+    if work.trees.regression:
+        fill_numbers(work, task, left, right, varies)
+    else:
+        fill_classes(work, task, left, right, varies)
+    work.trees.row(left.node)[VISITED] = work.trees.row(right.node)[VISITED] = work.step
+    left.end = right.start = task.start + n_left
+    right.copies = task.copies - left.copies
+    left.n_active = is_open(work, left.node, left.copies, varies[1])
+    right.n_active = is_open(work, right.node, right.copies, varies[0])
+
+
+cdef int mark_sides(Workspace work, const Task* task) noexcept nogil:
+    """Mark on which side of the split each sample is; return how many are left."""
+    cdef const Node* node = &work.trees.nodes[task.node]
+    cdef const double* data = work.values + <Py_ssize_t>node.split.feature * work.n
+    cdef double threshold = node.split.threshold
+    cdef int bit = work.bit[node.split.feature], byte, mask, i, k, n_left = 0
+    if bit >= 0:
+        byte, mask = bit // 8, 1 << (bit % 8)
+        for i in range(task.start, task.end):
+            k = work.samples[i]
+            work.goes_left[k] = not work.bits[k * work.n_bytes + byte] & mask
+            n_left += work.goes_left[k]
+    elif node.split.nominal or node.split.missing_left:
+        for i in range(task.start, task.end):
+            k = work.samples[i]
+            work.goes_left[k] = goes_left(&node.split, data[k])
+            n_left += work.goes_left[k]
+    else:
+        for i in range(task.start, task.end):
+            k = work.samples[i]
+            work.goes_left[k] = data[k] <= threshold    # a missing value: no
+            n_left += work.goes_left[k]
+    return n_left
+
+
+cdef void fill_classes(Workspace work, const Task* task, Task* left, Task* right,
+                       bint* varies) noexcept nogil:
+    cdef (double*)[2] rows
+    cdef int i, k, side, code, n_classes
+    cdef int64_t copies = 0
+    cdef double mass
+    rows[0], rows[1] = work.trees.row(right.node), work.trees.row(left.node)
+    for i in range(task.start, task.end):
+        k = work.samples[i]
+        side = work.goes_left[k]
+        mass = work.mass[k]
+        rows[side][HEADER + work.code[k]] += mass
+        rows[side][WEIGHT] += mass
+        copies += side * work.copies[k]
+    left.copies = copies
+    for side in range(2):
+        n_classes = 0
+        for code in range(work.trees.n_values):
+            n_classes += rows[side][HEADER + code] > 0.0
+        varies[side] = n_classes > 1
+
+
+cdef void fill_numbers(Workspace work, const Task* task, Task* left, Task* right,
+                       bint* varies) noexcept nogil:
+    cdef int i, k, side
+    cdef int[2] child, n
+    cdef double[2] first
+    child[0], child[1] = right.node, left.node
+    n[0] = n[1] = 0
+    varies[0] = varies[1] = False
+    left.copies = 0
+    for i in range(task.start, task.end):
+        k = work.samples[i]
+        side = work.goes_left[k]
+        if n[side] == 0:
+            first[side] = work.target[k]
+        n[side] += 1
+        varies[side] |= work.target[k] != first[side]
+        left.copies += side * work.copies[k]
+        work.trees.add_number(child[side], work.target[k], work.mass[k], work.step)
+
+
+cdef void partition_all(Workspace work, const Task* task, const Candidate* best) noexcept nogil:
+    """Bring every order in line with the split. That of its own column mostly is already."""
+    cdef int i, column
+    partition(work, work.samples, task)
+    for i in range(task.n_active):
+        column = work.columns[i]
+        if work.bit[column] >= 0:
+            continue
+        if (column != best.split.feature or best.split.nominal or best.split.missing_left):
+            partition(work, work.ranked + <Py_ssize_t>column * work.n, task)
+
+
+cdef void partition(Workspace work, int* samples, const Task* task) noexcept nogil:
+    """Left samples first, both sides in the order they had; no branch depends on a sample."""
+    cdef int i, k, side, kept = task.start, moved = 0
+    for i in range(task.start, task.end):
+        k = samples[i]
+        side = work.goes_left[k]
+        samples[kept] = k
+        work.spare[moved] = k
+        kept += side
+        moved += 1 - side
+    memcpy(samples + kept, work.spare, moved * sizeof(int))

@@ -1,6 +1,6 @@
 """The cloud as Python sees it."""
 
-from ..forests.forest cimport read_number, read_weight
+from ..learner cimport read_number, read_weight
 from .grove cimport Grove
 from .pool cimport Pool
 from .answers cimport mixture, predict_number, predict_proba

@@ -1,39 +1,51 @@
 """Trees that learn one stream together: one schema, one window, one Trees object per tree."""
 
-from ..schema cimport Labels, Schema
+from cpython.pythread cimport PyThread_type_lock
+from libc.stdint cimport uint64_t
+
+from ..cart.splitter cimport Splitter
+from ..learner cimport Learner
 from ..trees cimport Trees
 from ..window cimport Window
 
-cdef double read_weight(object w) except -1.0
-cdef double read_number(object y) except? -1.0
-cdef object uninterrupted(object plan, list interruption)
-
-cdef class Forest:
-    cdef readonly Schema schema
-    cdef readonly Labels labels     # empty in a regression
+cdef class Forest(Learner):
     cdef readonly Window window     # samples of the batch that is being gathered
     cdef readonly list trees        # of Trees, one root each
+    cdef readonly Trees root_statistics     # one leaf that has seen all: the answer of empty trees
+    cdef readonly double fading     # of the leaves, see `Trees.learn`
+    cdef readonly int batch_size    # number of samples of a batch
+    cdef readonly uint64_t n_batches    # grown on
+    cdef readonly uint64_t seed     # names the streams of random numbers
+    cdef readonly bint reference    # learn and vote as the published program does
     cdef readonly int first_tree    # number of trees[0] in the whole forest: a forest that is split
                                     #   names its random numbers as the whole one does
     cdef readonly bint is_part      # whether other trees of the forest are elsewhere
-    cdef readonly Trees prior       # one leaf that has seen everything: the answer of empty trees
-    cdef readonly bint regression
-    cdef readonly double fading     # of the leaves, see `Trees.learn`
-    cdef readonly int batch_size    # number of samples of a batch
-    cdef double* votes              # scratch: per class
-    cdef int votes_capacity
+    cdef double* sums               # scratch: votes per class
+    cdef int n_sums
 
-    cdef double read_target(self, object y) except? -1.0
-    cdef double admit(self, object x, object y) except? -1.0
-    cdef int reserve_label(self) except -1
-    cdef int reserve_sample(self) except -1
-    cdef int widen(self) except -1
+    cdef int begin(self, int n_trees, bint regression, int batch_size, bint reference,
+                   double fading, object seed) except -1
+    cdef Trees new_tree(self)
     cdef int push(self, double target, double weight) noexcept nogil
     cdef int n_gathered(self) noexcept nogil
-    cdef void take(self, double target, double weight) noexcept
-    cdef int reserve_votes(self, int n_labels) except -1
-    cdef int check_window(self, Window window) except -1
+    cdef int reserve_sums(self, int n_labels) except -1
     cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil
-    cdef int winner(self) noexcept
     cdef int vote(self, object x) except -1
-    cdef double mean(self, object x) except? -1.0
+    cdef int leaf_of(self, Trees trees) noexcept nogil
+    cdef object read(self, object state)
+    cdef int check_fits(self) except -1
+    cdef int check_targets(self, Window window) except -1
+
+cdef class Growth:
+    """The growth of the trees of a forest on one batch, in any number of threads.
+
+    What may fail is done before `run`. Every thread takes the next tree that none has taken yet, and
+    the calling thread does as they do: a thread that could not be started is not missed.
+    """
+    cdef list splitters             # one per thread
+    cdef long n_trees, n_workers, n_taken, n_grown
+    cdef object error               # of a tree: a bug
+    cdef PyThread_type_lock running     # held until all trees are grown
+
+    cdef int run(self) except -1
+    cdef int grow_tree(self, int tree, int worker, Splitter splitter) except -1

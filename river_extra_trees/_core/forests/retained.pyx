@@ -5,12 +5,12 @@ from libc.string cimport memmove
 
 import numpy as np
 
-from ..memory cimport free, realloc
+from ..memory cimport free, resized
 from ..rng cimport Rng, uniform
 
 from ..state import State, from_state, require
 
-LARGEST_TOTAL = 2**31 - 1   # copies of all samples of a tree: they are counted in 32 bits
+LARGEST_TOTAL = 2**31 - 1   # copies of all samples of a tree that a file may hold
 
 
 cdef class Retained:
@@ -21,46 +21,38 @@ cdef class Retained:
 
     def __dealloc__(self):
         free(self.slots)
-        free(self.copies)
+        free(self.counts)
 
-    cdef int reserve(self, int extra) except -1:
+    cdef int reserve(self, Py_ssize_t extra) except -1:
         """Make sure that `extra` samples can be added without a new allocation."""
-        cdef int capacity = self.n + extra
-        cdef void* memory
-        if capacity <= self.capacity:
-            return 0
-        capacity = max(capacity, self.capacity + self.capacity // 2)
-        memory = realloc(self.slots, capacity * sizeof(int))
-        if memory == NULL:
-            raise MemoryError
-        self.slots = <int*>memory
-        memory = realloc(self.copies, capacity * sizeof(int))
-        if memory == NULL:
-            raise MemoryError
-        self.copies = <int*>memory
-        self.capacity = capacity
+        cdef Py_ssize_t capacity = self.n + extra
+        if capacity > self.capacity:
+            capacity = max(capacity, self.capacity + self.capacity // 2)
+            self.slots = <int*>resized(self.slots, capacity, sizeof(int))
+            self.counts = <int*>resized(self.counts, capacity, sizeof(int))
+            self.capacity = <int>capacity
         return 0
 
-    cdef void add(self, int slot, int copies) noexcept nogil:
+    cdef void add(self, int slot, int count) noexcept nogil:
         """Retain a sample; room for it was made by `reserve`."""
         self.slots[self.n] = slot
-        self.copies[self.n] = copies
+        self.counts[self.n] = count
         self.n += 1
-        self.total += copies
+        self.total += count
 
     cdef void forget_first(self, int64_t k) noexcept nogil:
         """Forget k copies, those that were added first."""
         cdef int gone = 0
         self.total -= k
-        while k > 0 and self.copies[gone] <= k:
-            k -= self.copies[gone]
+        while k > 0 and self.counts[gone] <= k:
+            k -= self.counts[gone]
             gone += 1
         self.n -= gone
         if gone > 0:
             memmove(self.slots, self.slots + gone, self.n * sizeof(int))
-            memmove(self.copies, self.copies + gone, self.n * sizeof(int))
+            memmove(self.counts, self.counts + gone, self.n * sizeof(int))
         if k > 0:
-            self.copies[0] -= <int>k
+            self.counts[0] -= <int>k
 
     cdef void forget_random(self, int64_t k, Rng rng) noexcept nogil:
         """Forget k of the copies, every set of k equally likely.
@@ -72,58 +64,54 @@ cdef class Retained:
         cdef int64_t ahead = self.total
         self.total -= k
         for i in range(self.n):
-            left = self.copies[i]
-            for _ in range(self.copies[i]):
+            left = self.counts[i]
+            for _ in range(self.counts[i]):
                 if uniform(&rng) * ahead < k:
                     k -= 1
                     left -= 1
                 ahead -= 1
             self.slots[kept] = self.slots[i]
-            self.copies[kept] = left
+            self.counts[kept] = left
             kept += left > 0
         self.n = kept
 
-    cdef void mark(self, int* copies_of_slot) noexcept nogil:
+    cdef void mark(self, int* counts_of_slot) noexcept nogil:
         """Write the copies of every retained sample to its slot; the other slots stay."""
         cdef int i
         for i in range(self.n):
-            copies_of_slot[self.slots[i]] = self.copies[i]
+            counts_of_slot[self.slots[i]] = self.counts[i]
 
     def samples(self):
         """The retained (slot, copies), in order of forgetting."""
-        return [(self.slots[i], self.copies[i]) for i in range(self.n)]
+        return [(self.slots[i], self.counts[i]) for i in range(self.n)]
 
     def check(self):
-        """Raise AssertionError if an invariant is broken."""
-        samples = self.samples()
-        assert self.n <= self.capacity
-        assert all(copies > 0 for _, copies in samples)
-        assert sum(copies for _, copies in samples) == self.total
-        assert len({slot for slot, _ in samples}) == self.n
+        """Raise StateError if the samples are not what their own state says."""
+        require(self.n <= self.capacity and Retained.restored(self.state()).total == self.total,
+                "Retained: the copies are miscounted")
 
     def __sizeof__(self):
         return object.__sizeof__(self) + 2 * self.capacity * sizeof(int)
 
     def state(self):
         """Slots and copies in order of forgetting."""
-        return {
-            "slots": np.array([self.slots[i] for i in range(self.n)], np.int32),
-            "copies": np.array([self.copies[i] for i in range(self.n)], np.int32),
-        }
+        samples = np.array(self.samples(), np.int32).reshape(-1, 2)
+        return {"slots": samples[:, 0].copy(), "copies": samples[:, 1].copy()}
 
     @classmethod
     def restored(cls, values):
         """The samples of a state. Whether the window has them is the owner's to check."""
         cdef Retained retained = Retained()
-        cdef int slot, copies
+        cdef int slot, count
         state = State("Retained", values, ("slots", "copies"))
         slots = state.array("slots", np.int32, None)
-        numbers = state.array("copies", np.int32, len(slots))
-        require(np.all(numbers > 0) and numbers.sum(dtype=np.int64) <= LARGEST_TOTAL,
+        counts = state.array("copies", np.int32, len(slots))
+        require(np.all(counts > 0) and counts.sum(dtype=np.int64) <= LARGEST_TOTAL,
                 "Retained: no copies of a sample, or too many")
+        require(len(np.unique(slots)) == len(slots), "Retained: a sample is there twice")
         retained.reserve(max(1, len(slots)))
-        for slot, copies in zip(slots, numbers):
-            retained.add(slot, copies)
+        for slot, count in zip(slots, counts):
+            retained.add(slot, count)
         return retained
 
     def __reduce__(self):
@@ -136,5 +124,5 @@ cdef Retained moved(Retained retained, const int[::1] place):
     cdef int i
     copy.reserve(max(1, retained.n))
     for i in range(retained.n):
-        copy.add(place[retained.slots[i]], retained.copies[i])
+        copy.add(place[retained.slots[i]], retained.counts[i])
     return copy

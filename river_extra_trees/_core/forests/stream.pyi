@@ -1,25 +1,30 @@
 import numpy as np
 
-from .forest import Forest
+from ..cart.splitter import Splitter
 from ..window import Window
+from .forest import Forest
 
 class StreamForest(Forest):
     bootstrap: bool
-    reference: bool
     n_latest: int
     latest: Window
-    seed: int
-    n_batches: int
     def __init__(
         self,
         n_trees: int,
         regression: bool,
         batch_size: int,
-        bootstrap: bool,
         reference: bool,
+        seed: int,
+        bootstrap: bool,
         fading: float,
         n_latest: int,
-        seed: int,
     ) -> None: ...
-    def tree_losses(self) -> np.ndarray: ...
-    def worst(self, losses: np.ndarray, n_swaps: int, always: bool) -> list[int]: ...
+    def grow(
+        self,
+        batch: int,
+        splitters: list[Splitter],
+        replaced: list[int],
+        max_features: int,
+        max_nodes: int,
+    ) -> None: ...
+    def trees_to_replace(self, losses: np.ndarray, n_swaps: int, always: bool) -> list[int]: ...

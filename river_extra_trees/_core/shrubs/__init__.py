@@ -1,9 +1,5 @@
-"""Shrub ensembles: Algorithm 1 of the paper.
+"""Shrub ensembles: `ensemble` learns and answers, `weights` finds what each tree counts."""
 
-`ensemble` holds the data and says how they are laid out; every other module is functions on them,
-one purpose each; `shrubs` is what Python sees.
-"""
-
-from .shrubs import Shrubs
+from .ensemble import Shrubs
 
 __all__ = ["Shrubs"]

@@ -1,12 +1,48 @@
-"""The data of a shrub ensemble. See the header for the layout."""
+"""Shrub ensembles: Algorithm 1 of Buschjaeger, Hess and Morik (2022). See the header."""
 
+from copy import deepcopy
+
+import numpy as np
+
+from libc.math cimport fabs, log2, sqrt
 from libc.stdint cimport int64_t
+from libc.string cimport memcpy
 
 from ..cart.splitter cimport Splitter
+from ..learner cimport Learner, first_largest, normalised
 from ..memory cimport calloc, free, realloc
+from ..rng cimport FEATURES, rng_for
 from ..schema cimport Labels, Schema
-from ..trees cimport Trees
+from ..trees cimport WEIGHT, Trees
 from ..window cimport Window
+from .weights cimport (
+    NEGLIGIBLE, REBUILD, answer, count, count_newcomer, evaluate, gather, is_hopeless, prune,
+    rebuild, sums_run, weigh,
+)
+
+from ..state import LARGEST_FLOAT, State, require
+
+cdef enum:
+    MAX_MODELS = 10_000     # of a restored ensemble
+    # What `feature_count` may be beside a number of features.
+    ALL = 0
+    SQUARE_ROOT = -1
+    LOGARITHM = -2
+
+# A sample this much heavier than all others leaves rounding errors behind when it goes.
+cdef double HEAVY = 1e3
+# The running sums leave the range of true sums by no more than this share of the window's weight.
+cdef double ROUNDING = 1e-9
+
+SETTINGS = (
+    "regression", "n_models", "window_size", "loss", "step_size", "rho", "rounds",
+    "project_each_round", "max_depth", "max_features", "shuffled", "update_interval", "retrain",
+    "l0", "l1", "l2", "node_penalty", "seed",
+)
+FIELDS = (
+    "schema", "labels", "window", "trees", "weights", "hits", "births", "gram", "total_weight",
+    "since_rebuild", "n_trained",
+)
 
 
 cdef size_t block_size(size_t places, size_t window_size) noexcept nogil:
@@ -15,43 +51,48 @@ cdef size_t block_size(size_t places, size_t window_size) noexcept nogil:
                      + (2 + window_size) * sizeof(int))
 
 
-cdef class Ensemble:
+cdef class Shrubs(Learner):
     """The trees, their weights, and the window they are trained and weighed on.
 
     Parameters
     ----------
     regression
         Whether trees answer with a mean, standardised over the window, in place of frequencies.
-    n_models, window_size, rounds, project_each_round, l0, l1, node_penalty
-        As in the estimators.
-    loss
-        `"mse"` or `"cross_entropy"`.
-    max_depth
-        Of the shrubs.
     shuffled
-        Whether shrubs visit features in random order, which decides between equal splits.
-    lazy
-        Leave a tree unplanted if it is certain beforehand that it could not get a weight.
+        Visit the features in random order, which decides between equal splits.
+    others
+        As in the estimators.
     """
 
-    def __cinit__(self, *, bint regression, int n_models, int window_size,
-                  loss="mse", max_depth=None, bint shuffled=False, int rounds=1,
-                  bint project_each_round=False, bint standardised=True, double l0=0.0,
-                  double l1=0.0, double node_penalty=0.0, bint lazy=True):
-        cdef size_t places = n_models + 1
-        self.schema = Schema()
-        self.labels = Labels()
+    def __cinit__(self, *, bint regression, int n_models, int window_size, loss="mse",
+                  step_size=0.1, rho=None, int rounds=1, bint project_each_round=False,
+                  max_depth=None, max_features=None, bint shuffled=False, int update_interval=1,
+                  retrain="always", double l0=0.0, double l1=0.0, double l2=0.0,
+                  double node_penalty=0.0, seed=0):
+        self.regression = regression
         self.window = Window(window_size)
         self.trees = Trees(0, regression)
         self.splitter = Splitter("variance" if regression else "gini", max_depth=max_depth,
                                  shuffled=shuffled)
         self.n_models, self.window_size, self.rounds = n_models, window_size, rounds
-        self.project_each_round = project_each_round
+        self.project_each_round, self.update_interval = project_each_round, update_interval
         self.loss = {"mse": SQUARED_ERROR, "cross_entropy": CROSS_ENTROPY}[loss]
-        self.l0, self.l1, self.node_penalty = l0, l1, node_penalty
-        self.lazy = lazy and not regression and rounds == 1
-        self.standardised = standardised
-        self.weights = <double*>calloc(block_size(places, window_size), 1)
+        self.only_errors = {"always": False, "error": True}[retrain]
+        self.step_size = 0.0 if step_size == "adaptive" else step_size
+        self.rho = 0.0 if rho is None else rho
+        self.l0, self.l1, self.l2, self.node_penalty = l0, l1, l2, node_penalty
+        self.seed = seed
+        self.max_features = max_features
+        if isinstance(max_features, float):
+            self.feature_share = max_features
+        else:
+            self.feature_count = {None: ALL, "sqrt": SQUARE_ROOT, "log2": LOGARITHM}.get(
+                max_features, max_features)
+        self.allocate(n_models + 1)
+
+    cdef int allocate(self, size_t places) except -1:
+        """Take the memory of all arrays per tree."""
+        self.weights = <double*>calloc(block_size(places, self.window_size), 1)
         if self.weights == NULL:
             raise MemoryError
         self.hits = self.weights + places
@@ -61,9 +102,9 @@ cdef class Ensemble:
         self.sizes = <int*>(self.births + places)
         self.answering = self.sizes + places
         self.leaves = self.answering + places
-        self.width = 1 if regression else 0
+        self.width = 1 if self.regression else 0
         self.reserve_outputs(self.width)
-        self.trees.reserve_roots(places)
+        return self.trees.reserve_roots(<int>places)
 
     def __dealloc__(self):
         free(self.weights)
@@ -74,8 +115,10 @@ cdef class Ensemble:
         return (object.__sizeof__(self) + block_size(places, self.window_size)
                 + self.width_capacity * (places + 1) * sizeof(double))
 
+    # --- Learning: Algorithm 1 ----------------------------------------------------------------
+
     cdef int reserve_outputs(self, int width) except -1:
-        """Make room for more classes."""
+        """Make room for so many classes."""
         cdef size_t places = self.n_models + 1
         cdef void* memory
         if width > self.width_capacity:
@@ -87,11 +130,320 @@ cdef class Ensemble:
             self.width_capacity = width
         return 0
 
-    cdef int reserve(self, int width) except -1:
+    cdef int reserve(self, int n_labels) except -1:
         """Make room for the row that the schema encoded last, and for a shrub."""
         cdef int n = min(self.window.size + 1, self.window_size)
+        cdef int width = 1 if self.regression else n_labels
         self.window.reserve(self.window_size, self.schema.n_columns)
         self.reserve_outputs(width)
         self.trees.reserve(2 * n + 1, width)
-        return self.splitter.reserve_scratch(
-            self.trees, n, self.window_size, self.schema.n_columns, width)
+        return self.splitter.reserve(
+            self.trees.capacity, n, self.window_size, self.schema.n_columns, width)
+
+    cdef void widen(self, int n_labels) noexcept:
+        self.trees.widen(n_labels)
+        self.width = n_labels
+
+    cdef void take(self, double target, double weight) noexcept:
+        """One step of Algorithm 1."""
+        cdef double step_size = self.step_size, l2 = self.l2
+        cdef bint train = self.window.n_seen % self.update_interval == 0
+        cdef bint wrong = self.push(target, weight)     # lines 3 to 5
+        train = train and (wrong or not self.only_errors)
+        if self.rho > 0.0:      # the rule of the published experiments, section 4
+            l2 = self.n_models * (2.0 - self.rho) / (self.rho * self.width)
+            step_size = 1.0 / (self.n_models + l2)
+        elif step_size == 0.0:
+            step_size = 1.0 / (self.trees.n_roots + train + 1)
+        if train and not is_hopeless(self, step_size, l2):
+            self.train()                                # lines 6 to 8
+        with nogil:
+            weigh(self, step_size, l2)                  # lines 9 to 11
+            prune(self)                                 # line 12
+
+    cdef bint push(self, double target, double weight) noexcept nogil:
+        """Let the row that the schema encoded last into the window, the oldest out.
+
+        Returns whether the ensemble answers it wrongly. Without trees every answer is wrong, in a
+        regression none.
+        """
+        cdef int slot = -1, c, best = 0
+        cdef Py_ssize_t spacing = self.window_size
+        if self.window.size == self.window_size:
+            slot = self.window.by_arrival[0]
+            self.total_weight -= self.window.weight[slot]
+            if self.window.weight[slot] > HEAVY * self.total_weight:
+                self.since_rebuild = REBUILD * self.window_size
+            if sums_run(self):
+                count(self, slot, -1.0)
+        self.window.extend(self.schema.n_columns)
+        slot = self.window.slide(self.schema.row, target, weight, slot)
+        self.total_weight += weight
+        evaluate(self, self.window.data + slot, self.window.capacity, self.window.n_columns,
+                 self.leaves + slot, spacing)
+        if sums_run(self):
+            count(self, slot, 1.0)
+        self.since_rebuild += 1
+        if self.since_rebuild >= REBUILD * self.window_size:
+            rebuild(self)
+        if self.trees.n_roots == 0:
+            return True
+        if self.regression:
+            return False
+        if not sums_run(self):
+            gather(self, self.leaves + slot, spacing)
+        for c in range(1, self.width):
+            if answer(self, c) > answer(self, best):
+                best = c
+        return best != <int>target
+
+    cdef int n_features(self) noexcept nogil:
+        """Number of features that a split looks at."""
+        cdef int n = self.schema.n_columns
+        if self.feature_share > 0.0:
+            return max(1, <int>(self.feature_share * n))
+        if self.feature_count == SQUARE_ROOT:
+            return max(1, <int>sqrt(<double>n))
+        if self.feature_count == LOGARITHM:
+            return max(1, <int>log2(<double>max(1, n)))
+        return n if self.feature_count == ALL else self.feature_count
+
+    cdef void train(self) noexcept:
+        """Grow a shrub on the window; its weight is zero. `reserve` made the room."""
+        cdef int tree = self.trees.new_root(), i, slot, n_splits
+        cdef int root = self.trees.roots[tree]
+        cdef int64_t step = self.window.n_seen
+        cdef int* leaves = self.leaves + <Py_ssize_t>tree * self.window_size
+        for i in range(self.window.n_sorted):
+            slot = self.window.by_arrival[i]
+            self.trees.learn(root, self.window.target[slot], self.window.weight[slot], step)
+        n_splits = self.splitter.grow(self.trees, root, self.window, self.schema, NULL,
+                                      self.n_features(), step,
+                                      rng_for(self.seed, 0, step, FEATURES))
+        self.weights[tree] = 0.0
+        self.sizes[tree] = 2 * n_splits + 1
+        self.births[tree] = step - 1
+        self.n_trained += 1
+        with nogil:
+            for i in range(self.window.n_sorted):
+                slot = self.window.by_arrival[i]
+                leaves[slot] = self.trees.walk(root, self.window.data + slot,
+                                               self.window.capacity, self.window.n_columns)
+            if sums_run(self):
+                count_newcomer(self, tree)
+
+    # --- Answers ------------------------------------------------------------------------------
+
+    cdef int answer_row(self, object x) except -1:
+        """f(x) of a dict into `slopes`."""
+        cdef int c
+        self.schema.encode(x)
+        with nogil:
+            evaluate(self, self.schema.row, 1, self.schema.n_columns, self.answering, 1)
+            gather(self, self.answering, 1)
+            for c in range(self.width):
+                self.slopes[c] = answer(self, c)
+        return 0
+
+    cdef object label(self, object x):
+        self.answer_row(x)
+        return self.labels.labels[first_largest(self.slopes, self.width)] if self.width else None
+
+    cdef dict probabilities(self, object x):
+        self.answer_row(x)
+        return normalised(self.slopes, self.labels.labels)
+
+    cdef double number(self, object x) except? -1.0:
+        self.answer_row(x)
+        return self.slopes[0]
+
+    # --- Inspection ---------------------------------------------------------------------------
+
+    @property
+    def n_seen(self):
+        """Number of samples learned."""
+        return self.window.n_seen
+
+    cdef int count_trees(self) noexcept:
+        return self.trees.n_roots
+
+    cdef list tree_nodes(self, int tree):
+        return [self.trees.node(node) for node in self.trees.preorder(tree)]
+
+    cdef tuple tree_sizes(self):
+        return self.trees.n_nodes, self.trees.height
+
+    def tree_weights(self):
+        """(number of the sample it was born at, weight) of every tree."""
+        with self.using():
+            return [(self.births[k], self.weights[k]) for k in range(self.trees.n_roots)]
+
+    # --- Copies and states --------------------------------------------------------------------
+
+    cdef Learner serving_copy(self):
+        cdef int k, n = self.trees.n_roots
+        cdef Shrubs copy = Shrubs(
+            **{**self.settings(), "n_models": max(1, n), "window_size": 1})
+        copy.schema, copy.labels, copy.trees = deepcopy((self.schema, self.labels, self.trees))
+        copy.reserve_outputs(self.width)
+        copy.width = self.width
+        for k in range(n):
+            copy.weights[k] = self.weights[k]
+        return copy
+
+    def settings(self):
+        """The arguments that make such an ensemble."""
+        return {
+            "regression": self.regression, "n_models": self.n_models,
+            "window_size": self.window_size,
+            "loss": "mse" if self.loss == SQUARED_ERROR else "cross_entropy",
+            "step_size": self.step_size if self.step_size > 0.0 else "adaptive",
+            "rho": self.rho if self.rho > 0.0 else None, "rounds": self.rounds,
+            "project_each_round": self.project_each_round, "max_depth": self.splitter.max_depth,
+            "max_features": self.max_features, "shuffled": self.splitter.shuffled,
+            "update_interval": self.update_interval,
+            "retrain": "error" if self.only_errors else "always", "l0": self.l0, "l1": self.l1,
+            "l2": self.l2, "node_penalty": self.node_penalty, "seed": self.seed,
+        }
+
+    cdef dict fields(self):
+        """The trees, their weights, the running sums and the window; leaves follow from these."""
+        cdef Py_ssize_t places = self.n_models + 1, k, n = self.trees.n_roots
+        cdef double[:, ::1] gram = np.empty((n, n))
+        for k in range(n):
+            memcpy(&gram[k, 0], self.gram + k * places, n * sizeof(double))
+        return {
+            **self.settings(), "schema": self.schema, "labels": self.labels,
+            "window": self.window, "trees": self.trees,
+            "weights": np.array([self.weights[k] for k in range(n)], np.float64),
+            "hits": np.array([self.hits[k] for k in range(n)], np.float64),
+            "births": np.array([self.births[k] for k in range(n)], np.int64),
+            "gram": gram.base, "total_weight": self.total_weight,
+            "since_rebuild": self.since_rebuild, "n_trained": self.n_trained,
+        }
+
+    @classmethod
+    def restored(cls, values):
+        """The ensemble of a state."""
+        cdef Shrubs shrubs
+        state = State("Shrubs", values, (*SETTINGS, *FIELDS))
+        window = state.part("window", Window)
+        settings = {
+            "n_models": state.whole("n_models", 1, MAX_MODELS),
+            "window_size": state.whole("window_size", window.capacity, window.capacity),
+            "loss": state.word("loss", ("mse", "cross_entropy")),
+            "retrain": state.word("retrain", ("always", "error")),
+            "step_size": state.values["step_size"], "rho": state.values["rho"],
+            "max_features": state.values["max_features"],
+            "seed": state.whole("seed", 0, 2**64 - 1),
+        }
+        for name in ("rounds", "update_interval"):
+            settings[name] = state.whole(name, 1, 2**31 - 1)
+        settings["max_depth"] = state.whole("max_depth", 0, 2**31 - 1)
+        for name in ("regression", "shuffled", "project_each_round"):
+            settings[name] = state.flag(name)
+        for name in ("l0", "l1", "l2", "node_penalty"):
+            settings[name] = state.number(name, 0.0, LARGEST_FLOAT)
+        if settings["step_size"] != "adaptive":
+            settings["step_size"] = state.number("step_size", 5e-324, LARGEST_FLOAT)
+        if settings["rho"] is not None:
+            settings["rho"] = state.number("rho", 5e-324, 2.0)
+        if type(settings["max_features"]) is float:
+            settings["max_features"] = state.number("max_features", 5e-324, 1.0)
+        elif settings["max_features"] not in (None, "sqrt", "log2"):
+            settings["max_features"] = state.whole("max_features", 1, 2**31 - 1)
+        shrubs = Shrubs(**settings)
+        shrubs.load(state)
+        return shrubs
+
+    cdef int load(self, object state) except -1:
+        cdef Py_ssize_t places = self.n_models + 1, k, n
+        cdef double[::1] weights, hits
+        cdef double[:, ::1] gram
+        cdef int64_t[::1] births
+        self.schema, self.labels = state.part("schema", Schema), state.part("labels", Labels)
+        self.window, self.trees = state.part("window", Window), state.part("trees", Trees)
+        n = self.trees.n_roots
+        require(n <= self.n_models, "Shrubs: more trees than there is room for")
+        self.width = 1 if self.regression else len(self.labels)
+        self.reserve_outputs(self.width)
+        self.trees.reserve_roots(<int>places)
+        weights, hits = state.numbers("weights", n).copy(), state.numbers("hits", n).copy()
+        gram = state.numbers("gram", n, n).copy()
+        births = state.array("births", np.int64, n).copy()
+        for k in range(n):
+            self.weights[k], self.hits[k], self.births[k] = weights[k], hits[k], births[k]
+            self.sizes[k] = len(self.trees.preorder(k))
+            memcpy(self.gram + k * places, &gram[k, 0], n * sizeof(double))
+        self.total_weight = state.number("total_weight")
+        self.since_rebuild = state.whole("since_rebuild", 0, REBUILD * self.window_size)
+        self.n_trained = state.whole("n_trained")
+        self.check_samples()
+        self.find_leaves()
+        return self.check_structure()
+
+    cdef void find_leaves(self) noexcept nogil:
+        """Find the leaf of every tree for every sample in the window."""
+        cdef int i, slot
+        for i in range(self.window.n_sorted):
+            slot = self.window.by_arrival[i]
+            evaluate(self, self.window.data + slot, self.window.capacity, self.window.n_columns,
+                     self.leaves + slot, self.window_size)
+
+    # --- Invariants ---------------------------------------------------------------------------
+
+    cdef int check_structure(self) except -1:
+        """Raise a StateError if an invariant between the parts is broken."""
+        self.check_samples()
+        self.check_weights()
+        return self.check_sums()
+
+    cdef int check_samples(self) except -1:
+        """Trees and window are of this schema and these labels."""
+        cdef int k, i, slot, node, n_values = 2 if self.regression else len(self.labels)
+        cdef double target
+        require(self.trees.regression == self.regression and self.trees.n_values == n_values
+                and self.width == (1 if self.regression else n_values)
+                and not (self.regression and self.labels.labels)
+                and self.trees.n_features <= self.schema.n_columns,
+                "Shrubs: the trees do not belong to this ensemble")
+        require(self.window.n_fresh == 0 and self.window.capacity == self.window_size
+                and self.window.n_columns <= self.schema.n_columns,
+                "Shrubs: the window does not belong to this ensemble")
+        for k in range(self.trees.n_roots):
+            for node in self.trees.preorder(k):
+                require(self.trees.row(node)[WEIGHT] > 0.0, "Shrubs: a node has no weight")
+        for i in range(self.window.n_sorted):
+            target = self.window.target[self.window.by_arrival[i]]
+            require(self.regression or (0 <= target < n_values and target == <int>target),
+                    "Shrubs: a sample has no known label")
+        return 0
+
+    cdef int check_weights(self) except -1:
+        """The weights lie on the simplex, and no tree is younger than the last sample."""
+        cdef int k, n = self.trees.n_roots
+        cdef double total = 0.0
+        require(0 < n <= self.n_models or self.window.n_seen == 0, "Shrubs: no tree has a weight")
+        for k in range(n):
+            require(NEGLIGIBLE < self.weights[k] <= 1.0, "Shrubs: a weight is out of range")
+            require(0 <= self.births[k] < max(1, self.window.n_seen),
+                    "Shrubs: a tree is born after the last sample")
+            total += self.weights[k]
+        require(n == 0 or fabs(total - 1.0) < 1e-9, "Shrubs: the weights do not sum to one")
+        return 0
+
+    cdef int check_sums(self) except -1:
+        """The running sums are in the range of such sums. Whether they are true is not checked."""
+        cdef Py_ssize_t places = self.n_models + 1, j, k, n = self.trees.n_roots
+        cdef double total = 0.0, most, least
+        cdef int i
+        for i in range(self.window.n_sorted):
+            total += self.window.weight[self.window.by_arrival[i]]
+        least, most = -ROUNDING * total, (1.0 + ROUNDING) * total
+        require(fabs(self.total_weight - total) <= ROUNDING * total,
+                "Shrubs: the weight of the window is not that of its samples")
+        for k in range(n if sums_run(self) else 0):
+            require(least <= self.hits[k] <= most, "Shrubs: a sum is out of range")
+            for j in range(n):
+                require(least <= self.gram[k * places + j] <= most, "Shrubs: a sum is out of range")
+        return 0

@@ -1,4 +1,4 @@
-"""One forest whose trees live in several processes, and answer as in one."""
+"""One forest whose trees live in several processes and answer as in one."""
 
 from __future__ import annotations
 
@@ -10,31 +10,27 @@ from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 
 from river import base
-from river.utils import dataframe
 
-from river_extra_trees._estimator.parameters import (check_parameter, check_whole)
-from river_extra_trees._estimator.frames import PredictsMany, PredictsProbaMany
-from river_extra_trees._estimator.inspection import Sample
-from river_extra_trees.distributed.blocks import Block
-from river_extra_trees.distributed.parts import Ballots, Splits, merge
-from river_extra_trees.stream_forest import (
-    StreamDecisionForestClassifier,
-    StreamDecisionForestRegressor,
-)
-
+from ..._estimator.frames import PredictsLabels, PredictsNumbers, into_frame
+from ..._estimator.frames import Sample
+from ..._estimator.parameters import check_parameter, check_whole
+from ...stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
+from ..blocks import Block
+from ..parts import Votes
+from ..splitting import coordinator, is_splittable, merge, split
 from .workers import Call, Worker
 
 __all__ = ["DistributedClassifier", "DistributedRegressor"]
 
-SMALL = 4_096  # numbers in a block that costs less in each message than once in shared memory
+SMALL = 4_096  # a block of up to so many numbers costs less in messages than in shared memory
 
 
-class _Distributed(PredictsMany, base.Estimator):
-    """The blocks of both learners: gathered, sent, learned and answered."""
+class _Distributed(base.Estimator):
+    """What both learners share: they gather blocks, send them and combine the answers."""
 
     def __init__(
         self,
-        model: Splits,
+        model: base.Estimator,
         n_workers: int = 2,
         block_size: int = 500,
         folder: str | Path | None = None,
@@ -49,26 +45,26 @@ class _Distributed(PredictsMany, base.Estimator):
 
     def _begin(self) -> None:
         check_parameter(
-            isinstance(self.model, Splits),
+            is_splittable(self.model),
             "model",
             self.model,
-            "a stream or forgetful forest, or dynamic trees",
+            "a stream decision forest, a forgetful random forest or dynamic trees",
         )
         check_whole("n_workers", self.n_workers, 1)
         for name in ("block_size", "checkpoint_every"):
             check_whole(name, getattr(self, name), 1)
         self._workers: list[Worker] = []
         self._gathered: list[tuple[Sample, typing.Any, float]] = []  # not sent yet
-        self._coming: set[Hashable] = set()  # the labels of those
-        self._calls: list[Call] = []  # the last ones to learn, not answered yet
+        self._coming: set[Hashable] = set()  # the labels of these samples
+        self._calls: list[Call] = []  # the latest calls to learn, not answered yet
         self._reports_due = False  # whether their answers are reports of a full batch
-        # Sees all samples, and so knows what is valid, which labels there are, and counts votes.
-        self._front = self.model._front()
-        self._parts = list(self.model.split(self.n_workers))  # of the model as it is now
+        # Learns all samples: so it can validate the next one, and combine votes.
+        self._coordinator = coordinator(self.model)
+        self._parts = split(self.model, self.n_workers)  # of the model as it is now
         self._place: Path | None = None
 
     def _started(self) -> list[Worker]:
-        """The workers, which begin when they are needed first."""
+        """The workers, which start when they are first needed."""
         if not self._workers:
             if self.folder is not None:
                 self._place = Path(self.folder).absolute() / uuid.uuid4().hex
@@ -86,12 +82,12 @@ class _Distributed(PredictsMany, base.Estimator):
     # ------------------------------------------------------------------ learning
 
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
-        """Learn a sample. It is sent to the workers with others, `block_size` at a time.
+        """Learn a sample. Samples are sent to the workers in blocks of `block_size`.
 
         Parameters
         ----------
         x
-            Features, as the model takes them.
+            Features, as for the model.
         y
             The target.
         w
@@ -100,9 +96,9 @@ class _Distributed(PredictsMany, base.Estimator):
         Raises
         ------
         ValueError, TypeError
-            What the model would raise. Nothing is learned then.
+            As the model would. Nothing is learned then.
         """
-        self._front.validate(x, y, w, self._coming)
+        self._coordinator.validate(x, y, w, self._coming)
         self._gathered.append((dict(x.items()), y, w))
         if len(self._gathered) >= self.block_size:
             self._send_gathered()
@@ -125,12 +121,12 @@ class _Distributed(PredictsMany, base.Estimator):
             If the lengths differ, or a row is refused; the message names the row. Nothing of the
             frame is learned then.
         """
-        block = Block.from_frame(dataframe.into_frame(X), y, w)
+        block = Block.from_frame(into_frame(X), y, w)
         self._send_gathered()
         coming: set[Hashable] = set()
         for i, (x, target, weight) in enumerate(block.samples()):
             try:
-                self._front.validate(x, target, weight, coming)
+                self._coordinator.validate(x, target, weight, coming)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"row {i}: {error}") from None
         self._learn(block)
@@ -142,39 +138,39 @@ class _Distributed(PredictsMany, base.Estimator):
             self._learn(Block(rows, targets, weights))
 
     def _learn(self, block: Block) -> None:
-        """Let all parts learn a block: one message for every batch, and its answer.
+        """Let all parts learn a block: one message and one answer per batch.
 
-        The answers to the last message are left for later, so that this process can see to the next
-        block while the workers learn.
+        The answers to the last message are read later, so that this process can read and validate
+        the next block while the workers learn.
         """
         workers = self._started()
         start, given = 0, self._share(block)
         while start < len(block):
             combined = self._combined()
-            self._calls = [worker.tell("go_on", combined, given, start) for worker in workers]
-            given = None  # they have it now
-            start, report = self._front.go_on(combined, block, start)
+            self._calls = [worker.apply("step", combined, given, start) for worker in workers]
+            given = None  # the workers keep the block
+            start, report = self._coordinator.step(combined, block, start)
             self._reports_due = report is not None
 
     def _combined(self) -> typing.Any:
-        """What all parts need to know of the last batch, if they have yet to grow on it."""
+        """The argument of `grow` for a full batch on which the parts have not grown yet."""
         if not self._calls:
             return None
         reports = [report for _, report in self._results(self._calls)]
         self._calls = []
-        return self._front.combine(reports) if self._reports_due else None
+        return self._coordinator.combine(reports) if self._reports_due else None
 
     def _finish(self) -> None:
-        """Send what is gathered, and let the parts grow on a batch that is full."""
+        """Send what is gathered, and let the parts grow if the batch is full."""
         self._send_gathered()
         combined = self._combined()
         if combined is not None:
             for worker in self._started():
-                worker.tell("grow", combined)
-            self._front.grow(combined)
+                worker.apply("grow", combined)
+            self._coordinator.grow(combined)
 
     def _share(self, block: Block) -> typing.Any:
-        """What to send for a block: itself, or if it is large, where all workers can read it."""
+        """A block as it is sent: itself, or a reference to shared memory if it is large."""
         if block.numbers.size <= SMALL:
             return block
         return self._started()[0].share(block)
@@ -185,16 +181,16 @@ class _Distributed(PredictsMany, base.Estimator):
 
     # ------------------------------------------------------------------ answers
 
-    def _ballots(self, block: Block) -> list[Ballots]:
-        """What the trees of all workers say."""
-        self._front.ballots(block)  # of no trees: raises what the forest would, and costs little
+    def _votes(self, block: Block) -> list[Votes]:
+        """The votes of the trees of all workers."""
+        self._coordinator.votes(block)  # cheap without trees, and raises what the forest would
         self._finish()
         given = self._share(block)
-        return self._results([worker.ask("ballots", given) for worker in self._started()])
+        return self._results([worker.ask("votes", given) for worker in self._started()])
 
     @abc.abstractmethod
     def _predict(self, block: Block) -> list[typing.Any]:
-        """What the whole answers to the samples of a block."""
+        """The answers of the whole model to the samples of a block."""
 
     def _predict_frame(self, frame: typing.Any) -> list[typing.Any]:
         return self._predict(Block.from_frame(frame))
@@ -203,29 +199,29 @@ class _Distributed(PredictsMany, base.Estimator):
 
     @property
     def n_samples_seen(self) -> int:
-        """Number of samples learned, those of weight zero not counted."""
+        """Number of samples learned, not counting those of weight zero."""
         self._send_gathered()
-        return self._front.n_samples_seen
+        return self._coordinator.n_samples_seen
 
     @property
     def n_restarts(self) -> int:
-        """How often a worker was brought back to life."""
+        """Number of times that a worker was restarted."""
         return sum(worker.n_restarts for worker in self._workers)
 
     def processes(self) -> list[int]:
-        """The process number of each worker."""
+        """The process id of each worker."""
         return [worker.process() for worker in self._started()]
 
     def counters(self) -> list[tuple[int, int]]:
-        """For each worker: samples its trees have seen, and those that its checkpoint covers."""
+        """For each worker, the samples learned and those covered by its checkpoint."""
         self._finish()
         return [worker.counters() for worker in self._started()]
 
     def gather(self) -> typing.Any:
-        """Fetch the trees of all workers and make one forest of them, in this process.
+        """Fetch the trees of all workers and merge them into one forest in this process.
 
-        It answers and goes on as this one does, and is what to save, to look at, or to take a
-        snapshot of. The workers go on, too.
+        The forest answers and goes on learning as this model does. Save it, inspect it, or take a
+        snapshot of it. The workers go on, too.
 
         Raises
         ------
@@ -236,7 +232,7 @@ class _Distributed(PredictsMany, base.Estimator):
         return merge(self._results([worker.ask("copy") for worker in self._started()]))
 
     def close(self) -> None:
-        """End the workers; what they have learned is lost, with their checkpoints."""
+        """Stop the workers and remove their checkpoints. What they have learned is lost."""
         for worker in self._workers:
             worker.close()
         if self._place is not None:
@@ -250,7 +246,7 @@ class _Distributed(PredictsMany, base.Estimator):
         self.close()
 
     def _unit_test_skips(self) -> set[str]:
-        """The checks that pickle the model: its workers are processes (see `gather`)."""
+        """The checks that pickle the model, which is not possible (see `gather`)."""
         return {
             "check_clone_is_independent",
             "check_no_state_aliasing_with_input",
@@ -260,36 +256,37 @@ class _Distributed(PredictsMany, base.Estimator):
         }
 
     def __reduce__(self) -> typing.Any:
-        raise TypeError("the workers cannot be pickled: pickle what gather() returns")
+        raise TypeError("worker processes cannot be pickled: pickle the forest of gather()")
 
 
-class DistributedClassifier(_Distributed, PredictsProbaMany, base.MiniBatchClassifier):
-    """A classifying forest in several processes that answers bit for bit as in one.
+class DistributedClassifier(_Distributed, PredictsLabels, base.MiniBatchClassifier):
+    """A classification forest over several processes that answers bit for bit as in one.
 
-    Ray[^1] runs the processes, here or on other machines: each holds some of the trees and learns
-    every sample. They exchange a message per batch, in which the trees' losses decide which of them
-    are swapped or discarded. Choose it for forests of many trees on fast streams; it pays where
-    the trees take much longer to learn a block than the block takes to travel.
+    Ray[^1] runs the processes, on this or other machines. Each process holds some of the trees and
+    learns every sample. Once per batch they exchange the losses of the trees, which decide the
+    trees that are swapped or discarded. Choose it for forests of many trees on fast streams: it
+    pays off when the trees take much longer to learn a block than the block takes to travel.
 
     Parameters
     ----------
     model
         A `StreamDecisionForestClassifier` or `ForgetfulRandomForestClassifier`; or a
-        `DynamicTreeClassifier`, of which each worker gets a cloud of its own, and the answers are
-        averaged (see its `split`). It stays as it is; what it has learned is where the workers
-        begin.
+        `DynamicTreeClassifier`, of which each worker gets an independent cloud whose answers are
+        averaged (see `split`). The model stays as it is; the workers start from what it has
+        learned.
     n_workers
-        Number of processes, at most that of the trees.
+        Number of processes, at most the number of trees.
     block_size
-        Number of samples that `learn_one` gathers before it sends them. An answer sends them, too.
+        Number of samples that `learn_one` gathers before it sends them. A prediction sends them
+        first.
     folder
-        Folder for the checkpoints of the workers, on a disk that all machines share; `None` for
-        none. With it, a worker that dies is brought back and loses nothing; without, its death is
-        an error of a call that waits for it: an answer, or learning within two blocks. `close`
-        removes the checkpoints; a process that ends without it leaves them.
+        Folder for the checkpoints of the workers, on a disk that all machines share, or `None`.
+        With a folder, a worker that dies is restarted and loses nothing. Without one, the next
+        blocking call raises `RuntimeError`: a prediction, or learning within two blocks. `close`
+        removes the checkpoints; a process that ends without `close` leaves them.
     checkpoint_every
-        Number of samples after which a worker writes a checkpoint. Until then, the blocks stay in
-        memory.
+        Number of samples after which a worker writes a checkpoint. The blocks since the last
+        checkpoint stay in memory.
 
     References
     ----------
@@ -319,7 +316,7 @@ class DistributedClassifier(_Distributed, PredictsProbaMany, base.MiniBatchClass
         return True
 
     def _predict(self, block: Block) -> list[typing.Any]:
-        return self._front.predict_labels(self._ballots(block))
+        return self._coordinator.predict_labels(self._votes(block))
 
     def predict_one(self, x: Sample) -> typing.Any:
         """Predict the label of a sample: `None` before the first sample was learned.
@@ -339,39 +336,40 @@ class DistributedClassifier(_Distributed, PredictsProbaMany, base.MiniBatchClass
         x
             Features.
         """
-        return self._front.predict_probabilities(self._ballots(Block([x])))[0]
+        return self._coordinator.predict_probabilities(self._votes(Block([x])))[0]
 
     def _predict_proba_frame(self, frame: typing.Any) -> list[dict[Hashable, float]]:
-        return self._front.predict_probabilities(self._ballots(Block.from_frame(frame)))
+        return self._coordinator.predict_probabilities(self._votes(Block.from_frame(frame)))
 
 
-class DistributedRegressor(_Distributed, base.MiniBatchRegressor):
-    """A regressing forest in several processes that answers bit for bit as in one.
+class DistributedRegressor(_Distributed, PredictsNumbers, base.MiniBatchRegressor):
+    """A regression forest over several processes that answers bit for bit as in one.
 
-    Ray[^1] runs the processes, here or on other machines: each holds some of the trees and learns
-    every sample. They exchange a message per batch, in which the trees' losses decide which of them
-    are swapped or discarded. Choose it for forests of many trees on fast streams; it pays where
-    the trees take much longer to learn a block than the block takes to travel.
+    Ray[^1] runs the processes, on this or other machines. Each process holds some of the trees and
+    learns every sample. Once per batch they exchange the losses of the trees, which decide the
+    trees that are swapped or discarded. Choose it for forests of many trees on fast streams: it
+    pays off when the trees take much longer to learn a block than the block takes to travel.
 
     Parameters
     ----------
     model
         A `StreamDecisionForestRegressor` or `ForgetfulRandomForestRegressor`; or a
-        `DynamicTreeRegressor`, of which each worker gets a cloud of its own, and the answers are
-        averaged (see its `split`). It stays as it is; what it has learned is where the workers
-        begin.
+        `DynamicTreeRegressor`, of which each worker gets an independent cloud whose answers are
+        averaged (see `split`). The model stays as it is; the workers start from what it has
+        learned.
     n_workers
-        Number of processes, at most that of the trees.
+        Number of processes, at most the number of trees.
     block_size
-        Number of samples that `learn_one` gathers before it sends them. An answer sends them, too.
+        Number of samples that `learn_one` gathers before it sends them. A prediction sends them
+        first.
     folder
-        Folder for the checkpoints of the workers, on a disk that all machines share; `None` for
-        none. With it, a worker that dies is brought back and loses nothing; without, its death is
-        an error of a call that waits for it: an answer, or learning within two blocks. `close`
-        removes the checkpoints; a process that ends without it leaves them.
+        Folder for the checkpoints of the workers, on a disk that all machines share, or `None`.
+        With a folder, a worker that dies is restarted and loses nothing. Without one, the next
+        blocking call raises `RuntimeError`: a prediction, or learning within two blocks. `close`
+        removes the checkpoints; a process that ends without `close` leaves them.
     checkpoint_every
-        Number of samples after which a worker writes a checkpoint. Until then, the blocks stay in
-        memory.
+        Number of samples after which a worker writes a checkpoint. The blocks since the last
+        checkpoint stay in memory.
 
     References
     ----------
@@ -397,7 +395,7 @@ class DistributedRegressor(_Distributed, base.MiniBatchRegressor):
         yield {"model": StreamDecisionForestRegressor(n_models=3, seed=1)}
 
     def _predict(self, block: Block) -> list[typing.Any]:
-        return self._front.predict_numbers(self._ballots(block))
+        return self._coordinator.predict_numbers(self._votes(block))
 
     def predict_one(self, x: Sample) -> float:
         """Predict the target of a sample: 0 before the first sample was learned.

@@ -9,45 +9,47 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 
 from river import base
-from river.utils import dataframe
 
-from river_extra_trees._estimator.parameters import (check_parameter, check_whole)
-from river_extra_trees._estimator.frames import series_of_labels, values_of
-from river_extra_trees._estimator.inspection import Sample
-from river_extra_trees.distributed.blocks import Block, check_sample
-from river_extra_trees.distributed.shard import Counts, Shard, description, shard_of
-
+from ..._estimator.frames import into_frame, series_of_labels, values_of
+from ..._estimator.frames import Sample
+from ..._estimator.parameters import check_parameter, check_whole
+from ..blocks import Block, check_sample
+from ..shard import Counts, Shard, description, shard_of
 from .workers import Call, Worker
 
 __all__ = ["KeyedModels"]
 
-IN_FLIGHT = 4  # blocks that may wait at a worker
+IN_FLIGHT = 4  # blocks that may be on their way to a worker
 
 
 class KeyedModels:
     """One model per key, held by several processes that own ranges of the keys' hashes.
 
-    Each key gets a clone of the model when it is learned first. Choose it for many small streams in
-    one: sensors, customers, shops. Ray[^1] runs the processes, here or on other machines.
+    Each key gets a clone of the model when its first sample arrives. Choose it for many small
+    streams in one: sensors, customers, shops. Ray[^1] runs the processes, on this or other
+    machines.
 
-    With a folder, each worker writes a checkpoint now and then. A worker that dies is brought back
-    from it and told again what came after, so that nothing is lost. If this process dies as well,
-    begin again with the same folder: `position` then says from where on the stream is to be told
-    again, at most `checkpoint_every` samples of a worker and the blocks on their way before the
-    end; what a worker knows already it passes over, so that every sample counts once.
+    With a folder, each worker writes checkpoints. A worker that dies is restarted from its last
+    checkpoint and is sent the later samples again, so that nothing is lost. If this process dies
+    as well, start again with the same folder: `position` is then the number of the sample from
+    which to repeat the stream, at most `checkpoint_every` samples of each worker and the blocks on
+    their way back. A worker skips the samples that it has already learned, so that every sample
+    counts once.
 
     Parameters
     ----------
     model
-        What the model of each key begins as: any classifier or regressor of river.
+        Model to clone for each key: any classifier or regressor of river.
     n_workers
-        Number of processes. A folder belongs to one number.
+        Number of processes. The checkpoints in a folder are for one number of workers.
     block_size
-        Number of samples that `learn_one` gathers before it sends them. An answer sends them, too.
+        Number of samples that `learn_one` gathers before it sends them. A prediction sends them
+        first.
     folder
-        Folder for the checkpoints, on a disk that all machines share, and that nobody else can
-        write to, as they are pickles; `None` for none: then the death of a worker is an error of a
-        call that waits for it: an answer, or learning within five blocks.
+        Folder for the checkpoints, on a disk that all machines share, or `None`. Checkpoints are
+        pickles: nobody else may be able to write to the folder. Without a folder, the next blocking
+        call after the death of a worker raises `RuntimeError`: a prediction, or learning within
+        five blocks.
     checkpoint_every
         Number of samples after which a worker writes a checkpoint of all its models.
 
@@ -105,7 +107,7 @@ class KeyedModels:
             raise
 
     def _catch_up(self, wanted: str, folder: str | Path | None) -> None:
-        """Go on from the checkpoints, if they are of such models."""
+        """Continue from the checkpoints, unless they hold other models."""
         for worker in self._workers:
             worker.catch_up()
             found = worker.result(worker.ask("description"))
@@ -117,20 +119,20 @@ class KeyedModels:
 
     @property
     def position(self) -> int:
-        """Number in the stream of the sample that is to be told next."""
+        """Number in the stream of the next sample to send."""
         return self._position + len(self._gathered)
 
     def learn_one(self, key: Hashable, x: Sample, y: typing.Any, w: float = 1.0) -> None:
-        """Learn a sample. It is sent to its worker with others, `block_size` at a time.
+        """Learn a sample. Samples are sent to the workers in blocks of `block_size`.
 
-        A sample that the model refuses, with whatever error, is passed over: see `counts`.
+        A sample that the model refuses, with any error, is skipped and counted: see `counts`.
 
         Parameters
         ----------
         key
             Whose sample it is: a string, bytes or a whole number.
         x
-            Features, as the model takes them.
+            Features, as for the model.
         y
             The target.
         w
@@ -139,7 +141,7 @@ class KeyedModels:
         Raises
         ------
         TypeError
-            If the key is of another type, or the sample is no mapping.
+            If the key has another type, or the sample is not a mapping.
         """
         self._shard_of(key)
         check_sample(x)
@@ -169,7 +171,7 @@ class KeyedModels:
             If a key is not a string, bytes or a whole number, or the lengths differ. Nothing of the
             frame is learned then.
         """
-        block = Block.from_frame(dataframe.into_frame(X), y, w)
+        block = Block.from_frame(into_frame(X), y, w)
         owners = values_of(keys, "keys")
         self._check(owners, block)
         self._send_gathered()
@@ -188,9 +190,9 @@ class KeyedModels:
             self._learn(keys, Block(rows, targets, weights))
 
     def _learn(self, keys: Sequence[Hashable], block: Block) -> None:
-        """Send each worker its samples; then wait where too much is on its way.
+        """Send each worker its samples; then wait where too many blocks are on their way.
 
-        All is sent before anything is waited for: waiting may raise.
+        All samples are sent before the first wait, because waiting may raise.
         """
         start = self._position
         self._position += len(block)
@@ -199,11 +201,11 @@ class KeyedModels:
         ):
             numbers = [start + i for i in rows]
             chosen = [keys[i] for i in rows], numbers, block.take(rows)
-            calls.append(worker.tell("learn", *chosen, self._position))
+            calls.append(worker.apply("learn", *chosen, self._position))
         self._drain(IN_FLIGHT)
 
     def _drain(self, n: int) -> None:
-        """Wait until no more than n blocks are on their way to any worker."""
+        """Wait until at most n blocks are on their way to each worker."""
         for worker, calls in zip(self._workers, self._in_flight, strict=True):
             while len(calls) > n:
                 worker.result(calls.popleft())
@@ -216,7 +218,7 @@ class KeyedModels:
         return rows
 
     def wait(self) -> None:
-        """Send what is gathered, and wait until the workers have learned all they were sent."""
+        """Send what is gathered, and wait until the workers have learned everything."""
         self._send_gathered()
         self._drain(0)
 
@@ -238,7 +240,7 @@ class KeyedModels:
         return answers
 
     def predict_one(self, key: Hashable, x: Sample) -> typing.Any:
-        """Predict the target of a sample: `None` for a key that is new.
+        """Predict the target of a sample: `None` for an unknown key.
 
         Parameters
         ----------
@@ -250,7 +252,7 @@ class KeyedModels:
         return self._ask("predict", [key], Block([x]))[0]
 
     def predict_proba_one(self, key: Hashable, x: Sample) -> dict[Hashable, float]:
-        """Predict the probabilities of the labels: none for a key that is new.
+        """Predict the probabilities of the labels: an empty dict for an unknown key.
 
         Parameters
         ----------
@@ -274,17 +276,17 @@ class KeyedModels:
 
         Returns
         -------
-        A series of the same kind: of Python objects where it has no type for the answers, for
-        which pyarrow raises a TypeError, as it has no objects.
+        A series of the same kind. Answers for which that kind has no type stay Python objects;
+        pyarrow, which has no series of objects, raises a TypeError.
         """
-        frame = dataframe.into_frame(X)
+        frame = into_frame(X)
         answers = self._ask("predict", values_of(keys, "keys"), Block.from_frame(frame))
         return series_of_labels(answers, [], frame)
 
     # ------------------------------------------------------------------ the whole
 
     def model_of(self, key: Hashable) -> typing.Any:
-        """A copy of the model of a key, or `None` for a key that is new.
+        """A copy of the model of a key, or `None` for an unknown key.
 
         Parameters
         ----------
@@ -296,42 +298,42 @@ class KeyedModels:
         return worker.result(worker.ask("model_of", key))
 
     def counts(self) -> list[Counts]:
-        """How far each worker is."""
+        """For each worker, how much it has learned."""
         self._send_gathered()
         return [worker.result(worker.ask("counts")) for worker in self._workers]
 
     def counters(self) -> list[tuple[int, int]]:
-        """For each worker: samples its models have seen, and those that its checkpoint covers."""
+        """For each worker, the samples learned and those covered by its checkpoint."""
         self._send_gathered()
         return [worker.counters() for worker in self._workers]
 
     @property
     def n_samples_seen(self) -> int:
-        """Samples that all models have seen."""
+        """Number of samples that all models have learned."""
         return sum(counts.n_samples_seen for counts in self.counts())
 
     @property
     def n_restarts(self) -> int:
-        """How often a worker was brought back to life."""
+        """Number of times that a worker was restarted."""
         return sum(worker.n_restarts for worker in self._workers)
 
     def processes(self) -> list[int]:
-        """The process number of each worker."""
+        """The process id of each worker."""
         return [worker.process() for worker in self._workers]
 
     def save(self) -> None:
-        """Write the checkpoints now; all that was told is in them."""
+        """Write checkpoints of everything that was sent so far."""
         self.wait()
         for worker in self._workers:
             worker.save()
 
     def close(self) -> None:
-        """Write the checkpoints, if there is a folder, and end the workers.
+        """Write checkpoints if there is a folder, and stop the workers.
 
         Raises
         ------
         RuntimeError
-            If a worker had died, without a folder. All workers are ended then, too.
+            If a worker has died and there is no folder. The other workers are stopped all the same.
         """
         try:
             self.save()
@@ -349,17 +351,20 @@ class KeyedModels:
         try:
             self.close()
         except RuntimeError:
-            if kind is None:  # else the error that led here says more
+            if kind is None:  # otherwise the error of the `with` block matters more
                 raise
 
 
 def paths_of(folder: str | Path | None, n_workers: int) -> list[Path | None]:
-    """The file of each worker's checkpoint; refuses a folder that belongs to another number."""
+    """The checkpoint file of each worker; refuses a folder of another number of workers."""
     if folder is None:
         return [None] * n_workers
     folder = Path(folder).absolute()
     ending = f"of{n_workers}.pickle"
     for path in folder.glob("shard*of*.pickle"):
         if not path.name.endswith(ending):
-            raise ValueError(f"{path} is of another number of workers than {n_workers}")
+            raise ValueError(
+                f"{path} is a checkpoint of another number of workers than {n_workers}: use that "
+                "number, or another folder"
+            )
     return [folder / f"shard{i}{ending}" for i in range(n_workers)]

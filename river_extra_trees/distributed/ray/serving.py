@@ -6,20 +6,24 @@ import os
 import typing
 from collections.abc import Hashable
 
-from river_extra_trees._estimator.parameters import (check_parameter, check_whole)
-from river_extra_trees._estimator.frames import PredictsMany, PredictsProbaMany
-from river_extra_trees._estimator.inspection import Sample, import_extra
-from river_extra_trees.distributed.blocks import Block
-
-from .workers import PATIENCE
+from ..._estimator.frames import (
+    PredictsLabels,
+    into_frame,
+    series_of_labels,
+    series_of_numbers,
+)
+from ..._estimator.frames import Sample
+from ..._estimator.parameters import check_parameter, check_whole
+from ..blocks import Block
+from .workers import ATTEMPTS, connected
 
 __all__ = ["SnapshotServer"]
 
 
 class Reader:
-    """A process that answers with the snapshot published last.
+    """A process that answers with the latest snapshot.
 
-    If it dies, Ray begins it again, without any.
+    If it dies, Ray restarts it without a snapshot.
     """
 
     def __init__(self) -> None:
@@ -27,39 +31,39 @@ class Reader:
         self.number = 0  # of the snapshot
 
     def publish(self, snapshot: typing.Any, number: int) -> None:
-        """Answer with this snapshot from now on, unless there is a later one."""
+        """Answer with this snapshot from now on, unless a later one has arrived."""
         if number > self.number:
             self.snapshot, self.number = snapshot, number
 
     def answers(self, number: int, method: str, block: Block) -> list[typing.Any] | None:
-        """Call a method of the snapshot for every sample of a block; `None` if it is too old."""
+        """Call a method of the snapshot for each sample of a block; `None` if it is outdated."""
         if number > self.number:
             return None
         answer = getattr(self.snapshot, method)
         return [answer(x) for x in block.rows()]
 
     def process(self) -> int:
-        """The number of this process."""
+        """The id of this process."""
         return os.getpid()
 
     def n_samples_seen(self, number: int) -> int | None:
-        """Samples that the model had seen for the snapshot; `None` if it is too old."""
+        """Samples that the model had learned for the snapshot; `None` if it is outdated."""
         return None if number > self.number else int(self.snapshot.n_samples_seen)
 
 
-class SnapshotServer(PredictsProbaMany):
-    """Several processes that answer with snapshots of a model, while the model learns elsewhere.
+class SnapshotServer(PredictsLabels):
+    """Several processes that answer with snapshots of a model while the model learns elsewhere.
 
-    Whoever trains the model publishes a snapshot now and then: it goes once to the memory that the
-    processes of a machine share, and each reader goes over to it between two answers. An answer is
-    always that of one whole snapshot. The server can be handed to any task or actor of Ray[^1], so
-    that any number of clients can ask. A reader that dies comes back, and answers with the latest
-    snapshot that whoever asks it knows of.
+    The process that trains the model publishes snapshots. A snapshot is copied once to the shared
+    memory of each machine, and each reader switches to it between two answers, so that every answer
+    comes from one whole snapshot. The server can be passed to any task or actor of Ray[^1], so that
+    any number of clients can ask. A reader that dies is restarted, and answers with the latest
+    snapshot known to the client that asks it.
 
     Parameters
     ----------
     snapshot
-        The first snapshot: what `snapshot()` of any learner returns.
+        The first snapshot, as `snapshot()` of a learner returns it.
     n_readers
         Number of processes.
 
@@ -86,46 +90,46 @@ class SnapshotServer(PredictsProbaMany):
     def __init__(self, snapshot: typing.Any, n_readers: int = 2) -> None:
         check_whole("n_readers", n_readers, 1)
         check_snapshot(snapshot)
-        self._ray = import_extra("ray", "ray")
+        self._ray = connected()
         options = {"scheduling_strategy": "SPREAD", "max_restarts": -1, "max_task_retries": -1}
         actor = self._ray.remote(**options)(Reader)
         self._readers = [actor.remote() for _ in range(n_readers)]
-        self._n_asked = 0  # times that a reader was asked, which they are in turn
+        self._n_asked = 0  # number of questions so far: readers take turns
         self._number = 0  # of the latest snapshot
         self.publish(snapshot)
 
     def publish(self, snapshot: typing.Any) -> None:
-        """Let all readers go over to a snapshot; do not wait for it.
+        """Send a snapshot to all readers, without waiting for them.
 
         Parameters
         ----------
         snapshot
-            What `snapshot()` of a learner returns.
+            A snapshot, as `snapshot()` of a learner returns it.
         """
         check_snapshot(snapshot)
         self._shared, self._number = self._ray.put(snapshot), self._number + 1
         self._has_labels = hasattr(snapshot, "predict_proba_one")
         for reader in self._readers:
-            self._bring_up(reader)
+            self._update(reader)
 
-    def _bring_up(self, reader: typing.Any) -> None:
-        """Tell a reader the latest snapshot; do not wait for it."""
+    def _update(self, reader: typing.Any) -> None:
+        """Send the latest snapshot to a reader, without waiting for it."""
         reader.publish.remote(self._shared, self._number)
 
     def _ask(self, reader: typing.Any, method: str, *arguments: typing.Any) -> typing.Any:
-        """What a reader says with the latest snapshot, which it is told again if it has died."""
-        for _ in range(PATIENCE + 1):
+        """The answer of a reader, which gets the latest snapshot again if it has died."""
+        for _ in range(ATTEMPTS):
             try:
-                said = self._ray.get(getattr(reader, method).remote(self._number, *arguments))
+                answer = self._ray.get(getattr(reader, method).remote(self._number, *arguments))
             except self._ray.exceptions.RayTaskError as error:
                 raise error.cause from error
-            if said is not None:
-                return said
-            self._bring_up(reader)
-        raise RuntimeError(f"a reader took no snapshot in {PATIENCE + 1} attempts")
+            if answer is not None:
+                return answer
+            self._update(reader)
+        raise RuntimeError(f"a reader died {ATTEMPTS} times in a row before it answered")
 
     def _answers(self, method: str, block: Block) -> list[typing.Any]:
-        """What the next reader says of the samples of a block."""
+        """The answers of the next reader to the samples of a block."""
         self._n_asked += 1
         reader = self._readers[self._n_asked % len(self._readers)]
         return self._ask(reader, "answers", method, block)
@@ -157,20 +161,30 @@ class SnapshotServer(PredictsProbaMany):
     def _predict_proba_frame(self, frame: typing.Any) -> list[dict[Hashable, float]]:
         return self._answers("predict_proba_one", Block.from_frame(frame))
 
-    def _series_of(self, answers: list[typing.Any], frame: typing.Any) -> typing.Any:
-        kind = PredictsProbaMany if self._has_labels else PredictsMany
-        return kind._series_of(self, answers, frame)
+    def predict_many(self, X: typing.Any) -> typing.Any:
+        """Predict the rows of a data frame, as the model does.
+
+        Parameters
+        ----------
+        X
+            A data frame of any kind that narwhals knows.
+        """
+        frame = into_frame(X)
+        answers = self._predict_frame(frame)
+        if self._has_labels:
+            return series_of_labels(answers, self._labels(), frame)
+        return series_of_numbers(answers, frame)
 
     def n_samples_seen(self) -> list[int]:
-        """For each reader: samples that the model had seen when its snapshot was taken."""
+        """For each reader, the samples that the model had learned when its snapshot was taken."""
         return [self._ask(reader, "n_samples_seen") for reader in self._readers]
 
     def processes(self) -> list[int]:
-        """The process number of each reader."""
+        """The process id of each reader."""
         return self._ray.get([reader.process.remote() for reader in self._readers])
 
     def close(self) -> None:
-        """End the readers."""
+        """Stop the readers."""
         for reader in self._readers:
             self._ray.kill(reader)
 
@@ -182,10 +196,10 @@ class SnapshotServer(PredictsProbaMany):
 
 
 def check_snapshot(snapshot: typing.Any) -> None:
-    """Raise a ValueError unless this answers, and knows how much it has seen."""
+    """Raise a ValueError unless this is a snapshot."""
     check_parameter(
         hasattr(snapshot, "predict_one") and hasattr(snapshot, "n_samples_seen"),
         "snapshot",
         snapshot,
-        "what snapshot() of a learner returns",
+        "a snapshot, as snapshot() of a learner returns it",
     )

@@ -1,9 +1,9 @@
-"""Objects that live in processes of their own, and come back to life if those die.
+"""Objects in worker processes that are restarted if they die.
 
-A worker is a Ray actor that holds one object. What changes the object is numbered and, where there
-is a folder for checkpoints, kept until a checkpoint covers it. If the process dies, a new one reads
-the last checkpoint and is told again what came after it, so that the object is what it was: nothing
-is lost as long as the process that tells lives.
+A worker is a Ray actor that holds one object. Calls that change the object are numbered. If there
+is a folder for checkpoints, they are kept until a checkpoint covers them. When the process dies, a
+new one reads the last checkpoint, and later calls are replayed. So nothing is lost as long as the
+calling process lives.
 """
 
 from __future__ import annotations
@@ -11,25 +11,42 @@ from __future__ import annotations
 import collections
 import os
 import pickle
+import sys
 import typing
 from pathlib import Path
 
-from river_extra_trees.persistence.atomic import replace_file
-from river_extra_trees._estimator.inspection import import_extra
+from ..._estimator.extras import import_extra
+from ...persistence.atomic import replace_file
 
-__all__ = ["Holder", "Worker", "load_checkpoint", "save_checkpoint"]
+__all__ = ["Holder", "Worker", "connected", "load_checkpoint", "save_checkpoint"]
 
-PATIENCE = 3  # processes that may die in a row over the same call
+ATTEMPTS = 4  # at the same call, each of which a new process may die of
+
+
+def connected() -> typing.Any:
+    """Return the module `ray`, connected to a cluster or to a new Ray on this machine.
+
+    `ray.init` or the environment variable `RAY_ADDRESS` choose a cluster. A new Ray listens on the
+    loopback interface only, unless `ray` was imported before: Ray chooses the interface when it is
+    imported, by a variable that is named after the systems on which this is its default.
+    """
+    is_local = "RAY_ADDRESS" not in os.environ
+    if is_local and "ray" not in sys.modules:
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    ray = import_extra("ray", "ray")
+    if not ray.is_initialized():
+        ray.init(**({"address": "local", "include_dashboard": False} if is_local else {}))
+    return ray
 
 
 def save_checkpoint(path: Path, state: typing.Any) -> None:
-    """Write a checkpoint so that, at any instant, there is the old or the new one, whole."""
+    """Write a checkpoint atomically: at any moment the old or the new one is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, pickle.dumps(state, protocol=5))
 
 
 def load_checkpoint(path: Path) -> typing.Any:
-    """Read a checkpoint. It is a pickle: the folder must be one that you trust."""
+    """Read a checkpoint. It is a pickle, so the folder must be trusted."""
     with path.open("rb") as file:
         return pickle.load(file)
 
@@ -40,17 +57,17 @@ class Holder:
     Parameters
     ----------
     held
-        The object; that of the checkpoint goes first if there is one.
+        The object. If there is a checkpoint, the object in the checkpoint replaces it.
     path
-        File of the checkpoint, or `None` for none.
+        File of the checkpoint, or `None`.
     every
-        A checkpoint is written when the object was told so many samples since the last.
+        A checkpoint is written when the object was sent so many samples since the last one.
     """
 
     def __init__(self, held: typing.Any, path: Path | None, every: int) -> None:
         self.held, self.path, self.every = held, path, every
         self.number = 0  # of the last call that changed the object
-        self.result: typing.Any = None  # of that call, in case the answer got lost
+        self.result: typing.Any = None  # of that call, in case the answer was lost
         if path is not None and path.exists():
             self.number, self.result, self.held = load_checkpoint(path)
         self._note_saved()
@@ -58,22 +75,22 @@ class Holder:
     def _note_saved(self) -> None:
         """Remember what the checkpoint covers."""
         self.saved = self.number
-        self.n_told, self.n_saved = self.held.n_told, self.held.n_samples_seen
+        self.n_sent, self.n_saved = self.held.n_sent, self.held.n_samples_seen
 
-    def tell(self, number: int, method: str, *arguments: typing.Any) -> tuple[typing.Any, int]:
-        """Call a method that changes the object, unless that was done already.
+    def apply(self, number: int, method: str, *arguments: typing.Any) -> tuple[typing.Any, int]:
+        """Call a method that changes the object, unless this call was applied before.
 
         Returns its result and the number of the last call that the checkpoint covers.
         """
         if number > self.number + 1:
             raise RuntimeError(
-                f"a worker was told call {number} after call {self.number}: "
-                "its checkpoint is older than it was told, or a call has failed"
+                f"a worker received call {number} after call {self.number}: its checkpoint is too "
+                "old, or a call has failed"
             )
         if number > self.number:
             self.result = getattr(self.held, method)(*arguments)
             self.number = number
-            if self.held.n_told - self.n_told >= self.every:
+            if self.held.n_sent - self.n_sent >= self.every:
                 self.save()
         return (self.result if number == self.number else None), self.saved
 
@@ -82,7 +99,7 @@ class Holder:
         return getattr(self.held, method)(*arguments)
 
     def process(self) -> int:
-        """The number of this process."""
+        """The id of this process."""
         return os.getpid()
 
     def saved_number(self) -> int:
@@ -90,41 +107,41 @@ class Holder:
         return self.saved
 
     def counters(self) -> tuple[int, int]:
-        """Samples that the object has seen, and those of them that the checkpoint covers."""
+        """Samples that the object has learned, and how many of them the checkpoint covers."""
         return self.held.n_samples_seen, self.n_saved if self.path is not None else 0
 
     def save(self) -> None:
-        """Write a checkpoint, if there is a place for it."""
+        """Write a checkpoint, if there is a file for it."""
         if self.path is not None:
             save_checkpoint(self.path, (self.number, self.result, self.held))
             self._note_saved()
 
 
 class Call:
-    """A call of a holder's method on its way, so that it can be made again."""
+    """A call of a holder's method on its way, which can be repeated."""
 
     def __init__(self, method: str, *arguments: typing.Any) -> None:
         self.method, self.arguments = method, arguments
         self.reference: typing.Any = None
-        self.life = 0  # of the worker, when the call was made last
+        self.life = 0  # number of restarts of the worker when the call was last made
 
 
 class Worker:
-    """An object in a process of its own, seen from here.
+    """The caller's side of an object in a worker process.
 
     Parameters
     ----------
     held
-        The object. It counts in `n_told` the samples that it was told, and in `n_samples_seen`
-        those that it has learned.
+        The object. Its `n_sent` is the number of samples that it was sent, its `n_samples_seen`
+        the number of those that it has learned.
     path
-        File of the checkpoint; `None` for none, and then a dead process is an error.
+        File of the checkpoint. With `None`, the death of the process is an error.
     every
-        A checkpoint is written when the object was told so many samples since the last.
+        A checkpoint is written when the object was sent so many samples since the last one.
     """
 
     def __init__(self, held: typing.Any, path: Path | None = None, every: int = 10_000) -> None:
-        self._ray = import_extra("ray", "ray")
+        self._ray = connected()
         self._path, self._every = path, every
         self._start = self._ray.put(held)
         self._log: collections.deque[tuple[int, Call]] = collections.deque()
@@ -133,7 +150,7 @@ class Worker:
         self._begin()
 
     def _begin(self) -> None:
-        # On all machines in turn, not on one until it is full; without events messages cost less.
+        # SPREAD uses all machines in turn; messages cost less without task events.
         options = {"scheduling_strategy": "SPREAD", "enable_task_events": False}
         self._actor = self._ray.remote(**options)(Holder).remote(
             self._start, self._path, self._every
@@ -145,14 +162,14 @@ class Worker:
         return call
 
     def catch_up(self) -> None:
-        """Number the calls on from those that the checkpoint covers which the worker began with."""
+        """Continue the numbers of the calls after those that the worker's checkpoint covers."""
         self._number = self._answer(self._send(Call("saved_number")))
 
-    def tell(self, method: str, *arguments: typing.Any) -> Call:
-        """Call a method that changes the object; do not wait for it.
+    def apply(self, method: str, *arguments: typing.Any) -> Call:
+        """Call a method that changes the object, without waiting for it.
 
-        Only the result of the last such call can be relied upon: that of an earlier one may be
-        lost with the process.
+        Only the result of the last such call is reliable: earlier results may be lost with the
+        process.
 
         Parameters
         ----------
@@ -162,13 +179,13 @@ class Worker:
             Its arguments, or Ray's references to them.
         """
         self._number += 1
-        call = Call("tell", self._number, method, *arguments)
+        call = Call("apply", self._number, method, *arguments)
         if self._path is not None:
             self._log.append((self._number, call))
         return self._send(call)
 
     def ask(self, method: str, *arguments: typing.Any) -> Call:
-        """Call a method that changes nothing; do not wait for it.
+        """Call a method that changes nothing, without waiting for it.
 
         Parameters
         ----------
@@ -180,7 +197,7 @@ class Worker:
         return self._send(Call("ask", method, *arguments))
 
     def share(self, value: typing.Any) -> typing.Any:
-        """Lay a value where all workers can read it; return Ray's reference to it.
+        """Put a value into shared memory and return Ray's reference to it.
 
         Parameters
         ----------
@@ -190,22 +207,22 @@ class Worker:
         return self._ray.put(value)
 
     def result(self, call: Call) -> typing.Any:
-        """Wait for the result of a call; bring the worker back to life if it takes that.
+        """Wait for the result of a call; restart the worker if it has died.
 
         Parameters
         ----------
         call
-            What `tell` or `ask` returned.
+            The return value of `apply` or `ask`.
 
         Raises
         ------
         RuntimeError
-            If the process died and there are no checkpoints, or it dies again and again.
+            If the process died and there are no checkpoints, or it died several times in a row.
         Exception
-            What the method raised.
+            The error that the method raised.
         """
         answer = self._answer(call)
-        if call.method != "tell":
+        if call.method != "apply":
             return answer
         result, saved = answer
         while self._log and self._log[0][0] <= saved:
@@ -213,7 +230,7 @@ class Worker:
         return result
 
     def _answer(self, call: Call) -> typing.Any:
-        for attempt in range(PATIENCE + 1):
+        for attempt in range(1, ATTEMPTS + 1):
             try:
                 return self._ray.get(call.reference)
             except self._ray.exceptions.RayTaskError as error:
@@ -221,17 +238,17 @@ class Worker:
             except self._ray.exceptions.RayActorError as error:
                 if self._path is None:
                     raise RuntimeError(
-                        "a worker died, and without a folder for checkpoints it stays dead"
+                        "a worker died, and there is no folder for checkpoints to restart it from"
                     ) from error
-                if attempt == PATIENCE:
-                    raise RuntimeError(f"a worker died {PATIENCE + 1} times in a row") from error
+                if attempt == ATTEMPTS:
+                    raise RuntimeError(f"a worker died {ATTEMPTS} times in a row") from error
                 self._revive(call)
 
     def _revive(self, call: Call) -> None:
-        """Begin a new process, if that is yet to be done, and tell it what it may have missed."""
+        """Start a new process, unless this was done since the call, and replay the logged calls."""
         if call.life == self.n_restarts:
             self.n_restarts += 1
-            self.close()  # if it is but out of reach, it must not write checkpoints any more
+            self.close()  # if the old process is only unreachable, it must not write checkpoints
             self._begin()
             for _, logged in self._log:
                 self._send(logged)
@@ -239,12 +256,12 @@ class Worker:
             self._send(call)
 
     def counters(self) -> tuple[int, int]:
-        """Samples that the object has seen, and those of them that the checkpoint covers."""
+        """Samples that the object has learned, and how many of them the checkpoint covers."""
         n_seen, n_saved = self._answer(self._send(Call("counters")))
         return n_seen, n_saved
 
     def process(self) -> int:
-        """The number of the worker's process."""
+        """The id of the worker's process."""
         return int(self._answer(self._send(Call("process"))))
 
     def save(self) -> None:
@@ -252,5 +269,5 @@ class Worker:
         self._answer(self._send(Call("save")))
 
     def close(self) -> None:
-        """End the process."""
+        """Stop the process."""
         self._ray.kill(self._actor)

@@ -1,0 +1,103 @@
+"""The streams of the benchmarks, by name, each a list of pairs ``(x, y)``.
+
+Streams made by a generator are in `generated.py`. The others are looked for in three places:
+
+1. the folder named by the environment variable ``RIVER_EXTRA_TREES_DATA``, with one file
+   ``NAME.csv.gz`` per stream, target in the last column
+   (``covtype.npz`` holds arrays ``X``, ``y`` and ``feature_names`` instead);
+2. river's bundled data sets;
+3. OpenML and the UCI repository; see `downloads.py`.
+
+A file whose rows are sorted by class is shuffled, always with the same seed.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import random
+from typing import Any
+
+import numpy as np
+
+from examples.benchmarks.common import downloads, generated
+from river_extra_trees.cli import streams
+
+Rows = list[tuple[dict[str, Any], Any]]
+
+# The streams on which defaults of ours were chosen: all of them for the stream forests and the
+# dynamic trees, seven for the shrub ensembles.
+SEEN: dict[streams.Task, list[str]] = {
+    "classification": [
+        *("elec", "covtype", "phishing", "powersupply", "forgetful_gradual", "forgetful_abrupt"),
+        *("spambase", "splice", "pendigits", "letter", "adult", "bank_marketing", "magic"),
+        *("shuttle", "segment", "occupancy", "kdd99_10pct"),
+    ],
+    "regression": [
+        *("bike_sharing_hourly", "cal_housing", "abalone", "house_8L", "ailerons", "cpu_act"),
+        *("power_plant_ccpp", "wind", "airfoil", "bank8FM"),
+        *("TrumpApproval", "ChickWeights"),
+    ],
+}
+# Streams on which no default was chosen. They have few features, because some peers are slow.
+UNSEEN: dict[streams.Task, list[str]] = {
+    "classification": [
+        *("sea_drift", "hyperplane", "sine_drift", "random_tree_drift", "Bananas", "mammography"),
+        *("page_blocks", "ann_thyroid", "jm1", "mushroom"),
+    ],
+    "regression": [
+        *("mv", "planes_drift", "delta_ailerons", "delta_elevators", "grid_stability", "concrete"),
+        "wine_quality_red",
+    ],
+}
+CLASS_SORTED = {
+    *("banknote", "cmc", "jm1", "kr_vs_kp", "magic", "mammography", "spambase", "splice"),
+    "texture",
+}
+# Columns in which some names look like numbers.
+NOMINAL = {"car": ["a2", "a3"]}
+
+
+def load(name: str, task: streams.Task, limit: int) -> Rows:
+    """Return the first `limit` rows of a stream.
+
+    Examples
+    --------
+    >>> len(load("Phishing", "classification", 100))
+    100
+
+    """
+    if name in generated.MAKERS:
+        return generated.MAKERS[name](limit)
+    # To shuffle a stream, all of it has to be read.
+    most = None if name in CLASS_SORTED else limit
+    rows = _from_folder(name, task, most)
+    if rows is None and name in streams.bundled_names():
+        rows = list(streams.open_stream(name, task=task, limit=most).rows)
+    if rows is None:
+        downloads.download(name)
+        rows = _from_folder(name, task, most) or []
+    if name in CLASS_SORTED:
+        random.Random(0).shuffle(rows)
+    return rows[:limit]
+
+
+def _from_folder(name: str, task: streams.Task, limit: int | None) -> Rows | None:
+    folder = downloads.folder()
+    if (path := folder / f"{name}.csv.gz").is_file():
+        with gzip.open(path, "rt") as file:
+            target = next(csv.reader(file))[-1]
+        stream = streams.open_stream(
+            str(path), target=target, task=task, nominal=NOMINAL.get(name, []), limit=limit
+        )
+        return list(stream.rows)
+    if (path := folder / f"{name}.npz").is_file():
+        with np.load(path) as arrays:
+            X, y, names = (arrays[key] for key in ("X", "y", "feature_names"))
+        values, targets = X[:limit].tolist(), y[:limit].tolist()
+        keys = [str(key) for key in names]
+        return [
+            (dict(zip(keys, row, strict=True)), target)
+            for row, target in zip(values, targets, strict=True)
+        ]
+    return None

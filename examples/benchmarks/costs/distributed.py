@@ -1,0 +1,503 @@
+"""Costs and gains of learning in several processes.
+
+    python -m examples.benchmarks.costs.distributed equality      answers of 1, 2, 3 and 5 workers
+    python -m examples.benchmarks.costs.distributed throughput    against one process, side by side
+    python -m examples.benchmarks.costs.distributed messages      an empty round trip to a worker
+    python -m examples.benchmarks.costs.distributed keyed         thousands of models, checkpoints
+    python -m examples.benchmarks.costs.distributed kill          workers killed under load
+    python -m examples.benchmarks.costs.distributed memory        models per gigabyte, one per key
+    python -m examples.benchmarks.costs.distributed pickles       sizes of messages
+    python -m examples.benchmarks.costs.distributed clouds        dynamic trees, averaged
+
+All but the last three need Ray (the extra `ray`). `throughput` prints processor time beside the
+clock's, which means little on a busy machine. The column `plan` is what the processor times give
+for machines with a processor per process, as `docs/results/distributed.md` explains.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import multiprocessing
+import os
+import pickle
+import random
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from river.datasets import synth
+
+import river_extra_trees as ret
+from river_extra_trees._core.forests.forgetful import ForgetfulForest
+from river_extra_trees.distributed import (
+    Block,
+    DistributedClassifier,
+    DistributedRegressor,
+    KeyedModels,
+    Shard,
+    learn_together,
+    split,
+)
+from river_extra_trees.distributed.splitting import is_splittable
+
+FORESTS = {
+    "StreamDecisionForestClassifier": ret.StreamDecisionForestClassifier,
+    "StreamDecisionForestRegressor": ret.StreamDecisionForestRegressor,
+    "ForgetfulRandomForestClassifier": ret.ForgetfulRandomForestClassifier,
+    "ForgetfulRandomForestRegressor": ret.ForgetfulRandomForestRegressor,
+}
+LEARNERS: dict[str, Any] = {
+    "DynamicTreeRegressor": lambda: ret.DynamicTreeRegressor(seed=1),
+    "DynamicTreeRegressor, 20 particles": lambda: ret.DynamicTreeRegressor(
+        n_particles=20, window=100, seed=1
+    ),
+    "ForgetfulDecisionTreeClassifier": lambda: ret.ForgetfulDecisionTreeClassifier(seed=1),
+    "ForgetfulRandomForestClassifier": lambda: ret.ForgetfulRandomForestClassifier(seed=1),
+    "ShrubEnsembleClassifier": lambda: ret.ShrubEnsembleClassifier(seed=1),
+    "StreamDecisionForestClassifier": lambda: ret.StreamDecisionForestClassifier(seed=1),
+    "StreamDecisionTreeClassifier": lambda: ret.StreamDecisionTreeClassifier(seed=1),
+    "StreamDecisionTreeRegressor": lambda: ret.StreamDecisionTreeRegressor(seed=1),
+}
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def rows_for(name: str, n: int) -> list[tuple[dict[str, Any], Any]]:
+    """Samples of a stream with drift: 10 features, 4 classes or a number."""
+    if name.endswith("Regressor"):
+        return list(synth.FriedmanDrift(position=(n // 3, n // 2, n), seed=1).take(n))
+    stream = synth.RandomRBFDrift(
+        seed_model=1, seed_sample=1, n_classes=4, n_features=10, change_speed=0.5
+    )
+    return list(stream.take(n))
+
+
+def broken_rows(name: str, n: int) -> list[tuple[dict[str, Any], Any]]:
+    """Samples of which the second half has 40 % random targets.
+
+    There a forgetful forest becomes less accurate and discards its worst trees.
+    """
+    stream = synth.RandomRBF(seed_model=1, seed_sample=1, n_classes=4, n_features=10).take(n)
+    rows = rows_for(name, n) if name.endswith("Regressor") else list(stream)
+    rng = random.Random(1)
+    targets = [y for _, y in rows]
+    return [
+        (x, rng.choice(targets) if i >= n // 2 and rng.random() < 0.4 else y)
+        for i, (x, y) in enumerate(rows)
+    ]
+
+
+def distributed(model: Any, **options: Any) -> Any:
+    kind = type(model).__name__
+    learner = DistributedRegressor if kind.endswith("Regressor") else DistributedClassifier
+    return learner(model, **options)
+
+
+def start_ray() -> None:
+    import ray
+
+    os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "60")  # a busy machine takes its time
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+
+
+# --- equality
+
+
+def answers(model: Any, rows: list[Any]) -> list[Any]:
+    """All predictions of the model for the rows."""
+    if hasattr(model, "predict_proba_one"):
+        return [(model.predict_one(x), model.predict_proba_one(x)) for x, _ in rows]
+    return [model.predict_one(x) for x, _ in rows]
+
+
+def n_replaced(forest: Any, first_trees: list[Any]) -> int:
+    """Number of trees that were swapped or discarded since the start."""
+    if isinstance(forest._core, ForgetfulForest):
+        return sum(birth > 0 for birth in forest._core.created_at)
+    return sum(now is not then for now, then in zip(forest._core.trees, first_trees, strict=True))
+
+
+def show_equality(options: argparse.Namespace) -> bool:
+    """Learn in one process and in several, and compare the answers along the way."""
+    start_ray()
+    print("replaced: how many of the ten trees were swapped or discarded on the way")
+    print(
+        f"{'forest':34} {'workers':>7} {'items':>6} {'replaced':>10} {'answers':>8} "
+        f"{'different':>9}"
+    )
+    all_equal = True
+    for name in options.forests or FORESTS:
+        rows = broken_rows(name, options.items)
+        for n_workers in options.workers or [1, 2, 3, 5]:
+            forest = FORESTS[name](n_models=10, seed=1)
+            first_trees = list(forest._core.trees)
+            n_asked = n_different = 0
+            with distributed(forest, n_workers=n_workers) as model:
+                for start in range(0, len(rows), 250):
+                    block = rows[start : start + 250]
+                    asked = block[:10]
+                    expected = answers(forest, asked)
+                    said = answers(model, asked)
+                    n_asked += len(asked)
+                    n_different += sum(a != b for a, b in zip(said, expected, strict=True))
+                    for x, y in block:
+                        forest.learn_one(x, y)
+                        model.learn_one(x, y)
+            all_equal = all_equal and n_different == 0
+            print(
+                f"{name:34} {n_workers:7} {len(rows):6} {n_replaced(forest, first_trees):10} "
+                f"{n_asked:8} {n_different:9}",
+                flush=True,
+            )
+    return all_equal
+
+
+# --- throughput
+
+
+def processor_time(process: int) -> float:
+    """Seconds that a process has kept processors busy."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+class Measured:
+    """Seconds per repetition: by the clock, of this process, and of the busiest worker."""
+
+    def __init__(self) -> None:
+        self.clock: list[float] = []
+        self.here: list[float] = []
+        self.worker: list[float] = []
+
+    def run(self, model: Any, blocks: list[Any]) -> None:
+        """Let a model learn the blocks."""
+        workers = model.processes() if hasattr(model, "processes") else []
+        before = [processor_time(process) for process in workers]
+        clock, here = time.perf_counter(), time.process_time()
+        for X, y in blocks:
+            model.learn_many(X, y)
+        if workers:
+            model.counters()  # all has been learned
+        self.here.append(time.process_time() - here)
+        self.clock.append(time.perf_counter() - clock)
+        after = [processor_time(process) for process in workers]
+        self.worker.append(max((b - a for a, b in zip(before, after, strict=True)), default=0.0))
+
+
+def show_throughput(options: argparse.Namespace) -> bool:
+    """Let one process and several workers learn the same blocks in turn."""
+    import pandas as pd
+
+    start_ray()
+    print("microseconds per item: clock / processor time of this process / of the busiest worker;")
+    print("plan: one process's time over the larger of the last two, each with a processor alone")
+    print(
+        f"{'forest':34} {'trees':>5} {'block':>5} {'workers':>7} {'one process':>15} "
+        f"{'spread':>23} {'clock':>6} {'plan':>6}   load {os.getloadavg()[0]:.1f}"
+    )
+    kinds = options.forests or list(FORESTS)[::2]
+    settings = itertools.product(kinds, options.trees, options.blocks, options.workers or [2])
+    found: dict[str, list[list[float]]] = {}
+    for name, n_models, size, n_workers in settings:
+        rows = rows_for(name, options.items)
+        frame, targets = pd.DataFrame([x for x, _ in rows]), [y for _, y in rows]
+        starts = range(0, len(rows), size)
+        blocks = [(frame[i : i + size], targets[i : i + size]) for i in starts]
+        one, several = Measured(), Measured()
+        for _ in range(options.repeats):
+            forest = FORESTS[name](n_models=n_models, seed=1)
+            with distributed(forest, n_workers=n_workers) as model:
+                model.processes()
+                several.run(model, blocks)
+            one.run(forest, blocks)
+        what = f"{name:34} {n_models:5} {size:5} {n_workers:7}"
+        times = show_ratio(what, one, several, len(rows))
+        found.setdefault(name, []).append([n_models, n_workers, *times])
+    for name, measured in found.items():
+        show_costs(name, measured)
+    return True
+
+
+def show_ratio(what: str, one: Measured, several: Measured, n_items: int) -> list[float]:
+    """Print a line; return the processor time per item of one process, coordinator and worker."""
+    alone, clock = (1e6 / n_items * statistics.median(each) for each in (one.here, one.clock))
+    times = (several.clock, several.here, several.worker)
+    spread = [1e6 / n_items * statistics.median(each) for each in times]
+    print(
+        f"{what} {clock:7.1f} {alone:7.1f} {spread[0]:7.1f} {spread[1]:7.1f} {spread[2]:7.1f} "
+        f"{clock / spread[0]:6.2f} {alone / max(spread[1:]):6.2f}",
+        flush=True,
+    )
+    return [alone, *spread[1:]]
+
+
+def show_costs(name: str, measured: list[list[float]]) -> None:
+    """Fit the constants of a plan to the processor times, by least squares of relative errors."""
+    trees, workers, one, coordinator, worker = np.array(measured).T
+    ones = np.ones_like(trees)
+    for what, columns, times in (
+        ("one process = {:.1f} + {:.2f} trees", [ones, trees], one),
+        (
+            "coordinator = {:.1f} + {:.1f} workers + {:.2f} trees",
+            [ones, workers, trees],
+            coordinator,
+        ),
+        ("worker = {:.1f} + {:.2f} trees / workers", [ones, trees / workers], worker),
+    ):
+        if len(measured) > len(columns):
+            relative = np.column_stack(columns) / times[:, np.newaxis]
+            constants = np.linalg.lstsq(relative, ones)[0]
+            print(f"{name}: {what.format(*constants)}")
+
+
+def show_messages(options: argparse.Namespace) -> bool:
+    """Send empty messages to a worker, one after the other."""
+    start_ray()
+    with KeyedModels(ret.StreamDecisionTreeClassifier(), n_workers=1) as model:
+        process = model.processes()[0]
+        clock, here = time.perf_counter(), time.process_time()
+        there = processor_time(process)
+        for _ in range(options.items):
+            model.counters()
+        print(
+            f"{1e3 * (time.perf_counter() - clock) / options.items:.2f} ms by the clock, "
+            f"{1e3 * (time.process_time() - here) / options.items:.2f} ms of a processor here, "
+            f"{1e3 * (processor_time(process) - there) / options.items:.2f} ms there; "
+            f"load {os.getloadavg()[0]:.1f}"
+        )
+    return True
+
+
+# --- keyed models
+
+
+def show_keyed(options: argparse.Namespace) -> bool:
+    """Let five thousand models learn, in this process and in two workers; save and load them."""
+    base = ret.StreamDecisionTreeRegressor(batch_size=10, seed=1)
+    rows = list(synth.Friedman(seed=1).take(options.items))
+    keys, size = [i % 5000 for i in range(len(rows))], 5000
+    shard, start = Shard(base), time.process_time()
+    for i in range(0, len(rows), size):
+        block = Block(*zip(*rows[i : i + size], strict=True))
+        shard.learn(keys[i : i + size], range(i, i + size), block, i + size)
+    one = time.process_time() - start
+    start_ray()
+    with tempfile.TemporaryDirectory() as folder:
+        model = KeyedModels(base, block_size=size, folder=folder)
+        before = [processor_time(process) for process in model.processes()]
+        clock, here = time.perf_counter(), time.process_time()
+        for key, (x, y) in zip(keys, rows, strict=True):
+            model.learn_one(key, x, y)
+        model.wait()
+        here, clock = time.process_time() - here, time.perf_counter() - clock
+        after = [processor_time(process) for process in model.processes()]
+        model.close()
+    worker = max(b - a for a, b in zip(before, after, strict=True))
+    spread = " / ".join(f"{1e6 / len(rows) * each:.1f}" for each in (clock, here, worker))
+    print(f"microseconds per item: {1e6 / len(rows) * one:.1f} in one process; with two workers")
+    print(f"{spread} (clock / processor time of this process / of the busier worker)")
+    times = [time.process_time()]
+    message = pickle.dumps(shard, 5)
+    times.append(time.process_time())
+    pickle.loads(message)
+    times.append(time.process_time())
+    print(
+        f"a checkpoint of {len(shard.models)} models: {len(message) / 1e6:.1f} MB, "
+        f"{times[1] - times[0]:.1f} s to write, {times[2] - times[1]:.1f} s to read"
+    )
+    return True
+
+
+# --- kill
+
+
+def show_kill(options: argparse.Namespace) -> bool:
+    """Kill workers under load, and show what they knew before and after."""
+    start_ray()
+    name = "StreamDecisionForestClassifier"
+    rows = rows_for(name, options.items)
+    forest = FORESTS[name](n_models=10, seed=1)
+    with tempfile.TemporaryDirectory() as folder:
+        model = distributed(forest, folder=folder, checkpoint_every=1000)
+        processes: list[int] = []
+        for i, (x, y) in enumerate(rows):
+            model.learn_one(x, y)
+            forest.learn_one(x, y)
+            show_death("forest", model, i, len(rows) // 4, processes)
+        same = answers(model, rows[:200]) == answers(forest, rows[:200])
+        print(f"{model.n_restarts} restarts; 200 answers as of one process: {same}")
+        model.close()
+    return kill_keyed(options) and same
+
+
+def kill_keyed(options: argparse.Namespace) -> bool:
+    """The same for a thousand models, and then for this process as well."""
+    base = ret.StreamDecisionTreeClassifier(seed=1)
+    rows = rows_for("Classifier", options.items)
+    with tempfile.TemporaryDirectory() as folder:
+        model = KeyedModels(base, folder=folder, checkpoint_every=1000)
+        processes: list[int] = []
+        for i, (x, y) in enumerate(rows):
+            model.learn_one(i % 1000, x, y)
+            show_death("keyed models", model, i, len(rows) // 4, processes)
+        counts = model.counts()
+        n_seen = sum(count.n_samples_seen for count in counts)
+        print(f"{model.n_restarts} restarts; {n_seen} of {len(rows)} items learned, {counts[0]}")
+        for process in model.processes():  # as if the machine went down
+            os.kill(process, signal.SIGKILL)
+        again = KeyedModels(base, folder=folder, checkpoint_every=1000)
+        told_again = len(rows) - again.position
+        print(f"after an end of all processes: tell the last {told_again} items again", end="; ")
+        for i in range(again.position, len(rows)):
+            again.learn_one(i % 1000, *rows[i])
+        print(f"{again.n_samples_seen} of {len(rows)} items learned")
+        complete = n_seen == again.n_samples_seen == len(rows)
+        again.close()
+    return complete
+
+
+def show_death(what: str, model: Any, i: int, every: int, processes: list[int]) -> None:
+    """Now and then, kill a worker just as it was sent a block: to ask it anything would be late."""
+    if i % every == 777:
+        show_counters(f"{what}, {i + 1} items told", model)
+        processes[:] = model.processes()
+    if i % every == 777 + model.block_size:
+        number = i // every % 2
+        os.kill(processes[number], signal.SIGKILL)
+        start = time.perf_counter()
+        show_counters(f"  {i + 1} items told and worker {number} killed", model)
+        print(f"  it took {time.perf_counter() - start:.1f} s to come back", flush=True)
+
+
+def show_counters(what: str, model: Any) -> None:
+    print(f"{what:44} (seen, in its checkpoint): {model.counters()}", flush=True)
+
+
+# --- memory and pickles
+
+
+def show_memory(options: argparse.Namespace) -> bool:
+    """Make many models, each with items of its own, and see what a fresh process grows by."""
+    print(f"{'learner':36} {'items':>6} {'kB each':>8} {'own account':>12} {'models per GB':>14}")
+    context = multiprocessing.get_context("fork")
+    for name in LEARNERS:
+        for n_items in (20, 200, 1000):
+            with context.Pool(1) as pool:
+                size, own = pool.apply(size_of_model, (name, n_items))
+            print(
+                f"{name:36} {n_items:6} {size / 1e3:8.1f} {own / 1e3:12.1f} {1e9 / size:14,.0f}",
+                flush=True,
+            )
+    return True
+
+
+def size_of_model(name: str, n_items: int) -> tuple[float, float]:
+    """Bytes of resident memory per model, and what a model says of itself."""
+    rows = rows_for(name.partition(",")[0], 2000)
+    n_models = min(200, max(20, 20_000 // n_items))
+    before, models = resident(), []
+    for k in range(n_models):
+        model = LEARNERS[name]()
+        for i in range(n_items):
+            model.learn_one(*rows[(37 * k + i) % len(rows)])
+        models.append(model)
+    return (resident() - before) / n_models, models[0]._raw_memory_usage
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def show_pickles(options: argparse.Namespace) -> bool:
+    """The sizes of what travels: bytes in the message, and beside it without a copy."""
+    print(f"{'what':48} {'message':>9} {'buffers':>9} {'dump ms':>8} {'load ms':>8}")
+    rows = rows_for("Classifier", 1000)
+    block = Block([x for x, _ in rows], [y for _, y in rows])
+    for name, make in LEARNERS.items():
+        model = make()
+        for x, y in rows_for(name.partition(",")[0], 1000):
+            model.learn_one(x, y)
+        show_pickle(name, model)
+        show_pickle("  its snapshot", model.snapshot())
+        if is_splittable(model):
+            part = split(model, 2)[0]
+            show_pickle("  half of its trees", part)
+            show_pickle("  votes of half of its trees on the block", part.votes(block))
+    show_pickle("block of 1,000 items", block)
+    show_pickle("the same as a list of dicts", rows)
+    return True
+
+
+def show_pickle(what: str, thing: Any) -> None:
+    dumps, loads = [], []
+    for _ in range(5):
+        buffers: list[pickle.PickleBuffer] = []
+        start = time.process_time()
+        message = pickle.dumps(thing, 5, buffer_callback=buffers.append)
+        dumps.append(time.process_time() - start)
+        start = time.process_time()
+        pickle.loads(message, buffers=buffers)
+        loads.append(time.process_time() - start)
+    size = sum(buffer.raw().nbytes for buffer in buffers)
+    print(
+        f"{what:48} {len(message):9,} {size:9,} {1e3 * min(dumps):8.2f} {1e3 * min(loads):8.2f}",
+        flush=True,
+    )
+
+
+def show_clouds(options: argparse.Namespace) -> bool:
+    """The mean absolute error of one cloud, and of several that are averaged."""
+    print(f"{'clouds':>6} {'particles each':>14} {'MAE':>8}")
+    rows = rows_for("Regressor", options.items)
+    for n_clouds, n_particles in ((1, 50), (2, 50), (4, 50), (1, 200)):
+        errors = []
+        for seed in range(options.repeats):
+            model = ret.DynamicTreeRegressor(n_particles=n_particles, window=200, seed=seed)
+            clouds, error = split(model, n_clouds), 0.0
+            for x, y in rows:
+                block = Block([x], [y])
+                votes = [cloud.votes(block) for cloud in clouds]
+                error += abs(y - clouds[0].predict_numbers(votes)[0])
+                learn_together(clouds, block)
+            errors.append(error / len(rows))
+        mean = statistics.fmean(errors)
+        print(f"{n_clouds:6} {n_particles:14} {mean:8.4f}   of each seed {errors}", flush=True)
+    return True
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    shows = {
+        "equality": (show_equality, 2000),
+        "throughput": (show_throughput, 2000),
+        "messages": (show_messages, 1000),
+        "keyed": (show_keyed, 30_000),
+        "kill": (show_kill, 8000),
+        "memory": (show_memory, 0),
+        "pickles": (show_pickles, 0),
+        "clouds": (show_clouds, 1500),
+    }
+    parser.add_argument("what", choices=shows)
+    parser.add_argument("--items", type=int)
+    parser.add_argument("--forests", nargs="+", choices=FORESTS)
+    parser.add_argument("--workers", nargs="+", type=int)
+    parser.add_argument("--trees", nargs="+", type=int, default=[10, 100])
+    parser.add_argument("--blocks", nargs="+", type=int, default=[100, 1000])
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    show, n_items = shows[options.what]
+    options.items = options.items or n_items
+    sys.exit(0 if show(options) else 1)
+
+
+if __name__ == "__main__":
+    main()

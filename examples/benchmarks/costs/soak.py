@@ -1,0 +1,141 @@
+"""Soak test: memory, latency and predictions over millions of items with drift and new features.
+
+    python -m examples.benchmarks.costs.soak --items 10000000
+    python -m examples.benchmarks.costs.soak --items 1000000 --learner ShrubEnsembleRegressor
+
+Each learner predicts and learns every item of a stream whose concept changes every 50,000 items and
+in which features come and go. It fails if, over the last half, the resident memory of the process
+grows by a byte per item or by 5 MiB; if the 99.9th percentile of the time per item of the last
+tenth is more than 1.5 times that of the second tenth; or if a prediction is not finite. Times are
+CPU time of the process. Each learner runs in a process of its own, so that memory freed by one does
+not hide the growth of another. The exit code is the number of learners that failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import math
+import multiprocessing
+import random
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from river import base
+
+import river_extra_trees as ret
+
+CONCEPT = 50_000  # items until the next drift
+SAMPLES = 200  # of the resident memory
+LEARNERS = {
+    "StreamDecisionTreeClassifier": {},
+    "StreamDecisionForestClassifier": {},
+    "StreamDecisionForestRegressor": {},
+    "ForgetfulDecisionTreeClassifier": {"max_retained": 2000},
+    "ForgetfulRandomForestClassifier": {"n_models": 5, "max_retained": 2000},
+    "ForgetfulRandomForestRegressor": {"n_models": 3, "max_retained": 1000},
+    "ShrubEnsembleClassifier": {"n_models": 8, "window_size": 64},
+    "ShrubEnsembleRegressor": {"n_models": 8, "window_size": 64},
+    "DynamicTreeClassifier": {"n_particles": 20, "window": 100},
+    "DynamicTreeRegressor": {"n_particles": 5, "window": 100},
+}
+
+
+def stream(n: int, classify: bool, seed: int = 1) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Yield n items: a drift every 50,000, and of forty features six at a time, in turn."""
+    rng = random.Random(seed)
+    for i in range(n):
+        concept = i // CONCEPT
+        x: dict[str, Any] = {"a": rng.random(), "b": rng.random()}
+        x["colour"] = ("red", "green", "blue")[int(3 * rng.random())]
+        for k in range(6):
+            x[f"feature {(concept + 7 * k) % 40}"] = rng.random()
+        score = math.sin(concept) * x["a"] + math.cos(concept) * x["b"]
+        score += 0.3 * (x["colour"] == "red") + 0.1 * rng.random()
+        yield x, (("low", "middle", "high")[min(2, int(abs(2 * score)))] if classify else score)
+
+
+def resident() -> int:
+    """Resident memory of this process in bytes."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * 4096
+
+
+def is_sane(answer: Any, classify: bool, n_learned: int) -> bool:
+    """Tell whether an answer is a finite number, or shares that sum to one.
+
+    No shares at all are sane before the first item is learned.
+    """
+    if not classify:
+        return math.isfinite(answer)
+    return math.isclose(sum(answer.values()), 1.0) or (n_learned == 0 and not answer)
+
+
+def soak(name: str, n: int) -> dict[str, float]:
+    """Run one learner; return slope and growth of memory, latencies, and insane answers."""
+    model = getattr(ret, name)(**LEARNERS[name], seed=1)
+    classify = isinstance(model, base.Classifier)
+    answer_one = model.predict_proba_one if classify else model.predict_one
+    tenth = n // 10
+    latencies = np.ones((2, tenth), dtype=np.float32)  # written to, so that their memory is there
+    memory = []
+    insane = 0
+    clock = time.process_time_ns
+    for i, (x, y) in enumerate(stream(n, classify)):
+        start = clock()
+        answer = answer_one(x)
+        model.learn_one(x, y)
+        taken = clock() - start
+        insane += not is_sane(answer, classify, i)
+        if tenth <= i < 2 * tenth:
+            latencies[0, i - tenth] = taken
+        elif i >= n - tenth:
+            latencies[1, i - (n - tenth)] = taken
+        if i % (n // SAMPLES) == 0:
+            gc.collect()
+            memory.append((i, resident()))
+    items, sizes = np.array(memory[SAMPLES // 2 :]).T
+    early, late = np.percentile(latencies, 99.9, axis=1) / 1000
+    return {
+        "slope": float(np.polyfit(items, sizes, 1)[0]),
+        "growth": float(sizes.max() - sizes[0]),
+        "early": float(early),
+        "late": float(late),
+        "insane": insane,
+        "told": model._raw_memory_usage,
+    }
+
+
+def main() -> int:
+    """Run the soaks and print a row for each; return the number of failures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--items", type=int, default=10_000_000)
+    parser.add_argument("--learner", choices=LEARNERS, action="append")
+    arguments = parser.parse_args()
+    failed = 0
+    print(f"{arguments.items:,} items; memory over the last half, p99.9 of µs per item")
+    for name in arguments.learner or LEARNERS:
+        with multiprocessing.get_context("spawn").Pool(1) as process:
+            found = process.apply(soak, (name, arguments.items))
+        sane = (
+            found["slope"] < 1.0
+            and found["growth"] < 5 * 2**20
+            and found["late"] <= 1.5 * found["early"]
+            and found["insane"] == 0
+        )
+        failed += not sane
+        print(
+            f"{name:32} {found['slope']:8.4f} bytes per item, {found['growth'] / 2**20:6.2f} MiB, "
+            f"{found['early']:7.1f} -> {found['late']:7.1f} µs, {found['insane']:.0f} insane, "
+            f"model {found['told'] / 1024:.0f} KiB: {'passed' if sane else 'FAILED'}",
+            flush=True,
+        )
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

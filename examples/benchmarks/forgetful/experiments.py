@@ -1,0 +1,408 @@
+"""The claims of Yuan, Sun and Shasha (2023) for forgetful trees and forests, side by side.
+
+Test-then-train in batches, as in the paper: all answers of a batch are given before it is learned.
+Times are the user CPU seconds of `learn_one` alone. All learners of a table see the same rows;
+river's have the settings of the paper's section 5.
+
+    python -m examples.benchmarks.forgetful.experiments trees
+    ... forests --rows 2000     forests on the first rows, beside river's adaptive random forest
+    ... whole                   our forests on whole streams
+    ... rates                   initial rates and numbers of trees on the paper's tuning streams
+    ... oracle                  the forgetful tree against plain CART on the retained samples
+    ... regression, recovery, clamp, phishing
+
+The streams `forgetful_*` come from the authors' repository; `common/streams.py` says where they are
+looked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from river import base, forest, metrics, tree
+from river.datasets import synth
+
+from examples.benchmarks.common import streams, tables
+from examples.benchmarks.common.prequential import user_seconds
+from examples.benchmarks.common.streams import Rows
+from river_extra_trees import (
+    ForgetfulDecisionTreeClassifier,
+    ForgetfulDecisionTreeRegressor,
+    ForgetfulRandomForestClassifier,
+    ForgetfulRandomForestRegressor,
+)
+from river_extra_trees.cli import UserError
+
+Make = Callable[[int], Any]
+
+# Items per batch where the paper has other batches than of 100: days, and observations of forests.
+BATCH = {"elec": 48, "covtype": 400}
+STREAMS = ["elec", "phishing", "power", "gradual", "abrupt"]
+TUNING = [
+    f"tune_{noise}{concepts}_{intensity}"
+    for noise in ("", "gauss_")
+    for concepts in (20, 50, 100)
+    for intensity in (1, 3, 5)
+]
+
+
+def read(name: str, rows: int | None = None) -> Rows:
+    """Return the first rows of a stream of the paper."""
+    full_name = name if name == "covtype" else f"forgetful_{name}"
+    return streams.load(full_name, "classification", rows or sys.maxsize)
+
+
+def batches(stream: Rows, size: int) -> Iterator[Rows]:
+    """Yield the batches of a stream."""
+    for start in range(0, len(stream), size):
+        yield stream[start : start + size]
+
+
+def run(model: Any, stream: Rows, batch: int, score: metrics.base.Metric) -> float:
+    """Score all answers after the first batch; return the seconds spent learning."""
+    seconds = 0.0
+    for number, rows in enumerate(batches(stream, batch)):
+        if number:
+            for x, y in rows:
+                score.update(y, model.predict_one(x))
+        start = user_seconds()
+        for x, y in rows:
+            model.learn_one(x, y)
+        seconds += user_seconds() - start
+    return seconds
+
+
+def measure(make: Make, stream: Rows, batch: int, repeats: int = 1) -> tuple[float, float]:
+    """Return the mean accuracy and the median of the learning times over some seeds."""
+    accuracies, times = [], []
+    for seed in range(repeats):
+        accuracy = metrics.Accuracy()
+        times.append(run(make(seed), stream, batch, accuracy))
+        accuracies.append(accuracy.get())
+    return statistics.mean(accuracies), statistics.median(times)
+
+
+def ht(seed: int) -> base.Classifier:
+    """Return a Hoeffding tree with the settings of the paper."""
+    return tree.HoeffdingTreeClassifier(delta=1e-7, grace_period=200, tau=0.05)
+
+
+def hat(seed: int) -> base.Classifier:
+    """Return an adaptive Hoeffding tree with the settings of the paper."""
+    return tree.HoeffdingAdaptiveTreeClassifier(
+        delta=1e-4, grace_period=200, tau=0.05, leaf_prediction="nb", seed=seed
+    )
+
+
+def arf(n_models: int) -> Make:
+    """Return what makes adaptive random forests."""
+    return lambda seed: forest.ARFClassifier(n_models, seed=seed)
+
+
+def forgetful_tree(batch: int) -> Make:
+    """Return what makes forgetful trees."""
+    return lambda seed: ForgetfulDecisionTreeClassifier(batch, seed=seed)
+
+
+def forgetful_forest(batch: int, bagging: bool = False) -> Make:
+    """Return what makes forgetful forests of 20 trees."""
+    return lambda seed: ForgetfulRandomForestClassifier(
+        batch_size=batch, bagging=bagging, seed=seed
+    )
+
+
+def compare(name: str, stream: Rows, learners: dict[str, tuple[Make, int]]) -> list[list[str]]:
+    """Return a line for each learner, made with so many seeds; times relative to the first one."""
+    lines = []
+    least = 0.0
+    for learner, (make, repeats) in learners.items():
+        accuracy, seconds = measure(make, stream, BATCH.get(name, 100), repeats)
+        least = least or seconds
+        times = "" if seconds == least else f"{seconds / least:.1f}"
+        lines.append(
+            [f"{name}: {learner}", f"{len(stream)}", f"{accuracy:.4f}", f"{seconds:.3f}", times]
+        )
+    return lines
+
+
+COMPARED = ["stream: learner", "rows", "accuracy", "learning, s", "times as slow"]
+
+
+def trees(rows: int | None, repeats: int) -> None:
+    """One tree, beside river's Hoeffding trees."""
+    lines = []
+    for name in [*STREAMS, "covtype"]:
+        stream = read(name, rows or (20_000 if name == "covtype" else None))
+        learners = {
+            "forgetful tree": (forgetful_tree(BATCH.get(name, 100)), repeats),
+            "Hoeffding tree": (ht, 1),
+            "adaptive Hoeffding tree": (hat, 1),
+        }
+        lines += compare(name, stream, learners)
+    tables.show(COMPARED, lines)
+
+
+def forests(rows: int | None, repeats: int) -> None:
+    """Forests of 20 beside adaptive random forests of 100 and 20, on the same first rows."""
+    lines = []
+    for name in STREAMS:
+        stream, batch = read(name, rows or 2000), BATCH.get(name, 100)
+        learners = {
+            "forgetful forest": (forgetful_forest(batch), repeats),
+            "forgetful forest, bagging": (forgetful_forest(batch, True), repeats),
+            "adaptive random forest of 100": (arf(100), 1),
+            "adaptive random forest of 20": (arf(20), 1),
+        }
+        lines += compare(name, stream, learners)
+    tables.show(COMPARED, lines)
+
+
+def whole(rows: int | None, repeats: int) -> None:
+    """Our forests on whole streams."""
+    lines = []
+    for name in STREAMS:
+        batch = BATCH.get(name, 100)
+        learners = {
+            "forgetful forest": (forgetful_forest(batch), repeats),
+            "forgetful forest, bagging": (forgetful_forest(batch, True), 1),
+        }
+        lines += compare(name, read(name, rows), learners)
+    tables.show(COMPARED, lines)
+
+
+def phishing(rows: int | None, repeats: int) -> None:
+    """Precision, recall and F1 of phishing pages (class 1) after the first 500 rows."""
+    stream = read("phishing", rows)
+    makers: dict[str, Make] = {
+        "forgetful tree": forgetful_tree(100),
+        "Hoeffding tree": ht,
+        "adaptive Hoeffding tree": hat,
+        "forgetful forest": forgetful_forest(100),
+        "forgetful forest, bagging": forgetful_forest(100, True),
+        "adaptive random forest of 20": arf(20),
+    }
+    lines = []
+    for name, make in makers.items():
+        scores = [metrics.Accuracy(), metrics.Precision(), metrics.Recall(), metrics.F1()]
+        model = make(1)
+        for number, batch in enumerate(batches(stream, 100)):
+            if number >= 5:
+                for x, y in batch:
+                    answer = model.predict_one(x)
+                    for score in scores:
+                        score.update(y, answer)
+            for x, y in batch:
+                model.learn_one(x, y)
+        lines.append([name, *(f"{score.get():.4f}" for score in scores)])
+    tables.show(["phishing", "accuracy", "precision", "recall", "F1"], lines)
+
+
+def rates(rows: int | None, repeats: int) -> None:
+    """Mean accuracy on the tuning streams by the initial rate and by the number of trees."""
+    chosen = [read(name, rows or 10_000) for name in TUNING]
+    lines = []
+    for rate in (0.1, 0.2, 0.3, 0.4, 0.5):
+        found = [
+            measure(
+                lambda seed, r=rate: ForgetfulDecisionTreeClassifier(initial_rate=r), stream, 100
+            )
+            for stream in chosen
+        ]
+        lines.append([f"tree, initial rate {rate}", f"{statistics.mean(a for a, _ in found):.4f}"])
+    for n_models in (5, 10, 20, 40):
+        found = [
+            measure(
+                lambda seed, n=n_models: ForgetfulRandomForestClassifier(n, seed=seed), stream, 100
+            )
+            for stream in chosen
+        ]
+        lines.append([f"forest of {n_models}", f"{statistics.mean(a for a, _ in found):.4f}"])
+    tables.show(["setting", "mean accuracy"], lines)
+
+
+def oracle(rows: int | None, repeats: int) -> None:
+    """Answers of the forgetful tree and of a plain CART grown anew on what it retains."""
+    from tests.naive.forgetful import NaiveTree
+
+    lines = []
+    for name in STREAMS:
+        stream, size = read(name, rows), BATCH.get(name, 100)
+        keys = sorted(stream[0][0])
+        # Classes are numbered as they appear, and all of them do so in the first batch.
+        codes = {y: code for code, y in enumerate(dict.fromkeys(y for _, y in stream))}
+        plain, model = NaiveTree(len(codes)), ForgetfulDecisionTreeClassifier(size)
+        compared = different = 0
+        for number, part in enumerate(batches(stream, size)):
+            answers = []
+            for x, y in part:
+                answers.append(model.predict_one(x))
+                model.learn_one(x, y)
+            if len(part) < size:
+                break  # it is still waiting for the rest of its batch
+            X = [tuple(x[key] for key in keys) for x, _ in part]
+            expected = plain.learn(X, [codes[y] for _, y in part])
+            if number:
+                compared += len(part)
+                different += sum(codes[a] != e for a, e in zip(answers, expected, strict=True))
+        lines.append([name, str(compared), str(different)])
+    tables.show(["stream", "answers compared", "different"], lines)
+
+
+def friedman_drift(rows: int | None) -> Rows:
+    """Return Friedman's function with two gradual drifts."""
+    drift = synth.FriedmanDrift(
+        drift_type="gra", position=(17_500, 35_000), transition_window=5_000, seed=42
+    )
+    return list(drift.take(50_000))[:rows]
+
+
+def bike(rows: int | None) -> Rows:
+    """Return the hours of bike rentals; names by number, as river's trees take only numbers."""
+    stream = streams.load("bike_sharing_hourly", "regression", rows or sys.maxsize)
+    words = sorted({value for x, _ in stream for value in x.values() if isinstance(value, str)})
+    numbers = {word: float(i) for i, word in enumerate(words)}
+    return [({key: numbers.get(v, v) for key, v in x.items()}, y) for x, y in stream]
+
+
+def regression(rows: int | None, repeats: int) -> None:
+    """Regressors on a drifting function and on the hours of bike rentals, one item at a time."""
+    makers: dict[str, tuple[Callable[[], Any], int | None]] = {
+        "forgetful tree": (lambda: ForgetfulDecisionTreeRegressor(seed=1), None),
+        "forgetful forest": (lambda: ForgetfulRandomForestRegressor(seed=1), None),
+        "forgetful forest, bagging": (
+            lambda: ForgetfulRandomForestRegressor(bagging=True, seed=1),
+            None,
+        ),
+        "Hoeffding tree": (tree.HoeffdingTreeRegressor, None),
+        "adaptive Hoeffding tree": (lambda: tree.HoeffdingAdaptiveTreeRegressor(seed=1), None),
+        "adaptive random forest, first 5,000": (lambda: forest.ARFRegressor(seed=1), 5000),
+        "forgetful forest, first 5,000": (lambda: ForgetfulRandomForestRegressor(seed=1), 5000),
+    }
+    lines = []
+    for stream_name, stream in (("friedman", friedman_drift(rows)), ("bike", bike(rows))):
+        for name, (make, limit) in makers.items():
+            model, scores = make(), [metrics.MAE(), metrics.RMSE(), metrics.R2()]
+            start = user_seconds()
+            for x, y in stream[:limit]:
+                answer = model.predict_one(x)
+                model.learn_one(x, y)
+                for score in scores:
+                    score.update(y, answer)
+            seconds = user_seconds() - start
+            found = [f"{score.get():.3f}" for score in scores]
+            lines.append([f"{stream_name}: {name}", *found, f"{seconds:.2f}"])
+    tables.show(["stream: learner", "MAE", "RMSE", "R2", "s"], lines)
+
+
+def recovery(rows: int | None, repeats: int) -> None:
+    """Items after each abrupt drift until the accuracy of 200 is within 2 points of that before."""
+    stream = read("abrupt", rows)
+    drifts = [drift for drift in (10_000, 20_000, 30_000) if drift < len(stream)]
+    makers: dict[str, Make] = {
+        "forgetful tree": forgetful_tree(100),
+        "forgetful forest": forgetful_forest(100),
+        "forgetful forest, bagging": forgetful_forest(100, True),
+        "adaptive Hoeffding tree": hat,
+        "adaptive random forest of 10": arf(10),
+    }
+    lines, curves = [], {}
+    for name, make in makers.items():
+        model, right = make(1), []
+        for x, y in stream:
+            right.append(model.predict_one(x) == y)
+            model.learn_one(x, y)
+        curve = curves[name] = np.convolve(right, np.ones(200) / 200)[: len(right)]
+        line = [name]
+        for drift in drifts:
+            before = np.mean(right[drift - 2000 : drift])
+            back = np.flatnonzero(curve[drift + 200 : drift + 10_000] >= before - 0.02)
+            line.append(f"{200 + back[0]}" if len(back) else "never")
+        lines.append([*line, f"{np.mean(right):.4f}"])
+    tables.show(["learner", *(f"drift at {drift:,}" for drift in drifts), "accuracy"], lines)
+    draw(curves, drifts)
+
+
+def draw(curves: dict[str, Any], drifts: list[int]) -> None:
+    """Accuracy around the drifts, as a picture."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(10, 4))
+    for name, curve in curves.items():
+        axes.plot(curve[200:], label=name, linewidth=1)
+    for drift in drifts:
+        axes.axvline(drift, color="grey", linestyle=":")
+    axes.set(xlabel="items", ylabel="accuracy of the last 200", ylim=(0, 1))
+    axes.legend()
+    figure.savefig("forgetful_recovery.png", dpi=150, bbox_inches="tight")
+    print("forgetful_recovery.png is written")
+
+
+def clamp(rows: int | None, repeats: int) -> None:
+    """Small batches: retained sizes and increase rates, and those of the published rule."""
+    lines = []
+    for name in ("elec", "gradual"):
+        stream = read(name, rows)
+        for batch in (10, 25, 50):
+            for reference in (False, True):
+                rule = "as published" if reference else "clamped"
+                lines.append(
+                    [f"{name}, batches of {batch}: {rule}", *small(stream, batch, reference)]
+                )
+    heads = ["stream: rule", "accuracy", "s", "mean held", "most held"]
+    tables.show([*heads, "largest retained size", "largest rate"], lines)
+
+
+def small(stream: Rows, batch: int, reference: bool) -> list[str]:
+    """Return what a tree wished to retain, and what it held."""
+    model = ForgetfulDecisionTreeClassifier(batch, reference=reference)
+    wishes, held, rates, right = [], [], [], 0
+    start = user_seconds()
+    for i, (x, y) in enumerate(stream):
+        right += model.predict_one(x) == y
+        model.learn_one(x, y)
+        if (i + 1) % batch == 0:
+            wishes.append(model._parameters[0].retained_size)
+            rates.append(model._parameters[0].rate)
+            held.append(model.retained_sizes[0])
+    seconds = user_seconds() - start
+    return [
+        f"{right / len(stream):.4f}",
+        f"{seconds:.2f}",
+        f"{np.mean(held):.0f}",
+        str(max(held)),
+        f"{max(wishes):.3g}",
+        f"{max(rates):.2g}",
+    ]
+
+
+PARTS = {
+    part.__name__: part
+    for part in (trees, forests, whole, phishing, rates, oracle, regression, recovery, clamp)
+}
+
+
+def main() -> None:
+    """Run what the user asks for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("--rows", type=int, help="only the first rows of each stream")
+    parser.add_argument("--repeats", type=int, default=3, help="seeds to average over")
+    arguments = parser.parse_args()
+    PARTS[arguments.part](arguments.rows, arguments.repeats)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except UserError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,162 @@
+"""Our learners with their defaults beside river's and CapyMOA's: quality, speed, memory, ranks.
+
+Every learner predicts, is scored and learns item by item, on the raw features. Measurements are
+kept in `../results/peers.csv`. `run` adds what is missing there and repeats nothing:
+
+    python -m examples.benchmarks.peers show --task regression          the tables, as stored
+    python -m examples.benchmarks.peers run river --task regression     add river's learners
+    python -m examples.benchmarks.peers run ours --again                measure ours again
+    python -m examples.benchmarks.peers run capymoa --capymoa-python PYTHON
+    python -m examples.benchmarks.peers run HoeffdingTreeClassifier --streams elec letter
+    python -m examples.benchmarks.peers report                         write docs/results/peers.md
+
+Scores are accuracy and Cohen's kappa, or R2 and the mean absolute error; times are user CPU. No
+default of ours was chosen on the streams of `--set unseen` (the default); some were chosen on those
+of `--set seen`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from examples.benchmarks.common import results, streams, tables
+from examples.benchmarks.peers import contenders
+from examples.benchmarks.peers.standings import Standings
+from river_extra_trees.cli import UserError
+
+SETS = {"unseen": streams.UNSEEN, "seen": streams.SEEN}
+SEEN = "Streams on which defaults were chosen"
+INTRODUCTION = """# Beside other learners
+
+`.venv/bin/python -m examples.benchmarks.peers report` writes this page, from the measurements that
+`... peers run` makes.
+
+**Set-up.** Every learner has its default parameters and gets the raw features, one item at a time:
+it predicts, is scored, and learns. Learners that take only numbers get one column per nominal
+value; nearest neighbours also get scaled features. CapyMOA's forests have 100 trees by default,
+river's and most of ours 10. As in river's `evaluate`, an item without a prediction is not scored.
+This concerns the first item of AMF for regression: on a short stream whose first target is far from
+zero, such as TrumpApproval, it decides R2, so compare the mean absolute errors there.
+
+**Columns.** Speed is in items per second of user CPU, prediction and learning together. Memory is
+what the model reports at the end; for CapyMOA it is the growth of Java's heap. Ranks are means over
+the streams, 1 is best; Nemenyi's test at 5 % does not separate learners that a red bar joins. A
+learner without a rank was not run on all streams, for lack of time. A star marks a run that the
+limit of CPU time stopped, and a dash something that was not measured. An error is the learner's
+own, and ranks last.
+
+**Streams.** The first two sections count: they show the first 5,000 items of streams on which no
+default was chosen. The last two show the first 20,000 items of streams on which defaults were
+chosen: those of the stream forests and the dynamic trees on all of these streams, those of the
+shrub ensembles on seven. The forgetful trees have the settings of their paper."""
+LIMITS = {"unseen": 5_000, "seen": 20_000}
+KEY = ["task", "stream", "learner", "limit"]
+
+
+def measure(options: argparse.Namespace) -> None:
+    """Run every learner on every stream, keeping each result at once."""
+    task, file = options.task, options.results
+    for name in contenders.named(options.learners, task):
+        version = contenders.version(name, task, options.capymoa_python)
+        for stream in options.streams:
+            key = [task, stream, name, str(options.limit)]
+            done = any([old[field] for field in KEY] == key for old in results.read(file))
+            if done and not options.again:
+                continue
+            rows = streams.load(stream, task, options.limit)
+            run = contenders.run(name, rows, task, options.seconds, options.capymoa_python)
+            values = [*key, run.items, len(rows), f"{run.score:.5g}", f"{run.second_score:.5g}"]
+            values += [f"{run.seconds:.3g}", "" if run.memory is None else run.memory]
+            values += [run.error, version]
+            fields = [*KEY, "items", "of", "score", "second_score", "seconds", "memory", "error"]
+            result = dict(zip([*fields, "version"], map(str, values), strict=True))
+            results.keep(file, result, KEY)
+            print(f"{stream:20} {name:40} {run.score:12.5g} {run.seconds:8.2f} s {run.error}")
+            sys.stdout.flush()
+
+
+def standings(options: argparse.Namespace) -> Standings:
+    """Return what was measured on the streams asked for."""
+    found = [
+        result
+        for result in results.read(options.results)
+        if result["task"] == options.task and result["limit"] == str(options.limit)
+    ]
+    if not any(result["stream"] in options.streams for result in found):
+        raise UserError("nothing has been measured on these streams yet; use `run` first")
+    return Standings(options.task, found, options.streams)
+
+
+def show(options: argparse.Namespace) -> None:
+    """Print the tables."""
+    found = standings(options)
+    print(found.verdict(), end="\n\n")
+    tables.show(*found.summary())
+    for field in found.fields:
+        tables.show(*found.details(field))
+    print("* stopped by the limit of CPU time; an error ranks last")
+
+
+def report(options: argparse.Namespace) -> None:
+    """Write a page with all tables, and the pictures on it."""
+    from examples.benchmarks.peers.pictures import (  # matplotlib takes a while
+        draw_ranks,
+        draw_speed,
+    )
+
+    folder = options.folder
+    lines = [INTRODUCTION]
+    for kind, title in (("unseen", "Streams on which no default was chosen"), ("seen", SEEN)):
+        for task in ("classification", "regression"):
+            options.task, options.streams, options.limit = task, SETS[kind][task], LIMITS[kind]
+            found = standings(options)
+            lines += [f"## {title}: {task}", found.verdict() + "."]
+            lines.append(tables.render(*found.summary()))
+            if kind == "unseen":
+                for what, draw in (("ranks", draw_ranks), ("speed", draw_speed)):
+                    name = f"peers_{task}_{what}.png"
+                    draw(found, folder / name)
+                    lines.append(f"![Mean ranks, {task}: {what}]({name})")
+            for field, name in found.fields.items():
+                lines += [f"Every score, {name}:", tables.render(*found.details(field))]
+    (folder / "peers.md").write_text("\n\n".join(lines) + "\n")
+    print(folder / "peers.md")
+
+
+def arguments() -> argparse.Namespace:
+    """Return what the user asks for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(required=True)
+    for command in (measure, show, report):
+        sub = commands.add_parser("run" if command is measure else command.__name__)
+        sub.set_defaults(command=command)
+        sub.add_argument("--results", type=Path, default=results.FOLDER / "peers.csv")
+        if command is report:
+            sub.add_argument("--folder", type=Path, default=Path("docs/results"))
+            continue
+        sub.add_argument("--task", choices=streams.UNSEEN, default="classification")
+        sub.add_argument("--set", choices=SETS, default="unseen")
+        sub.add_argument("--streams", nargs="+", help="by default all of the set")
+        sub.add_argument("--limit", type=int, help="items per stream, by default that of the set")
+        if command is measure:
+            sub.add_argument("learners", nargs="+", help="ours, river, capymoa, or by name")
+            sub.add_argument("--seconds", type=float, default=600.0, help="CPU time per run")
+            sub.add_argument("--again", action="store_true", help="even what is there already")
+            sub.add_argument("--capymoa-python", help="an interpreter that has CapyMOA")
+    options = parser.parse_args()
+    if options.command is not report:
+        options.streams = options.streams or SETS[options.set][options.task]
+        options.limit = options.limit or LIMITS[options.set]
+    return options
+
+
+if __name__ == "__main__":
+    try:
+        chosen = arguments()
+        chosen.command(chosen)
+    except UserError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,413 @@
+"""The search for the best split of a node. See the header of `workspace` for the layout.
+
+For each candidate, samples are moved one after the other from the right side to the left one. The
+functions of this scan are inline, as it moves every sample of a node for every column.
+"""
+
+from libc.math cimport INFINITY, log
+from libc.string cimport memcpy, memset
+
+from ..rng cimport below, uniform
+from ..trees cimport HEADER, VISITED, WEIGHT
+from .workspace cimport ENTROPY, GINI, NONE, STREAM, VARIANCE
+from .workspace cimport TABLE, Candidate, Side, Task, Workspace, threshold_between
+
+cdef double NO_CODE = -2.0      # threshold of a nominal split that sends only missing values left
+
+cdef double[TABLE] X_LOG_X
+X_LOG_X[0] = 0.0
+for _i in range(1, TABLE):
+    X_LOG_X[_i] = _i * log(<double>_i)
+
+
+# --- The two sides of a candidate -----------------------------------------------------------------
+
+
+cdef double x_log_x(double x) noexcept nogil:
+    cdef int whole
+    if 0.0 <= x < TABLE:            # what is left of large weights by subtraction may be negative
+        whole = <int>x
+        if whole == x:
+            return X_LOG_X[whole]
+    return x * log(x) if x > 0.0 else 0.0
+
+
+cdef inline double count_log_count(Workspace work, double count) noexcept nogil:
+    return X_LOG_X[<int>count] if work.in_table else x_log_x(count)
+
+
+cdef inline void begin_scan(Workspace work) noexcept nogil:
+    """All samples of the node on the right side."""
+    work.left.weight, work.left.score, work.left.copies = 0.0, 0.0, 0
+    work.right.weight, work.right.score = work.node.weight, work.node.score
+    work.right.copies = work.node.copies
+    if work.criterion != VARIANCE:
+        memset(work.left.counts, 0, work.trees.n_values * sizeof(double))
+        memcpy(work.right.counts, work.node.counts, work.trees.n_values * sizeof(double))
+
+
+cdef inline void move_class(Workspace work, int code, double mass) noexcept nogil:
+    """Move the weight of samples of one class from the right side to the left."""
+    cdef double left = work.left.counts[code], right = work.right.counts[code]
+    work.left.weight += mass
+    work.right.weight -= mass
+    work.left.counts[code] = left + mass
+    work.right.counts[code] = right - mass
+    if work.criterion == GINI:
+        work.left.score += mass * (2.0 * left + mass)
+        work.right.score += mass * (mass - 2.0 * right)
+    else:
+        work.left.score += count_log_count(work, left + mass) - count_log_count(work, left)
+        work.right.score += count_log_count(work, right - mass) - count_log_count(work, right)
+
+
+cdef inline void move_sample(Workspace work, int sample) noexcept nogil:
+    """Move one sample from the right side to the left."""
+    cdef double mass = work.mass[sample]
+    work.left.copies += work.copies[sample]
+    work.right.copies -= work.copies[sample]
+    if work.criterion != VARIANCE:
+        move_class(work, work.code[sample], mass)
+        return
+    work.left.weight += mass
+    work.right.weight -= mass
+    work.left.score += mass * work.centred[sample]
+    work.right.score -= mass * work.centred[sample]
+
+
+# --- Candidates -----------------------------------------------------------------------------------
+
+
+cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil:
+    """The best split of a node over the features that are visited."""
+    cdef Candidate best
+    cdef int i, j, column, n_visited = 0
+    work.in_random_order = work.shuffled or work.random or work.max_features < task.n_active
+    best.split.feature, best.score = -1, -INFINITY
+    best.split.threshold, best.split.nominal, best.split.missing_left = 0.0, 0, 0
+    best.removed = 0.0
+    for i in range(task.n_active):
+        if n_visited >= work.max_features and best.split.feature >= 0:
+            break
+        if work.in_random_order:
+            j = i + <int>below(&work.rng, task.n_active - i)
+            work.columns[i], work.columns[j] = work.columns[j], work.columns[i]
+        column = work.columns[i]
+        n_visited += 1
+        if is_perfect(work, &best) and (work.in_random_order or column > best.split.feature):
+            continue
+        if work.random:
+            try_random(work, task, column, &best)
+        elif work.bit[column] >= 0:
+            try_bit(work, column, &best)
+        elif work.nominal[column]:
+            try_nominal(work, task, column, &best)
+        else:
+            try_numeric(work, task, column, &best)
+    return best
+
+
+cdef bint is_perfect(Workspace work, const Candidate* best) noexcept nogil:
+    """Whether no other split can be better: both sides are pure."""
+    if work.program == STREAM:      # scores of another scale
+        return False
+    if work.criterion == GINI:
+        return best.score >= work.node.weight - work.tie
+    return work.criterion == ENTROPY and best.score >= -work.tie
+
+
+cdef int count_missing(Workspace work, const Task* task, int column) noexcept nogil:
+    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef int i = task.end
+    if work.bit[column] >= 0:
+        return 0
+    while data[ranked[i - 1]] != data[ranked[i - 1]]:   # not all are missing: it varies
+        i -= 1
+    return task.end - i
+
+
+cdef void try_numeric(Workspace work, const Task* task, int column,
+                      Candidate* best) noexcept nogil:
+    """Every threshold, with the missing values right, then left, then apart."""
+    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef int n_missing = count_missing(work, task, column)
+    cdef int present = task.end - n_missing, i, missing_left
+    for missing_left in range(2 if n_missing else 1):
+        begin_scan(work)
+        if missing_left:
+            for i in range(present, task.end):
+                move_sample(work, ranked[i])
+        if work.criterion == VARIANCE:
+            scan_numbers(work, column, ranked + task.start, present - task.start, missing_left,
+                         best)
+        else:
+            scan_classes(work, column, ranked + task.start, present - task.start, missing_left,
+                         best)
+        if n_missing and not missing_left:
+            move_sample(work, ranked[present - 1])
+            consider(work, column, INFINITY, False, False, best)
+
+
+cdef void scan_numbers(Workspace work, int column, const int* ranked, int n, bint missing_left,
+                       Candidate* best) noexcept nogil:
+    """Consider every threshold between n sorted samples; all but the last end up left."""
+    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef double value, following = data[ranked[0]]
+    cdef int i
+    for i in range(n - 1):
+        value = following
+        following = data[ranked[i + 1]]
+        move_sample(work, ranked[i])
+        if value < following:
+            consider(work, column, threshold_between(work, value, following), False, missing_left,
+                     best)
+
+
+cdef void scan_classes(Workspace work, int column, const int* ranked, int n, bint missing_left,
+                       Candidate* best) noexcept nogil:
+    """As `scan_numbers`, but samples are moved only when a threshold is considered.
+
+    Between two samples of one class, alone with their values, no threshold is as good as the
+    better one of those around the run of that class (Fayyad and Irani 1992), so none is
+    considered, unless the least number of samples in a leaf could forbid those around it.
+    """
+    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef bint skip = work.min_samples_leaf <= 1 and work.program != STREAM, mixed = False
+    cdef int first = work.code[ranked[0]], code, i
+    cdef Py_ssize_t copies = 0
+    cdef double value, following = data[ranked[0]]
+    memset(work.waiting, 0, work.trees.n_values * sizeof(double))
+    for i in range(n - 1):
+        value = following
+        following = data[ranked[i + 1]]
+        code = work.code[ranked[i]]
+        mixed |= code != first
+        work.waiting[code] += work.mass[ranked[i]]
+        copies += work.copies[ranked[i]]
+        if value < following:
+            if (skip and not mixed and work.code[ranked[i + 1]] == code
+                    and (i + 2 == n or following < data[ranked[i + 2]])):
+                continue
+            move_waiting(work, first, mixed, copies)
+            consider(work, column, threshold_between(work, value, following), False, missing_left,
+                     best)
+            first, mixed, copies = work.code[ranked[i + 1]], False, 0
+    move_waiting(work, first, mixed, copies)
+
+
+cdef void move_waiting(Workspace work, int first, bint mixed, Py_ssize_t copies) noexcept nogil:
+    """Move what waits to the left: samples of one class, or of several."""
+    cdef int code
+    work.left.copies += copies
+    work.right.copies -= copies
+    if not mixed:
+        move_class(work, first, work.waiting[first])
+        work.waiting[first] = 0.0
+        return
+    for code in range(work.trees.n_values):
+        if work.waiting[code] > 0.0:
+            move_class(work, code, work.waiting[code])
+            work.waiting[code] = 0.0
+
+
+cdef void try_bit(Workspace work, int column, Candidate* best) noexcept nogil:
+    """The one threshold of a column of two values."""
+    cdef int code, low, n_low = 0, bit = work.bit[column]
+    begin_scan(work)
+    for code in range(work.trees.n_values):
+        low = <int>work.node.counts[code] - work.high[code * 8 * work.n_bytes + bit]
+        n_low += low
+        if low > 0:
+            move_class(work, code, low)
+    work.left.copies, work.right.copies = n_low, work.node.copies - n_low
+    consider(work, column, work.cuts[bit], False, False, best)
+
+
+cdef void try_nominal(Workspace work, const Task* task, int column,
+                      Candidate* best) noexcept nogil:
+    """Every value against the rest, and the missing values against all."""
+    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef int n_missing = count_missing(work, task, column)
+    cdef int present = task.end - n_missing, i, j, k, missing_left
+    for missing_left in range(2 if n_missing else 1):
+        i = task.start
+        while i < present:
+            begin_scan(work)
+            j = i
+            while j < present and data[ranked[j]] == data[ranked[i]]:
+                move_sample(work, ranked[j])
+                j += 1
+            if missing_left:
+                for k in range(present, task.end):
+                    move_sample(work, ranked[k])
+            consider(work, column, data[ranked[i]], True, missing_left, best)
+            i = j
+    if n_missing:
+        begin_scan(work)
+        for i in range(present, task.end):
+            move_sample(work, ranked[i])
+        consider(work, column, NO_CODE, True, True, best)
+
+
+cdef void try_random(Workspace work, const Task* task, int column, Candidate* best) noexcept nogil:
+    """One threshold between the least and the largest value, or the value of one sample."""
+    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef int n_missing = count_missing(work, task, column)
+    cdef int present = task.end - n_missing, i, missing_left
+    cdef double low = data[ranked[task.start]], high = data[ranked[present - 1]], threshold
+    if work.nominal[column]:
+        threshold = data[ranked[task.start + <int>below(&work.rng, present - task.start)]]
+    else:
+        threshold = low + uniform(&work.rng) * (high - low)
+        if not low <= threshold < high:
+            threshold = low
+    for missing_left in range(2 if n_missing else 1):
+        begin_scan(work)
+        for i in range(task.start, present):
+            if (data[ranked[i]] == threshold if work.nominal[column]
+                    else data[ranked[i]] <= threshold):
+                move_sample(work, ranked[i])
+        if missing_left:
+            for i in range(present, task.end):
+                move_sample(work, ranked[i])
+        consider(work, column, threshold, work.nominal[column], missing_left, best)
+
+
+# --- Scores ---------------------------------------------------------------------------------------
+
+
+cdef void consider(Workspace work, int column, double threshold, bint nominal, bint missing_left,
+                   Candidate* best) noexcept nogil:
+    """Keep the present sides as the best split if the rules allow it and it is better."""
+    cdef double score
+    cdef Side* left = &work.left
+    cdef Side* right = &work.right
+    if left.copies < work.min_samples_leaf or right.copies < work.min_samples_leaf:
+        return
+    if left.weight <= 0.0 or right.weight <= 0.0:   # lost in rounding beside the other side
+        return
+    if work.program != NONE:        # apart, so that no registers are saved for its calls
+        consider_as_published(work, column, threshold, nominal, missing_left, best)
+        return
+    if work.criterion == GINI:      # one division: whole weights give exact scores
+        score = ((left.score * right.weight + right.score * left.weight)
+                 / (left.weight * right.weight))
+    elif work.criterion == ENTROPY:
+        score = (left.score - count_log_count(work, left.weight)) + (
+            right.score - count_log_count(work, right.weight))
+    else:
+        score = (left.score * left.score / left.weight
+                 + right.score * right.score / right.weight)
+    keep_better(work, column, threshold, nominal, missing_left, score, 0.0, best)
+
+
+cdef inline void keep_better(Workspace work, int column, double threshold, bint nominal,
+                             bint missing_left, double score, double removed,
+                             Candidate* best) noexcept nogil:
+    """Keep a split as the best one if its score is better by more than rounding."""
+    cdef double lead
+    if score - score != 0.0:        # overflown: no answer
+        return
+    if best.split.feature >= 0:
+        lead = score - best.score
+        if lead < -work.tie:
+            return
+        # A lower column comes later only where drop_constant has changed the order.
+        if lead <= work.tie and (work.in_random_order or column >= best.split.feature):
+            return
+    best.score, best.removed = score, removed
+    best.split.feature, best.split.threshold = column, threshold
+    best.split.nominal, best.split.missing_left = nominal, missing_left
+
+
+cdef double node_score(Workspace work) noexcept nogil:
+    """What `consider` would score the undivided node."""
+    if work.program != NONE and work.criterion != VARIANCE:
+        return -work.node.weight * reference_impurity(work, work.node.counts, work.node.weight)
+    if work.criterion == GINI:
+        return work.node.score / work.node.weight
+    if work.criterion == ENTROPY:
+        return work.node.score - x_log_x(work.node.weight)
+    return 0.0
+
+
+# --- Scores of the published programs, in their arithmetic: rounding decides as it did there ------
+
+
+cdef void consider_as_published(Workspace work, int column, double threshold, bint nominal,
+                                bint missing_left, Candidate* best) noexcept nogil:
+    cdef double score, removed = 0.0
+    if work.criterion == VARIANCE:  # both programs score numbers alike
+        score = (work.left.score * work.left.score / work.left.weight
+                 + work.right.score * work.right.score / work.right.weight)
+        removed = work.impurity_before - (work.spread - score) / work.node.weight
+    elif work.program == STREAM:
+        score = stream_score(work, &removed)
+    else:
+        score = forgetful_score(work)
+    keep_better(work, column, threshold, nominal, missing_left, score, removed, best)
+
+
+cdef double reference_impurity(Workspace work, const double* counts, double weight) noexcept nogil:
+    """Impurity of class weights; entropy in bits."""
+    cdef double squares = 0.0, bits = 0.0, share
+    cdef int code
+    for code in range(work.trees.n_values):
+        if work.criterion == GINI:
+            squares += counts[code] * counts[code]
+        elif counts[code] > 0.0:
+            share = counts[code] / weight
+            bits -= share * (log(share) / log(2.0))
+    return 1.0 - squares / (weight * weight) if work.criterion == GINI else bits
+
+
+cdef double reference_impurity_before(Workspace work, int node) noexcept nogil:
+    """The impurity that a split has to lower: a new node's own, else the one of its parent.
+
+    A node that was split has kept the counts of the batch that split it, and was new at that
+    time if that batch split its parent too.
+    """
+    cdef int parent = work.trees.nodes[node].parent
+    cdef const double* row
+    while parent >= 0 and work.trees.row(node)[VISITED] != work.trees.row(parent)[VISITED]:
+        node, parent = parent, work.trees.nodes[parent].parent
+    row = work.trees.row(node)
+    if work.criterion == VARIANCE:
+        return row[HEADER + 1] / row[WEIGHT]
+    return reference_impurity(work, row + HEADER, row[WEIGHT])
+
+
+cdef double stream_score(Workspace work, double* removed) noexcept nogil:
+    """Score of the present sides, and the impurity that they remove, as in stream trees."""
+    cdef Side* left = &work.left
+    cdef Side* right = &work.right
+    cdef double weight = work.node.weight
+    cdef double of_left = reference_impurity(work, left.counts, left.weight)
+    cdef double of_right = reference_impurity(work, right.counts, right.weight)
+    removed[0] = (work.impurity_before - right.weight / weight * of_right
+                  - left.weight / weight * of_left)
+    return -right.weight * of_right - left.weight * of_left
+
+
+cdef double forgetful_score(Workspace work) noexcept nogil:
+    """Score of the present sides, as in forgetful trees."""
+    cdef Side* left = &work.left
+    cdef Side* right = &work.right
+    cdef double of_left = 1.0, of_right = 1.0, p, q
+    cdef int code
+    if work.criterion == ENTROPY:
+        of_left = of_right = 0.0
+    for code in range(work.trees.n_values):
+        p, q = left.counts[code] / left.weight, right.counts[code] / right.weight
+        if work.criterion == GINI:
+            of_left -= p * p
+            of_right -= q * q
+        else:
+            if p > 0.0:
+                of_left -= p * log(p)
+            if q > 0.0:
+                of_right -= q * log(q)
+    return -(of_left * left.weight / work.node.weight + of_right * right.weight / work.node.weight)

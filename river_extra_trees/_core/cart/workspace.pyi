@@ -1,9 +1,0 @@
-class Workspace:
-    criterion: int
-    random: bool
-    shuffled: bool
-    reference: bool
-    forgetful_reference: bool
-    max_depth: int
-    min_samples_split: int
-    min_samples_leaf: int

@@ -1,0 +1,376 @@
+"""The weights of the trees: outputs, running sums, gradient, proximal step (lines 9 to 12).
+
+Equation numbers are those of Buschjaeger, Hess and Morik (2022).
+"""
+
+from libc.math cimport INFINITY, exp, fabs, sqrt
+from libc.string cimport memmove, memset
+
+from ..trees cimport HEADER, WEIGHT
+from .ensemble cimport SQUARED_ERROR, Shrubs
+
+# Weights never leave this range, whatever the step: rounds of a far too long step would end in NaN.
+cdef double HUGE = 1e150
+# A tree is not trained only if its weight would miss the smallest old one by more than this.
+cdef double MARGIN = 1e-9
+
+
+# ---------------------------------------------------------------- outputs of the trees
+
+cdef void evaluate(Shrubs shrubs, const double* x, Py_ssize_t stride, Py_ssize_t n_columns,
+                   int* leaves, Py_ssize_t spacing) noexcept nogil:
+    """The leaf of every tree for a row."""
+    cdef int k
+    for k in range(shrubs.trees.n_roots):
+        leaves[k * spacing] = shrubs.trees.walk(shrubs.trees.roots[k], x, stride, n_columns)
+
+
+cdef void gather(Shrubs shrubs, const int* leaves, Py_ssize_t spacing) noexcept nogil:
+    """h_k(x)[c] of every tree into `outputs`, from the leaves of x."""
+    cdef Py_ssize_t k, c, places = shrubs.n_models + 1
+    cdef const double* row
+    cdef double weight, count
+    for k in range(shrubs.trees.n_roots):
+        row = shrubs.trees.row(leaves[k * spacing])
+        if shrubs.regression:
+            shrubs.outputs[k] = row[HEADER]
+            continue
+        weight = row[WEIGHT]
+        for c in range(shrubs.width):     # most leaves are pure: most divisions are not needed
+            count = row[HEADER + c]
+            shrubs.outputs[c * places + k] = count / weight if count != 0.0 else 0.0
+
+
+cdef double answer(Shrubs shrubs, int c) noexcept nogil:
+    """f(x)[c] of the gathered x, eq. (2)."""
+    cdef double total = 0.0
+    cdef const double* h = shrubs.outputs + <Py_ssize_t>c * (shrubs.n_models + 1)
+    cdef int k
+    for k in range(shrubs.trees.n_roots):
+        total += shrubs.weights[k] * h[k]
+    return total
+
+
+# ---------------------------------------------------------------- running sums
+
+cdef bint sums_run(Shrubs shrubs) noexcept nogil:
+    """Whether `gram` and `hits` give the gradient."""
+    return shrubs.loss == SQUARED_ERROR and not shrubs.regression
+
+
+cdef void count(Shrubs shrubs, int slot, double sign) noexcept nogil:
+    """Add the outputs for a remembered sample to `gram` and `hits`, or subtract them."""
+    cdef Py_ssize_t places = shrubs.n_models + 1, n = shrubs.trees.n_roots, j, k, c
+    cdef double weight = sign * shrubs.window.weight[slot], output
+    cdef const double* h
+    cdef double* row
+    gather(shrubs, shrubs.leaves + slot, shrubs.window_size)
+    for c in range(shrubs.width):
+        h = shrubs.outputs + c * places
+        for j in range(n):
+            if h[j] != 0.0:
+                output = weight * h[j]
+                row = shrubs.gram + j * places
+                for k in range(n):
+                    row[k] += output * h[k]
+    h = shrubs.outputs + <Py_ssize_t>shrubs.window.target[slot] * places
+    for k in range(n):
+        shrubs.hits[k] += weight * h[k]
+
+
+cdef void count_newcomer(Shrubs shrubs, int newcomer) noexcept nogil:
+    """Give the newcomer its row of `gram` and its `hits`.
+
+    Where its leaf is pure, h is the indicator of y and <h, h_k> = h_k[y], of which `hits` is
+    the sum already. Only samples in impure leaves differ from that.
+    """
+    cdef Py_ssize_t places = shrubs.n_models + 1, k, c
+    cdef int i, slot
+    cdef double weight, output
+    cdef double* row = shrubs.gram + newcomer * places
+    cdef const double* stats
+    cdef const double* h
+    shrubs.hits[newcomer] = shrubs.total_weight
+    row[newcomer] = 0.0
+    for k in range(newcomer):
+        row[k] = shrubs.hits[k]
+    for i in range(shrubs.window.n_sorted):
+        slot = shrubs.window.by_arrival[i]
+        stats = shrubs.trees.row(
+            shrubs.leaves[<Py_ssize_t>newcomer * shrubs.window_size + slot])
+        if stats[HEADER + <int>shrubs.window.target[slot]] == stats[WEIGHT]:
+            continue
+        weight = shrubs.window.weight[slot]
+        gather(shrubs, shrubs.leaves + slot, shrubs.window_size)
+        for c in range(shrubs.width):
+            h = shrubs.outputs + c * places
+            output = weight * h[newcomer]
+            if c == <int>shrubs.window.target[slot]:
+                output -= weight
+                shrubs.hits[newcomer] += output
+            if output != 0.0:
+                for k in range(newcomer + 1):
+                    row[k] += output * h[k]
+    row[newcomer] += shrubs.hits[newcomer]
+    for k in range(newcomer):
+        shrubs.gram[k * places + newcomer] = row[k]
+
+
+cdef void rebuild(Shrubs shrubs) noexcept nogil:
+    """Sum everything over the window afresh."""
+    cdef Py_ssize_t places = shrubs.n_models + 1, n = shrubs.trees.n_roots, k
+    cdef int i
+    for k in range(n):      # memory for trees that are not there is not touched
+        memset(shrubs.gram + k * places, 0, n * sizeof(double))
+    memset(shrubs.hits, 0, n * sizeof(double))
+    shrubs.total_weight = 0.0
+    shrubs.since_rebuild = 0
+    for i in range(shrubs.window.n_sorted):
+        shrubs.total_weight += shrubs.window.weight[shrubs.window.by_arrival[i]]
+        if sums_run(shrubs):
+            count(shrubs, shrubs.window.by_arrival[i], 1.0)
+
+
+# ---------------------------------------------------------------- gradient
+
+cdef void standardise(Shrubs shrubs) noexcept nogil:
+    """Centre and scale of the targets in the window."""
+    cdef double total = 0.0, delta, squares = 0.0
+    cdef int i, slot
+    shrubs.centre, shrubs.scale = 0.0, 1.0
+    for i in range(shrubs.window.n_sorted):       # West (1979)
+        slot = shrubs.window.by_arrival[i]
+        total += shrubs.window.weight[slot]
+        delta = shrubs.window.target[slot] - shrubs.centre
+        shrubs.centre += delta * (shrubs.window.weight[slot] / total)
+        squares += shrubs.window.weight[slot] * delta * (shrubs.window.target[slot] - shrubs.centre)
+    if squares > 0.0:
+        shrubs.scale = sqrt(squares / total)
+
+
+cdef void find_gradient(Shrubs shrubs, double l2) noexcept nogil:
+    """The gradient of the loss and of the smooth regularisers by the weights, eq. (5)."""
+    cdef int k
+    cdef double share = 1.0 / (shrubs.total_weight * shrubs.width)
+    if sums_run(shrubs):
+        gradient_from_sums(shrubs)
+    elif shrubs.regression:
+        gradient_of_numbers(shrubs)
+    else:
+        gradient_of_entropy(shrubs)
+    shrubs.reach *= share
+    for k in range(shrubs.trees.n_roots):
+        shrubs.gradient[k] = (shrubs.gradient[k] * share + 2.0 * l2 * shrubs.weights[k]
+                              + shrubs.node_penalty * shrubs.sizes[k])
+
+
+cdef void gradient_from_sums(Shrubs shrubs) noexcept nogil:
+    """The gradient of the squared error, not yet divided by W C, from `gram` and `hits`."""
+    cdef Py_ssize_t places = shrubs.n_models + 1, j, k, n = shrubs.trees.n_roots
+    cdef const double* row
+    cdef double total, hit = 0.0
+    for k in range(n):
+        row = shrubs.gram + k * places
+        total = 0.0
+        for j in range(n):
+            total += row[j] * shrubs.weights[j]
+        shrubs.gradient[k] = 2.0 * (total - shrubs.hits[k])
+        hit += shrubs.weights[k] * shrubs.hits[k]
+    shrubs.reach = 2.0 * (shrubs.total_weight - hit)
+
+
+cdef void gradient_of_numbers(Shrubs shrubs) noexcept nogil:
+    """The gradient of the squared error of standardised targets, not yet divided by W."""
+    cdef int i, k, slot, n = shrubs.trees.n_roots
+    cdef double slope, target
+    memset(shrubs.gradient, 0, n * sizeof(double))
+    for i in range(shrubs.window.n_sorted):
+        slot = shrubs.window.by_arrival[i]
+        gather(shrubs, shrubs.leaves + slot, shrubs.window_size)
+        for k in range(n):
+            shrubs.outputs[k] = (shrubs.outputs[k] - shrubs.centre) / shrubs.scale
+        target = (shrubs.window.target[slot] - shrubs.centre) / shrubs.scale
+        slope = 2.0 * shrubs.window.weight[slot] * (answer(shrubs, 0) - target)
+        for k in range(n):
+            shrubs.gradient[k] += slope * shrubs.outputs[k]
+
+
+cdef void gradient_of_entropy(Shrubs shrubs) noexcept nogil:
+    """The gradient of the cross-entropy, not yet divided by W C, summed over the window."""
+    cdef Py_ssize_t spacing = shrubs.window_size
+    cdef int i, k, c, slot, n = shrubs.trees.n_roots
+    cdef double share, total
+    cdef const double* row
+    memset(shrubs.gradient, 0, n * sizeof(double))
+    shrubs.reach = 0.0
+    for i in range(shrubs.window.n_sorted):
+        slot = shrubs.window.by_arrival[i]
+        memset(shrubs.slopes, 0, shrubs.width * sizeof(double))
+        for k in range(n):
+            shrubs.answering[k] = shrubs.leaves[k * spacing + slot]
+            row = shrubs.trees.row(shrubs.answering[k])
+            shrubs.outputs[k] = 1.0 / row[WEIGHT]
+            share = shrubs.weights[k] * shrubs.outputs[k]
+            for c in range(shrubs.width):
+                shrubs.slopes[c] += share * row[HEADER + c]
+        softmax(shrubs.slopes, shrubs.width)
+        shrubs.slopes[<int>shrubs.window.target[slot]] -= 1.0
+        shrubs.reach -= shrubs.window.weight[slot] * shrubs.slopes[<int>shrubs.window.target[slot]]
+        for k in range(n):
+            row = shrubs.trees.row(shrubs.answering[k])
+            total = 0.0
+            for c in range(shrubs.width):
+                total += shrubs.slopes[c] * row[HEADER + c]
+            shrubs.gradient[k] += shrubs.window.weight[slot] * (total * shrubs.outputs[k])
+
+
+cdef void softmax(double* values, int n) noexcept nogil:
+    """Replace values by their softmax."""
+    cdef int c
+    cdef double largest = values[0], total = 0.0
+    for c in range(1, n):
+        largest = max(largest, values[c])
+    for c in range(n):
+        values[c] = exp(values[c] - largest)
+        total += values[c]
+    for c in range(n):
+        values[c] /= total
+
+
+# ---------------------------------------------------------------- steps
+
+cdef bint is_hopeless(Shrubs shrubs, double step_size, double l2) noexcept nogil:
+    """Whether no tree whatsoever could take the place of one of the present ones.
+
+    After one step from zero the newcomer's weight is at most that of a tree without a fault,
+
+        step * sum_i w_i (1 - f(x_i)[y_i]) * (2 for the squared error) / (W C),
+
+    because sum_c (y_c - f_c) h_c never exceeds 1 - f_y while no f_c is negative (for
+    cross-entropy, softmax(f) stands in place of f). The regularisers only make it smaller.
+    """
+    cdef double smallest
+    cdef int k, n = shrubs.trees.n_roots
+    if n < shrubs.n_models or shrubs.regression or shrubs.rounds > 1:
+        return False
+    find_gradient(shrubs, l2)
+    smallest = shrubs.weights[0] - step_size * shrubs.gradient[0]
+    for k in range(1, n):
+        smallest = min(smallest, shrubs.weights[k] - step_size * shrubs.gradient[k])
+    return step_size * shrubs.reach < smallest - MARGIN
+
+
+cdef void weigh(Shrubs shrubs, double step_size, double l2) noexcept nogil:
+    """Gradient steps on all weights, and the projection that leaves at most `n_models`."""
+    cdef int k, step
+    if shrubs.regression:
+        standardise(shrubs)
+    for step in range(shrubs.rounds):
+        find_gradient(shrubs, l2)
+        for k in range(shrubs.trees.n_roots):
+            shrubs.weights[k] -= step_size * shrubs.gradient[k]
+            shrubs.weights[k] = max(-HUGE, min(HUGE, shrubs.weights[k]))
+        if shrubs.project_each_round or step == shrubs.rounds - 1:
+            project(shrubs, step_size)
+
+
+cdef void project(Shrubs shrubs, double step_size) noexcept nogil:
+    """Eq. (8): the largest weights go to the simplex, the others become zero."""
+    cdef int n = shrubs.trees.n_roots
+    if n > shrubs.n_models:
+        shrubs.weights[position_to_drop(shrubs.weights, n)] = -INFINITY
+    if shrubs.l0 > 0.0 or shrubs.l1 > 0.0:
+        threshold(shrubs, step_size)
+    project_simplex(shrubs.weights, n)
+
+
+cdef void threshold(Shrubs shrubs, double step_size) noexcept nogil:
+    """Keep the weights that the L1 and L0 regularisers leave; the largest one in any case."""
+    cdef int k, largest = 0
+    cdef double weight
+    for k in range(1, shrubs.trees.n_roots):
+        if shrubs.weights[k] > shrubs.weights[largest]:
+            largest = k
+    for k in range(shrubs.trees.n_roots):
+        weight = soft_threshold(shrubs.weights[k], shrubs.l1, step_size)
+        weight = hard_threshold(weight, shrubs.l0, step_size)
+        shrubs.weights[k] = weight if weight != 0.0 or k == largest else -INFINITY
+
+
+cdef void prune(Shrubs shrubs) noexcept nogil:
+    """Remove the trees without weight."""
+    cdef Py_ssize_t places = shrubs.n_models + 1, spacing = shrubs.window_size
+    cdef int j, k, kept = 0, n = shrubs.trees.n_roots
+    for k in range(n):
+        if shrubs.weights[k] <= NEGLIGIBLE:
+            shrubs.trees.remove(kept)
+            continue
+        if kept < k:
+            shrubs.weights[kept] = shrubs.weights[k]
+            shrubs.hits[kept] = shrubs.hits[k]
+            shrubs.births[kept] = shrubs.births[k]
+            shrubs.sizes[kept] = shrubs.sizes[k]
+            memmove(shrubs.leaves + kept * spacing, shrubs.leaves + k * spacing,
+                    spacing * sizeof(int))
+            memmove(shrubs.gram + kept * places, shrubs.gram + k * places,
+                    places * sizeof(double))
+            for j in range(n):      # columns of all rows, those still to move included
+                shrubs.gram[j * places + kept] = shrubs.gram[j * places + k]
+        kept += 1
+
+
+# ---------------------------------------------------------------- proximal operators
+
+cdef double soft_threshold(double weight, double strength, double step) noexcept nogil:
+    """argmin over v of (v - weight)^2 / 2 + step * strength * |v|."""
+    cdef double cut = step * strength
+    if weight > cut:
+        return weight - cut
+    return weight + cut if weight < -cut else 0.0
+
+
+cdef double hard_threshold(double weight, double strength, double step) noexcept nogil:
+    """argmin over v of (v - weight)^2 / 2 + step * strength * [v != 0]."""
+    return weight if fabs(weight) > sqrt(2.0 * strength * step) else 0.0
+
+
+cdef void project_simplex(double* weights, int n) noexcept nogil:
+    """Replace weights by the nearest point of the probability simplex.
+
+    The threshold tau of eq. (8) is the limit of (sum of the weights above tau - 1) / (their
+    number), which rises to it in a few passes without sorting (Michelot 1986).
+    """
+    cdef double largest = -INFINITY, tau = -INFINITY, total
+    cdef int i, count = n, previous = n + 1
+    for i in range(n):
+        largest = max(largest, weights[i])
+    while True:
+        total, count = 0.0, 0
+        for i in range(n):
+            if weights[i] - largest > tau:
+                total += weights[i] - largest
+                count += 1
+        if count >= previous:       # rounding may bring one back
+            break
+        tau = (total - 1.0) / count
+        previous = count
+    for i in range(n):
+        weights[i] = max(weights[i] - largest - tau, 0.0)
+
+
+cdef int position_to_drop(const double* weights, int n) noexcept nogil:
+    """The weight that leaves when there is one too many; the last one is the newcomer's.
+
+    The newcomer stays only if it is larger than the smallest old weight. Among equally small old
+    ones the first leaves.
+    """
+    cdef double smallest = INFINITY
+    cdef int i
+    for i in range(n - 1):
+        smallest = min(smallest, weights[i])
+    if not weights[n - 1] > smallest:
+        return n - 1
+    for i in range(n - 1):
+        if weights[i] <= smallest:
+            return i
+    return n - 1

@@ -1,0 +1,19 @@
+"""Packages that are needed for some methods only."""
+
+from __future__ import annotations
+
+import importlib
+import typing
+
+__all__ = ["import_extra"]
+
+
+def import_extra(module: str, extra: str) -> typing.Any:
+    """Import an optional package, or say how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise ImportError(
+            f"{package} is needed for this: pip install 'river-extra-trees[{extra}]'"
+        ) from None

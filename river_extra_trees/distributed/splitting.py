@@ -1,0 +1,128 @@
+"""Splitting a model into parts for several processes, and merging the parts of a forest again."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Sequence
+
+from ..dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
+from ..forgetful_forest import ForgetfulRandomForestClassifier, ForgetfulRandomForestRegressor
+from ..stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
+from .clouds import CloudPart
+from .forests import ForestPart, ForgetfulForestPart, StreamForestPart, merge_forests
+from .parts import Part
+
+__all__ = ["coordinator", "is_splittable", "merge", "split"]
+
+PARTS: dict[type, type[Part]] = {
+    DynamicTreeClassifier: CloudPart,
+    DynamicTreeRegressor: CloudPart,
+    ForgetfulRandomForestClassifier: ForgetfulForestPart,
+    ForgetfulRandomForestRegressor: ForgetfulForestPart,
+    StreamDecisionForestClassifier: StreamForestPart,
+    StreamDecisionForestRegressor: StreamForestPart,
+}
+
+
+def is_splittable(model: object) -> bool:
+    """Whether `split` takes a model.
+
+    Parameters
+    ----------
+    model
+        Anything.
+    """
+    return isinstance(model, tuple(PARTS))
+
+
+def part_of(model: object) -> type[Part]:
+    """The kind of parts that a model splits into."""
+    for kind, part in PARTS.items():
+        if isinstance(model, kind):
+            return part
+    raise TypeError(
+        "only stream decision forests, forgetful random forests and dynamic trees can be split, "
+        f"not {type(model).__name__!r}"
+    )
+
+
+def split(model: typing.Any, n: int) -> list[typing.Any]:
+    """Split a model into parts for n processes. The model itself stays as it is.
+
+    The parts of a **forest** hold some of its trees each; `merge` makes one forest of them again.
+    They learn and answer bit for bit as the forest would, if they exchange one message per batch
+    (see `learn_together`).
+
+    The parts of **dynamic trees** are independent clouds that start as copies of the model. Each
+    has all `n_particles` and learns every sample with random numbers of its own; the first one
+    goes on as the model would. Particles compete by resampling at every step, so one cloud cannot
+    be spread over processes. The answers of several clouds are averaged by their evidence: each
+    cloud weighs as much as its predictions of about the last hundred samples were likely (dynamic
+    model averaging[^1]). More processes therefore mean more particles, not less time.
+
+    Parameters
+    ----------
+    model
+        A stream decision forest, a forgetful random forest, or dynamic trees.
+    n
+        Number of parts; for a forest at most the number of its trees.
+
+    Raises
+    ------
+    TypeError
+        If the model is of another kind.
+    ValueError
+        If n is not a whole number of at least 1, or there are fewer trees than parts.
+
+    References
+    ----------
+    [^1]: Raftery, A.E., Karny, M. and Ettler, P., 2010. Online Prediction Under Model
+        Uncertainty via Dynamic Model Averaging. Technometrics, 52(1), pp. 52-66.
+
+    Examples
+    --------
+    >>> import river_extra_trees as ret
+    >>> from river_extra_trees.distributed import split
+
+    >>> forest = ret.ForgetfulRandomForestRegressor(n_models=10, seed=42)
+    >>> [part.n_trees for part in split(forest, 3)]
+    [3, 3, 4]
+    """
+    return list(part_of(model).split(model, n))
+
+
+def coordinator(model: typing.Any) -> Part:
+    """Make a small part that validates samples, knows the labels and combines the parts' answers.
+
+    It has to learn every sample, as the parts do, but holds none of the trees (of dynamic trees, a
+    single particle).
+
+    Parameters
+    ----------
+    model
+        As for `split`.
+    """
+    return part_of(model).coordinator(model)
+
+
+def merge(parts: Sequence[Part]) -> typing.Any:
+    """Merge the parts of a forest into one forest. The parts stay as they are.
+
+    The forest answers and goes on learning bit for bit as if it had never been split.
+
+    Parameters
+    ----------
+    parts
+        All parts of a forest, in any order.
+
+    Raises
+    ------
+    ValueError
+        If they are not all the parts of one forest, or have not learned the same samples.
+    TypeError
+        If they are not parts of a forest.
+    """
+    forests = [part for part in parts if isinstance(part, ForestPart)]
+    if len(forests) < len(parts):
+        raise TypeError("only the parts of a forest can be merged; clouds stay apart")
+    return merge_forests(forests)
