@@ -10,10 +10,11 @@ the stream. A step looks at one sample once. Where a growth stands is a function
 random numbers and the number of steps, so that a model file holds nothing but this number.
 """
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t
 
 from ..rng cimport Rng
 from ..schema cimport Schema
+from ..split cimport Split
 from ..trees cimport Trees
 from .buffer cimport Buffer
 
@@ -28,11 +29,8 @@ cdef struct Task:           # a leaf to be split
     int n_active            # columns[:n_active] holds all columns that may vary in it
 
 cdef struct Candidate:      # a split of the current task
+    Split split             # of no feature: none was found yet
     double score            # of the two sides: higher is better
-    double threshold
-    int column              # -1: none found yet
-    uint8_t nominal
-    uint8_t missing_left
 
 cdef struct Side:           # samples of the current task that go the same way
     double weight

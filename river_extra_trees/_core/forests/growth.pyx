@@ -1,12 +1,13 @@
 """The growth of an extremely randomised tree, in small steps. See the header."""
 
 from libc.math cimport log
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from ..memory cimport free, product, resized
 from ..rng cimport Rng, below, uniform
 from ..schema cimport OTHER, Schema
+from ..split cimport goes_left
 from ..trees cimport GAIN, HEADER, LEAF, WEIGHT, Trees
 from .buffer cimport Buffer
 
@@ -144,11 +145,11 @@ cdef class Growth:
                 self.n_tasks -= 1
                 self.task = self.tasks[self.n_tasks]
                 self.open_node()
-            elif self.n_left > 0 and (self.n_visited < self.max_features or self.best.column < 0):
+            elif self.n_left > 0 and (self.n_visited < self.max_features or self.best.split.feature < 0):
                 self.visit_column()
             else:
                 self.is_open = False
-                if self.best.column >= 0:
+                if self.best.split.feature >= 0:
                     self.split_node()
         return self.n_tasks == 0 and not self.is_open
 
@@ -191,7 +192,7 @@ cdef class Growth:
             self.node_score = self.side_score(&self.node)
         self.is_open = True
         self.n_left, self.n_visited = self.task.n_active, 0
-        self.best.column, self.best.score = -1, 0.0
+        self.best.split.feature = LEAF
 
     cdef double side_score(self, const Side* side) noexcept nogil:
         """What a side adds to the score of a split."""
@@ -358,10 +359,10 @@ cdef class Growth:
                 or not self.left.weight > 0.0 or not self.right.weight > 0.0):
             return
         score = self.side_score(&self.left) + self.side_score(&self.right)
-        if self.best.column < 0 or score > self.best.score:
-            self.best.score, self.best.threshold = score, threshold
-            self.best.column = column
-            self.best.nominal, self.best.missing_left = nominal, missing_left
+        if self.best.split.feature < 0 or score > self.best.score:
+            self.best.score = score
+            self.best.split.feature, self.best.split.threshold = column, threshold
+            self.best.split.nominal, self.best.split.missing_left = nominal, missing_left
 
     # ---------------------------------------------------------------- splits
 
@@ -374,18 +375,15 @@ cdef class Growth:
         cdef double value
         children[0] = self.trees.new_node(parent, depth)
         children[1] = self.trees.new_node(parent, depth)
-        self.trees.nodes[parent].feature = self.best.column
-        self.trees.nodes[parent].threshold = self.best.threshold
-        self.trees.nodes[parent].nominal = self.best.nominal
-        self.trees.nodes[parent].missing_left = self.best.missing_left
+        self.trees.nodes[parent].split = self.best.split
         self.trees.nodes[parent].left, self.trees.nodes[parent].right = children[0], children[1]
         self.trees.row(parent)[GAIN] = self.best.score - self.node_score
         for i in range(2):
             self.start_leaf(children[i], parent)
         self.n_steps += 2 * n
         for i in range(n):
-            value = self.buffer.value(self.best.column, places[i])
-            left = self.trees.goes_left(parent, value)
+            value = self.buffer.value(self.best.split.feature, places[i])
+            left = goes_left(&self.best.split, value)
             self.learn(children[1 - left], i)
             if left:
                 places[n_left] = places[i]

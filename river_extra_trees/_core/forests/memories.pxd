@@ -26,10 +26,10 @@ cdef class Group:
     cdef Trees tree                     # that is being grown, or None
     cdef readonly int64_t begun         # samples seen when its growth began
     cdef readonly int64_t caught_up     # samples seen when it learned last; -1: it still grows
-    cdef int n_columns                  # that its growth knows
+    cdef int n_columns, n_labels, n_visited     # that its growth knows of, and looks at
     cdef int64_t steps                  # of its growth per sample of the stream
 
-    cdef double interval(self, int64_t n_seen, double rate) noexcept
+    cdef int n_samples(self) noexcept
 
 cdef class MemoryForest(Learner):
     cdef readonly list trees            # of Trees, one root each
@@ -41,9 +41,8 @@ cdef class MemoryForest(Learner):
     cdef readonly int max_nodes
     cdef readonly uint64_t seed
     cdef object max_features            # None, "sqrt", "log2", a number or a share
-    cdef int n_features_visited         # the number that these are now
+    cdef int n_visited                  # the number that these are now
     cdef readonly dict rules            # of the growths
-    cdef readonly int first_tree        # number of trees[0] in the whole forest
     cdef Growth small                   # of leaves on batches
     cdef int64_t* births                # per tree: samples seen when its growth began
     cdef int* leaves                    # leaves[tree * batch_size + arrival % batch_size]
@@ -77,4 +76,5 @@ cdef class MemoryForest(Learner):
     cdef void pool(self) noexcept
     cdef void weigh(self, double target) noexcept
     cdef int read(self, object x) except -1
-    cdef int n_visited(self) noexcept
+    cdef void advance(self, Group group, int64_t n_steps) noexcept
+    cdef void learn_roots(self, Group group) noexcept

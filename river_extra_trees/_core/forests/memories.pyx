@@ -7,7 +7,8 @@ from libc.string cimport memcmp, memcpy, memset
 from ..learner cimport Learner, first_largest, normalised
 from ..memory cimport free, product, resized, zeroed
 from ..rng cimport BRANCH, RENEW, Rng, rng_for
-from ..trees cimport HEADER, WEIGHT, Trees
+from ..split cimport goes_left
+from ..trees cimport HEADER, WEIGHT, Node, Trees
 from .buffer cimport Buffer
 from .growth cimport Growth
 
@@ -54,9 +55,15 @@ cdef class Group:
         self.due = FIRST_GROWTH
         self.caught_up = -1
 
-    cdef double interval(self, int64_t n_seen, double rate) noexcept:
-        """Samples from one growth to the next."""
-        return max(1.0, min(<double>n_seen, <double>self.memory) / (rate * self.n))
+    cdef int n_samples(self) noexcept:
+        """Number of samples that the next tree is grown on."""
+        return <int>min(self.begun, <int64_t>self.memory)
+
+
+cdef double expected_steps(Group group) noexcept:
+    """About as many steps as a growth takes: some per sample, feature and level of the tree."""
+    cdef double n = group.n_samples()
+    return (2.0 * group.n_visited + 4.0) * log2(n + 2.0) * n
 
 
 cdef class MemoryForest(Learner):
@@ -93,7 +100,7 @@ cdef class MemoryForest(Learner):
         self.regression = regression
         self.batch_size, self.fading, self.rate = batch_size, fading, rate
         self.max_features, self.max_nodes, self.seed = max_features, max_nodes, seed
-        self.n_features_visited = 1
+        self.n_visited = 1
         self.small_leaves = <int*>zeroed(batch_size, sizeof(int))
         self.small_places = <int*>zeroed(batch_size, sizeof(int))
         self.rules = rules
@@ -127,8 +134,8 @@ cdef class MemoryForest(Learner):
 
     cdef Trees new_tree(self):
         """A tree of one empty leaf."""
-        trees = Trees(len(self.labels), self.regression, self.fading)
-        trees.plant()
+        cdef Trees trees = Trees(len(self.labels), self.regression, self.fading)
+        trees.add_tree()
         return trees
 
     # ---------------------------------------------------------------- learning
@@ -141,14 +148,14 @@ cdef class MemoryForest(Learner):
         cdef Group group
         self.reserve_answers(n_labels)
         self.buffer.reserve(n_columns)
-        self.n_features_visited = n_features_of(self.max_features, n_columns)
+        self.n_visited = n_features_of(self.max_features, n_columns)
         if widens:
             for trees in self.trees:
                 (<Trees>trees).reserve(0, n_labels)
         for group in self.groups:
             if group.tree is not None:
                 group.tree.reserve(0, n_labels)
-            elif n_seen >= group.due:
+            if n_seen >= group.due:
                 self.reserve_growth(group, min(n_seen, <int64_t>group.memory))
         for tree in range(n_seen % self.batch_size, self.n_trees, self.batch_size):
             self.small.reserve(self.buffer, self.trees[tree], self.schema, n_columns,
@@ -227,47 +234,56 @@ cdef class MemoryForest(Learner):
                 memcpy(self.small.places, places + i, (j - i) * sizeof(int))
                 self.small.trees = trees
                 self.small.begin(
-                    found[i], j - i, self.n_visited(),
-                    rng_for(self.seed, self.first_tree + tree, n_seen,
-                            BRANCH))
+                    found[i], j - i, self.n_visited,
+                    rng_for(self.seed, tree, n_seen, BRANCH))
                 self.small.advance(LARGEST_STEPS)
             i = j
 
     # ---------------------------------------------------------------- trees grown anew
 
     cdef void continue_growth(self, Group group) noexcept:
-        """Go on with the growth of the next tree of a group, or begin it if it is time."""
-        cdef int64_t n_seen = self.buffer.n_seen, until
-        if group.tree is None:
-            if group.next_tree is None:
-                return
+        """Begin the growth of the next tree of a group if it is time, or go on with it.
+
+        A growth ends before the next one begins, however much work the tree is: so the schedule
+        depends on the number of samples alone, and `reserve` finds nothing half-grown.
+        """
+        cdef int64_t n_seen = self.buffer.n_seen
+        if n_seen >= group.due:
             self.begin_growth(group)
+        if group.tree is not None:
+            self.advance(group, LARGEST_STEPS if n_seen + 1 >= group.due else group.steps)
+
+    cdef void advance(self, Group group, int64_t n_steps) noexcept:
+        """Do so many steps for the next tree of a group; put it into its place if it is ready."""
         if group.caught_up < 0:
-            until = group.growth.n_steps + group.steps
-            if not group.growth.advance(group.steps):
+            if not group.growth.advance(n_steps):
                 return
-            group.caught_up = group.begun
             group.tree.shrink_to(self.max_nodes)
-        if self.catch_up(group, 1 + group.steps // WALK):
+            group.caught_up = group.begun
+        if self.catch_up(group, 1 + n_steps // WALK):
             self.replace(group)
 
     cdef void begin_growth(self, Group group) noexcept:
-        """Let the root of a new tree learn its samples."""
-        cdef int n, i, tree = group.first + group.turn
-        cdef int64_t n_seen = self.buffer.n_seen, arrival
-        cdef Trees trees = group.next_tree
-        group.tree, group.next_tree = trees, None
+        """Begin to grow the next tree of a group; `reserve` has made it."""
+        cdef int64_t n_seen = self.buffer.n_seen
+        cdef double interval = max(1.0, min(<double>n_seen, <double>group.memory)
+                                   / (self.rate * group.n))
+        group.tree, group.next_tree = group.next_tree, None
         group.begun, group.caught_up = n_seen, -1
-        group.due += group.interval(n_seen, self.rate)
-        n = <int>min(n_seen, <int64_t>group.memory)
+        group.n_columns, group.n_labels = self.schema.n_columns, group.tree.n_values
+        group.n_visited = self.n_visited
+        group.due += interval
+        group.steps = 1 + <int64_t>(HASTE * expected_steps(group) / interval)
+        self.learn_roots(group)
+
+    cdef void learn_roots(self, Group group) noexcept:
+        """Let the root of the next tree learn its samples."""
+        cdef int n = group.n_samples(), i, tree = group.first + group.turn
         for i in range(n):
-            group.growth.places[i] = self.buffer.place_of(n_seen - n + i)
+            group.growth.places[i] = self.buffer.place_of(group.begun - n + i)
             group.growth.learn_root(i)
-        group.growth.begin(trees.roots[0], n, self.n_visited(),
-                           rng_for(self.seed, self.first_tree + tree, n_seen, RENEW))
-        group.steps = 1 + <int64_t>(
-            HASTE * (2.0 * self.n_visited() + 4.0) * log2(n + 2.0) * n
-            / group.interval(n_seen, self.rate))
+        group.growth.begin(group.tree.roots[0], n, group.n_visited,
+                           rng_for(self.seed, tree, group.begun, RENEW))
 
     cdef bint catch_up(self, Group group, int64_t n) noexcept:
         """Let a grown tree learn samples that came meanwhile; say whether it has learned all."""
@@ -284,11 +300,12 @@ cdef class MemoryForest(Learner):
     cdef int walk(self, Trees trees, int place) noexcept nogil:
         """The leaf that a remembered sample belongs to."""
         cdef int node = trees.roots[0]
-        while trees.nodes[node].feature >= 0:
-            if trees.goes_left(node, self.buffer.value(trees.nodes[node].feature, place)):
-                node = trees.nodes[node].left
-            else:
-                node = trees.nodes[node].right
+        cdef double value
+        cdef const Node* this = &trees.nodes[node]
+        while this.split.feature >= 0:
+            value = self.buffer.value(this.split.feature, place)
+            node = this.left if goes_left(&this.split, value) else this.right
+            this = &trees.nodes[node]
         return node
 
     cdef void replace(self, Group group) noexcept:
@@ -413,7 +430,3 @@ cdef class MemoryForest(Learner):
     def memory_weights(self):
         """(memory, weight) of each group."""
         return [(group.memory, self.weights[g]) for g, group in enumerate(self.groups)]
-
-    cdef int n_visited(self) noexcept:
-        """Number of features that a split looks at."""
-        return self.n_features_visited
