@@ -13,7 +13,8 @@ RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo notebooks docs test checked checked-core asan coverage machine soak fuzz lint format clean
+.PHONY: help build demo notebooks docs test test-quick checked checked-core asan coverage machine mutants soak \
+	fuzz lint format clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +59,9 @@ docs: $(VENV)/installed/docs ## build the pages of the documentation in build/do
 test: build $(VENV)/installed/test ## run the whole test suite (ARGS= goes to pytest)
 	@$(RUN) -m pytest -n auto --dist loadgroup $(ARGS)
 
+test-quick: ## run the tests but the slow ones
+	@$(MAKE) --no-print-directory test ARGS='-m "not slow" $(ARGS)'
+
 checked: ## run the tests with bounds checks and C asserts
 	@RIVER_EXTRA_TREES_BUILD=checked $(MAKE) --no-print-directory test ARGS="$(CAPTURE) $(ARGS)"
 
@@ -98,6 +102,9 @@ coverage: $(VENV)/installed/test $(VENV)/installed/coverage ## report the Python
 
 machine: build $(VENV)/installed/test ## take 100,000 random steps with each family (STEPS=)
 	@RIVER_EXTRA_TREES_STEPS=$(STEPS) $(RUN) -m pytest -n auto tests/test_machine.py $(ARGS)
+
+mutants: build $(VENV)/installed/test ## plant small faults, each of which a test has to notice (ARGS= names some)
+	@$(RUN) tools/mutants.py $(ARGS)
 
 soak: build ## run ten million items through each family: memory, latency, answers (ITEMS=)
 	@$(RUN) -m examples.benchmarks.costs.soak --items $(ITEMS)

@@ -1,6 +1,6 @@
-"""Dynamic trees: a regression that says how sure it is.
+"""Dynamic trees: regression with predictive intervals.
 
-Run it with `python examples/dynamic_tree.py`.
+Run it with `.venv/bin/python examples/dynamic_tree.py`.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ def main() -> None:
         error, inside, width = metrics.MAE(), metrics.Accuracy(), 0.0
         for n, (x, y) in enumerate(datasets.TrumpApproval()):
             if n > 0:
-                answer = model.predict_one(x, with_dist=True)
-                low, high = answer.interval(0.9)
-                error.update(y, answer.mean)
+                prediction = model.predict_one(x, with_dist=True)
+                low, high = prediction.interval(0.9)
+                error.update(y, prediction.mean)
                 inside.update(True, low <= y <= high)
                 width += high - low
             model.learn_one(x, y)
         print(f"{leaf} leaves: {error}, log evidence {model.log_evidence:.1f}")
         print(
-            f"  {inside.get():.1%} of the targets lay in their 90 % interval, "
-            f"{width / n:.2f} wide on average"
+            f"  {inside.get():.1%} of the targets are in their 90 % interval, "
+            f"which is {width / n:.2f} wide on average"
         )
-        print(f"  the tallest of {model.n_particles} trees has a height of {model.height}")
-        print(f"  the next target: {answer!r}")
+        print(f"  the tallest of {model.n_particles} trees has height {model.height}")
+        print(f"  prediction of the last target: {prediction!r}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Forgetful forests: trees that keep as many samples as the drift of the stream allows.
+"""Forgetful forests: the accuracy decides how many samples each tree retains.
 
-Run it with `python examples/forgetful_forest.py`.
+Run it with `.venv/bin/python examples/forgetful_forest.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Draw one picture of each kind, as the documentation shows them.
+"""Draw the pictures of the documentation, one of each kind.
 
-Run it with `python examples/gallery.py FOLDER`; the pictures of the documentation are in
+Run it with `.venv/bin/python examples/gallery.py FOLDER`; the pictures of the documentation are in
 `docs/pictures`.
 """
 

@@ -1,6 +1,6 @@
 """Shrub ensembles: a few small trees on a sliding window, on a stream whose concept changes.
 
-Run it with `python examples/shrub_ensemble.py`.
+Run it with `.venv/bin/python examples/shrub_ensemble.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main() -> None:
         size = model._raw_memory_usage / 1000
         print(f"{type(model).__name__}: {metric}, {size:,.0f} kB")
     print("weights of the shrubs:", [round(weight, 2) for weight in shrubs.weights])
-    print("the first of them:")
+    print("the first shrub:")
     print(shrubs.to_text(max_depth=2))
 
 

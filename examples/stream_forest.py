@@ -1,6 +1,6 @@
-"""Stream decision forests: fast CART trees that keep growing, in a pipeline, and looked into.
+"""Stream decision forests: fast CART trees that keep growing, in a pipeline.
 
-Run it with `python examples/stream_forest.py`.
+Run it with `.venv/bin/python examples/stream_forest.py`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ def main() -> None:
         model.learn_one(x, y)
     seconds = time.process_time() - start
     microseconds = 1e6 * seconds / forest.n_samples_seen
-    print(f"{metric}, {microseconds:.0f} µs of CPU time per sample, pipeline included")
+    print(f"{metric}, {microseconds:.0f} µs of CPU time per sample, including the pipeline")
     print("size:", forest.summary)
     shares = sorted(forest.feature_importances_.items(), key=lambda item: -item[1])
-    print("most important:", {name: round(share, 2) for name, share in shares[:3]})
-    print("why the first tree says so of the last sample:")
+    print("most important features:", {name: round(share, 2) for name, share in shares[:3]})
+    print("path of the last sample through the first tree:")
     print(forest.debug_one(x))
 
 

@@ -6,13 +6,13 @@ import sys
 
 
 def main() -> None:
-    """Run the command, or say in one line which extra it needs."""
+    """Run the command, or say which packages it needs."""
     try:
         from river_extra_trees.cli.app import app
     except ModuleNotFoundError as error:
         if error.name not in ("rich", "typer"):
             raise
-        sys.exit("error: the command line needs an extra: pip install 'river-extra-trees[cli]'")
+        sys.exit("error: the command line needs two more packages: pip install typer rich")
     app(prog_name="python -m river_extra_trees")
 
 

@@ -1,7 +1,7 @@
-"""Active learning for regression: ask for a target only where it teaches enough.
+"""Active learning for regression: request the most informative targets only.
 
-For classification use `river.active.EntropySampler` with any classifier of this package; the class
-below is its counterpart for regressors that can say what a target would be worth.
+For classification, use `river.active.EntropySampler`. The class of this module is its counterpart
+for regressors with an acquisition score.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from .dynamic_tree import DynamicTreeRegressor
 
 __all__ = ["AcquisitionSampler"]
 
-# How fast the logarithm of the threshold follows what was asked for.
+# How fast the logarithm of the threshold follows the requests.
 STEP = 0.2
-# Refusals in a row, in units of what is expected, after which the threshold is set anew: the scores
-# have fallen away below it, as they do at the start.
+# Samples in a row without a request, in units of the expected number, after which the threshold is
+# reset: the scores have fallen far below it, as they do at the start.
 PATIENCE = 4
 
 
 class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
     """Active learning regressor based on an acquisition score.
 
-    The target of a sample is asked for when its score exceeds a threshold. The threshold rises with
-    every target that is asked for and falls with every other, in such a proportion that the share
-    `budget` is asked for in the long run, whatever the scale of the scores and however they fall
-    while the regressor learns.
+    A target is requested when the score of its sample exceeds a threshold. The threshold rises with
+    every request and falls with every other sample, so that in the long run the share `budget` of
+    the targets is requested. This holds for any scale of the scores, also if they fall while the
+    regressor learns.
 
     Parameters
     ----------
     regressor
         The regressor to wrap.
     criterion
-        A score of `DynamicTreeRegressor.acquisition_one`: `"alm"` asks where the answer is least
-        sure; `"alc"` where it helps the answers to samples like those seen so far; `"ei"` where the
-        target may be the lowest.
+        A score of `DynamicTreeRegressor.acquisition_one`: `"alm"` prefers the least certain
+        predictions; `"alc"` prefers targets that help to predict samples like those seen so far;
+        `"ei"` prefers samples whose target may be the lowest.
     budget
-        Share of the targets to ask for, in (0, 1).
+        Share of the targets to request, in (0, 1).
     n_first
-        Number of samples at the start whose targets are all asked for.
+        Number of samples at the start whose targets are all requested.
 
     References
     ----------
@@ -59,8 +59,8 @@ class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
     Examples
     --------
 
-    Most samples of this stream come from where the function is flat. With as many targets, those
-    that were asked for teach more than those that come first.
+    In this stream most samples come from a flat part of the function. The requested targets give a
+    smaller error than the same number of targets from the start of the stream.
 
     >>> import itertools
     >>> import math
@@ -125,7 +125,7 @@ class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
         return self.regressor
 
     def predict_one(self, x: Sample) -> tuple[float, bool]:
-        """Predict the target of a sample and say whether it is asked for.
+        """Predict the target of a sample, and decide whether to request it.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
 
         Returns
         -------
-        The prediction, and whether the target is worth being learned.
+        The prediction, and whether the target is requested.
         """
         return self.regressor.predict_one(x), self._ask_for_target(x)
 
@@ -155,7 +155,7 @@ class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
         return ask
 
     def learn_one(self, x: Sample, y: float, w: float = 1.0) -> None:
-        """Learn a sample whose target was asked for.
+        """Learn a sample whose target was requested.
 
         Parameters
         ----------

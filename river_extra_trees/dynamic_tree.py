@@ -1,10 +1,10 @@
-"""Dynamic trees: Bayesian trees that are grown and pruned by every sample.
+"""Dynamic trees: Bayesian trees that every sample grows or prunes.
 
-The learners of this module follow Anagnostopoulos and Gramacy (2013). A cloud of trees, the
-particles, represents what is believed of the stream. Each sample weighs the particles by how well
-they predicted it, the cloud is resampled, and every particle stays, grows or prunes at the leaf of
-the sample. A window of active samples feeds the growth; a sample that leaves the window retires
-into the conjugate prior of its leaf, so that nothing but its place is forgotten.
+The learners of this module follow Anagnostopoulos and Gramacy (2013). Many trees, the particles,
+approximate the posterior over trees. Each sample weighs the particles by how well they predicted
+it, the particles are resampled, and every particle stays, grows or prunes at the leaf of the
+sample. Splits are placed between the active samples of a window. A sample that leaves the window
+retires into the conjugate prior of its leaf, which loses its position only.
 """
 
 from __future__ import annotations
@@ -16,13 +16,10 @@ import zlib
 
 import numpy as np
 
-from ._core.dynamic import Cloud
-from ._core.dynamic.discard import Survey
-from ._core.dynamic.relevance import relevance
+from ._core.dynamic import ParticleFilter
 from ._estimator.frames import Sample
-from ._estimator.inspection import describe_number, name_node
-from ._estimator.learner import TreeLearner
-from ._estimator.learner import TreeClassifier, TreeRegressor
+from ._estimator.inspection import describe_number
+from ._estimator.learner import TreeClassifier, TreeLearner, TreeRegressor
 from ._estimator.parameters import (
     check_choice,
     check_number,
@@ -62,16 +59,16 @@ def variance_of(components: list[tuple[float, float, float, float]]) -> float:
 
 
 def seed_of(components: list[tuple[float, float, float, float]], seed: int | None) -> int | None:
-    """Of the draws from an answer: other answers of a seeded model draw other numbers."""
+    """Return the seed of a prediction's draws; different predictions draw different numbers."""
     if seed is None:
         return None
     return zlib.crc32(np.array(components).tobytes() + str(seed).encode())
 
 
 class _DynamicTree(TreeLearner):
-    """What both learners share. Subclasses set their parameters and call `_begin`."""
+    """Base of both learners. Subclasses set their parameters and call `_begin`."""
 
-    _core: Cloud
+    _core: ParticleFilter
 
     n_particles: int
     window: int
@@ -103,39 +100,46 @@ class _DynamicTree(TreeLearner):
             not (automatic and self.reference), "reference", True, "False when forgetting is 'auto'"
         )
         factors = [1.0 - 1.0 / memory for memory in MEMORIES[: self.n_particles]]
-        self._core = Cloud(
-            self.n_particles,
-            self.window,
-            classifier,
-            linear,
-            self.min_samples_leaf or min_samples_leaf,
-            self.alpha,
-            self.beta,
-            0.0 if self.reference else leaf_bonus,
-            factors if automatic else [float(self.forgetting_factor)],
-            PRIOR_WEIGHT,
-            self.reference,
-            self.reference,
-            draw_seed(self.seed),
+        self._core = ParticleFilter(
+            n_particles=self.n_particles,
+            window=self.window,
+            classifier=classifier,
+            linear=linear,
+            min_samples_leaf=self.min_samples_leaf or min_samples_leaf,
+            alpha=self.alpha,
+            beta=self.beta,
+            leaf_bonus=0.0 if self.reference else leaf_bonus,
+            decays=factors if automatic else [float(self.forgetting_factor)],
+            prior_weight=PRIOR_WEIGHT,
+            reference=self.reference,
+            seed=draw_seed(self.seed),
         )
 
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
-        """Learn a sample, see `TreeLearner`."""
-        self._core.learn(x, y, w, self)
+        number = None
+        while number is None:  # a signal handler that learns makes the choice of a slot stale
+            seen = self._core.n_seen
+            number = self._core.learn(x, y, w, self._leaving(), seen)
+        if number and self.rejuvenate_every and number % self.rejuvenate_every == 0:
+            self._core.rejuvenate()
 
-    def _discarded(self) -> int:
-        """The slot of the active sample that is of least use."""
+    learn_one.__doc__ = TreeLearner.learn_one.__doc__
+
+    def _leaving(self) -> int:
+        """The slot of the active sample that makes room for the next one; -1 if there is room."""
+        if self._core.pool.size < self._core.window:
+            return -1
         if self.discard == "oldest":
             return self._core.oldest()
         if self.discard == "random":
             return self._core.random()
-        return Survey(self._core).least_useful(self.discard)
+        return self._core.least_useful(self.discard)
 
     _sizes = {"n_particles": "n_particles"}  # noqa: RUF012
 
     @property
     def log_evidence(self) -> float:
-        """Sum of the one-step log predictive densities, the log of a Bayes factor's numerator."""
+        """Sum of the log predictive densities; differences are log Bayes factors."""
         return self._core.log_evidence
 
     @property
@@ -145,22 +149,22 @@ class _DynamicTree(TreeLearner):
 
     @property
     def forgetting_factors(self) -> dict[float, float]:
-        """Forgetting factors and the probability of each: of one, 1, unless it is `"auto"`."""
-        return self._core.beliefs()
+        """Forgetting factors and their probabilities; a fixed factor has probability 1."""
+        return self._core.factor_weights()
 
     def active_samples(self) -> list[tuple[dict[typing.Any, typing.Any], typing.Any]]:
-        """The samples in the window, from which new splits can be made, in order of arrival.
+        """Return the samples in the window, in order of arrival.
 
         Returns
         -------
-        Pairs of features, without those that are missing, and target.
+        Pairs of features and target; missing features are left out.
         """
-        cloud = self._core
+        core = self._core
         samples = []
-        for slot in cloud.pool.slots():
-            row, values, _, _ = cloud.pool.point(slot)
+        for slot in core.pool.slots():
+            row, values, _, _ = core.pool.point(slot)
             x = {
-                cloud.schema.names[column]: cloud.schema.value_of(column, number)
+                core.schema.names[column]: core.schema.value_of(column, number)
                 for column, number in enumerate(row)
                 if not math.isnan(number)
             }
@@ -169,15 +173,15 @@ class _DynamicTree(TreeLearner):
 
     @abc.abstractmethod
     def _target_of(self, number: float) -> typing.Any:
-        """The target that a number in the pool stands for."""
+        """Return the target that a stored number encodes."""
 
     def relevance(self) -> dict[typing.Any, float]:
-        """Mean over the particles of the predictive variance (entropy) that each feature removes.
+        """Return how much predictive variance (entropy) each feature removes, averaged over trees.
 
-        A split removes what the region would vary as one leaf less what its two sides vary as one
-        leaf each, weighed by their samples. Features of relevance 0 or less explain nothing.
+        A split's gain is its variance minus that of its children, weighted by their samples.
+        Features of relevance 0 or less explain nothing.
         """
-        return self._by_feature(relevance(self._core))
+        return self._by_feature(self._core.relevance())
 
     def split_shares(self) -> dict[typing.Any, float]:
         """Mean over the particles of the share of each feature in a tree's splits."""
@@ -193,33 +197,15 @@ class _DynamicTree(TreeLearner):
                 sums[name] = sums.get(name, 0.0) + mean
         return sums
 
-    @property
-    def _n_trees(self) -> int:
-        return self.n_particles
-
-    def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
-        return [name_node(node, self._schema) for node in self._core.describe(tree)]
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes of all trees."""
-        leaves, _ = self._core.tree_statistics()
-        return 2 * sum(leaves) - len(leaves)
-
-    @property
-    def height(self) -> int:
-        """Number of splits on the longest way from a root to a leaf."""
-        return max(self._core.tree_statistics()[1])
-
 
 class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
-    """Dynamic trees for regression: Bayesian trees that every sample grows and prunes.
+    """Dynamic trees for regression: Bayesian trees that every sample grows or prunes.
 
-    A cloud of trees is kept by particle learning. Each sample weighs the trees by how well they
-    predicted it, the cloud is resampled, and every tree stays, grows or prunes at the leaf of the
-    sample. Samples that leave the window retire into the conjugate prior of their leaf: the answer
-    does not change, but no split can be placed between them any more.[^1] Choose it where data are
-    few or costly, where the answer needs an honest uncertainty, or where the stream drifts.
+    A particle filter keeps many trees. Each sample weighs the trees by how well they predicted it,
+    the trees are resampled, and every tree stays, grows or prunes at the leaf of the sample.
+    Samples that leave the window retire into the conjugate prior of their leaf: predictions do not
+    change, but no split can be placed between these samples any more.[^1] Choose it for few or
+    expensive data, for predictive intervals, or for streams that drift.
 
     Parameters
     ----------
@@ -228,53 +214,53 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     leaf
         `"linear"` for a linear model of the numeric features in each leaf, or `"constant"`.
     window
-        Number of active samples, from which new splits can be made.
+        Number of active samples, between which new splits can be placed.
     discard
         Which active sample retires when the window is full: `"oldest"`; `"random"`; `"alc"`, the
-        one that reduces the predictive variance least; `"alm"`, the one that is predicted most
-        surely. The last two are for streams without drift.
+        one that reduces the predictive variance least; `"alm"`, the one with the most certain
+        prediction. The last two are for streams without drift.
     forgetting_factor
-        What is left of a sample's weight after each later one, in (0, 1]; or `"auto"`: trees that
-        remember all samples, about 500, 120 and 30 compete, and evidence decides at every sample
-        how much each memory counts and how many trees it has.
+        Factor by which every later sample multiplies the weight of a sample, in (0, 1]; or
+        `"auto"`: trees that remember all samples, about 500, 120 and 30 compete, and the evidence
+        decides at every sample how much each memory counts and how many trees it has.
     rejuvenate_every
-        Number of samples after which as many new trees, grown from the window, compete with the
-        old ones; half of them inherit what the old ones have retired. `None` for never.
+        Interval, in samples, at which `n_particles` new trees, grown on the window, compete with
+        the old ones; half of them inherit the retired samples. `None` for never.
     alpha
         Prior probability that the root is split, in [0, 1).
     beta
         A node at depth D is split with prior probability `alpha * (1 + D) ** -beta`.
     min_samples_leaf
-        Active samples that a split leaves on both sides. `None`: 4; with linear leaves two more
-        than there are coefficients, but no more than an eighth of the window; with linear leaves
-        and `reference` 4 and two per feature.
+        Smallest number of active samples on either side of a split. `None`: 4; with linear leaves
+        two more than the number of coefficients, but at most an eighth of the window; with linear
+        leaves and `reference`, 4 plus two per feature.
     reference
-        Behave as the R package dynaTree 1.2-17: flat priors, its scores of moves (which have 2 / pi
-        where 2 pi is meant and treat retired samples differently), one cut per tree and step,
+        Behave like the R package dynaTree 1.2-17: flat priors, its scores of moves (which have
+        2 / pi instead of 2 pi and treat retired samples differently), one cut per tree and step,
         uniform over the range of a feature, residual resampling, and forgetting that acts on the
-        retired samples of a leaf at each retirement. Needs a `forgetting_factor` that is a number.
+        retired samples of a leaf at each retirement. The `forgetting_factor` must be a number.
     seed
         Random seed; `None` draws one.
 
     Notes
     -----
-    A leaf's prior is worth a third of a sample that looks like all samples of the stream, with one
-    degree of freedom: a leaf that knows little answers like the overall linear fit, and features
-    and targets may have any scale. Linear leaves lose slopes of features that lie further from zero
-    than some 10,000 times their spread, such as the seconds since 1970 within an hour: subtract an
-    origin from those. Over the first samples, some three per coefficient, intervals are still too
-    narrow. Large trees are favoured beyond what `alpha` and `beta` can say: every linear leaf
-    multiplies the prior of its tree by e per coefficient, by exp(6) at most. Both numbers and
-    `min_samples_leaf` were chosen on Friedman's function and on the first 2,000 samples of the ten
-    regression streams of `examples/benchmarks/dynamic_tree.py`, so that the scores there are no
-    comparison on unseen data. Retired samples count in the evidence of a tree like active ones, so
-    that a retirement without forgetting changes neither predictions nor the odds of staying and
-    pruning.
+    The prior of a leaf has the weight of a third of a sample, distributed like all samples of the
+    stream, and one degree of freedom: a leaf with few samples predicts like the global linear fit,
+    and features and targets may have any scale. Linear leaves lose the slope of a feature whose
+    values are further from zero than some 10,000 times their spread, such as the seconds since 1970
+    within an hour: subtract an origin from these. During the first samples, some three per
+    coefficient, intervals are still too narrow. Large trees are favoured more than `alpha` and
+    `beta` express: every linear leaf multiplies the prior of its tree by e per coefficient, and by
+    exp(6) at most. Both numbers and `min_samples_leaf` were chosen on Friedman's function and on
+    the first 2,000 samples of the ten regression streams of
+    `examples/benchmarks/dynamic/defaults.py`, so the scores there are not on unseen data. Retired
+    samples count in the evidence of a tree like active ones, so a retirement without forgetting
+    changes neither predictions nor the odds of staying and pruning.
 
-    Linear leaves use the numeric features (the first 64); a missing value is replaced by the mean
-    of its feature there, and goes to the side of a split that was drawn for missing values. Nominal
-    features are split one value against the rest. No answer lies outside the range of the targets
-    seen. New features may appear at any time, up to 16,384 columns.
+    Linear leaves use the first 64 numeric features and replace a missing value by the mean of its
+    feature. At a split, missing values go to the side that was drawn for them; nominal features are
+    split one value against the rest. Predictions stay within the range of the targets. New features
+    may appear at any time, up to 16,384 columns.
 
     References
     ----------
@@ -295,12 +281,12 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     >>> evaluate.progressive_val_score(dataset, model, metric)
     MAE: 0.305878
 
-    The answer can be a whole distribution:
+    The prediction can be a whole distribution:
 
     >>> x, y = next(iter(dataset))
-    >>> answer = model.predict_one(x, with_dist=True)
-    >>> low, high = answer.interval(0.9)
-    >>> low < answer.mean < high
+    >>> prediction = model.predict_one(x, with_dist=True)
+    >>> low, high = prediction.interval(0.9)
+    >>> low < prediction.mean < high
     True
     """
 
@@ -340,15 +326,15 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     def predict_one(self, x: Sample, with_dist: typing.Literal[True]) -> StudentMixture: ...
 
     def predict_one(self, x: Sample, with_dist: bool = False) -> float | StudentMixture:
-        """Predict the target of a sample: 0 before the first sample was learned.
+        """Predict the target of a sample; 0 before the first sample was learned.
 
         Parameters
         ----------
         x
             Features.
         with_dist
-            Return the whole predictive distribution in place of its mean. With a seed, its draws
-            follow from the seed, what was learned and x.
+            Return the whole predictive distribution instead of its mean. With a seed, its draws
+            are determined by the seed, the learned samples and x.
         """
         if with_dist:
             from ._estimator.mixture import StudentMixture
@@ -358,26 +344,26 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         return self._core.predict_number(x)
 
     def acquisition_one(self, x: Sample, criterion: str = "alc") -> float:
-        """Say how much there is to gain from the target of a sample: more is better.
+        """Return the value of learning the target of a sample; higher is more valuable.
 
         Parameters
         ----------
         x
             Features.
         criterion
-            `"alc"`: fall of the predictive variance, averaged over the features' space.
-            `"alm"`: the predictive variance at x; where a leaf has less than 2.1 degrees of
-            freedom (with 2 there is no variance), what its squares say with 2.1. Infinite at first.
-            `"ei"`: expected improvement below the lowest target seen.
+            `"alc"`: reduction of the predictive variance, averaged over the space of the features.
+            `"alm"`: the predictive variance at x, with at least 2.1 degrees of freedom (with 2 or
+            fewer the variance is infinite). Infinite before the first samples.
+            `"ei"`: expected improvement below the lowest target so far.
 
         Raises
         ------
         ValueError
-            If the criterion has another name.
+            If there is no such criterion.
         """
         check_choice("criterion", criterion, "alc", "alm", "ei")
         if criterion == "alc":
-            return Survey(self._core).alc_at(x)
+            return self._core.alc_at(x)
         components = self._core.mixture(x)
         if criterion == "alm":
             return variance_of(components)
@@ -405,19 +391,19 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
         return nodes
 
     def _describe(self, node: dict[str, typing.Any]) -> str:
-        """The mean of the targets in a node and the standard deviation about its fit."""
+        """Return the mean of the targets in a node and the standard deviation around its fit."""
         if node["weight"] <= 0.0 or not node["coefficients"]:
             return describe_number(node)
         return f"{node['values'][0]:.6g} (sd {node['residual_variance'] ** 0.5:.3g} about the fit)"
 
 
 class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
-    """Dynamic trees for classification: Bayesian trees that every sample grows and prunes.
+    """Dynamic trees for classification: Bayesian trees that every sample grows or prunes.
 
-    A cloud of trees is kept by particle learning. Each sample weighs the trees by how probable they
-    found its label, the cloud is resampled, and every tree stays, grows or prunes at the leaf of
+    A particle filter keeps many trees. Each sample weighs the trees by the probability that they
+    gave to its label, the trees are resampled, and every tree stays, grows or prunes at the leaf of
     the sample. Samples that leave the window retire into the Dirichlet prior of their leaf.[^1]
-    Choose it where calibrated probabilities matter, data are few, or the stream drifts.
+    Choose it for calibrated probabilities, for few data, or for streams that drift.
 
     Parameters
     ----------
@@ -427,45 +413,45 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         `"multinomial"` for one set of class probabilities per leaf, or `"logistic"` for a logistic
         regression on the numeric features in each leaf: linear boundaries, at a higher cost.
     window
-        Number of active samples, from which new splits can be made.
+        Number of active samples, between which new splits can be placed.
     discard
         Which active sample retires when the window is full: `"oldest"`; `"random"`; `"entropy"`,
-        the one whose label is predicted most surely (for streams without drift).
+        the one whose predicted label has the smallest entropy (for streams without drift).
     forgetting_factor
-        What is left of a sample's weight after each later one, in (0, 1]; or `"auto"`: trees that
-        remember all samples, about 500, 120 and 30 compete, and evidence decides at every sample
-        how much each memory counts and how many trees it has.
+        Factor by which every later sample multiplies the weight of a sample, in (0, 1]; or
+        `"auto"`: trees that remember all samples, about 500, 120 and 30 compete, and the evidence
+        decides at every sample how much each memory counts and how many trees it has.
     rejuvenate_every
-        Number of samples after which as many new trees, grown from the window, compete with the
-        old ones; half of them inherit what the old ones have retired. `None` for never. Worth its
-        time on streams that drift fast.
+        Interval, in samples, at which `n_particles` new trees, grown on the window, compete with
+        the old ones; half of them inherit the retired samples. `None` for never. It pays off on
+        streams that drift fast.
     alpha
         Prior probability that the root is split, in [0, 1).
     beta
         A node at depth D is split with prior probability `alpha * (1 + D) ** -beta`.
     min_samples_leaf
-        Active samples that a split leaves on both sides; `None` for 1.
+        Smallest number of active samples on either side of a split; `None` for 1.
     reference
-        Behave as the R package dynaTree 1.2-17: one cut per tree and step, uniform over the range
+        Behave like the R package dynaTree 1.2-17: one cut per tree and step, uniform over the range
         of a feature, and forgetting that acts on the retired samples of a leaf at each retirement.
-        Needs a `forgetting_factor` that is a number.
+        The `forgetting_factor` must be a number.
     seed
         Random seed; `None` draws one.
 
     Notes
     -----
-    The prior of the class probabilities in a leaf is Dirichlet(1/K, ..., 1/K) for K labels seen so
-    far. Missing values go to the side of a split that was drawn for them; nominal features are
+    The prior of the class probabilities in a leaf is Dirichlet(1/K, ..., 1/K) for the K labels seen
+    so far. At a split, missing values go to the side that was drawn for them; nominal features are
     split one value against the rest. New features and new labels may appear at any time, up to
     16,384 columns and 1,024 labels.
 
-    With logistic leaves the trees split and merge as with multinomial ones, but answer, and are
-    weighed, by a logistic regression on the active samples of the leaf. Its prior is a normal
-    distribution about the regression on the whole window, so that a small leaf answers like the
+    Logistic leaves split and merge like multinomial ones. But a logistic regression on the active
+    samples of the leaf makes the predictions and the weights of the trees. Its prior is a normal
+    distribution around the regression on the whole window, so a small leaf predicts like the
     window; the leaf takes one step of Newton's method from there. It uses the first 64 numeric
-    features, scaled over the window, and more than two classes each against the rest. Retired
-    samples shape the trees but not the slopes. `docs/findings/dynamic_trees_extras.md` has what it
-    gains and what it costs.
+    features, scaled over the window; with more than two classes, each against the rest. Retired
+    samples influence the trees but not the slopes. Gains and costs:
+    `docs/results/findings/dynamic_trees_extras.md`.
 
     References
     ----------
@@ -521,22 +507,22 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         self._begin(True, leaf == "logistic", 1, 0.0)
 
     def acquisition_one(self, x: Sample, criterion: str = "entropy") -> float:
-        """Say how much there is to gain from the label of a sample: more is better.
+        """Return the value of learning the label of a sample; higher is more valuable.
 
-        `river.active.EntropySampler` asks for labels by the same measure.
+        `river.active.EntropySampler` uses the same measure.
 
         Parameters
         ----------
         x
             Features.
         criterion
-            `"entropy"`: of the mean of the trees' class probabilities, in nats. It counts what the
-            leaves are unsure of and what the trees disagree about.
+            `"entropy"`: the entropy of the mean class probabilities, in nats. It includes the
+            uncertainty of the leaves and the disagreement of the trees.
 
         Raises
         ------
         ValueError
-            If the criterion has another name.
+            If there is no such criterion.
         """
         check_choice("criterion", criterion, "entropy")
         probabilities = self.predict_proba_one(x).values()

@@ -1,11 +1,11 @@
-"""Forgetful decision trees and forests: CART trees on as much of the past as still helps.
+"""Forgetful decision trees and forests: CART trees on the newest samples that still help.
 
-The learners of this module follow Yuan, Sun and Shasha (2023). After each batch a tree is what CART
-would grow on the samples it retains; how many it retains rises and falls with its accuracy, so that
-after a drift the old concept is forgotten at once. The trees of a forest look at subsets of the
-features, forget at random, and the worst of them are discarded when the forest fails. Beyond the
-paper, leaves learn every sample at once, not when its batch is complete; there are regressors; and
-features may be missing, nominal or new.
+The learners of this module follow Yuan, Sun and Shasha (2023). After each batch, a tree is the one
+that CART grows on the retained samples. Their number rises and falls with the accuracy, so that
+after a drift the old concept is forgotten at once. The trees of a forest use subsets of the
+features and forget at random; the worst of them are discarded when the forest becomes less
+accurate. Beyond the paper, leaves learn every sample at once instead of when its batch is complete;
+there are regressors; and features may be missing, nominal or new.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class _Forgetful(BatchForest):
         self._core.grow(batch, self._splitters, *self._plan(losses))
 
     def _plan(self, losses: Losses | None) -> BatchPlan:
-        """What each tree retains of the past, by its accuracy on the batch, and which ones go."""
+        """What each tree retains, by its accuracy on the batch, and which trees are discarded."""
         forest = self._core
         guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
         discarded, drift = self._discarded(guess, losses)
@@ -176,40 +176,40 @@ class _Forgetful(BatchForest):
 
     @property
     def retained_sizes(self) -> list[int]:
-        """Number of samples that each tree retains, copies of the bagging counted."""
+        """Number of samples that each tree retains. Copies made by bagging count."""
         return [self._core.n_retained(tree) for tree in range(self._n_trees)]
 
 
 class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
-    """Forgetful decision tree: CART on as many of the newest samples as still help.
+    """Forgetful decision tree: CART on the newest samples that still help.
 
-    After each batch the tree is what CART grows on the samples retained. Their number follows the
-    accuracy: it grows while that holds, shrinks as it falls, and a tree no better than guessing
-    forgets all but the last batch[^1]. Choose it where concepts change and one fast tree that can
-    be drawn is wanted.
+    After each batch, the tree is the one that CART grows on the retained samples. Their number
+    follows the accuracy: it grows while the accuracy is stable and shrinks when it falls. A tree no
+    better than guessing forgets all but the last batch.[^1] Choose it for one fast tree that can be
+    drawn, on streams whose concept changes.
 
     Parameters
     ----------
     batch_size
-        Number of samples after which the trees are grown anew. Class weights and means in the
-        leaves are up to date after every sample.
+        Number of samples after which the trees are regrown. Class weights and means in the leaves
+        are up to date after every sample.
     criterion
         Impurity that splits reduce: `"entropy"` or `"gini"`.
     warm_size
-        Number of samples that are retained before any is forgotten. It doubles until the tree
-        does better than guessing.
+        Number of samples to retain before any is forgotten. It doubles until the tree is better
+        than guessing.
     initial_rate
-        Share of a batch by which the retained size grows while the accuracy stays as it is; it
-        adapts to the stream.
+        Share of a batch by which the retained size grows while the accuracy is stable; it adapts
+        to the stream.
     max_depth
-        Bound on the height of a tree, beside the logarithm of its retained size; `None` for no
-        other.
+        Largest height of a tree, in addition to the logarithm of its retained size; `None` sets no
+        further limit.
     max_retained
-        Bound on the number of samples that a tree retains.
+        Largest number of samples that a tree retains.
     reference
-        Behave as the published implementation: the retained size is not clamped to what there is,
-        samples are learned when their batch is complete, thresholds are the largest value on the
-        left.
+        Behave like the published implementation: the retained size may exceed the number of
+        samples, samples are learned when their batch is complete, and thresholds are the largest
+        value on the left.
     seed
         Random seed; `None` draws one.
 
@@ -220,9 +220,9 @@ class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
 
     Notes
     -----
-    Weights count in splits, leaves and answers; the retained size counts samples. Missing values go
-    where the split learned that they fit better, or with the heavier child. New features and new
-    classes may appear at any time.
+    Weights count in splits, leaves and predictions; the retained size counts samples. At a split,
+    missing values go to the side that fits them better, or to the heavier child. New features and
+    new classes may appear at any time.
 
     References
     ----------
@@ -267,34 +267,34 @@ class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
 
 
 class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
-    """Forgetful decision tree: CART on as many of the newest samples as still help.
+    """Forgetful decision tree: CART on the newest samples that still help.
 
-    After each batch the tree is what CART grows on the samples retained. Their number follows the
-    skill of the tree, the share of the squared error of the running mean that it saves: it grows
-    while that holds, shrinks as it falls, and a tree no better than the running mean forgets all
-    but the last batch. (The paper[^1] has classifiers only.) Leaves predict the mean of their
-    targets.
+    After each batch, the tree is the one that CART grows on the retained samples. Their number
+    follows the skill of the tree, which is the share of the running mean's squared error that the
+    tree avoids: it grows while the skill is stable and shrinks when it falls. A tree no better than
+    the running mean forgets all but the last batch. (The paper[^1] has classifiers only.) Leaves
+    predict the mean of their targets.
 
     Parameters
     ----------
     batch_size
-        Number of samples after which the trees are grown anew. Class weights and means in the
-        leaves are up to date after every sample.
+        Number of samples after which the trees are regrown. Class weights and means in the leaves
+        are up to date after every sample.
     warm_size
-        Number of samples that are retained before any is forgotten. It doubles until the tree
-        does better than the running mean.
+        Number of samples to retain before any is forgotten. It doubles until the tree is better
+        than the running mean.
     initial_rate
-        Share of a batch by which the retained size grows while the accuracy stays as it is; it
-        adapts to the stream.
+        Share of a batch by which the retained size grows while the accuracy is stable; it adapts
+        to the stream.
     max_depth
-        Bound on the height of a tree, beside the logarithm of its retained size; `None` for no
-        other.
+        Largest height of a tree, in addition to the logarithm of its retained size; `None` sets no
+        further limit.
     max_retained
-        Bound on the number of samples that a tree retains.
+        Largest number of samples that a tree retains.
     reference
-        Behave as the published implementation: the retained size is not clamped to what there is,
-        samples are learned when their batch is complete, thresholds are the largest value on the
-        left.
+        Behave like the published implementation: the retained size may exceed the number of
+        samples, samples are learned when their batch is complete, and thresholds are the largest
+        value on the left.
     seed
         Random seed; `None` draws one.
 
@@ -305,9 +305,9 @@ class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
 
     Notes
     -----
-    Weights count in splits, leaves and answers; the retained size counts samples. Missing values go
-    where the split learned that they fit better, or with the heavier child. New features
-    may appear at any time.
+    Weights count in splits, leaves and predictions; the retained size counts samples. At a split,
+    missing values go to the side that fits them better, or to the heavier child. New features may
+    appear at any time.
 
     References
     ----------
@@ -351,56 +351,56 @@ class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
 class ForgetfulRandomForestClassifier(_Forgetful, TreeClassifier):
     """Forgetful random forest: votes of forgetful trees that differ in features and memory.
 
-    Every tree looks at its own random subset of the features and forgets at random, as much as its
-    own accuracy demands. When the accuracy of the forest falls significantly, its worst trees get
-    new features[^1]. The answer averages the class frequencies in the leaves. Choose it where the
-    stream drifts often or abruptly and the cost per sample matters.
+    Every tree uses its own random subset of the features and forgets at random; its own accuracy
+    determines how much. When the accuracy of the forest falls significantly, its worst trees get
+    new features.[^1] The prediction averages the class frequencies in the leaves. Choose it for
+    streams that drift often or abruptly, if the cost per sample matters.
 
     Parameters
     ----------
     n_models
         Number of trees.
     batch_size
-        Number of samples after which the trees are grown anew. Class weights and means in the
-        leaves are up to date after every sample.
+        Number of samples after which the trees are regrown. Class weights and means in the leaves
+        are up to date after every sample.
     criterion
         Impurity that splits reduce: `"entropy"` or `"gini"`.
     warm_size
-        Number of samples that are retained before any is forgotten. It doubles until the tree
-        does better than guessing.
+        Number of samples to retain before any is forgotten. It doubles until the tree is better
+        than guessing.
     initial_rate
-        Share of a batch by which the retained size grows while the accuracy stays as it is; it
-        adapts to the stream.
+        Share of a batch by which the retained size grows while the accuracy is stable; it adapts
+        to the stream.
     max_depth
-        Bound on the height of a tree, beside the logarithm of its retained size; `None` for no
-        other.
+        Largest height of a tree, in addition to the logarithm of its retained size; `None` sets no
+        further limit.
     max_retained
-        Bound on the number of samples that a tree retains, copies of the bagging counted.
+        Largest number of samples that a tree retains. Copies made by bagging count.
     bagging
-        Let each tree learn a random number of copies of each batch (six on average, at most ten),
-        drawn with replacement: more accurate on some streams, and several times slower.
+        Whether each tree learns a random number of copies of each batch (six on average, at most
+        ten), drawn with replacement: more accurate on some streams, and several times slower.
     significance
-        Trees are discarded when the forest has become worse, and so small a chance could not
-        explain it. 0 never discards.
+        Significance level of the drift test, after which the worst trees are discarded. 0 never
+        discards.
     n_jobs
-        Number of threads that grow trees. The answers do not depend on it.
+        Number of threads that grow trees. It does not change the predictions.
     reference
-        Behave as the published implementation: the retained size is not clamped to what there is,
-        samples are learned when their batch is complete, thresholds are the largest value on the
-        left, and trees are discarded by its test.
+        Behave like the published implementation: the retained size may exceed the number of
+        samples, samples are learned when their batch is complete, thresholds are the largest value
+        on the left, and its own test decides when to discard trees.
     seed
         Random seed; `None` draws one.
 
     Attributes
     ----------
     retained_sizes
-        Number of samples that each tree retains, copies of the bagging counted.
+        Number of samples that each tree retains. Copies made by bagging count.
 
     Notes
     -----
-    Weights count in splits, leaves and answers; the retained size counts samples. Missing values go
-    where the split learned that they fit better, or with the heavier child. New features and new
-    classes may appear at any time.
+    Weights count in splits, leaves and predictions; the retained size counts samples. At a split,
+    missing values go to the side that fits them better, or to the heavier child. New features and
+    new classes may appear at any time.
 
     References
     ----------
@@ -455,54 +455,54 @@ class ForgetfulRandomForestClassifier(_Forgetful, TreeClassifier):
 class ForgetfulRandomForestRegressor(_Forgetful, TreeRegressor):
     """Forgetful random forest: means of forgetful trees that differ in features and memory.
 
-    Every tree looks at its own random subset of the features and forgets at random, as much as its
-    own skill, compared to the running mean, demands. When the squared error of the forest rises
-    significantly, its worst trees get new features[^1]. The answer is the mean of the leaf means,
-    so that it never leaves the range of the retained targets.
+    Every tree uses its own random subset of the features and forgets at random; its own skill,
+    compared to the running mean, determines how much. When the squared error of the forest rises
+    significantly, its worst trees get new features.[^1] The prediction is the mean of the leaf
+    means, so it stays within the range of the retained targets.
 
     Parameters
     ----------
     n_models
         Number of trees.
     batch_size
-        Number of samples after which the trees are grown anew. Class weights and means in the
-        leaves are up to date after every sample.
+        Number of samples after which the trees are regrown. Class weights and means in the leaves
+        are up to date after every sample.
     warm_size
-        Number of samples that are retained before any is forgotten. It doubles until the tree
-        does better than the running mean.
+        Number of samples to retain before any is forgotten. It doubles until the tree is better
+        than the running mean.
     initial_rate
-        Share of a batch by which the retained size grows while the accuracy stays as it is; it
-        adapts to the stream.
+        Share of a batch by which the retained size grows while the accuracy is stable; it adapts
+        to the stream.
     max_depth
-        Bound on the height of a tree, beside the logarithm of its retained size; `None` for no
-        other.
+        Largest height of a tree, in addition to the logarithm of its retained size; `None` sets no
+        further limit.
     max_retained
-        Bound on the number of samples that a tree retains, copies of the bagging counted.
+        Largest number of samples that a tree retains. Copies made by bagging count.
     bagging
-        Let each tree learn a random number of copies of each batch (six on average, at most ten),
-        drawn with replacement: more accurate on some streams, and several times slower.
+        Whether each tree learns a random number of copies of each batch (six on average, at most
+        ten), drawn with replacement: more accurate on some streams, and several times slower.
     significance
-        Trees are discarded when the forest has become worse, and so small a chance could not
-        explain it. 0 never discards.
+        Significance level of the drift test, after which the worst trees are discarded. 0 never
+        discards.
     n_jobs
-        Number of threads that grow trees. The answers do not depend on it.
+        Number of threads that grow trees. It does not change the predictions.
     reference
-        Behave as the published implementation: the retained size is not clamped to what there is,
-        samples are learned when their batch is complete, thresholds are the largest value on the
-        left, and trees are discarded by its test.
+        Behave like the published implementation: the retained size may exceed the number of
+        samples, samples are learned when their batch is complete, thresholds are the largest value
+        on the left, and its own test decides when to discard trees.
     seed
         Random seed; `None` draws one.
 
     Attributes
     ----------
     retained_sizes
-        Number of samples that each tree retains, copies of the bagging counted.
+        Number of samples that each tree retains. Copies made by bagging count.
 
     Notes
     -----
-    Weights count in splits, leaves and answers; the retained size counts samples. Missing values go
-    where the split learned that they fit better, or with the heavier child. New features
-    may appear at any time.
+    Weights count in splits, leaves and predictions; the retained size counts samples. At a split,
+    missing values go to the side that fits them better, or to the heavier child. New features may
+    appear at any time.
 
     References
     ----------

@@ -1,10 +1,10 @@
-"""Shrub ensembles: small trees trained on a sliding window, weighed by proximal gradient descent.
+"""Shrub ensembles: small trees on a sliding window, weighted by proximal gradient descent.
 
 The learners of this module follow Buschjaeger, Hess and Morik (2022). With every sample a new tree,
 a shrub, is trained on the window of the newest samples and joins the ensemble with weight zero. A
 gradient step then moves the weights of all shrubs towards a lower loss on the window, the largest
-`n_models` weights are projected onto the probability simplex, and shrubs without weight leave. The
-ensemble so has a bounded size, and follows drift as fast as its window does.
+`n_models` weights are projected onto the probability simplex, and shrubs of weight zero are
+removed. The ensemble therefore has a bounded size, and follows drift as fast as its window.
 """
 
 from __future__ import annotations
@@ -89,31 +89,31 @@ class _ShrubEnsemble(TreeLearner):
 
     @property
     def weights(self) -> list[float]:
-        """The weights of the trees, oldest tree first. They sum to one."""
+        """Weights of the trees, oldest tree first; they sum to one."""
         return [weight for _, weight in self._core.tree_weights()]
 
 
 class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
-    """Shrub ensemble: a few small trees from a sliding window, weighed by gradient descent.
+    """Shrub ensemble: a few small trees on a sliding window, weighted by gradient descent.
 
     With every sample a tree is trained on the window of the newest samples and joins the ensemble.
     One step of proximal gradient descent then moves the weights of all trees towards a smaller loss
-    on the window, keeps the largest `n_models` and projects them onto the probability simplex;
-    trees without weight leave (Algorithm 1 of the paper[^1]). Choose it where the concept drifts,
-    where memory is scarce, and where a sample is worth some tens of microseconds.
+    on the window, keeps the largest `n_models` and projects them onto the probability simplex.
+    Trees of weight zero are removed (Algorithm 1 of the paper[^1]). Choose it for drifting streams
+    and little memory, if some tens of microseconds per sample are acceptable.
 
     Parameters
     ----------
     n_models
         Largest number of trees, `M` in the paper.
     window_size
-        Number of newest samples that trees are trained and weighed on, `B` in the paper. Short
-        windows follow fast changes, long ones allow finer trees.
+        Number of newest samples on which trees are trained and weighted, `B` in the paper. Short
+        windows follow fast changes; long ones allow finer trees.
     step_size
-        Length of the gradient step, or `"adaptive"` for one over the number of trees plus one. Long
-        steps let new trees in at once, short ones average over more of the past.
+        Length of the gradient step, or `"adaptive"` for 1 / (number of trees + 1). With long steps
+        new trees enter at once; short ones average over more of the past.
     rho
-        The rule of the published experiments in place of `step_size` and `l2`:
+        The rule of the published experiments instead of `step_size` and `l2`:
         `l2 = n_models * (2 - rho) / (rho * n_classes)` and `step_size = 1 / (n_models + l2)`.
         Between 0 and 2.
     loss
@@ -123,18 +123,17 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
     project_each_round
         Project the weights onto the simplex after every round, not only after the last.
     max_depth
-        Depth at which leaves stay leaves; `None` for no limit.
+        Largest depth of a tree; `None` sets no limit.
     max_features
-        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share of
-        them.
+        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
     shuffle_features
-        Visit the features in random order, which decides between equally good splits. Without it
-        the first of the features wins where all are looked at.
+        Try the features in random order, which decides between equally good splits. Otherwise, if
+        all features are tried, the first one wins.
     update_interval
         Train a tree every `update_interval` samples. The weights follow every sample.
     retrain
-        `"always"`, or `"error"` to train a tree only with samples that the ensemble got wrong. With
-        `n_models=1` and a very long step that is the single tree on a window which is behind the
+        `"always"`, or `"error"` to train a tree only when the ensemble misclassifies the sample.
+        With `n_models=1` and a very long step this is the single tree on a window that gives the
         paper's figure for the electricity stream.
     l0
         Strength of the L0 penalty: weights up to `sqrt(2 * l0 * step_size)` become zero.
@@ -145,21 +144,21 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
     node_penalty
         Strength of the penalty on the number of nodes, which favours small trees.
     seed
-        Random seed; `None` draws one. It decides which features are looked at.
+        Random seed; `None` draws one. It decides which features are tried.
 
     Notes
     -----
-    The trees are CART trees with the Gini index. Missing values go where the split learned that
-    they fit better, or with the heavier child. New features and new classes may appear at any time.
+    The trees are CART trees with the Gini index. At a split, missing values go to the side that
+    fits them better, or to the heavier child. New features and new classes may appear at any time.
 
-    A tree that could not get a weight is not trained: the ensemble's own errors bound the weight of
-    any newcomer, so that this changes nothing but the time.
+    A tree is not trained if it could not get a weight: the errors of the ensemble bound the weight
+    of any new tree. This saves time and does not change the result.
 
     The defaults were chosen on seven streams and are shown on seven others in
-    `examples/benchmarks/shrub_ensemble.py`. Looking at some features per split (the paper's trees
-    look at all) was the largest gain: it raised the mean accuracy on the first 5,000 items of the
-    seven from 0.745 to 0.761. Where neighbouring samples are alike, as in the electricity and
-    forest cover streams, a shorter window or `retrain="error"` with one tree answers better.
+    `examples/benchmarks/shrubs/experiments.py`. The largest gain came from trying some features per
+    split (the paper's trees try all): it raised the mean accuracy on the first 5,000 items of the
+    seven from 0.745 to 0.761. If neighbouring samples are alike, as in the electricity and forest
+    cover streams, a shorter window or `retrain="error"` with one tree is more accurate.
 
     References
     ----------
@@ -229,26 +228,26 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
 
 
 class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
-    """Shrub ensemble: a few small trees from a sliding window, weighed by gradient descent.
+    """Shrub ensemble: a few small trees on a sliding window, weighted by gradient descent.
 
     With every sample a tree is trained on the window of the newest samples and joins the ensemble.
     One step of proximal gradient descent then moves the weights of all trees towards a smaller
     squared error on the window, keeps the largest `n_models` and projects them onto the probability
-    simplex; trees without weight leave (Algorithm 1 of the paper[^1]). The answer is a weighted
-    mean of leaf means, so that it never leaves the range of the targets seen.
+    simplex. Trees of weight zero are removed (Algorithm 1 of the paper[^1]). The prediction is a
+    weighted mean of leaf means, so it stays within the range of the targets.
 
     Parameters
     ----------
     n_models
         Largest number of trees, `M` in the paper.
     window_size
-        Number of newest samples that trees are trained and weighed on, `B` in the paper. Short
-        windows follow fast changes, long ones allow finer trees.
+        Number of newest samples on which trees are trained and weighted, `B` in the paper. Short
+        windows follow fast changes; long ones allow finer trees.
     step_size
-        Length of the gradient step, or `"adaptive"` for one over the number of trees plus one. Long
-        steps let new trees in at once, short ones average over more of the past.
+        Length of the gradient step, or `"adaptive"` for 1 / (number of trees + 1). With long steps
+        new trees enter at once; short ones average over more of the past.
     rho
-        The rule of the published experiments in place of `step_size` and `l2`:
+        The rule of the published experiments instead of `step_size` and `l2`:
         `l2 = n_models * (2 - rho) / rho` and `step_size = 1 / (n_models + l2)`. Between
         0 and 2.
     rounds
@@ -256,13 +255,12 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
     project_each_round
         Project the weights onto the simplex after every round, not only after the last.
     max_depth
-        Depth at which leaves stay leaves; `None` for no limit.
+        Largest depth of a tree; `None` sets no limit.
     max_features
-        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share of
-        them.
+        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
     shuffle_features
-        Visit the features in random order, which decides between equally good splits. Without it
-        the first of the features wins where all are looked at.
+        Try the features in random order, which decides between equally good splits. Otherwise, if
+        all features are tried, the first one wins.
     update_interval
         Train a tree every `update_interval` samples. The weights follow every sample.
     l0
@@ -274,14 +272,14 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
     node_penalty
         Strength of the penalty on the number of nodes, which favours small trees.
     seed
-        Random seed; `None` draws one. It decides which features are looked at.
+        Random seed; `None` draws one. It decides which features are tried.
 
     Notes
     -----
     The trees are CART trees that reduce the variance. For the gradient the targets are standardised
-    over the window, so that `step_size` means the same whatever their unit. Missing values go where
-    the split learned that they fit better, or with the heavier child. New features may appear at
-    any time.
+    over the window, so that `step_size` does not depend on their unit. At a split, missing values
+    go to the side that fits them better, or to the heavier child. New features may appear at any
+    time.
 
     References
     ----------

@@ -1,10 +1,10 @@
 """Stream decision trees and forests: CART trees that keep growing with each batch.
 
-The learners of this module follow Xu, Dey, Panda and Vogelstein (2022). A tree gathers a batch of
-samples, drops them down to its leaves and lets those leaves grow as CART would, on the batch; a
-forest does so with many trees on bootstraps of the batch, looks at some features per split, and
-now and then swaps its worst tree for a new one. Beyond the paper, the class weights and means in
-the nodes learn every sample at once, not when its batch is complete.
+The learners of this module follow Xu, Dey, Panda and Vogelstein (2022). A tree collects a batch of
+samples and sends them down to its leaves, which then grow as in CART. A forest does this with many
+trees on bootstraps of the batch, tries some of the features per split, and replaces its worst trees
+by new ones. Beyond the paper, the class weights and means in the nodes learn every sample at once
+instead of when its batch is complete.
 """
 
 from __future__ import annotations
@@ -150,11 +150,11 @@ class _StreamForest(BatchForest):
 
 
 class StreamDecisionTreeClassifier(_StreamForest, TreeClassifier):
-    """Stream decision tree: a CART tree that keeps growing, a batch of samples at a time.
+    """Stream decision tree: a CART tree that keeps growing with each batch.
 
-    Samples are gathered in batches. When a batch is full, its samples drop down to their leaves and
-    each leaf grows as CART would grow it on them (Algorithm 1 of the paper[^1]); splits are never
-    revised. Choose it where a single fast tree that can be drawn is wanted.
+    Samples are collected in batches. When a batch is full, its samples are sent down to the leaves,
+    and each leaf grows on its samples as in CART (Algorithm 1 of the paper[^1]). Splits are never
+    revised. Choose it for a single fast tree that can be drawn.
 
     Parameters
     ----------
@@ -164,31 +164,30 @@ class StreamDecisionTreeClassifier(_StreamForest, TreeClassifier):
     criterion
         Impurity that splits reduce: `"gini"` or `"entropy"`.
     max_depth
-        Depth at which leaves stay leaves; `None` for no limit.
+        Largest depth of a tree; `None` sets no limit.
     min_samples_split
-        Least number of samples of a batch in a leaf for it to be split.
+        Smallest number of samples of a batch with which a leaf is split.
     min_samples_leaf
-        Least number of samples of a batch on either side of a split.
+        Smallest number of samples of a batch on either side of a split.
     max_features
-        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
+        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
     max_nodes
-        Bound on the number of nodes. Beyond it the splits at the bottom that were
-        visited least recently become leaves again.
+        Largest number of nodes. Beyond it, the lowest splits that were visited least recently
+        become leaves again.
     leaf_memory
-        Number of samples that a leaf remembers: each sample it learns takes a share of
-        1 / leaf_memory of their weight from the earlier ones, so that leaves follow a drift.
-        `None` keeps all for ever.
+        Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
+        the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
     splitter
-        `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
+        `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     reference
-        Behave as the published implementation: a leaf holds only the last batch that reached it,
-        learned when the batch is complete, and is split even if that batch is pure in it.
+        Behave like the published implementation: a leaf holds only the last batch that reached it,
+        learned when the batch is complete, and is split even if its samples are pure.
     seed
         Random seed; `None` draws one.
 
     Notes
     -----
-    Missing values go where the split learned that they fit better, or with the heavier child.
+    At a split, missing values go to the side that fits them better, or to the heavier child.
     New features and new classes may appear at any time.
 
     References
@@ -239,12 +238,12 @@ class StreamDecisionTreeClassifier(_StreamForest, TreeClassifier):
 
 
 class StreamDecisionTreeRegressor(_StreamForest, TreeRegressor):
-    """Stream decision tree: a CART tree that keeps growing, a batch of samples at a time.
+    """Stream decision tree: a CART tree that keeps growing with each batch.
 
-    Samples are gathered in batches. When a batch is full, its samples drop down to their leaves and
-    each leaf grows as CART would grow it on them (Algorithm 1 of the paper[^1]); splits are never
-    revised. Leaves predict the mean of all targets they have seen, so that answers never leave the
-    range of the targets.
+    Samples are collected in batches. When a batch is full, its samples are sent down to the leaves,
+    and each leaf grows on its samples as in CART (Algorithm 1 of the paper[^1]). Splits are never
+    revised. Leaves predict the mean of their targets, so predictions stay within the range of the
+    targets.
 
     Parameters
     ----------
@@ -252,35 +251,34 @@ class StreamDecisionTreeRegressor(_StreamForest, TreeRegressor):
         Number of samples after which leaves are split. Class weights and means in the leaves are
         up to date after every sample.
     max_depth
-        Depth at which leaves stay leaves; `None` for no limit.
+        Largest depth of a tree; `None` sets no limit.
     min_samples_split
-        Least number of samples of a batch in a leaf for it to be split.
+        Smallest number of samples of a batch with which a leaf is split.
     min_samples_leaf
-        Least number of samples of a batch on either side of a split.
+        Smallest number of samples of a batch on either side of a split.
     max_features
-        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
+        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
     max_nodes
-        Bound on the number of nodes. Beyond it the splits at the bottom that were
-        visited least recently become leaves again.
+        Largest number of nodes. Beyond it, the lowest splits that were visited least recently
+        become leaves again.
     leaf_memory
-        Number of samples that a leaf remembers: each sample it learns takes a share of
-        1 / leaf_memory of their weight from the earlier ones, so that leaves follow a drift.
-        `None` keeps all for ever.
+        Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
+        the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
     splitter
-        `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
+        `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     reference
-        Behave as the published implementation: a leaf holds only the last batch that reached it,
-        learned when the batch is complete, and is split even if that batch is pure in it.
+        Behave like the published implementation: a leaf holds only the last batch that reached it,
+        learned when the batch is complete, and is split even if its samples are pure.
     seed
         Random seed; `None` draws one.
 
     Notes
     -----
-    Missing values go where the split learned that they fit better, or with the heavier child.
+    At a split, missing values go to the side that fits them better, or to the heavier child.
     New features may appear at any time.
 
-    `min_samples_leaf=3` gave a mean R2 of 0.60 over ten streams, 1 gave 0.53
-    (`examples/benchmarks/peers.py run ... --set seen`).
+    The mean R2 over ten streams is 0.60 with `min_samples_leaf=3`, and 0.53 with 1
+    (`python -m examples.benchmarks.peers run ... --set seen`).
 
     References
     ----------
@@ -329,10 +327,10 @@ class StreamDecisionTreeRegressor(_StreamForest, TreeRegressor):
 class StreamDecisionForestClassifier(_StreamForest, TreeClassifier):
     """Stream decision forest: votes of stream decision trees on bootstraps of each batch.
 
-    Every tree sees each batch through its own bootstrap and looks at a random choice of features
-    per split (Algorithm 2 of the paper[^1]). The answer averages the class frequencies in the
-    leaves. Beyond the paper, the worst tree makes room after every batch for one grown on the
-    latest samples, so that the forest follows drifts. A good first choice where accuracy matters.
+    Every tree learns its own bootstrap of each batch and tries a random choice of features per
+    split (Algorithm 2 of the paper[^1]). The prediction averages the class frequencies in the
+    leaves. Beyond the paper, a tree grown on the latest samples replaces the worst tree after every
+    batch, so that the forest follows drift. A good first choice where accuracy matters.
 
     Parameters
     ----------
@@ -344,50 +342,49 @@ class StreamDecisionForestClassifier(_StreamForest, TreeClassifier):
     criterion
         Impurity that splits reduce: `"gini"` or `"entropy"`.
     max_depth
-        Depth at which leaves stay leaves; `None` for no limit.
+        Largest depth of a tree; `None` sets no limit.
     min_samples_split
-        Least number of samples of a batch in a leaf for it to be split, copies of its
-        bootstrap counted.
+        Smallest number of samples of a batch with which a leaf is split. Copies in the bootstrap
+        count.
     min_samples_leaf
-        Least number of samples of a batch on either side of a split, copies of its
-        bootstrap counted.
+        Smallest number of samples of a batch on either side of a split. Copies in the bootstrap
+        count.
     max_features
-        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
+        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
     max_nodes
-        Bound on the number of nodes of each tree. Beyond it the splits at the bottom that were
-        visited least recently become leaves again.
+        Largest number of nodes of each tree. Beyond it, the lowest splits that were visited least
+        recently become leaves again.
     leaf_memory
-        Number of samples that a leaf remembers: each sample it learns takes a share of
-        1 / leaf_memory of their weight from the earlier ones, so that leaves follow a drift.
-        `None` keeps all for ever.
+        Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
+        the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
     splitter
-        `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
+        `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     n_swaps
-        Largest number of trees that make room for new ones after a batch: the ones that predicted
-        it worst. 0 never swaps.
+        Largest number of trees to replace after a batch: those that predicted it worst. 0 replaces
+        none.
     swap_rule
-        When trees are swapped: `"always"`, after every batch that they made an error in; or
-        `"published"`, in batch b > 1 with probability 1 / b, hence hardly ever on a long stream.
+        When trees are replaced: `"always"`, after every batch in which they made an error; or
+        `"published"`, in batch b > 1 with probability 1 / b, so rarely on a long stream.
     window_size
-        Number of latest samples kept beside the batch, for new trees to grow on. 0 lets them grow
-        on the batch alone, as published.
+        Number of latest samples, kept in addition to the batch, on which new trees grow. With 0
+        they grow on the batch alone, as published.
     n_jobs
-        Number of threads that grow trees. The answers do not depend on it.
+        Number of threads that grow trees. It does not change the predictions.
     reference
-        Behave as the published implementation: a leaf holds only the last batch that reached it,
-        learned when the batch is complete, and is split even if that batch is pure in it.
+        Behave like the published implementation: a leaf holds only the last batch that reached it,
+        learned when the batch is complete, and is split even if its samples are pure.
     seed
         Random seed; `None` draws one.
 
     Notes
     -----
-    Missing values go where the split learned that they fit better, or with the heavier child.
+    At a split, missing values go to the side that fits them better, or to the heavier child.
     New features and new classes may appear at any time.
 
     Defaults beyond the paper were chosen by prequential accuracy on 17 streams
-    (`examples/benchmarks/peers.py run ... --set seen`). As published (`swap_rule="published",
-    window_size=0`) the mean falls from 0.867 to 0.858. Without fading (`leaf_memory=None`) it fell
-    by 0.016, on abrupt drift by 0.24.
+    (`python -m examples.benchmarks.peers run ... --set seen`). As published
+    (`swap_rule="published", window_size=0`) the mean falls from 0.867 to 0.858. Without fading
+    (`leaf_memory=None`) it falls by 0.016, and on abrupt drift by 0.24.
 
     References
     ----------
@@ -449,11 +446,11 @@ class StreamDecisionForestClassifier(_StreamForest, TreeClassifier):
 class StreamDecisionForestRegressor(_StreamForest, TreeRegressor):
     """Stream decision forest: means of stream decision trees on bootstraps of each batch.
 
-    Every tree sees each batch through its own bootstrap and looks at a random choice of features
-    per split (Algorithm 2 of the paper[^1]). The answer is the mean of the leaf means,
-    so that it never leaves the range of the targets seen. Beyond the paper, the worst tree makes
-    room after every batch for one grown on the latest samples, so that the forest follows drifts.
-    A good first choice where accuracy matters.
+    Every tree learns its own bootstrap of each batch and tries a random choice of features per
+    split (Algorithm 2 of the paper[^1]). The prediction is the mean of the leaf means, so it stays
+    within the range of the targets. Beyond the paper, a tree grown on the latest samples replaces
+    the worst tree after every batch, so that the forest follows drift. A good first choice where
+    accuracy matters.
 
     Parameters
     ----------
@@ -463,50 +460,49 @@ class StreamDecisionForestRegressor(_StreamForest, TreeRegressor):
         Number of samples after which leaves are split. Class weights and means in the leaves are
         up to date after every sample.
     max_depth
-        Depth at which leaves stay leaves; `None` for no limit.
+        Largest depth of a tree; `None` sets no limit.
     min_samples_split
-        Least number of samples of a batch in a leaf for it to be split, copies of its
-        bootstrap counted.
+        Smallest number of samples of a batch with which a leaf is split. Copies in the bootstrap
+        count.
     min_samples_leaf
-        Least number of samples of a batch on either side of a split, copies of its
-        bootstrap counted.
+        Smallest number of samples of a batch on either side of a split. Copies in the bootstrap
+        count.
     max_features
-        Features looked at per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
+        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
     max_nodes
-        Bound on the number of nodes of each tree. Beyond it the splits at the bottom that were
-        visited least recently become leaves again.
+        Largest number of nodes of each tree. Beyond it, the lowest splits that were visited least
+        recently become leaves again.
     leaf_memory
-        Number of samples that a leaf remembers: each sample it learns takes a share of
-        1 / leaf_memory of their weight from the earlier ones, so that leaves follow a drift.
-        `None` keeps all for ever.
+        Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
+        the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
     splitter
-        `"best"`, or `"random"` for one uniformly drawn threshold per feature looked at.
+        `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     n_swaps
-        Largest number of trees that make room for new ones after a batch: the ones that predicted
-        it worst. 0 never swaps.
+        Largest number of trees to replace after a batch: those that predicted it worst. 0 replaces
+        none.
     swap_rule
-        When trees are swapped: `"always"`, after every batch that they made an error in; or
-        `"published"`, in batch b > 1 with probability 1 / b, hence hardly ever on a long stream.
+        When trees are replaced: `"always"`, after every batch in which they made an error; or
+        `"published"`, in batch b > 1 with probability 1 / b, so rarely on a long stream.
     window_size
-        Number of latest samples kept beside the batch, for new trees to grow on. 0 lets them grow
-        on the batch alone, as published.
+        Number of latest samples, kept in addition to the batch, on which new trees grow. With 0
+        they grow on the batch alone, as published.
     n_jobs
-        Number of threads that grow trees. The answers do not depend on it.
+        Number of threads that grow trees. It does not change the predictions.
     reference
-        Behave as the published implementation: a leaf holds only the last batch that reached it,
-        learned when the batch is complete, and is split even if that batch is pure in it.
+        Behave like the published implementation: a leaf holds only the last batch that reached it,
+        learned when the batch is complete, and is split even if its samples are pure.
     seed
         Random seed; `None` draws one.
 
     Notes
     -----
-    Missing values go where the split learned that they fit better, or with the heavier child.
+    At a split, missing values go to the side that fits them better, or to the heavier child.
     New features may appear at any time.
 
     Defaults beyond the paper were chosen by prequential R2 on ten streams
-    (`examples/benchmarks/peers.py run ... --set seen`). `max_features="sqrt"` fell behind 0.5 by
-    0.012 in the mean. As published (`swap_rule="published", window_size=0`) the mean over the first
-    10,000 samples is 0.70 in place of 0.75.
+    (`python -m examples.benchmarks.peers run ... --set seen`). The mean with `max_features="sqrt"`
+    is 0.012 below that with 0.5. As published (`swap_rule="published", window_size=0`) the mean
+    over the first 10,000 samples is 0.70 instead of 0.75.
 
     References
     ----------

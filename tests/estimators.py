@@ -100,6 +100,13 @@ PARAMETERS: dict[str, list[dict[str, Any]]] = {
 
 CLASSES = {name: getattr(river_extra_trees, name) for name in river_extra_trees.__all__}
 CASES = [(name, i) for name in CLASSES for i in range(len(PARAMETERS.get(name, ())))]
+# The first, a middle and the last set of each estimator: for checks that depend little on them.
+THREE = [
+    (name, i)
+    for name in CLASSES
+    if (n := len(PARAMETERS.get(name, ())))
+    for i in sorted({0, n // 2, n - 1})
+]
 CLASSIFIERS = [case for case in CASES if issubclass(CLASSES[case[0]], base.Classifier)]
 REGRESSORS = [case for case in CASES if issubclass(CLASSES[case[0]], base.Regressor)]
 TIGHTEST = [(name, len(PARAMETERS[name]) - 1) for name in CLASSES if name in PARAMETERS]

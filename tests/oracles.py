@@ -289,8 +289,8 @@ class DynamicTree(_Naive):
     def assert_agrees(self, model: Any, asked: list[Row]) -> None:
         if not self.known:
             return
-        cloud, samples = model._core, self.aged()
-        trees = [(share, cloud.describe(i)) for i, share in enumerate(cloud.shares())]
+        particles, samples = model._core, self.aged()
+        trees = [(share, particles.nodes(i)) for i, share in enumerate(particles.shares())]
         for x in asked:
             row = self.columns.encoded(x)
             leaves = [(share, in_leaf(nodes, row, samples)) for share, nodes in trees]

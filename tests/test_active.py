@@ -12,7 +12,6 @@ from river import active, preprocessing
 from scipy import integrate
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
-from river_extra_trees._core.dynamic.discard import Survey
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees.active import AcquisitionSampler
 from tests.estimators import frozen, stream
@@ -139,7 +138,7 @@ def test_alm_is_that_of_discarding() -> None:
     model = DynamicTreeRegressor(n_particles=10, leaf="constant", forgetting_factor=0.3, seed=0)
     for i in range(40):
         model.learn_one({"x": i / 40}, math.sin(i))
-    scores = Survey(model._core).scores("alm")
+    scores = model._core.scores("alm")
     slot = model._core.pool.slots()[0]
     row = model._core.pool.point(slot)[0]
     assert math.isinf(model.predict_one({"x": row[0]}, with_dist=True).variance)

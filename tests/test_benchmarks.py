@@ -18,6 +18,8 @@ from tests.naive import dynamic_calibration
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "examples" / "benchmarks"
 
+pytestmark = pytest.mark.slow
+
 
 def run(
     module: str, *arguments: object, env: dict[str, str] | None = None

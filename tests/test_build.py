@@ -51,6 +51,7 @@ class Checkout:
         return done.stdout.strip() or done.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_no_stale_build(tmp_path: Path) -> None:
     """Editing a .pyx or .pxd file, removing one, or changing the mode changes what is imported."""
     tree = Checkout(tmp_path / "tree")
@@ -97,6 +98,7 @@ print(sys.getrefcount(kept) - before)
 """
 
 
+@pytest.mark.slow
 def test_list_comprehensions_without_memory(tmp_path: Path) -> None:
     """A comprehension that finds no memory for its list gives its item back once, not twice."""
     pytest.importorskip("_testcapi", reason="this Python was built without its tests")

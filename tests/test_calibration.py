@@ -4,11 +4,11 @@ Streams are shortened here; `examples/benchmarks/dynamic/calibration.py` takes t
 any number of replications.
 
 What is no posterior of a model that streams can be drawn from is not calibrated. Rejuvenation grows
-new trees from the window by no move of the model: `core/test_rejuvenation.py` has what they
-inherit, and that the next sample decides between them and the old ones. Logistic leaves move by the
-counts of their classes and answer by one step of Newton's method: `core/test_logistic.py`. Factors
-of forgetting that compete are each a cloud of its own: one factor is calibrated here, and
-`core/test_enumeration.py` has its exact law.
+new trees from the window by no move of the model:
+`core/test_rejuvenation.py` has what they inherit, and that the next sample decides between them and
+the old ones. Logistic leaves move by the counts of their classes and answer by one step of Newton's
+method: `core/test_logistic.py`. Factors of forgetting that compete are each a cloud of its own: one
+factor is calibrated here, and `core/test_enumeration.py` has its exact law.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from tests.naive.dynamic_calibration import (
     replications_to_notice,
     wrong_models,
 )
+
+pytestmark = pytest.mark.slow  # the exact laws of core/test_enumeration.py are quick
 
 # A wrong formula, and the problem that brings it out soon.
 CONTROLS = [

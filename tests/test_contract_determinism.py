@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.estimators import CASES, CLASSES, answers, frozen, learn, make, stream
+from tests.estimators import CASES, CLASSES, THREE, answers, frozen, learn, make, stream
 
 Case = tuple[str, int]
 
@@ -27,14 +27,14 @@ def split_stream(case: Case) -> tuple[list[Any], list[Any], list[Any]]:
     )
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", THREE, ids=str)
 def test_two_runs(case: Case) -> None:
     """Two models that learn the same stream are the same, byte for byte."""
     first, _, _ = split_stream(case)
     assert frozen(learn(make(case), first)) == frozen(learn(make(case), first))
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", THREE, ids=str)
 def test_key_order(case: Case) -> None:
     """The order of the keys in a sample does not matter."""
     first, then, asked = split_stream(case)
@@ -49,7 +49,7 @@ def test_key_order(case: Case) -> None:
 
 
 @pytest.mark.parametrize("way", ["pickle", "deepcopy"])
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", THREE, ids=str)
 def test_copies_go_on_alike(case: Case, way: str) -> None:
     """A copy made in mid-stream goes on as the original does, and apart from it."""
     first, then, asked = split_stream(case)
@@ -62,7 +62,7 @@ def test_copies_go_on_alike(case: Case, way: str) -> None:
     assert answers(model, asked) == answers(other, asked)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", THREE, ids=str)
 def test_clone_starts_afresh(case: Case) -> None:
     """A clone of a model that has learned behaves as a new one."""
     first, then, asked = split_stream(case)
@@ -70,7 +70,7 @@ def test_clone_starts_afresh(case: Case) -> None:
     assert answers(learn(clone, then), asked) == answers(learn(make(case), then), asked)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", THREE, ids=str)
 def test_answering_changes_nothing(case: Case) -> None:
     """A model that is asked in between learns as one that is not."""
     first, then, asked = split_stream(case)

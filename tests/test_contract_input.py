@@ -5,10 +5,12 @@ from __future__ import annotations
 import collections
 import copy
 import datetime
+import functools
 import math
+import pickle
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import narwhals
@@ -39,12 +41,35 @@ Case = tuple[str, int]
 FIRST = [case for case in CASES if case[1] == 0]
 FIRST_CLASSIFIERS = [case for case in CLASSIFIERS if case[1] == 0]
 FIRST_REGRESSORS = [case for case in REGRESSORS if case[1] == 0]
+# One estimator on each class of the core.
+FAMILIES = ("StreamDecisionTree", "ForgetfulRandomForest", "ShrubEnsemble", "DynamicTree")
+CORE_CLASSIFIERS = [(f"{family}Classifier", 0) for family in FAMILIES]
+CORE_REGRESSORS = [(f"{family}Regressor", 0) for family in FAMILIES]
+CORES = [CORE_CLASSIFIERS[0], CORE_REGRESSORS[1], CORE_CLASSIFIERS[2], CORE_REGRESSORS[3]]
+
+
+def told(cases: list[Case], values: Sequence[Any]) -> list[Any]:
+    """Give all values to the first case, and up to ten to each other: one function reads them."""
+    step = -(-len(values) // 10)
+    return [
+        pytest.param(case, value, id=f"{case[0]}-{safe_repr(value)}")
+        for case in cases
+        for value in (values if case == cases[0] else values[::step])
+    ]
+
+
+@functools.cache
+def pickled(case: Case) -> tuple[bytes, dict[Any, Any], Any]:
+    *rows, (x, y) = stream(case, 61)
+    return pickle.dumps(learn(make(case), rows)), {**x, "a": 0.5}, y
 
 
 def taught(case: Case) -> tuple[Any, dict[Any, Any], Any]:
     """Return a model that has learned sixty samples, and the next sample."""
-    *rows, (x, y) = stream(case, 61)
-    return learn(make(case), rows), {**x, "a": 0.5}, y
+    content, x, y = pickled(case)
+    model = pickle.loads(content)
+    model.predict_one(x)  # so that it remembers the keys: samples are then read the fast way
+    return model, dict(x), y
 
 
 def is_finite(model: Any, x: dict[Any, Any]) -> bool:
@@ -55,8 +80,7 @@ def is_finite(model: Any, x: dict[Any, Any]) -> bool:
     return math.isfinite(model.predict_one(x))
 
 
-@pytest.mark.parametrize("value", TAKEN_FEATURES, ids=safe_repr)
-@pytest.mark.parametrize("case", FIRST, ids=str)
+@pytest.mark.parametrize(("case", "value"), told(CORES, TAKEN_FEATURES))
 def test_feature_is_taken(case: Case, value: Any) -> None:
     """A missing value, any kind of number and any name are learned, and the answers stay sane."""
     model, x, y = taught(case)
@@ -68,10 +92,10 @@ def test_feature_is_taken(case: Case, value: Any) -> None:
     assert is_finite(model, x)
 
 
-@pytest.mark.parametrize(("value", "error"), REFUSED_FEATURES, ids=safe_repr)
-@pytest.mark.parametrize("case", FIRST, ids=str)
-def test_feature_is_refused(case: Case, value: Any, error: type[Exception]) -> None:
+@pytest.mark.parametrize(("case", "refused"), told(CORES, REFUSED_FEATURES))
+def test_feature_is_refused(case: Case, refused: tuple[Any, type[Exception]]) -> None:
     """What is neither missing nor a finite number nor a name is refused by name, unlearned."""
+    value, error = refused
     model, x, y = taught(case)
     before = frozen(model)
     for name in ("a", "never seen"):
@@ -82,8 +106,7 @@ def test_feature_is_refused(case: Case, value: Any, error: type[Exception]) -> N
     assert frozen(model) == before
 
 
-@pytest.mark.parametrize("x", [None, 1.0, "text", [("a", 1.0)]], ids=safe_repr)
-@pytest.mark.parametrize("case", FIRST, ids=str)
+@pytest.mark.parametrize(("case", "x"), told(CORES, [None, 1.0, "text", [("a", 1.0)]]))
 def test_sample_must_be_a_mapping(case: Case, x: Any) -> None:
     """A sample that is no mapping is refused, unlearned."""
     model, _, y = taught(case)
@@ -93,8 +116,7 @@ def test_sample_must_be_a_mapping(case: Case, x: Any) -> None:
     assert frozen(model) == before
 
 
-@pytest.mark.parametrize("y", REFUSED_TARGETS, ids=safe_repr)
-@pytest.mark.parametrize("case", FIRST_REGRESSORS, ids=str)
+@pytest.mark.parametrize(("case", "y"), told(CORE_REGRESSORS, REFUSED_TARGETS))
 def test_target_is_refused(case: Case, y: Any) -> None:
     """A target that is no finite number is refused, unlearned."""
     model, x, _ = taught(case)
@@ -104,8 +126,7 @@ def test_target_is_refused(case: Case, y: Any) -> None:
     assert frozen(model) == before
 
 
-@pytest.mark.parametrize("y", TAKEN_TARGETS, ids=safe_repr)
-@pytest.mark.parametrize("case", FIRST_REGRESSORS, ids=str)
+@pytest.mark.parametrize(("case", "y"), told(CORE_REGRESSORS, TAKEN_TARGETS))
 def test_target_of_any_number_type(case: Case, y: Any) -> None:
     """Every kind of number is a target, and means what the float of it means."""
     model, x, _ = taught(case)
@@ -115,8 +136,7 @@ def test_target_of_any_number_type(case: Case, y: Any) -> None:
     assert model.predict_one(x) == twin.predict_one(x)
 
 
-@pytest.mark.parametrize("label", REFUSED_LABELS, ids=safe_repr)
-@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+@pytest.mark.parametrize(("case", "label"), told(CORE_CLASSIFIERS, REFUSED_LABELS))
 def test_label_is_refused(case: Case, label: Any) -> None:
     """A label that is missing or cannot be a key is refused, unlearned."""
     model, x, _ = taught(case)
@@ -126,8 +146,7 @@ def test_label_is_refused(case: Case, label: Any) -> None:
     assert frozen(model) == before
 
 
-@pytest.mark.parametrize("labels", LABELS, ids=safe_repr)
-@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+@pytest.mark.parametrize(("case", "labels"), told(CORE_CLASSIFIERS, LABELS))
 def test_labels_of_any_kind(case: Case, labels: tuple[Any, Any]) -> None:
     """Labels of any hashable kind come back as they went in."""
     model = make(case)
@@ -227,7 +246,7 @@ NO_SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
 
 
 @pytest.mark.parametrize("n", [1, 3])
-@pytest.mark.parametrize("case", FIRST, ids=str)
+@pytest.mark.parametrize("case", CORES, ids=str)
 def test_targets_of_a_frame_must_be_a_sequence(case: Case, n: int) -> None:
     """What has no order or holds names in place of values is refused by name, unlearned."""
     model, _, y = taught(case)
@@ -256,8 +275,7 @@ SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", SEQUENCES)
-@pytest.mark.parametrize("case", FIRST, ids=str)
+@pytest.mark.parametrize(("case", "kind"), told(CORES, list(SEQUENCES)))
 def test_targets_of_a_frame_in_any_sequence(case: Case, kind: str) -> None:
     """They belong to the rows by their position, and so do weights."""
     model, _, _ = taught(case)
@@ -271,8 +289,7 @@ def test_targets_of_a_frame_in_any_sequence(case: Case, kind: str) -> None:
     assert persistence.save_bytes(model) == persistence.save_bytes(twin)
 
 
-@pytest.mark.parametrize("w", [2, np.float32(2), np.array(2.0)], ids=safe_repr)
-@pytest.mark.parametrize("case", FIRST, ids=str)
+@pytest.mark.parametrize(("case", "w"), told(CORES, [2, np.float32(2), np.array(2.0)]))
 def test_one_weight_for_a_frame(case: Case, w: Any) -> None:
     """A number of any type is the weight of every row."""
     model, _, y = taught(case)
@@ -283,8 +300,7 @@ def test_one_weight_for_a_frame(case: Case, w: Any) -> None:
     assert persistence.save_bytes(model) == persistence.save_bytes(twin)
 
 
-@pytest.mark.parametrize("w", REFUSED_WEIGHTS, ids=safe_repr)
-@pytest.mark.parametrize("case", FIRST, ids=str)
+@pytest.mark.parametrize(("case", "w"), told(CORES, REFUSED_WEIGHTS))
 def test_weight_is_refused(case: Case, w: Any) -> None:
     """A weight that is no finite number from zero on is refused, unlearned."""
     model, x, y = taught(case)
@@ -295,7 +311,7 @@ def test_weight_is_refused(case: Case, w: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [np.array, pd.Series, list], ids=["numpy", "pandas", "list"])
-@pytest.mark.parametrize("case", FIRST, ids=str)
+@pytest.mark.parametrize("case", CORES, ids=str)
 def test_complex_numbers_of_a_frame_are_refused(case: Case, kind: Any) -> None:
     """As targets and as weights, by the row; what is imaginary must not be dropped in silence."""
     model, _, y = taught(case)
@@ -596,7 +612,7 @@ MOMENTS = [datetime.datetime(2026, 11, 21, hour) for hour in range(4)]
     ],
     ids=["pandas", "durations", "periods", "polars", "dates", "pyarrow", "intervals"],
 )
-@pytest.mark.parametrize("case", FIRST, ids=str)
+@pytest.mark.parametrize("case", CORES, ids=str)
 def test_frame_with_a_column_of_dates(case: Case, frame: Any) -> None:
     """It is refused by the name of the feature, with a word on what to do; missing ones are not."""
     model, _, y = taught(case)

@@ -85,6 +85,7 @@ def state_of(process: int) -> str:
 # --- Forests
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "n_workers"), list(zip(FORESTS, (3, 5, 3, 3), strict=True)), ids=str
 )
@@ -127,6 +128,7 @@ def test_one_forest(ray: Any, case: Case, n_workers: int, tmp_path: Path) -> Non
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_evaluation(ray: Any) -> None:
     """The evaluation of river needs to know nothing of workers, which are on both nodes.
 
@@ -156,6 +158,7 @@ def keyed_rows(n: int) -> list[tuple[int, dict[str, float], float]]:
     return [(i % 37, {"x": float(i % 11), "t": float(i)}, float(i % 11 + i % 37)) for i in range(n)]
 
 
+@pytest.mark.slow
 def test_keyed_models(ray: Any, tmp_path: Path) -> None:
     """Each key has its model; a killed worker comes back; after an end it goes on from there."""
     base = ret.StreamDecisionTreeRegressor(batch_size=5, seed=1)
@@ -200,6 +203,7 @@ def test_keyed_models(ray: Any, tmp_path: Path) -> None:
 # --- Serving
 
 
+@pytest.mark.slow
 def test_serving(ray: Any) -> None:
     """Readers answer with the snapshot published last, and can be asked from anywhere."""
     case = ("StreamDecisionForestClassifier", 0)

@@ -14,6 +14,8 @@ import river_extra_trees as ret
 
 ROOT = Path(__file__).parents[1]
 
+pytestmark = pytest.mark.slow  # the pages are built
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:

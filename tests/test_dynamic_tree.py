@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees._estimator.inspection import path
 from tests import estimators
+from tests.core.sums import check_sums
 from tests.estimators import frozen
 
 Row = dict[str, float]
@@ -229,6 +230,7 @@ def test_automatic_forgetting_follows_the_stream() -> None:
         model.learn_one(x, y)
     assert model.forgetting_factors[1.0] < 0.05
     model._core.check()
+    check_sums(model._core)
 
 
 @pytest.mark.parametrize("n_particles", [1, 2, 3, 5, 50])
@@ -238,6 +240,7 @@ def test_automatic_forgetting_with_few_particles(n_particles: int) -> None:
     for x, y in friedman(90, 0):
         model.learn_one(x, y)
         model._core.check()
+        check_sums(model._core)
     assert len(model.forgetting_factors) == min(n_particles, 4)
 
 
@@ -271,6 +274,7 @@ def test_each_policy_keeps_the_window_full(discard: str) -> None:
         model.learn_one(x, y)
     assert model._core.pool.size == 60
     model._core.check()
+    check_sums(model._core)
 
 
 def test_entropy_keeps_the_samples_at_the_boundary() -> None:
@@ -349,6 +353,7 @@ class RandomUse(RuleBasedStateMachine):
         for _ in range(n):
             self.model.learn_one(self.sample(), self.rng.randrange(4), weight)
         self.model._core.check()
+        check_sums(self.model._core)
 
     @rule()
     def ask(self) -> None:

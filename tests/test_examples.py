@@ -30,6 +30,7 @@ def run(*command: object) -> subprocess.CompletedProcess[str]:
     return done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_script(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An example prints something, and no warning."""
@@ -40,6 +41,7 @@ def test_script(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_gallery(tmp_path: Path) -> None:
     """The pictures of the documentation can be drawn again, all of them."""
     run(ROOT / "examples" / "gallery.py", tmp_path)

@@ -371,7 +371,7 @@ def test_sums_of_losses_that_no_answers_have_are_refused(what: str, place: int) 
     """Or the model goes on learning: the squares of large losses are infinite."""
 
     def change(document: Any, arrays: Any) -> None:
-        tree = document[1]["state"][1]["trees"][1][0][1]
+        tree = document[1]["state"][1]["core"][2]["parameters"][1][0][1]
         tree["cold_state"] = ["int", "0x0"]
         tree["last"] = ["list", [["int", "0x14"], *(["float", "0x1p+1"],) * 3]]
         tree["last"][1][place] = SUMS[what]

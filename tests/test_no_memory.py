@@ -10,6 +10,8 @@ import pytest
 
 from tests import no_memory
 
+pytestmark = pytest.mark.slow
+
 TESTS = [name for name in vars(no_memory) if name.startswith("test_")]
 
 

@@ -15,6 +15,8 @@ from tests.ray_ready import prepare_ray, started
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.py"))
 
+pytestmark = pytest.mark.slow
+
 
 def executed(path: Path) -> Any:
     notebook = jupytext.read(path)

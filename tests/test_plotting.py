@@ -345,7 +345,7 @@ plotting.PrequentialDisplay.from_records(rows).plot()
 """
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "matplotlib is needed for this: pip install 'river-extra-trees[plot]'" in done.stderr
+    assert "this needs matplotlib (extra 'plot'): pip install matplotlib" in done.stderr
 
 
 def test_same_picture_twice() -> None:

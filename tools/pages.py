@@ -20,16 +20,12 @@ from typing import Any
 from latex2mathml import converter
 from mkdocs.structure.files import File
 
-# Section of the navigation -> its modules. Without a list, all exported names get a page.
-API: dict[str, dict[str, list[str]]] = {
-    "Learners": {"river_extra_trees": []},
-    "Active learning": {"river_extra_trees.active": []},
-    "Displays": {"river_extra_trees.plotting": []},
-    "Several machines": {
-        "river_extra_trees.distributed": [],
-        "river_extra_trees.distributed.parts": ["ForestPart"],
-        "river_extra_trees.distributed.shard": ["Shard"],
-    },
+# Section of the navigation -> the module whose exported names get a page each.
+API = {
+    "Learners": "river_extra_trees",
+    "Active learning": "river_extra_trees.active",
+    "Displays": "river_extra_trees.plotting",
+    "Several machines": "river_extra_trees.distributed",
 }
 
 # What the Markdown extension arithmatex makes of $...$ and $$...$$.
@@ -43,27 +39,19 @@ FOOTNOTE_RETURN = re.compile(r'(?:&#160;)?<a class="footnote-backref" href="#(?P
 def on_config(config: Any) -> Any:
     """Add the API pages to the navigation, below the entry "API"."""
     entries = next(entry["API"] for entry in config.nav if "API" in entry)
-    for section in API:
-        entries.append({section: [f"api/{name}.md" for name in _classes(section)]})
+    for section, module in API.items():
+        names = importlib.import_module(module).__all__
+        entries.append({section: [f"api/{name}.md" for name in names]})
     return config
 
 
 def on_files(files: Any, config: Any) -> Any:
     """Add the API pages themselves."""
-    for section in API:
-        for name, defined in _classes(section).items():
-            files.append(File.generated(config, f"api/{name}.md", content=f"::: {defined}\n"))
+    for module in API.values():
+        for name in importlib.import_module(module).__all__:
+            page = f"::: {module}.{name}\n"
+            files.append(File.generated(config, f"api/{name}.md", content=page))
     return files
-
-
-def _classes(section: str) -> dict[str, str]:
-    """Return where each class of a section is defined: a package may import it on first use."""
-    found = {}
-    for path, names in API[section].items():
-        module = importlib.import_module(path)
-        for name in names or module.__all__:
-            found[name] = f"{getattr(module, name).__module__}.{name}"
-    return found
 
 
 def on_page_content(content: str, **_: Any) -> str:

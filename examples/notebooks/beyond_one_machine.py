@@ -9,11 +9,11 @@
 # ---
 
 # %% [markdown]
-# # Beyond one machine
+# # Several processes and machines
 #
-# One process is outgrown in three ways: one big forest on a fast stream; thousands of models, one
-# per key; and one model with many readers. Ray runs the processes for all three, here or on other
-# machines: `pip install 'river-extra-trees[ray]'`.
+# One process is not enough in three cases: one big forest on a fast stream; thousands of models,
+# one per key; and one model with many readers. Ray runs the processes for all three, on this
+# machine or on others. Install it with `pip install ray`.
 
 # %%
 import os
@@ -21,7 +21,7 @@ import signal
 import tempfile
 import time
 
-# Ray asks to decide on tokens, and tells at length of the process that is killed below.
+# Without these, Ray asks about tokens and reports the killed process at length.
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")
 os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "A worker died")
 
@@ -37,18 +37,19 @@ from river_extra_trees.distributed import (
     SnapshotServer,
 )
 
-# On a node of a cluster, say ray.init(address="auto") in place of this, to use all of it.
+# On a node of a cluster, call ray.init(address="auto") instead, to use the whole cluster.
 ray.init(
     num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error"
 )
 
 # %% [markdown]
-# ## The same forest, here and over two processes
+# ## One forest in two processes
 #
-# Each worker holds half of the trees and learns every sample. Once per batch they tell each other
-# how their trees did, so that the forest swaps the worst trees of all. Its answers are those of one
-# process, bit for bit, whatever the number of workers. In the middle of the stream one worker is
-# killed. Between the two lines lies what a worker would have to be told again if it died then.
+# Each worker holds half of the trees and learns every sample. Once per batch, the workers exchange
+# the losses of their trees, so that the worst trees of the whole forest are replaced. The
+# predictions are those of one process, bit for bit, whatever the number of workers. In the middle
+# of the stream one worker is killed. The gap between the two lines is what would be sent again to a
+# worker if it were killed then.
 
 # %%
 rows = list(
@@ -68,13 +69,13 @@ live = plotting.Live(figure)
 
 def draw():
     axes.clear()
-    told = range(0, 100 * len(seen), 100)
-    axes.step(told, seen, where="post", label="seen by worker 0")
-    axes.step(told, saved, where="post", label="in its checkpoint")
+    sent = range(0, 100 * len(seen), 100)
+    axes.step(sent, seen, where="post", label="learned by worker 0")
+    axes.step(sent, saved, where="post", label="in its checkpoint")
     axes.axvline(1700, color="black", linestyle=":", label="killed")
     axes.set_xlim(0, len(rows))
     axes.set_ylim(0, len(rows))
-    axes.set_xlabel("samples told")
+    axes.set_xlabel("samples sent")
     axes.set_ylabel("samples")
     axes.legend(loc="upper left")
 
@@ -98,17 +99,18 @@ for i, (x, y) in enumerate(rows):
 draw()
 live.show()
 
-print(f"{n_equal} of {n_asked} answers are equal; {model.n_restarts} restart")
+print(f"{n_equal} of {n_asked} predictions are equal; {model.n_restarts} restart")
 print(
-    f"(seen, in its checkpoint) of each worker before its death: {before}, after: {after}"
+    f"(learned, in the checkpoint) by worker, before the kill: {before}, after: {after}"
 )
 
 # %% [markdown]
-# The worker came back from its last checkpoint and was told again what came after, so that nothing
-# was lost.
+# The worker was restarted from its last checkpoint, and the samples after it were sent again.
+# Nothing was lost.
 
 # %% [markdown]
-# `gather` fetches the trees and makes one forest of them: to save, to look at, or to go on with.
+# `gather` fetches the trees and returns them as one forest, to save, to inspect, or to continue
+# with.
 
 # %%
 whole = model.gather()
@@ -118,8 +120,8 @@ whole
 # %% [markdown]
 # ## Ten thousand models
 #
-# Each key has a model of its own, made when the key is met first. A worker owns a range of the
-# keys' hashes.
+# Each key has a model of its own, created when the key first appears. Each worker owns a range of
+# the keys' hashes.
 
 # %%
 base = ret.StreamDecisionTreeRegressor(batch_size=10, seed=1)
@@ -133,15 +135,15 @@ for counts in keyed.counts():
     print(counts)
 
 x, y = next(iter(synth.Friedman(seed=2)))
-print(f"sensor 7000: {keyed.predict_one(7000, x):.1f}, truly {y + 7000:.1f}")
+print(f"sensor 7000: {keyed.predict_one(7000, x):.1f}, target {y + 7000:.1f}")
 print(keyed.model_of(7000).to_text())
 keyed.close()
 
 # %% [markdown]
 # ## Many readers
 #
-# A snapshot answers as the model did when it was taken, and is smaller. Readers answer with the one
-# published last, while the model learns on.
+# A snapshot predicts as the model did when it was taken, and is smaller. Readers use the latest
+# snapshot while the model continues to learn.
 
 # %%
 with SnapshotServer(forest.snapshot(), n_readers=2) as server:
@@ -151,7 +153,7 @@ with SnapshotServer(forest.snapshot(), n_readers=2) as server:
             server.publish(forest.snapshot())
             print(
                 server.predict_one(x),
-                "by readers that know",
+                "by readers whose snapshot has learned",
                 server.n_samples_seen(),
             )
 

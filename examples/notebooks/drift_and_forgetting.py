@@ -11,8 +11,8 @@
 # %% [markdown]
 # # Drift and forgetting
 #
-# When a stream changes, old samples mislead. Both families shown here decide by themselves how much
-# to forget.
+# When a stream changes, old samples mislead. Both families in this notebook decide from the stream
+# how much to forget.
 
 # %%
 import random
@@ -26,9 +26,9 @@ from river_extra_trees import plotting
 # %% [markdown]
 # ## The forgetful tree: how many samples to keep
 #
-# After each batch a forgetful tree is exact CART on the samples that it retains. Their number grows
-# while the accuracy holds and shrinks when it falls. The concept changes abruptly twice; see the
-# retained size drop, and the height of the tree with it.
+# After each batch, a forgetful tree is the tree that CART grows on the retained samples. Their
+# number grows while the accuracy stays high, and shrinks when it falls. Here the concept changes
+# abruptly twice: the number of retained samples drops, and so does the height of the tree.
 
 
 # %%
@@ -40,7 +40,7 @@ def three_concepts():
 
 
 def redrawn(live, display):
-    """Draw a display in the picture that is there, or in a new one."""
+    """Draw a display in the existing figure, or in a new one."""
     if live is None:
         return plotting.Live(display.plot().figure_)
     for ax in live.figure.axes:
@@ -75,10 +75,10 @@ for items, (x, y) in enumerate(three_concepts(), start=1):
 # %% [markdown]
 # ## Dynamic trees: which forgetting factor?
 #
-# A factor of 1 keeps everything, 0.9 remembers about ten samples. With `"auto"` every tree of the
-# cloud has a factor of its own, and the evidence selects: the error follows the better of the two,
-# and the most probable factor tells what the stream is like. The stream shows a step function, then
-# another, then the first one again.
+# A factor of 1 keeps everything; 0.9 remembers about ten samples. With `"auto"`, every tree has one
+# of several factors, and the evidence decides between them. The error then follows the better of
+# the fixed factors, and the most probable factor shows how fast the stream changes. The target is a
+# step function, then another one, then the first one again.
 
 
 # %%

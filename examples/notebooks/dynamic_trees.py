@@ -9,10 +9,10 @@
 # ---
 
 # %% [markdown]
-# # Dynamic trees: how sure is the answer?
+# # Dynamic trees: predictive intervals
 #
-# A dynamic tree learner is a cloud of Bayesian trees. Every sample weighs the trees by how well
-# they predicted it, and lets each of them stay, grow or prune. What comes out is a whole predictive
+# A dynamic tree model consists of many Bayesian trees. Every sample weighs the trees by how well
+# they predicted it; then each tree stays as it is, grows, or is pruned. The prediction is a whole
 # distribution.
 
 # %%
@@ -28,9 +28,9 @@ from river_extra_trees import plotting
 # %% [markdown]
 # ## Bands that follow a stream
 #
-# The target is a wave with noise. After 300 samples the wave turns upside down. Trees carry
-# different forgetting factors (`forgetting_factor="auto"`, the default), and those that forget fast
-# enough win. Watch the bands: they widen when the past misleads, and become narrow again.
+# The target is a wave with noise. After 300 samples the wave is inverted. The trees have different
+# forgetting factors (`forgetting_factor="auto"`, the default), and those that forget fast enough
+# win. The bands widen when old samples mislead, and then become narrow again.
 
 
 # %%
@@ -81,11 +81,12 @@ draw(model, items)
 live.show()
 
 # %% [markdown]
-# ## Is the band right?
+# ## Coverage
 #
-# Of the targets yet to be learned, 90 % should lie inside the 90 % interval. Count them before the
-# turn and some time after it. After the turn the bands stay on the safe side: the trees that won
-# remember some thirty samples (a factor of 0.967), and with so few a leaf cannot be sure.
+# Before they are learned, 90 % of the targets should lie inside the 90 % interval. Count them
+# before the change and some time after it. After the change the bands are too wide rather than too
+# narrow: the winning trees remember some thirty samples (a factor of 0.967), and so few leave a
+# leaf uncertain.
 
 # %%
 model = ret.DynamicTreeRegressor(n_particles=100, window=120, seed=1)
@@ -104,13 +105,13 @@ for name, metric in inside.items():
     print(f"{name}: {metric.get():.0%} inside the 90 % interval")
 
 # %% [markdown]
-# ## Which samples are worth remembering?
+# ## Which samples to keep
 #
-# A window of 25 samples, and each new sample makes one retire: the one that reduces the predictive
-# variance least (`discard="alc"`). A retired sample stays in the prior of its leaf. This is the
+# The window has 25 samples. Each new sample makes one retire: the one that reduces the predictive
+# variance least (`discard="alc"`). A retired sample remains in the prior of its leaf. This is the
 # example of Figure 1 of Anagnostopoulos and Gramacy (2013): `y = x + x² + noise`, constant leaves.
-# At first the active samples lie all over. Then they gather where the curve is steep and a constant
-# fits worst: at both ends (`t = 75`), and later in the leaves of the slope on the right.
+# At first the active samples lie everywhere. Then they gather where the curve is steep and a
+# constant fits worst: at both ends (`t = 75`), and later in the leaves of the slope on the right.
 
 
 # %%
@@ -158,8 +159,8 @@ live.show()
 # %% [markdown]
 # ## Linear or constant leaves?
 #
-# The evidence is the product of the densities that each model gave to each target before it saw it.
-# The log of a Bayes factor is a difference of two `log_evidence`.
+# The evidence of a model is the product of its predictive densities of all targets. The logarithm
+# of a Bayes factor is the difference of two values of `log_evidence`.
 
 # %%
 evidence = {}

@@ -11,9 +11,9 @@
 # %% [markdown]
 # # The first five minutes
 #
-# Every learner of this package is a river classifier or regressor: it predicts and learns one
-# sample at a time, and goes wherever river's own learners go. This notebook learns from data sets
-# that come with river, and needs no download.
+# Every learner of this package is a river classifier or regressor. It predicts and learns one
+# sample at a time, and works wherever river's own learners work. The data sets of this notebook
+# come with river, so it needs no download.
 
 # %%
 from river import compose, datasets, drift, ensemble, evaluate, metrics, tree, utils
@@ -25,8 +25,8 @@ from river_extra_trees import plotting
 # %% [markdown]
 # ## One sample at a time
 #
-# A sample is a dict of features, and a target. Numbers, booleans and strings may be mixed, and
-# values may be missing. The learner answers from the first sample on.
+# A sample consists of a dict of features and a target. Features may be numbers, booleans and
+# strings, and values may be missing. The learner predicts from the first sample on.
 
 # %%
 model = ret.StreamDecisionForestClassifier(seed=1)
@@ -38,11 +38,11 @@ print(metric)
 model
 
 # %% [markdown]
-# ## A race, while it runs
+# ## A race between learners
 #
-# River calls it progressive validation: predict each item, score the answer, then learn the item.
-# `PrequentialDisplay` does so with several learners and draws their scores and their memory while
-# the stream runs.
+# Progressive validation predicts each item, scores the prediction, then learns the item.
+# `PrequentialDisplay` does this with several learners, and draws their scores and their memory
+# while the stream runs.
 
 # %%
 learners = [
@@ -63,7 +63,7 @@ race = plotting.PrequentialDisplay.from_stream(
 # %% [markdown]
 # ## In a pipeline
 #
-# Trees need no scaling and no encoding, but a pipeline may select or make features.
+# Trees need no scaling and no encoding, but a pipeline can select or derive features.
 
 
 # %%
@@ -81,7 +81,7 @@ evaluate.progressive_val_score(datasets.TrumpApproval(), pipeline, metrics.MAE()
 # %% [markdown]
 # ## In an ensemble
 #
-# A single tree can be the member of any of river's ensembles.
+# A single tree can be a member of any of river's ensembles.
 
 # %%
 bagging = ensemble.BaggingClassifier(
@@ -96,9 +96,9 @@ evaluate.progressive_val_score(
 # %% [markdown]
 # ## With a drift detector
 #
-# In this stream the concept changes twice. Triangles mark where ADWIN notices from the errors of a
-# learner. The tree that keeps all it ever learned can be made to start anew by river's
-# `DriftRetrainingClassifier`; the forgetful tree notices by itself.
+# In this stream the concept changes twice. Triangles mark where ADWIN detects a change in the
+# errors of a learner. The first tree keeps all that it learned. River's `DriftRetrainingClassifier`
+# replaces a copy of it by a new tree after a drift. The forgetful tree adapts without a detector.
 
 
 # %%
@@ -109,11 +109,11 @@ def three_concepts():
         )
 
 
-stubborn = ret.StreamDecisionTreeClassifier(leaf_memory=None, seed=1)
+keeps_all = ret.StreamDecisionTreeClassifier(leaf_memory=None, seed=1)
 learners = {
-    "stream tree that keeps all": stubborn,
+    "stream tree that keeps all": keeps_all,
     "stream tree retrained after a drift": drift.DriftRetrainingClassifier(
-        stubborn.clone(), drift_detector=drift.binary.DDM()
+        keeps_all.clone(), drift_detector=drift.binary.DDM()
     ),
     "forgetful tree": ret.ForgetfulDecisionTreeClassifier(seed=1),
 }
@@ -130,7 +130,7 @@ display = plotting.PrequentialDisplay.from_stream(
 # %% [markdown]
 # ## Look inside
 #
-# A tree can be drawn, and says in words why it answers as it does.
+# A tree can be drawn, and `debug_one` explains a prediction in words.
 
 # %%
 model = ret.ForgetfulDecisionTreeClassifier(max_depth=4, seed=1)
@@ -143,13 +143,13 @@ picture = plotting.TreeDisplay.from_estimator(model, max_depth=3).plot()
 print(model.debug_one(samples[0][0]))
 
 # %% [markdown]
-# Its leaves are rectangles in the plane of the two features.
+# The leaves are rectangles in the plane of the two features.
 
 # %%
 picture = plotting.LeafMapDisplay.from_estimator(model, samples[-300:]).plot()
 
 # %% [markdown]
-# Importances of a forest follow the stream, and cost nothing extra.
+# The importances of a forest follow the stream.
 
 # %%
 forest = ret.ForgetfulRandomForestClassifier(seed=1)
@@ -158,7 +158,6 @@ for x, y in datasets.Phishing():
 picture = plotting.ImportancesDisplay.from_estimator(forest).plot()
 
 # %% [markdown]
-# Next: [dynamic trees](dynamic_trees.ipynb), which know how sure they are;
-# [drift and forgetting](drift_and_forgetting.ipynb); how to
-# [choose a learner under a memory budget](memory_budget.ipynb); and
-# [beyond one machine](beyond_one_machine.ipynb).
+# Next: [dynamic trees](dynamic_trees.ipynb) and their intervals; [drift and
+# forgetting](drift_and_forgetting.ipynb); how to [choose a learner under a memory
+# budget](memory_budget.ipynb); and [several processes and machines](beyond_one_machine.ipynb).

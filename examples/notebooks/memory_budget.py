@@ -11,8 +11,8 @@
 # %% [markdown]
 # # Choosing a learner under a memory budget
 #
-# Say that a model may take 400 kB. Which one is the most accurate? Run candidates side by side and
-# look at both scores, beside river's trees.
+# Suppose that a model may take 400 kB. Which learner is then the most accurate? Run candidates and
+# river's trees side by side, and compare accuracy and memory.
 
 # %%
 import matplotlib.pyplot as plt
@@ -24,8 +24,8 @@ from river_extra_trees import plotting
 BUDGET = 400_000  # bytes
 
 # %% [markdown]
-# Memory is bounded by parameters: the number of trees (`n_models`), of nodes (`max_nodes`), of
-# samples (`window_size`, `window`, `max_retained`) or of particles (`n_particles`).
+# Parameters bound the memory: the number of trees (`n_models`), of nodes (`max_nodes`), of samples
+# (`window_size`, `window`, `max_retained`) or of particles (`n_particles`).
 
 # %%
 candidates = {
@@ -60,7 +60,7 @@ display = plotting.PrequentialDisplay.from_stream(
 )
 
 # %% [markdown]
-# Where they ended, the most accurate at the top. Whatever crosses the line is over budget.
+# The final results, the most accurate at the top. A bar that crosses the line is over budget.
 
 # %%
 curves = sorted(display.curves, key=lambda curve: curve.scores["Accuracy"][-1])
@@ -91,5 +91,5 @@ print(
 candidates[best.name]
 
 # %% [markdown]
-# This is one stream, and a short one. Streams differ in how much there is to learn, and how fast it
-# goes out of date; run the same cells on your own before you choose.
+# This is one short stream. Streams differ in how much there is to learn, and in how fast it becomes
+# outdated. Run the same cells on your own stream before you choose.

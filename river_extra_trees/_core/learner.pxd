@@ -32,8 +32,8 @@ cdef class Learner:
     # --- What a family brings -----------------------------------------------------------------
     # Refuses a sample for reasons of the family's own.
     cdef int check_sample(self, double target, double weight) except -1
-    # Makes room for the row that the schema encoded last and for so many labels. Nothing that
-    # answers depend on may change here.
+    # Makes room for the row that the schema encoded last and for so many labels. The last that can
+    # fail: nothing that answers depend on may change before.
     cdef int reserve(self, int n_labels) except -1
     # Gives new labels their places, for which there is room.
     cdef void widen(self, int n_labels) noexcept

@@ -170,10 +170,12 @@ cdef class Learner:
                                "signal broke in")
         self.schema.admit(x)
         try:
-            self.reserve(<int>len(self.labels.labels) + is_new)
             if is_new:
                 target = self.labels.learn(y)
+            self.reserve(<int>len(self.labels.labels))
         except BaseException:
+            if is_new and target >= 0.0:
+                self.labels.unlearn()
             self.schema.retract()
             raise
         if is_new:

@@ -6,8 +6,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject, PyTypeObject
 from libc.math cimport INFINITY, NAN
 
-from .memory cimport free, realloc
-
+from .memory cimport free, resized
 
 from collections.abc import Mapping
 from datetime import date, time, timedelta
@@ -265,7 +264,7 @@ cdef class Schema:
         if is_float(value) or is_of(value, FLOAT64):
             number = float_of(value)
             if number - number != 0.0 and number == number:
-                return False            # infinite: the slow way words the error
+                return False            # infinite: the slow path raises
         elif is_int(value):
             number = int_as_double(value)
             if number == -1.0 and PyErr_Occurred() != NULL:
@@ -384,22 +383,11 @@ cdef class Schema:
         """Remember the keys of x, all of them known, and their columns."""
         cdef Py_ssize_t i, n = PyDict_Size(x)
         cdef int n_numeric = 0
-        cdef void* keys
-        cdef void* numeric
-        cdef void* nominal
         self.layout_size = 0
         if n > self.layout_capacity:
-            keys = realloc(self.layout_keys, n * sizeof(PyObject*))
-            if keys != NULL:
-                self.layout_keys = <PyObject**>keys
-            numeric = realloc(self.layout_numeric, n * sizeof(int))
-            if numeric != NULL:
-                self.layout_numeric = <int*>numeric
-            nominal = realloc(self.layout_nominal, n * sizeof(int))
-            if nominal != NULL:
-                self.layout_nominal = <int*>nominal
-            if keys == NULL or numeric == NULL or nominal == NULL:
-                raise MemoryError
+            self.layout_keys = <PyObject**>resized(self.layout_keys, n, sizeof(PyObject*))
+            self.layout_numeric = <int*>resized(self.layout_numeric, n, sizeof(int))
+            self.layout_nominal = <int*>resized(self.layout_nominal, n, sizeof(int))
             self.layout_capacity = n
         self.layout = list(x)           # keeps the key objects alive: their addresses stay theirs
         for i in range(n):
@@ -413,14 +401,9 @@ cdef class Schema:
         return 0
 
     cdef int reserve(self, int n_columns) except -1:
-        cdef double* row
         if n_columns > self.row_capacity:
-            capacity = max(8, 2 * n_columns)
-            row = <double*>realloc(self.row, <size_t>capacity * sizeof(double))
-            if row == NULL:
-                raise MemoryError
-            self.row = row
-            self.row_capacity = capacity
+            self.row = <double*>resized(self.row, max(8, 2 * n_columns), sizeof(double))
+            self.row_capacity = max(8, 2 * n_columns)
         return 0
 
     cdef void blank(self) noexcept nogil:
@@ -454,18 +437,21 @@ cdef class Schema:
         return [self.row[column] for column in range(self.n_columns)]
 
     def check(self):
-        """Raise AssertionError if an invariant is broken."""
-        assert len(self.names) == len(self.codes) == self.n_columns
-        assert len(self.numeric) + len(self.nominal) == self.n_columns
-        for column in range(self.n_columns):
-            nominal = self.codes[column] is not None
-            columns = self.nominal if nominal else self.numeric
-            assert columns[self.names[column]] == column
-            if nominal:
-                codes = self.codes[column]
-                assert list(codes.values()) == list(range(len(codes)))
-                assert len(codes) <= MAX_CATEGORIES
-        assert self.n_columns <= min(self.max_columns, self.row_capacity)
+        """Raise a StateError if an invariant is broken. Loading ends with this."""
+        require(len(self.names) == len(self.codes) == self.n_columns
+                and self.n_columns <= min(self.max_columns, self.row_capacity),
+                "Schema: too many columns")
+        require(len(self.numeric) + len(self.nominal) == self.n_columns,
+                "Schema: a column is there twice")
+        for column, (name, codes) in enumerate(zip(self.names, self.codes)):
+            columns = self.numeric if codes is None else self.nominal
+            require(columns.get(name) == column and not holds_nan(name),
+                    "Schema: a column has no name to find it by")
+            if codes is not None:
+                require(len(codes) <= MAX_CATEGORIES
+                        and list(codes.values()) == list(range(len(codes)))
+                        and not any([holds_nan(value) for value in codes]),
+                        "Schema: categories must be different, and equal to themselves")
 
     def __sizeof__(self):
         """Bytes of the arrays, and of the nominal values that `gc.get_referents` leaves out."""
@@ -492,38 +478,24 @@ cdef class Schema:
         """The schema of a state."""
         cdef Schema schema
         state = State("Schema", values, ("names", "categories", "max_columns"))
-        names = state.items("names")
         schema = Schema(state.whole("max_columns", 1, MAX_COLUMNS))
+        names = state.items("names")
         require(len(names) <= schema.max_columns, "Schema: too many columns")
-        for name, categories in zip(names, state.items("categories", len(names))):
-            columns = schema.numeric if categories is None else schema.nominal
-            require(is_hashable(name) and name not in columns and not holds_nan(name),
-                    "Schema: a column is there twice, or has no name to find it by")
-            schema.add_column(name, categories is not None)
-            if categories is not None:
-                schema.codes[schema.n_columns - 1] = codes_of(categories)
+        try:
+            for name, categories in zip(names, state.items("categories", len(names))):
+                schema.add_column(name, categories is not None)
+                if categories is not None:
+                    require(type(categories) is list, "Schema: categories must be a list")
+                    schema.codes[schema.n_columns - 1] = {
+                        value: code for code, value in enumerate(categories)
+                    }
+        except TypeError:
+            raise StateError("Schema: a name or a category is not hashable") from None
+        schema.check()
         return schema
 
     def __reduce__(self):
         return from_state, (type(self), self.state())
-
-
-cdef bint is_hashable(object value):
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
-cdef dict codes_of(object categories):
-    """The codes of the restored values of a nominal column."""
-    require(type(categories) is list and len(categories) <= MAX_CATEGORIES
-            and all([is_hashable(value) and not holds_nan(value) for value in categories]),
-            "Schema: categories must be hashable, and equal to themselves")
-    codes = {value: code for code, value in enumerate(categories)}
-    require(len(codes) == len(categories), "Schema: a category is there twice")
-    return codes
 
 
 cdef dict as_dict(object x):

@@ -43,5 +43,8 @@ cdef class Window:
     cdef void clear(self) noexcept nogil
     cdef int copy(self, Window other, int slot) noexcept nogil
     cdef bint is_in_order(self) noexcept
+    cdef int slot_at(self, int i) noexcept nogil
+    cdef int check_numbers(self, int slot) except -1
+    cdef int check_column(self, Py_ssize_t column, int* marks) except -1
 
 cdef tuple united(list windows, int capacity)

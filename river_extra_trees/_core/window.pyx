@@ -2,14 +2,19 @@
 
 import numpy as np
 
-from libc.math cimport NAN
+from libc.math cimport NAN, isinf
 from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcpy, memmove, memset
 
-from .memory cimport calloc, free
+from .memory cimport free, zeroed
 from .schema cimport MAX_COLUMNS, Schema
 
-from .state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT, State, from_state, require
+from . import state as limits
+from .state import State, from_state, require
+
+cdef double MOST = limits.LARGEST_TARGET
+cdef double LIGHTEST = limits.FAINTEST_WEIGHT
+cdef double HEAVIEST = limits.LARGEST_WEIGHT
 
 cdef enum:
     LARGEST_WINDOW = 1 << 30    # slots: twice as many are still counted in 32 bits
@@ -113,9 +118,7 @@ cdef class Window:
 
     cdef int move(self, int capacity, int column_capacity) except -1:
         """Move everything into a larger block, or raise MemoryError and leave all as it is."""
-        cdef char* block = <char*>calloc(block_size(capacity, column_capacity), 1)
-        if block == NULL:
-            raise MemoryError
+        cdef char* block = <char*>zeroed(block_size(capacity, column_capacity), 1)
         cdef size_t cells = <size_t>capacity * column_capacity
         cdef Py_ssize_t column
         cdef int slot, n_free = self.capacity - self.size
@@ -311,8 +314,7 @@ cdef class Window:
 
     def slots(self):
         """The slots in use, in order of arrival."""
-        held = [self.by_arrival[i] for i in range(self.n_sorted)]
-        return held + [self.fresh[i] for i in range(self.n_fresh)]
+        return [self.slot_at(i) for i in range(self.size)]
 
     cdef bint is_in_order(self) noexcept:
         """Tell whether the samples lie in slots 0, 1, 2 and so on, and the next ones will."""
@@ -367,21 +369,61 @@ cdef class Window:
         self.release(&gone[0])
 
     def check(self):
-        """Raise AssertionError if an invariant is broken."""
-        slots = self.slots()
-        assert len(slots) == self.size == self.n_sorted + self.n_fresh <= self.capacity
-        free_slots = [self.free_slots[i] for i in range(self.capacity - self.size)]
-        assert sorted(slots + free_slots) == list(range(self.capacity))
-        assert all(self.arrival[slot] == -1 for slot in free_slots)
-        arrivals = [self.arrival[slot] for slot in slots]
-        assert arrivals == sorted(arrivals) and all(a < self.n_seen for a in arrivals)
+        """Raise a StateError if an invariant is broken. Loading ends with this."""
+        cdef int* marks = self.merged       # per slot: 1 sorted in, -1 fresh, -2 free
+        cdef int i, slot
+        cdef int64_t last = -1
+        cdef Py_ssize_t column
+        require(0 <= self.n_sorted and 0 <= self.n_fresh
+                and self.size == self.n_sorted + self.n_fresh <= self.capacity,
+                "Window: more samples than slots")
+        memset(marks, 0, self.capacity * sizeof(int))
+        for i in range(self.capacity):
+            slot = self.slot_at(i)
+            require(0 <= slot < self.capacity and marks[slot] == 0,
+                    "Window: the slots are not all there once")
+            marks[slot] = 1 if i < self.n_sorted else -1 if i < self.size else -2
+            if i >= self.size:
+                require(self.arrival[slot] == -1, "Window: a free slot holds a sample")
+                continue
+            require(last < self.arrival[slot] < self.n_seen,
+                    "Window: the samples are not in order of arrival")
+            last = self.arrival[slot]
+            self.check_numbers(slot)
         for column in range(self.n_columns):
-            ranked = self.ranked(column)
-            values = [self.data[<Py_ssize_t>column * self.capacity + slot] for slot in ranked]
-            keys = [(v != v, 0.0 if v != v else v, self.arrival[slot])
-                    for v, slot in zip(values, ranked)]
-            assert keys == sorted(keys)
-            assert sorted(ranked) == sorted(slots[:self.n_sorted])
+            self.check_column(column, marks)
+
+    cdef int slot_at(self, int i) noexcept nogil:
+        """The slots in order of arrival, then the free ones."""
+        if i < self.n_sorted:
+            return self.by_arrival[i]
+        return self.fresh[i - self.n_sorted] if i < self.size else self.free_slots[i - self.size]
+
+    cdef int check_numbers(self, int slot) except -1:
+        """The numbers of a sample are in their ranges."""
+        cdef Py_ssize_t column
+        for column in range(self.n_columns):
+            require(not isinf(self.data[column * self.capacity + slot]),
+                    "Window: a value is infinite")
+        require(-MOST <= self.target[slot] <= MOST, "Window: a target is out of range")
+        require(LIGHTEST <= self.weight[slot] <= HEAVIEST, "Window: a weight is out of range")
+        return 0
+
+    cdef int check_column(self, Py_ssize_t column, int* marks) except -1:
+        """A column ranks the sorted slots, each once, by value and then by arrival."""
+        cdef const double* key = self.data + column * self.capacity
+        cdef const int* order = self.order + column * self.capacity
+        cdef int i, slot
+        for i in range(self.n_sorted):
+            slot = order[i]
+            require(0 <= slot < self.capacity and marks[slot] == column + 1,
+                    "Window: a column does not rank every sample once")
+            marks[slot] += 1
+            require(i == 0 or comes_before(key[order[i - 1]], key[slot])
+                    or (not comes_before(key[slot], key[order[i - 1]])
+                        and self.arrival[order[i - 1]] < self.arrival[slot]),
+                    "Window: a column is not sorted")
+        return 0
 
     def __sizeof__(self):
         return object.__sizeof__(self) + block_size(self.capacity, self.column_capacity)
@@ -393,8 +435,7 @@ cdef class Window:
         cdef double[::1] target = np.empty(n), weight = np.empty(n)
         cdef int64_t[::1] arrival = np.empty(n, dtype=np.int64)
         cdef int[::1] slots = np.array(
-            self.slots() + [self.free_slots[i] for i in range(self.capacity - self.size)],
-            dtype=np.int32)
+            [self.slot_at(i) for i in range(self.capacity)], dtype=np.int32)
         for i in range(n):
             for column in range(self.n_columns):
                 data[column, i] = self.data[column * self.capacity + slots[i]]
@@ -409,29 +450,25 @@ cdef class Window:
 
     @classmethod
     def restored(cls, values):
-        """The window of a state. Whether targets are codes or numbers is the owner's to check."""
+        """The window of a state. The owner checks whether targets are codes or numbers."""
+        cdef Window window
         state = State("Window", values, ("slots", "data", "target", "weight", "arrival",
                                          "n_sorted", "n_seen"))
         slots = state.array("slots", np.int32, None)
         arrival = state.array("arrival", np.int64, None)
-        n_seen = state.whole("n_seen")
         n = len(arrival)
         data = state.array("data", np.float64, None, n)
         require(0 < len(slots) <= LARGEST_WINDOW and n <= len(slots) and len(data) <= MAX_COLUMNS,
                 "Window: more samples than slots, or too many columns")
+        # Before anything is written there: `check` comes too late for that.
         require(np.array_equal(np.sort(slots), np.arange(len(slots))),
                 "Window: the slots are not all there once")
-        require(n == 0 or (0 <= arrival[0] and np.all(arrival[:-1] < arrival[1:])
-                           and arrival[-1] < n_seen),    # compared: differences may overflow
-                "Window: the samples are not in order of arrival")
-        require(not np.any(np.isinf(data)), "Window: a value is infinite")
-        restored = Window(len(slots))
-        (<Window>restored).fill(
-            slots, data, state.numbers("target", n, least=-LARGEST_TARGET, most=LARGEST_TARGET),
-            state.numbers("weight", n, least=FAINTEST_WEIGHT, most=LARGEST_WEIGHT), arrival,
-            state.whole("n_sorted", 0, n))
-        (<Window>restored).n_seen = n_seen
-        return restored
+        window = Window(len(slots))
+        window.n_seen = state.whole("n_seen")
+        window.fill(slots, data, state.array("target", np.float64, n),
+                    state.array("weight", np.float64, n), arrival, state.whole("n_sorted", 0, n))
+        window.check()
+        return window
 
     cdef int fill(self, const int[::1] slots, const double[:, ::1] data, const double[::1] target,
                   const double[::1] weight, const int64_t[::1] arrival, int n_sorted) except -1:

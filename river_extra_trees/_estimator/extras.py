@@ -15,5 +15,5 @@ def import_extra(module: str, extra: str) -> typing.Any:
     except ImportError:
         package = module.partition(".")[0]
         raise ImportError(
-            f"{package} is needed for this: pip install 'river-extra-trees[{extra}]'"
+            f"this needs {package} (extra {extra!r}): pip install {package}"
         ) from None

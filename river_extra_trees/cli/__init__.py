@@ -1,17 +1,17 @@
 """The command line: ``python -m river_extra_trees``.
 
-- `streams` makes rows of a bundled data set, a file or standard input.
-- `learners` makes models and metrics of what was typed.
-- `race` learns and scores, item by item, and keeps the curves.
-- `outputs` refuses files that could not be written, before the race.
-- `report` turns a race into a table, a picture, CSV and JSON.
-- `app` is the command itself; only it needs the extra ``cli``.
+- `streams` reads rows from a bundled data set, a file or standard input.
+- `learners` creates models and metrics from their names.
+- `race` learns and scores item by item, and records the curves.
+- `outputs` checks before the race that the output files can be written.
+- `report` writes a race as a table, a picture, CSV and JSON.
+- `app` is the command itself.
 
-Whatever the user can put right raises `UserError`; the command prints it as one line.
+An error that the user can fix raises `UserError`; the command prints it on one line.
 """
 
 from __future__ import annotations
 
 
 class UserError(Exception):
-    """Something the user can put right, said in one line."""
+    """An error that the user can fix, with a message of one line."""

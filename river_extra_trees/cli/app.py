@@ -1,4 +1,4 @@
-"""The command itself: options in, a race, results out."""
+"""The commands: race, info and draw."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def about() -> None:
 
 
 @app.command(
-    epilog="Exit status: 0 when all went well, 1 when a learner gave up, 2 when the command or "
-    "the data cannot be understood, 130 after Ctrl-C (the results so far are still reported)."
+    epilog="Exit status: 0 on success, 1 if a learner failed, 2 if the command or the data are "
+    "invalid, 130 after Ctrl-C (the results so far are still reported)."
 )
 def race(
     data: options.Data,
@@ -60,7 +60,7 @@ def race(
     every: options.Every = 10_000,
     resume: options.Resume = False,
 ) -> None:
-    """Race learners: each predicts every item, is scored, and then learns it."""
+    """Race learners: each predicts an item, is scored, and then learns the item."""
     try:
         inputs = streams.files_of(data)
         outputs.check(inputs, csv=csv, plot=plot, json=json, checkpoint=checkpoint)
@@ -89,7 +89,7 @@ def race(
 
 @app.command()
 def info(file: models.File, learner: models.Learner = None) -> None:
-    """Say what a saved model, or a checkpoint of a race, holds."""
+    """Describe a saved model or a checkpoint of a race."""
     try:
         models.show(file, learner)
     except UserError as error:
@@ -101,10 +101,10 @@ def draw(
     file: models.File,
     learner: models.Learner = None,
     tree: Annotated[int, typer.Option(min=0, help="Number of the tree.")] = 0,
-    max_depth: Annotated[int, typer.Option(min=0, help="Depth below which nothing is drawn.")] = 3,
+    max_depth: Annotated[int, typer.Option(min=0, help="Depth of the deepest nodes to draw.")] = 3,
     output: Annotated[
         Path | None,
-        typer.Option(help="Draw to this file (.png, .svg, .pdf); without it, write text."),
+        typer.Option(help="Draw to this file (.png, .svg, .pdf); by default, print text."),
     ] = None,
 ) -> None:
     """Draw a tree of a saved model."""
@@ -124,16 +124,16 @@ def _refuse(error: UserError) -> NoReturn:
 
 
 class Saver:
-    """Writes checkpoints now and then, or never if it has no path.
+    """Writes checkpoints at intervals, or none if it has no path.
 
     Parameters
     ----------
     path
-        Where to.
+        The file to write.
     every
         Number of items between two checkpoints.
     plan
-        What was typed to start the race, as far as it decides the results.
+        The arguments of the race that determine its results.
     """
 
     def __init__(self, path: Path | None, every: int, plan: checkpoint.Plan) -> None:
@@ -142,23 +142,25 @@ class Saver:
         self.plan = plan
 
     def resumed(self, wanted: bool) -> Race | None:
-        """The race of the checkpoint; None if there is none yet."""
+        """Return the race of the checkpoint, or None if there is no checkpoint yet."""
         if wanted and self.path is None:
-            raise UserError("name the file to resume from with --checkpoint")
+            raise UserError("--resume needs the file to resume from: add --checkpoint FILE")
         if self.path is None or not self.path.exists():
             return None
         if not wanted:
-            raise UserError(f"{self.path} exists; --resume goes on from it")
+            raise UserError(
+                f"{self.path} exists; add --resume to continue from it, or name another file"
+            )
         return checkpoint.resume(self.path, self.plan)
 
     def save(self, contest: Race, *, force: bool = False) -> None:
-        """Write a checkpoint if it is time to."""
+        """Write a checkpoint if it is due."""
         if self.path is not None and (force or contest.items % self.every == 0):
             checkpoint.save(self.path, contest, self.plan)
 
 
 def _skip(stream: streams.Stream, contest: Race) -> None:
-    """Read over the rows that a resumed race has seen."""
+    """Skip the rows that a resumed race has seen."""
     n, found = 0, 0
     for row in itertools.islice(stream.rows, contest.items):
         n, found = n + 1, checksum(row, found)
@@ -173,7 +175,7 @@ def _skip(stream: streams.Stream, contest: Race) -> None:
 def _task(text: str | None) -> streams.Task | None:
     if text in (None, "classification", "regression"):
         return text  # type: ignore[return-value]
-    raise UserError(f"--task is {text!r}; it can be classification or regression")
+    raise UserError(f"--task is {text!r}; it must be classification or regression")
 
 
 def _write_all(
@@ -184,7 +186,7 @@ def _write_all(
     plot: Path | None,
     json: Path | None,
 ) -> None:
-    """Write the results to the files that were asked for."""
+    """Write the results to the requested files."""
     results: list[tuple[Path | None, Callable[[Path], None]]] = [
         (csv, lambda path: report.write_csv(path, contest)),
         (plot, lambda path: report.draw(path, contest, stream)),
@@ -217,10 +219,10 @@ def _entrants(
 
 
 def _watch(contest: Race, stream: streams.Stream, saver: Saver) -> bool:
-    """Run the race with live standings on a terminal; tell whether the user ended it early."""
+    """Run the race, with live standings on a terminal; return whether the user interrupted it."""
     console = Console()
     if not console.is_terminal:
-        # Into a file or a pipe the table is as wide as it needs to be.
+        # In a file or a pipe, the table is as wide as it needs to be.
         console = Console(width=200)
     with (
         Interruptible() as interruptible,

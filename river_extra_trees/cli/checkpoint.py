@@ -1,9 +1,8 @@
-"""Checkpoints of a race: everything that is needed to go on with it, in one file.
+"""Checkpoints of a race: everything that is needed to resume it, in one file.
 
-The models of this package are in it as model files, which anybody may read. What belongs to river,
-its models and metrics, is pickled: going on with a race runs code from the file, so that only
-checkpoints of one's own may be resumed, by the versions that wrote them. The file is replaced as a
-whole, and a hash finds accidents.
+The models of this package are stored as model files, which are safe to read. River's models and
+metrics are pickled, so resuming a race runs code from the file: resume only your own checkpoints,
+with the versions that wrote them. The file is replaced as a whole, and a hash detects corruption.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from river_extra_trees.persistence.container import DamagedError, pack, unpack
 
 MAGIC = b"\x93RXRACE\n"
 VERSION = 1
-PACKAGES = ("river-extra-trees", "river", "numpy", "scipy")  # of whose objects there are pickles
+PACKAGES = ("river-extra-trees", "river", "numpy", "scipy")  # a checkpoint pickles their objects
 
 Plan = dict[str, Any]
 
 
 class Pickler(pickle.Pickler):
-    """A pickler that leaves the models of this package aside, as model files."""
+    """A pickler that stores the models of this package separately, as model files."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=5)
@@ -40,7 +39,7 @@ class Pickler(pickle.Pickler):
         self.numbers: dict[int, int] = {}
 
     def persistent_id(self, value: object) -> int | None:
-        """The number of the model file of a model; None for everything else."""
+        """Return the number of the model file of a model; None for other objects."""
         if not isinstance(value, TreeLearner):
             return None
         if id(value) not in self.numbers:
@@ -55,23 +54,23 @@ class Pickler(pickle.Pickler):
 
 
 def require_pickle(model: TreeLearner) -> None:
-    """Raise a UserError unless a pickle holds what a model file does not, such as its labels."""
+    """Raise a UserError if the model cannot be pickled, for example because of its labels."""
     try:
         pickle.loads(pickle.dumps(model))
     except Exception as error:  # labels of any origin may raise anything
         name = type(model).__name__
-        raise UserError(f"no checkpoint can hold this {name}: {error}") from error
+        raise UserError(f"a checkpoint cannot hold this {name}: {error}") from error
 
 
 class Unpickler(pickle.Unpickler):
-    """The way back."""
+    """The counterpart of `Pickler`."""
 
     def __init__(self, file: io.BytesIO, models: list[bytes]) -> None:
         super().__init__(file)
         self.models = [persistence.load_bytes(content) for content in models]
 
     def persistent_load(self, number: Any) -> Any:
-        """The model of a model file."""
+        """Return the model of a model file."""
         return self.models[number]
 
 
@@ -81,11 +80,11 @@ def save(path: Path, race: Race, plan: Plan) -> None:
     Parameters
     ----------
     path
-        Where to.
+        The file to write.
     race
-        A race between two items.
+        The race, between two items.
     plan
-        What was typed to start it, as far as it decides the results.
+        The arguments of the race that determine its results.
     """
     file = io.BytesIO()
     pickler = Pickler(file)
@@ -107,12 +106,12 @@ def save(path: Path, race: Race, plan: Plan) -> None:
 
 
 def versions() -> dict[str, str]:
-    """The versions of Python and of the packages whose objects a checkpoint holds."""
+    """Return the versions of Python and of the packages whose objects a checkpoint holds."""
     return {"Python": platform.python_version()} | {name: version_of(name) for name in PACKAGES}
 
 
 def version_of(package: str) -> str:
-    """The version of a package; of one that runs from its sources, that it does."""
+    """Return the version of a package, or that it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -120,18 +119,18 @@ def version_of(package: str) -> str:
 
 
 def is_checkpoint(path: Path) -> bool:
-    """Whether a file begins as a checkpoint does."""
+    """Return whether a file begins like a checkpoint."""
     with open_regular(path) as file:
         return file.read(len(MAGIC)) == MAGIC
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The description of a checkpoint and its contents; nothing of it is run.
+    """Return the description and the contents of a checkpoint without running any of its code.
 
     Raises
     ------
     UserError
-        If it cannot be read, is damaged, or is not what `save` writes.
+        If the file cannot be read, is damaged, or is not a checkpoint.
     """
     try:
         with open_regular(path) as file:
@@ -142,12 +141,12 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     except DamagedError as error:
         raise UserError(f"{path} is not a valid checkpoint: {error}") from error
     if not is_description(document) or set(arrays) != {"race", *parts_of(document)}:
-        raise UserError(f"{path} is not a valid checkpoint: it is not what a race has written")
+        raise UserError(f"{path} is not a valid checkpoint: its contents are not those of a race")
     return document, {name: array.tobytes() for name, array in arrays.items()}
 
 
 def is_description(document: Any) -> bool:
-    """Whether a description has the fields of one, and each what it should have."""
+    """Return whether a description has the right fields, of the right types."""
     return (
         isinstance(document, dict)
         and document.keys() == {"plan", "items", "packages", "models"}
@@ -161,31 +160,35 @@ def is_description(document: Any) -> bool:
 
 
 def parts_of(document: dict[str, Any]) -> list[str]:
-    """The names of the contents that are model files."""
+    """Return the names of the contents that are model files."""
     return [f"model {i}" for i in range(len(document["models"]))]
 
 
 def models(path: Path) -> dict[str, bytes]:
-    """The model files in a checkpoint, by the names of the learners."""
+    """Return the model files in a checkpoint, by the names of the learners."""
     document, contents = read(path)
     parts = (contents[part] for part in parts_of(document))
     return dict(zip(document["models"], parts, strict=True))
 
 
 def resume(path: Path, plan: Plan) -> Race:
-    """Go on with a race.
+    """Resume a race.
 
     Raises
     ------
     UserError
-        If the file is no checkpoint, or one of another race or of other versions.
+        If the file is not a checkpoint, or comes from another race or from other versions.
     """
     document, contents = read(path)
     for name, value in plan.items():
         if (kept := document["plan"].get(name)) != value:
-            raise UserError(f"{path} is of a race with another {name}: {kept!r}, not {value!r}")
+            raise UserError(
+                f"{path} belongs to a race with another {name}: {kept!r}, not {value!r}"
+            )
     if document["packages"] != versions():
-        raise UserError(f"{path} was written by {document['packages']}, not {versions()}")
+        raise UserError(
+            f"{path} was written by other versions: {document['packages']}, not {versions()}"
+        )
     parts = [contents[part] for part in parts_of(document)]
     race: Race = Unpickler(io.BytesIO(contents["race"]), parts).load()
     for entrant in race.entrants:

@@ -21,7 +21,7 @@ KINDS: Mapping[Task, type[base.Estimator]] = {
     "classification": base.Classifier,
     "regression": base.Regressor,
 }
-# River's usual trees, and the simplest answer, without which no score means anything.
+# River's usual trees, and the simplest predictor as a baseline.
 YARDSTICKS: Mapping[Task, list[str]] = {
     "classification": ["NoChangeClassifier", "HoeffdingTreeClassifier", "ARFClassifier"],
     "regression": ["HoeffdingTreeRegressor", "ARFRegressor"],
@@ -33,21 +33,21 @@ USUAL_METRICS: Mapping[Task, list[str]] = {
 
 
 def usual_learners(task: Task) -> list[str]:
-    """Return the learners of this package for the task, and river's to compare them with."""
+    """Return the learners of this package for the task, and river's for comparison."""
     return [*_classes(river_extra_trees, KINDS[task]), *YARDSTICKS[task]]
 
 
 def make_learner(spec: str, task: Task, seed: int) -> base.Estimator:
-    """Make the model a user asks for.
+    """Create a model from its specification.
 
     Parameters
     ----------
     spec
-        A class of this package or of river, or the dotted name of any other, with parameters.
+        A class of this package or of river, or the dotted name of any class, with parameters.
     task
-        What the model has to predict.
+        The task of the model.
     seed
-        Given to a model that takes one and was not given one.
+        Seed for a model that takes one, unless the specification has its own.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def make_learner(spec: str, task: Task, seed: int) -> base.Estimator:
     name, parameters = parse(spec)
     model_class = _find_learner(name)
     if not issubclass(model_class, KINDS[task]):
-        raise UserError(f"{name} does not do {task}")
+        raise UserError(f"{name} is not a learner for {task}")
     if "seed" in inspect.signature(model_class).parameters:
         parameters.setdefault("seed", seed)
     model: base.Estimator = _make(name, model_class, parameters)
@@ -67,7 +67,7 @@ def make_learner(spec: str, task: Task, seed: int) -> base.Estimator:
 
 
 def make_metric(spec: str, model: base.Estimator) -> metrics.base.Metric:
-    """Make a metric by river's name for it, if it can score the model with one number.
+    """Create a metric from river's name, if it can score the model with one number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Looking at saved models: what a model file is, and what its trees look like."""
+"""The commands `info` and `draw`: description and trees of saved models."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from river_extra_trees.cli import UserError, checkpoint, report
 
 File = Annotated[Path, typer.Argument(help="A saved model, or a checkpoint of a race.")]
 Learner = Annotated[
-    str | None, typer.Option(help="Of a checkpoint: which learner, by its name in the race.")
+    str | None, typer.Option(help="The learner of a checkpoint, by its name in the race.")
 ]
 
 
 def open_model(path: Path, learner: str | None) -> Any:
-    """The model of a model file, or of a learner in a checkpoint.
+    """Return the model of a model file, or of a learner in a checkpoint.
 
     Raises
     ------
     UserError
-        If there is none.
+        If there is no such model.
     """
     try:
         if not checkpoint.is_checkpoint(path):
             if learner is not None:
-                raise UserError(f"{path} is no checkpoint: it has no learners to choose from")
+                raise UserError(f"{path} is not a checkpoint, so --learner does not apply")
             return persistence.load(path)
         files = checkpoint.models(path)
         if learner not in files:
             raise UserError(
-                f"name one of its learners with --learner: {printable(', '.join(files))}"
+                f"choose a learner of the checkpoint with --learner: {printable(', '.join(files))}"
             )
         return persistence.load_bytes(files[learner])
     except OSError as error:
@@ -46,12 +46,12 @@ def open_model(path: Path, learner: str | None) -> Any:
 
 
 def printable(text: str) -> str:
-    """A text without characters that a terminal obeys, or cannot show."""
+    """Return a text with control characters and unprintable ones escaped."""
     return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)
 
 
 def rows_of(model: Any) -> list[tuple[str, str]]:
-    """What there is to know of a model, line by line."""
+    """Return the description of a model, line by line."""
     schema = model._schema
     parameters = ", ".join(f"{name}={value!r}" for name, value in model._get_params().items())
     counts = {name: f"{value:,}" for name, value in model.summary.items() if name != "memory"}
@@ -69,7 +69,7 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
 
 
 def show(file: Path, learner: str | None) -> None:
-    """Print what a model is, or what a checkpoint holds."""
+    """Print the description of a model or of a checkpoint."""
     if learner is None and file.is_file() and checkpoint.is_checkpoint(file):
         document, _ = checkpoint.read(file)
         plan = {name: value for name, value in document["plan"].items() if value}
@@ -91,15 +91,15 @@ def show(file: Path, learner: str | None) -> None:
 
 
 def tree_of(file: Path, learner: str | None, tree: int) -> Any:
-    """The model of a file, if it has a tree of this number."""
+    """Return the model of a file, if it has a tree of this number."""
     model = open_model(file, learner)
     if tree >= (n := model.summary["n_trees"]):
-        raise UserError(f"there is no tree {tree}: the model has {n}, numbered from 0")
+        raise UserError(f"there is no tree {tree}: the model has {n} trees, numbered from 0")
     return model
 
 
 def text_of(file: Path, learner: str | None, tree: int, max_depth: int) -> str:
-    """A tree as indented text."""
+    """Return a tree as indented text."""
     text: str = tree_of(file, learner, tree).to_text(tree, max_depth)
     return "\n".join(map(printable, text.split("\n")))
 
@@ -110,7 +110,7 @@ def draw(path: Path, file: Path, learner: str | None, tree: int, max_depth: int)
 
     from river_extra_trees.plotting import TreeDisplay
 
-    matplotlib.use("agg")  # a file is written and no window opened
+    matplotlib.use("agg")  # writes a file and opens no window
     model = tree_of(file, learner, tree)
     display = TreeDisplay.from_estimator(model, tree=tree, max_depth=max_depth).plot()
     display.figure_.savefig(path, dpi=120)

@@ -1,4 +1,4 @@
-"""What can be typed after `race`, with the help that is shown for it."""
+"""The arguments and options of `race`, with their help texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Learners = Annotated[
     list[str] | None,
     typer.Argument(
         help="Learners of this package or of river, as Name or Name:key=value,key=value. "
-        "Without any: all of this package and river's usual trees."
+        "Default: all of this package and river's usual trees."
     ),
 ]
 Target = Annotated[str | None, typer.Option(help="The column to predict.")]
@@ -28,10 +28,10 @@ Task = Annotated[
 ]
 Metrics = Annotated[
     list[str] | None,
-    typer.Option(help="A metric by river's name; repeat it for more. The first one ranks."),
+    typer.Option(help="A metric by river's name; repeatable. The first one ranks."),
 ]
-Limit = Annotated[int | None, typer.Option(min=1, help="The most items to read.")]
-Seed = Annotated[int, typer.Option(help="For every learner that takes a seed.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Largest number of items to read.")]
+Seed = Annotated[int, typer.Option(help="Seed of every learner that takes one.")]
 Nominal = Annotated[
     list[str] | None, typer.Option(help="A CSV column whose numbers are names; repeatable.")
 ]
@@ -39,14 +39,14 @@ Csv = Annotated[Path | None, typer.Option(help="Write the curves to this CSV fil
 Plot = Annotated[Path | None, typer.Option(help="Draw the curves to this file (.png, .svg, .pdf).")]
 Json = Annotated[Path | None, typer.Option(help="Write results and curves to this JSON file.")]
 Checkpoint = Annotated[
-    Path | None, typer.Option(help="Keep the whole race in this file, so that it can go on.")
+    Path | None, typer.Option(help="Save the whole race to this file, so that it can be resumed.")
 ]
 Every = Annotated[int, typer.Option(min=1, help="Number of items between two checkpoints.")]
 Resume = Annotated[
     bool,
     typer.Option(
         "--resume",
-        help="Go on from the checkpoint if there is one, reading the data from its beginning. "
-        "Resume only what you have written yourself: code in the file is run.",
+        help="Resume from the checkpoint, if there is one; the data are read from the beginning. "
+        "Resume only your own checkpoints: code in the file is run.",
     ),
 ]

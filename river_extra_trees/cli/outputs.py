@@ -1,4 +1,4 @@
-"""Whether the outputs of a command can be written, asked before any time is spent on them."""
+"""Checks that the outputs of a command can be written, before any time is spent on them."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ def check(
     json: Path | None = None,
     checkpoint: Path | None = None,
 ) -> None:
-    """Refuse outputs that could not be written, or that would replace an input or each other.
+    """Check that outputs can be written and replace neither an input nor each other.
 
     Parameters
     ----------
     inputs
-        The files that are read, a checkpoint excepted.
+        The files that are read, except a checkpoint.
     csv, plot, json, checkpoint
-        The files that are to be written, if there are any.
+        The files to write, if any.
 
     Raises
     ------
     UserError
-        If one cannot be written. Nothing is left behind, and what was there is as it was.
+        If one cannot be written. Existing files stay unchanged, and no new file remains.
     """
     written = [path for path in (csv, plot, json) if path is not None]
     replaced = [path for path in (checkpoint,) if path is not None]
     for path in (*written, *replaced):
         if not path.parent.is_dir():
-            raise UserError(f"there is no folder {str(path.parent)!r} to write {path.name} to")
+            raise UserError(f"cannot write {path.name}: there is no folder {str(path.parent)!r}")
     if plot is not None:
         report.require_matplotlib()
         if plot.suffix not in PICTURES:
@@ -55,27 +55,27 @@ def check(
 
 
 def check_apart(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
-    """Refuse an output that is an input, or another output."""
+    """Raise a UserError if an output is also an input, or another output."""
     for path, other in itertools.product(outputs, inputs):
         if is_same_file(path, other):
-            raise UserError(f"{path} is what is read: it would be overwritten")
+            raise UserError(f"{path} is an input and would be overwritten; name another output")
     for path, other in itertools.combinations(outputs, 2):
         if is_same_file(path, other):
-            raise UserError(f"{path} and {other} are one file: one would overwrite the other")
+            raise UserError(f"{path} and {other} are the same file: one would overwrite the other")
 
 
 def is_same_file(path: Path, other: Path) -> bool:
-    """Whether two paths lead to one file, be it there or not; a terminal or a pipe is none."""
+    """Whether two paths lead to one file, existing or not; terminals and pipes do not count."""
     if os.path.exists(path) and os.path.exists(other):
         return path.is_file() and path.samefile(other)
     return os.path.realpath(path) == os.path.realpath(other)
 
 
 def require_writable(path: Path) -> None:
-    """Raise the OSError that writing to a file would raise; pipes and devices are left alone."""
+    """Raise the OSError that writing to the file would raise; pipes and devices are not tested."""
     target = Path(os.path.realpath(path))
     if not target.exists():
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
         target.unlink()
     elif target.is_file() or target.is_dir():
-        os.close(os.open(target, os.O_WRONLY | os.O_CLOEXEC))  # as it was: neither cut nor touched
+        os.close(os.open(target, os.O_WRONLY | os.O_CLOEXEC))  # without truncating it

@@ -1,4 +1,4 @@
-"""The race: every learner predicts each item, is scored, and only then learns it."""
+"""The race: every learner predicts each item, is scored, and then learns the item."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from river_extra_trees.cli.streams import Row, Task
 
 # A curve keeps between half of this and this many points, however long the stream is.
 MOST_POINTS = 400
-# Looking through a large model made of Python objects takes seconds: at most this share of time.
+# Measuring a large model made of Python objects takes seconds: spend at most this share of time.
 SHARE_FOR_MEMORY = 0.02
 
 
 @dataclass
 class Point:
-    """Where a learner stood after so many items."""
+    """Scores, time and memory of a learner after a number of items."""
 
     items: int
     scores: dict[str, float]
@@ -34,7 +34,7 @@ class Point:
 
 @dataclass
 class Entrant:
-    """A learner with what is known of it so far."""
+    """A learner with its results so far."""
 
     name: str
     model: Any
@@ -47,7 +47,7 @@ class Entrant:
     next_look: float = 0.0
 
     def take(self, x: dict[str, Any], y: Any) -> None:
-        """Predict, score, learn; a learner that raises is out of the race."""
+        """Predict, score, learn; a learner that raises leaves the race."""
         model = self.model
         label = probabilities = None
         try:
@@ -60,13 +60,13 @@ class Entrant:
             self.seconds += time.perf_counter() - start
         except Exception as error:  # a learner of any origin may raise anything
             text = " ".join(str(error).split())
-            self.error = f"gave up at item {self.items + 1}: {type(error).__name__}: {text}"
+            self.error = f"failed at item {self.items + 1}: {type(error).__name__}: {text}"
             return
         self.items += 1
         for name, metric in self.metrics.items():
             answer = label if needs_label(metric) else probabilities
             if answer is None or answer == {}:
-                continue  # as river does: who has not answered yet is not scored
+                continue  # as in river: a missing prediction is not scored
             try:
                 metric.update(y, answer)
             except Exception as error:
@@ -78,7 +78,7 @@ class Entrant:
         self.wants_probabilities = False in kinds
 
     def look(self, *, force: bool = False) -> None:
-        """Add the present standing to the curve."""
+        """Add the present results to the curve."""
         now = time.perf_counter()
         if force or now >= self.next_look:
             self.memory = self.model._raw_memory_usage
@@ -97,7 +97,7 @@ class Entrant:
 
 
 def checksum(row: Row, start: int = 0) -> int:
-    """The checksum of a row and, where that of the rows before it is given, of all of them."""
+    """Return the checksum of a row, continued from that of the earlier rows."""
     return zlib.crc32(repr(row).encode(errors="backslashreplace"), start)
 
 
@@ -112,11 +112,11 @@ class Race:
     Attributes
     ----------
     items
-        How many items have been shown.
+        Number of items shown.
     targets
-        The different targets shown, as far as they are labels.
+        The distinct labels shown.
     checksum
-        Of the rows shown.
+        Checksum of the rows shown.
 
     """
 
@@ -134,7 +134,7 @@ class Race:
             self.checksum = checksum((x, y), self.checksum)
             for entrant in self.entrants:
                 if entrant.error is None:
-                    # A copy, so that a learner that writes into its input harms no other.
+                    # A copy, in case a learner changes its input.
                     entrant.take(dict(x), y)
             self.items += 1
             if self.task == "classification":
@@ -144,7 +144,7 @@ class Race:
             yield self.items
 
     def look(self) -> None:
-        """Note where everybody stands; thin out the curves when they become long."""
+        """Record the results of all learners; thin out the curves when they become long."""
         for entrant in self.entrants:
             if entrant.error is None:
                 entrant.look()
@@ -154,7 +154,7 @@ class Race:
                 entrant.curve = entrant.curve[1::2]
 
     def finish(self) -> None:
-        """Note the last standing, with the memory as it is now."""
+        """Record the final results, with the present memory."""
         for entrant in self.entrants:
             if entrant.error is not None:
                 continue
@@ -163,7 +163,7 @@ class Race:
             entrant.look(force=True)
 
     def notes(self) -> Iterator[str]:
-        """Name the metrics that look for a label which never came, and so mean nothing."""
+        """Name the metrics whose positive label never appeared."""
         for name, metric in self.entrants[0].metrics.items():
             if isinstance(metric, metrics.base.BinaryMetric) and metric.pos_val not in self.targets:
                 yield (
@@ -172,7 +172,7 @@ class Race:
                 )
 
     def ranking(self) -> list[Entrant]:
-        """Return the learners, the best by the first metric first, those that gave up last."""
+        """Return the learners, best first by the first metric, and failed ones last."""
         return sorted(self.entrants, key=_rank)
 
 
@@ -185,23 +185,23 @@ def _rank(entrant: Entrant) -> tuple[bool, float]:
 
 
 def needs_label(metric: metrics.base.Metric) -> bool:
-    """Tell whether a metric is fed labels or numbers, rather than class probabilities."""
+    """Return whether a metric takes labels or numbers, rather than class probabilities."""
     return not isinstance(metric, metrics.base.ClassificationMetric) or metric.requires_labels
 
 
 def enter(name: str, model: base.Estimator, metrics: dict[str, metrics.base.Metric]) -> Entrant:
-    """Make an entrant, refusing metrics of probabilities for a learner that gives none."""
+    """Create an entrant; raise a UserError if a metric needs probabilities that it lacks."""
     entrant = Entrant(name, model, metrics)
     if entrant.wants_probabilities and not hasattr(model, "predict_proba_one"):
-        raise UserError(f"{name} gives no probabilities to score")
+        raise UserError(f"{name} has no probabilities to score")
     return entrant
 
 
 class Interruptible:
-    """Ctrl-C as a question asked between two items, so that all learners end on the same one.
+    """Handles Ctrl-C between two items, so that all learners end on the same item.
 
-    While the next row is being waited for, Ctrl-C ends the waiting; asked twice, it interrupts
-    whatever is running.
+    While the race waits for the next row, Ctrl-C ends the wait. A second Ctrl-C interrupts
+    immediately.
     """
 
     def __init__(self) -> None:
@@ -221,14 +221,14 @@ class Interruptible:
         signal.signal(signal.SIGINT, self.previous)
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """Remember the wish, or grant it at once."""
+        """Record the interruption, or interrupt immediately."""
         at_once = self.waiting or self.interrupted
         self.interrupted = True
         if at_once:
             raise KeyboardInterrupt
 
     def rows(self, rows: Iterator[Row]) -> Iterator[Row]:
-        """Pass rows on until they or the user end it."""
+        """Yield rows until the stream ends or the user interrupts."""
         while not self.interrupted:
             self.waiting = True
             try:

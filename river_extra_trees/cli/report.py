@@ -1,4 +1,4 @@
-"""What comes out of a race: a table, a picture, CSV and JSON."""
+"""The results of a race: a table, a picture, CSV and JSON."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def table(race: Race, stream: Stream) -> Table:
 
 
 def _plain(text: str) -> str:
-    """Keep brackets in a message from being read as colours."""
+    """Escape brackets in a message, which rich would read as markup."""
     return text.replace("[", r"\[")
 
 
@@ -80,7 +80,7 @@ def write_csv(path: Path, race: Race) -> None:
 
 
 def write_json(path: Path, race: Race, stream: Stream, *, interrupted: bool) -> None:
-    """Write the results and the curves as one JSON object; what is not finite becomes null."""
+    """Write results and curves as one JSON object; numbers that are not finite become null."""
     document = {
         "stream": stream.name,
         "task": stream.task,
@@ -116,12 +116,12 @@ def _finite(values: dict[str, float]) -> dict[str, float | None]:
 
 
 def require_matplotlib() -> None:
-    """Say before the race, not after it, that the picture could not be drawn."""
+    """Raise a UserError before the race if the picture cannot be drawn."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise UserError(
-            "a picture needs matplotlib: pip install 'river-extra-trees[plot]'"
+            "a picture needs matplotlib: pip install matplotlib"
         ) from error
 
 
@@ -129,7 +129,7 @@ def draw(path: Path, race: Race, stream: Stream) -> None:
     """Draw scores and memory against the number of items; river's learners are grey."""
     import matplotlib
 
-    matplotlib.use("agg")  # a file is written and no window opened
+    matplotlib.use("agg")  # writes a file and opens no window
     of_river = [
         entrant.name
         for entrant in race.entrants

@@ -1,8 +1,8 @@
 """Streams to race on: data sets bundled with river, CSV and Parquet files, standard input.
 
-Every stream is an iterator of pairs ``(x, y)`` that is read once, one row at a time, so that a
-file larger than memory and a pipe without an end work alike. A row that cannot be read raises
-`UserError` with its number; the first row below the header is row 1.
+A stream is an iterator of pairs ``(x, y)`` that is read once, one row at a time, so files larger
+than memory and endless pipes work, too. A row that cannot be read raises a `UserError` with its
+number; the first row below the header is row 1.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Task = Literal["classification", "regression"]
 Row = tuple[dict[str, Any], Any]
 
 MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "null"})
-# Rows looked at to tell class numbers from measurements, and the most class numbers expected.
+# Rows read to tell class numbers from measurements, and the largest number of class numbers.
 ROWS_TO_INFER_TASK = 1000
 MOST_CLASS_NUMBERS = 20
 
 
 @dataclass
 class Stream:
-    """Rows with a task; `n_items` is None when only reading to the end would tell."""
+    """Rows with a task; `n_items` is None if it is unknown before the end."""
 
     name: str
     task: Task
@@ -57,7 +57,7 @@ def bundled_names() -> list[str]:
 
 
 def files_of(data: str) -> list[Path]:
-    """Return the file behind what the user calls a stream; of a pipe into the command, that pipe.
+    """Return the file of a stream by its name; for standard input, its device.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def open_stream(
     nominal: Collection[str] = (),
     limit: int | None = None,
 ) -> Stream:
-    """Open a stream by what the user calls it.
+    """Open a stream by its name.
 
     Parameters
     ----------
@@ -98,11 +98,11 @@ def open_stream(
     target
         The column to predict; needed for files and standard input.
     task
-        What to predict. Inferred from the first thousand targets if it is None.
+        The task; None infers it from the first thousand targets.
     nominal
         Columns of a CSV whose numbers are names.
     limit
-        The most rows to read.
+        Largest number of rows to read.
 
     """
     if data in bundled_names():
@@ -133,7 +133,7 @@ def _table(
     nominal: Collection[str],
     limit: int | None,
 ) -> Stream:
-    """Open a CSV or Parquet table, which does not say by itself what its task is."""
+    """Open a CSV or Parquet table and infer its task."""
     is_csv = data == "-" or data.endswith((".csv", ".csv.gz"))
     if not is_csv and not data.endswith(".parquet"):
         raise UserError(
@@ -223,7 +223,7 @@ def _read_csv(
             if not fields:  # an empty line, most often the last one
                 continue
             if len(fields) != len(header):
-                raise ValueError(f"{len(fields)} fields where the header has {len(header)}")
+                raise ValueError(f"{len(fields)} fields, but the header has {len(header)}")
             text = fields[position]
             y = None if text in MISSING else _label(text)
             x = {
@@ -245,11 +245,11 @@ def _check_header(name: str, header: list[str], wanted: Iterable[str]) -> None:
             raise UserError(f"{name} has no column {column!r}; it has {', '.join(header)}")
     twice = [column for column in header if header.count(column) > 1]
     if twice:
-        raise UserError(f"{name} has two columns {twice[0]!r}")
+        raise UserError(f"{name} has the column {twice[0]!r} twice")
 
 
 class _Cell:
-    """Read the cells of one column as its first cell is read: as numbers or as names."""
+    """Read the cells of one column as numbers or as names, whichever its first cell is."""
 
     def __init__(self, column: str) -> None:
         self.column = column
@@ -263,7 +263,7 @@ class _Cell:
         if not _is_number(text):
             raise ValueError(
                 f"column {self.column!r} holds {text!r} among numbers "
-                f"(--nominal {self.column} takes its numbers for names)"
+                f"(--nominal {self.column} reads its numbers as names)"
             )
         number = float(text)
         if math.isinf(number):
@@ -280,7 +280,7 @@ def _is_number(text: str) -> bool:
 
 
 def _label(text: str) -> Hashable:
-    """Return a target as river's data sets spell it, so that metrics know True and 1 again.
+    """Return a target in the form of river's data sets, so that metrics recognise True and 1.
 
     Examples
     --------
@@ -306,7 +306,7 @@ def _read_parquet(name: str, target: str) -> tuple[Iterator[Row], int]:
         from pyarrow import parquet
     except ImportError as error:
         raise UserError(
-            "Parquet files need pyarrow: pip install 'river-extra-trees[dataframe]'"
+            "Parquet files need pyarrow: pip install pyarrow"
         ) from error
     try:
         file = parquet.ParquetFile(name)
@@ -329,7 +329,7 @@ def _parquet_rows(name: str, file: Any, target: str) -> Iterator[Row]:
 
 
 def _plain(x: dict[str, Any], row: int) -> dict[str, Any]:
-    """Drop missing values and turn moments into seconds, which every learner understands."""
+    """Drop missing values and convert dates and times to seconds."""
     plain = {}
     for column, value in x.items():
         if isinstance(value, datetime.date):
@@ -343,7 +343,7 @@ def _plain(x: dict[str, Any], row: int) -> dict[str, Any]:
 
 
 def _seconds(moment: datetime.date) -> float:
-    """Return the seconds since 1970, reading a moment without a time zone as UTC."""
+    """Return the seconds since 1970; a moment without a time zone is in UTC."""
     if not isinstance(moment, datetime.datetime):
         moment = datetime.datetime(moment.year, moment.month, moment.day)
     if moment.tzinfo is None:

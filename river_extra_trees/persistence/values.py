@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.dynamic import Cloud
+from .._core.dynamic import ParticleFilter
 from .._core.dynamic.pool import Pool
 from .._core.forests.forgetful import ForgetfulForest
 from .._core.forests.retained import Retained
@@ -32,7 +32,7 @@ __all__ = ["Decoder", "Encoder", "is_plain"]
 # or moved, but its tag stays.
 CORE_CLASSES: dict[str, Any] = {
     "active_samples": Pool,
-    "dynamic_trees": Cloud,
+    "dynamic_trees": ParticleFilter,
     "forgetful_forest": ForgetfulForest,
     "labels": Labels,
     "schema": Schema,

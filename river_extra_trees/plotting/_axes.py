@@ -14,7 +14,7 @@ if typing.TYPE_CHECKING:
 
 __all__ = ["CLASS_COLOURS", "MUTED", "NUMBER_COLOURS", "AxesDisplay", "figure_of", "new_axes"]
 
-# Okabe and Ito's palette, which the colour-blind can tell apart, without its yellow and black.
+# Okabe and Ito's palette for colour-blind readers, without its yellow and black, and four more.
 CLASS_COLOURS = (
     *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"),
     *("#6A51A3", "#8C6D31", "#637939", "#AD494A"),
@@ -24,11 +24,10 @@ NUMBER_COLOURS = "viridis"
 
 
 def new_axes(width: float, heights: Sequence[float], legend: float = 0.0) -> list[Axes]:
-    """Panels below one another in a new figure that share what they have in common.
+    """Return panels in a column of a new figure, with a common horizontal axis.
 
-    All lengths are in inches, that of a legend below the panels among them.
-
-    The figure is pyplot's, so that `matplotlib.pyplot.show` and notebooks show it.
+    All lengths are in inches. `legend` is the height of a legend below the panels. The figure
+    belongs to pyplot, so that `matplotlib.pyplot.show` and notebooks show it.
     """
     pyplot = import_extra("matplotlib.pyplot", "plot")
     figure = pyplot.figure(figsize=(width, sum(heights) + legend), layout="constrained")
@@ -39,12 +38,12 @@ def new_axes(width: float, heights: Sequence[float], legend: float = 0.0) -> lis
 
 
 def figure_of(ax: Axes) -> Figure:
-    """The figure that holds the axes, however deep they lie in it."""
+    """Return the figure of the axes, also if they lie in a subfigure."""
     return typing.cast("Figure", ax.get_figure(root=True))
 
 
 class AxesDisplay(abc.ABC):
-    """A picture on one pair of axes, new ones or those that it is given."""
+    """A picture on one pair of axes, new or given."""
 
     ax_: Axes
     figure_: Figure
@@ -55,7 +54,7 @@ class AxesDisplay(abc.ABC):
         Parameters
         ----------
         ax
-            Axes to draw on; new ones, large enough for the picture, for None.
+            Axes to draw on. None creates new ones, large enough for the picture.
 
         Returns
         -------
@@ -70,8 +69,8 @@ class AxesDisplay(abc.ABC):
 
     @abc.abstractmethod
     def _size(self) -> tuple[float, float]:
-        """Width and height of new axes, in inches."""
+        """Return width and height of new axes, in inches."""
 
     @abc.abstractmethod
     def _draw(self, ax: Axes) -> None:
-        """Draw on the axes, which `ax_` and `figure_` name already."""
+        """Draw on the axes; `ax_` and `figure_` are set already."""

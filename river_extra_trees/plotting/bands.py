@@ -23,7 +23,7 @@ __all__ = ["PredictiveBandDisplay"]
 class PredictiveBandDisplay(AxesDisplay):
     """Mean and intervals of the predictive distribution of a regressor along one feature.
 
-    The mean is a line and the intervals are bands, the surest the darkest.
+    The mean is a line. The intervals are bands; the narrowest is the darkest.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class PredictiveBandDisplay(AxesDisplay):
     means
         Mean prediction at each value.
     intervals
-        By level: the lower and the upper ends of the interval at each value.
+        By level: the lower and the upper end of the interval at each value.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class PredictiveBandDisplay(AxesDisplay):
     ...     model.learn_one({"x": x}, x + x * x + rng.gauss(0, 1))
     >>> display = plotting.PredictiveBandDisplay.from_estimator(model, "x", (-3, 2))
     >>> low, high = display.intervals[0.9]
-    >>> bool(abs((high - low).mean() - 2 * 1.645) < 0.6)  # two sided, of noise with variance 1
+    >>> bool(abs((high - low).mean() - 2 * 1.645) < 0.6)  # two sides, noise with variance 1
     True
     >>> display.plot().ax_.get_xlabel()
     'x'
@@ -85,7 +85,7 @@ class PredictiveBandDisplay(AxesDisplay):
         levels: Sequence[float] = (0.5, 0.9),
         n_points: int = 120,
     ) -> PredictiveBandDisplay:
-        """Ask a model for its predictive distribution at evenly spaced values of a feature.
+        """Predict at evenly spaced values of a feature.
 
         Parameters
         ----------
@@ -94,9 +94,9 @@ class PredictiveBandDisplay(AxesDisplay):
         feature
             Name of the feature that varies.
         limits
-            Its lowest and its highest value.
+            Its smallest and its largest value.
         at
-            Values of the other features; without them they are missing.
+            Values of the other features; a feature that is left out is missing.
         levels
             Probabilities of the intervals, between 0 and 1.
         n_points
@@ -119,7 +119,7 @@ class PredictiveBandDisplay(AxesDisplay):
     def _draw(self, ax: Axes) -> None:
         colors = import_extra("matplotlib.colors", "plot")
         colour = colors.to_rgb(CLASS_COLOURS[0])
-        # The widest first. Paler or darker, not transparent: in the legend as they are on the axes.
+        # The widest first. The colours are opaque, so that the legend shows them as the axes do.
         for i, level in enumerate(sorted(self.intervals, reverse=True)):
             low, high = self.intervals[level]
             ax.fill_between(

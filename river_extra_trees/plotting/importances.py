@@ -1,4 +1,4 @@
-"""What each feature contributes to the splits of a learner."""
+"""How much each feature contributes to the splits of a learner."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ __all__ = ["ImportancesDisplay"]
 
 
 class ImportancesDisplay(AxesDisplay):
-    """Bars of the shares that features have in what the present splits explain, longest on top.
+    """Importances of features as bars, the longest on top.
+
+    An importance is the share of a feature in the impurity that the present splits remove.
 
     Parameters
     ----------
     importances
-        Share of each feature, between 0 and 1.
+        Importance of each feature, between 0 and 1.
 
     Attributes
     ----------
@@ -51,14 +53,14 @@ class ImportancesDisplay(AxesDisplay):
 
     @classmethod
     def from_estimator(cls, model: TreeLearner, *, n_features: int = 15) -> ImportancesDisplay:
-        """Take the importances of a learner, as its `feature_importances_` says them.
+        """Take the `feature_importances_` of a learner.
 
         Parameters
         ----------
         model
             A learner of this package.
         n_features
-            Number of features shown, the most important first.
+            Largest number of features to show; the less important ones are left out.
         """
         ranking = sorted(model.feature_importances_.items(), key=lambda item: -item[1])
         return cls(dict(ranking[:n_features]))

@@ -37,9 +37,9 @@ class Region:
 class LeafMapDisplay(AxesDisplay):
     """The leaves of a tree as rectangles in the plane of two numeric features.
 
-    Every leaf has the colour of what it predicts, paler where it is less sure. Over the leaves lie
-    samples, in the colours of the leaves that would predict them right. A tree that looks at more
-    than two features is cut by the plane on which the others have given values.
+    Every leaf has the colour of its prediction, paler where it is less certain. Samples are points
+    in the colour of their target. If the tree uses more than two features, the map shows the plane
+    on which the others have the given values.
 
     Parameters
     ----------
@@ -98,26 +98,26 @@ class LeafMapDisplay(AxesDisplay):
         at: Mapping[Hashable, typing.Any] | None = None,
         tree: int = 0,
     ) -> LeafMapDisplay:
-        """Take the leaves of one tree where given samples lie.
+        """Take the leaves of one tree, in the area of the given samples.
 
         Parameters
         ----------
         model
             A learner of this package.
         samples
-            Pairs of features and target. They are shown as points, and the map is as large as they
-            need; samples without a value of the two features are left out.
+            Pairs of features and target. They are shown as points and determine the limits of the
+            map. Samples without numbers for both features are left out.
         features
-            The two numeric features; `None` for the two most important ones.
+            The two numeric features; `None` takes the two most important ones.
         at
-            Values of the other features; without them they are missing.
+            Values of the other features; a feature that is left out is missing.
         tree
             Number of the tree.
 
         Raises
         ------
         ValueError
-            If no sample has both features as numbers, or `features` are not two.
+            If no sample has numbers for both features, or `features` are not two.
         """
         if features is None:
             ranking = sorted(model.feature_importances_.items(), key=lambda item: -item[1])
@@ -156,7 +156,7 @@ class LeafMapDisplay(AxesDisplay):
         ax.set_ylabel(str(self.features[1]))
 
     def _draw_samples(self, ax: Axes) -> None:
-        """Points in the colours of the leaves that would predict them right."""
+        """Draw points in the colours of their targets."""
         first, second = self.features
         labels = self.colours.labels
         style: dict[str, typing.Any] = {"s": 14, "edgecolor": "white", "linewidth": 0.4}
@@ -188,7 +188,7 @@ def _regions(
     limits: tuple[Limits, Limits],
     at: Mapping[Hashable, typing.Any],
 ) -> list[Region]:
-    """Cut the plane along the splits, following the given values in the other features."""
+    """Cut the plane along the splits; `at` has the values of the other features."""
     nodes = {node["node"]: node for node in model._nodes(tree)}
     roots = [node for node in nodes.values() if node["parent"] == -1]
     row = getattr(model._core, "row_of", model._schema.row_of)(at)
@@ -200,7 +200,7 @@ def _regions(
         if is_leaf(node):
             closed.append(region)
         elif node["feature"] not in features or node["nominal"] or math.isinf(node["cut"]):
-            # A value that is there goes to the finite side of a split that parts missing ones.
+            # A split on missing values sends every present value to its finite side.
             left = goes_left(node, row) if node["feature"] not in features else not node["nominal"]
             open_regions.append(Region(region.limits, nodes[node["left" if left else "right"]]))
         else:
@@ -209,7 +209,7 @@ def _regions(
 
 
 def _halves(region: Region, axis: int, nodes: dict[int, dict[str, typing.Any]]) -> list[Region]:
-    """What a split makes of a region: two regions, or one where the cut lies outside."""
+    """Split a region into two, or one if the cut lies outside."""
     node = region.node
     low, high = region.limits[axis]
     halves = []
@@ -229,7 +229,7 @@ def _is_number(value: typing.Any) -> bool:
 
 
 def _limits(values: Sequence[float]) -> Limits:
-    """The range of values, a little wider on both sides."""
+    """Return the range of values, a little wider on both sides."""
     low, high = min(values), max(values)
     margin = MARGIN * (high - low) or 0.5
     return low - margin, high + margin

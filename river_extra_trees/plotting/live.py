@@ -1,4 +1,4 @@
-"""Figures that change while a stream runs."""
+"""Figures that are updated while a stream runs."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ __all__ = ["Live"]
 
 
 class Live:
-    """A figure that is shown at once and again whenever it is due.
+    """A figure that is updated at most once per interval.
 
-    In a notebook the picture changes in its place; in a window of matplotlib, while interactive
-    mode is on, it is drawn anew. Anywhere else nothing is shown, so that the same lines run as a
-    script.
+    In a notebook the picture is replaced in place. In interactive mode, a window of matplotlib is
+    redrawn. Anywhere else nothing is shown, so that the same code runs as a script.
 
     Parameters
     ----------
     figure
-        What is shown.
+        The figure to show.
     seconds
-        Least time between two pictures, in seconds.
+        Shortest time between two updates, in seconds.
 
     Examples
     --------
@@ -50,11 +49,11 @@ class Live:
 
     @property
     def due(self) -> bool:
-        """Whether it is time for the next picture."""
+        """Whether it is time for the next update."""
         return time.perf_counter() >= self._next
 
     def show(self) -> None:
-        """Show the figure as it is now."""
+        """Show the present state of the figure."""
         if in_notebook():
             self._show_in_notebook()
         elif import_extra("matplotlib", "plot").is_interactive():
@@ -67,14 +66,14 @@ class Live:
 
         if self._place is None:
             self._place = display(self.figure, display_id=True)
-            # Else the notebook would show it a second time at the end of the cell.
+            # Otherwise the notebook would show it again at the end of the cell.
             import_extra("matplotlib.pyplot", "plot").close(self.figure)
         else:
             self._place.update(self.figure)
 
 
 def in_notebook() -> bool:
-    """Whether a Jupyter kernel runs this, so that pictures can be replaced in their place."""
+    """Whether this runs in a Jupyter kernel, where pictures can be replaced in place."""
     if "IPython" not in sys.modules:
         return False
     from IPython import get_ipython

@@ -22,14 +22,14 @@ __all__ = ["Curve", "PrequentialDisplay"]
 
 # Scores further apart than this are shown on a logarithmic axis.
 WIDEST_LINEAR_RANGE = 100.0
-# Columns of a record that are no score.
+# Columns of a record that are not scores.
 OTHER_COLUMNS = ("learner", "items", "seconds", "memory_bytes")
 DASHES: tuple[typing.Any, ...] = ("--", "-.", ":", (0, (1, 3)), (0, (6, 3)))
 
 
 @dataclass
 class Curve:
-    """What is known of one learner: lists as long as `items`, and where a detector fired."""
+    """The curves of one learner: lists of the length of `items`, and where a detector fired."""
 
     name: str
     items: list[int] = field(default_factory=list)
@@ -39,19 +39,19 @@ class Curve:
 
 
 class PrequentialDisplay:
-    """Scores, drifts and memory of learners, each item predicted, scored and only then learned.
+    """Scores, drifts and memory of learners in progressive validation.
 
-    Make one with `from_stream`, which runs learners on a stream, or with `from_records`, from what
-    was recorded before.
+    Each item is predicted and scored before it is learned. `from_stream` runs learners on a stream;
+    `from_records` takes recorded scores.
 
     Parameters
     ----------
     curves
-        What is known of each learner.
+        The curves of each learner.
     drifts
         Items at which the stream is known to change.
     muted
-        Names of learners to draw in grey: what the others are compared with.
+        Names of learners to draw in grey, for comparison.
 
     Attributes
     ----------
@@ -111,26 +111,26 @@ class PrequentialDisplay:
         Parameters
         ----------
         models
-            One learner or several; a dict gives them names. They learn, and are not copied.
+            One learner or several; a dict gives them names. They learn themselves, not as copies.
         dataset
             Pairs of features and target, read once.
         metric
-            A metric of river, a sum of metrics, or `utils.Rolling` of one, which shows a drift
-            sooner. Each learner is scored by a copy of its own.
+            A metric of river, a sum of metrics, or a `utils.Rolling` metric, which shows a drift
+            earlier. Each learner has its own copy.
         step
-            Items from one point of the curves to the next.
+            Number of items between two points of the curves.
         detector
-            A drift detector. A copy per learner is fed with its errors: 0 or 1 for labels and the
-            absolute difference for numbers. Most detectors fire on any change: on errors that
-            become fewer, too.
+            A drift detector. Each learner has its own copy, which gets its errors: 0 or 1 for
+            labels, the absolute difference for numbers. Most detectors fire on any change, also
+            when the errors decrease.
         drifts
             Items at which the stream is known to change.
         muted
             Names of learners to draw in grey.
         memory
-            Measure the memory too, which takes long for large models made of Python objects.
+            Measure the memory, too. This is slow for large models made of Python objects.
         delay
-            How long targets stay unknown, as `evaluate.progressive_val_score` takes it.
+            Delay of the targets, as in `evaluate.progressive_val_score`.
         live
             Draw while the stream runs: in a notebook, or in a window of matplotlib.
 
@@ -155,13 +155,13 @@ class PrequentialDisplay:
         muted: Sequence[str] = (),
         detections: Mapping[str, Sequence[int]] | None = None,
     ) -> PrequentialDisplay:
-        """Show what was recorded, as in the CSV file that `race --csv` writes.
+        """Show recorded scores, such as those of the CSV file that `race --csv` writes.
 
         Parameters
         ----------
         records
-            One dict per learner and point in time with the keys `learner` and `items` (how many
-            had been learned), and if known `memory_bytes`; any other number, but `seconds`, is a
+            One dict per learner and point in time with the keys `learner` and `items` (the number
+            of learned items), and optionally `memory_bytes` and `seconds`. Every other key is a
             score with a panel of its own.
         drifts
             Items at which the stream is known to change.
@@ -173,8 +173,8 @@ class PrequentialDisplay:
         Raises
         ------
         ValueError
-            If a record names no learner or no item, has other keys than the first one, or a score
-            is not a number; or if a drift was detected for a learner without a record.
+            If a record has no learner or no items, or other keys than the first one, if a score is
+            not a number, or if a learner with detections has no record.
 
         Examples
         --------
@@ -212,7 +212,7 @@ class PrequentialDisplay:
         scorers: Sequence[_Scorer],
         live: bool,
     ) -> None:
-        """Let the curves grow step by step, and draw them while they do."""
+        """Extend the curves step by step, and draw them if `live`."""
         shown = None
         for states in steps:
             for curve, scorer, state in zip(self.curves, scorers, states, strict=True):
@@ -225,13 +225,13 @@ class PrequentialDisplay:
     def plot(self, axes: Sequence[Axes] | None = None) -> PrequentialDisplay:
         """Draw the curves, the best learner first in the legend.
 
-        Scores that lie far apart get a logarithmic axis; R2, which knows no lower end, is cut at
-        -1 and the axis says so.
+        Scores that lie far apart get a logarithmic axis. R2 has no lower bound; its axis ends at
+        -1, and the label says so.
 
         Parameters
         ----------
         axes
-            One per score, and one more if the memory is to be shown; new ones for None.
+            One per score, and one more for the memory. None creates new ones.
 
         Returns
         -------
@@ -240,7 +240,7 @@ class PrequentialDisplay:
         Raises
         ------
         ValueError
-            If there is no score to draw.
+            If no score was recorded.
         """
         names = list(self.curves[0].scores) if self.curves else []
         if not names:
@@ -266,7 +266,7 @@ class PrequentialDisplay:
         return self
 
     def _ranking(self, score: str) -> list[Curve]:
-        """The learners, the best by their last score first."""
+        """Return the learners, the best by their last score first."""
         sign = -1.0 if _higher_is_better(score) is not False else 1.0
 
         def rank(curve: Curve) -> float:
@@ -276,13 +276,13 @@ class PrequentialDisplay:
         return sorted(self.curves, key=rank)
 
     def _mark_detections(self, ax: Axes, curve: Curve, score: str, colour: str) -> None:
-        """A triangle on the curve wherever the detector fired."""
+        """Draw a triangle on the curve where the detector fired."""
         for item in curve.detections:
             at = min(range(len(curve.items)), key=lambda i: abs(curve.items[i] - item))
             ax.plot([item], [curve.scores[score][at]], "v", color=colour, markersize=6)
 
     def _finish(self, n_curves: int) -> None:
-        """What all panels share: known drifts, grid, legend and axis of items."""
+        """Add what all panels share: known drifts, grid, legend and axis of items."""
         drift = detection = None
         for ax in self.axes_:
             for item in self.drifts:
@@ -305,7 +305,7 @@ class PrequentialDisplay:
             self.axes_[0].set_title(labels[0])
 
     def _show(self, shown: Live | None) -> Live:
-        """Draw the present state, in a new figure or in the one that is shown already."""
+        """Draw the present state, in a new figure or in the existing one."""
         if shown is None:
             shown = Live(self.plot().figure_)
         else:
@@ -317,7 +317,7 @@ class PrequentialDisplay:
 
 
 class _Scorer:
-    """Stands where river expects a metric, and shows a drift detector the same answers."""
+    """A metric for river's evaluation that also passes the errors to a drift detector."""
 
     def __init__(self, metric: typing.Any, detector: base.DriftDetector | None) -> None:
         self.metric = copy.deepcopy(metric)
@@ -337,7 +337,7 @@ class _Scorer:
                 self.detections.append(self.items)
 
     def add_to(self, curve: Curve, state: Mapping[str, typing.Any]) -> None:
-        """Add the present standing to a curve."""
+        """Add the present scores to a curve."""
         several = isinstance(self.metric, metrics.base.Metrics)
         for metric in self.metric if several else [self.metric]:
             curve.scores.setdefault(_name_of(metric), []).append(float(metric.get()))
@@ -354,7 +354,7 @@ def _steps(
     memory: bool,
     delay: typing.Any,
 ) -> Iterator[tuple[Mapping[str, typing.Any], ...]]:
-    """Run the learners, each on a stream of its own in step with the others; yield their states."""
+    """Run the learners in step, each on its own copy of the stream; yield their states."""
     if step < 1:
         raise ValueError(f"step must be at least 1, not {step!r}")
     for model, scorer in zip(learners.values(), scorers, strict=True):
@@ -378,7 +378,7 @@ def _steps(
 
 
 def _named(models: typing.Any) -> dict[str, base.Estimator]:
-    """The learners by name; two of one class are numbered."""
+    """Return the learners by name; two of one class are numbered."""
     if isinstance(models, Mapping):
         return dict(models)
     models = [models] if isinstance(models, base.Base) else list(models)
@@ -396,7 +396,7 @@ def _name_of(metric: typing.Any) -> str:
 
 
 def _error(y_true: typing.Any, y_pred: typing.Any) -> float:
-    """0 or 1 for labels (the most probable one, where answers are probabilities)."""
+    """Return 0 or 1 for labels (of probabilities, the most probable label), else the difference."""
     if isinstance(y_pred, dict):
         y_pred = max(y_pred, key=y_pred.__getitem__)
     if isinstance(y_true, bool) or not isinstance(y_true, float):
@@ -405,7 +405,7 @@ def _error(y_true: typing.Any, y_pred: typing.Any) -> float:
 
 
 def _check_columns(i: int, record: Mapping[str, typing.Any], columns: set[str]) -> None:
-    """Refuse a record with other columns than the first one."""
+    """Raise a ValueError if a record has other columns than the first one."""
     if wrong := columns ^ record.keys():
         key = min(wrong)
         raise ValueError(f"record {i} has {'no' if key in columns else 'a column'} {key!r}")
@@ -419,7 +419,7 @@ def _number(i: int, key: str, value: typing.Any) -> float:
 
 
 def _higher_is_better(score: str) -> bool | None:
-    """What river says of the metric that a score is named after; None if it knows none."""
+    """Whether river's metric of this name is better when higher; None if there is none."""
     kind = getattr(metrics, score.split(",")[0].split(":")[0], None)
     try:
         return bool(kind().bigger_is_better) if kind is not None else None
@@ -428,7 +428,7 @@ def _higher_is_better(score: str) -> bool | None:
 
 
 def _styles(names: Sequence[str], muted: Sequence[str]) -> dict[str, dict[str, typing.Any]]:
-    """Colours for the learners, and dashes in grey for those that are muted."""
+    """Return colours for the learners, and grey dashes for muted ones."""
     greys = itertools.cycle((MUTED, dash) for dash in DASHES)
     colours = itertools.cycle((colour, dash) for dash in ("-", "--") for colour in CLASS_COLOURS)
     styles = {}
@@ -439,7 +439,7 @@ def _styles(names: Sequence[str], muted: Sequence[str]) -> dict[str, dict[str, t
 
 
 def _scale(ax: Axes, name: str, scores: Sequence[float]) -> None:
-    """Label and limits of a panel of scores."""
+    """Set label and limits of a panel of scores."""
     better = {True: "\nhigher is better", False: "\nlower is better", None: ""}
     better_when_high = _higher_is_better(name)
     label = name if better_when_high is None or "," in name else f"{name} so far"
@@ -455,7 +455,7 @@ def _scale(ax: Axes, name: str, scores: Sequence[float]) -> None:
 
 
 def _scale_memory(ax: Axes, sizes: Sequence[float]) -> None:
-    """A logarithmic axis from one power of ten to another, so that both ends are labelled."""
+    """Set a logarithmic axis that begins and ends at powers of ten, which are labelled."""
     from matplotlib.ticker import EngFormatter, NullFormatter
 
     ax.set_yscale("log")

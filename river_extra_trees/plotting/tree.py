@@ -1,4 +1,4 @@
-"""One tree, drawn with matplotlib alone."""
+"""One tree, drawn with matplotlib."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LARGEST_WIDTH = 24.0  # inches
 
 @dataclass
 class Box:
-    """A node as it is drawn: its place in columns and levels, and what it says."""
+    """A node of the picture: its text, column and level."""
 
     text: str
     column: float
@@ -38,10 +38,10 @@ class Box:
 
 
 class TreeDisplay(AxesDisplay):
-    """A tree as a picture: boxes with rules, and leaves with what they predict.
+    """A tree as a picture: boxes with rules, and leaves with predictions.
 
-    A sample for which the rule holds goes left ("yes"). Leaves have the colour of their prediction,
-    paler where it is less sure, and lines are as wide as many samples have passed them.
+    A sample that satisfies the rule goes left ("yes"). Leaves have the colour of their prediction,
+    paler where it is less certain. The width of a line shows the share of the samples.
 
     Parameters
     ----------
@@ -90,7 +90,8 @@ class TreeDisplay(AxesDisplay):
         tree
             Number of the tree.
         max_depth
-            Depth below which nothing is drawn, `None` for no limit. Dots mark what goes on.
+            Depth of the deepest nodes to draw; `None` sets no limit. Dots mark nodes whose children
+            are left out.
         """
         nodes = [node for node, _ in shallow(model._nodes(tree), max_depth)]
         places = {node["node"]: i for i, node in enumerate(nodes)}
@@ -113,7 +114,7 @@ class TreeDisplay(AxesDisplay):
         )
 
     def _extent(self) -> tuple[float, int]:
-        """Numbers of columns and levels."""
+        """Return the numbers of columns and levels."""
         n_columns = 1 + max((box.column for box in self.boxes), default=0.0)
         n_levels = 1 + max((box.level for box in self.boxes), default=0)
         return n_columns, n_levels
@@ -152,7 +153,7 @@ class TreeDisplay(AxesDisplay):
         )
 
     def _draw_answers(self, ax: Axes) -> None:
-        """Say once, below the root, which side is which."""
+        """Label the two sides below the root."""
         for box, answer in zip(
             sorted((box for box in self.boxes if box.parent == 0), key=lambda box: box.column),
             ("yes ", " no"),
@@ -167,7 +168,7 @@ class TreeDisplay(AxesDisplay):
             )
 
     def _fit(self) -> None:
-        """Make the font as small as it takes for no two boxes of a level to overlap."""
+        """Reduce the font size until no two boxes of a level overlap."""
         self.figure_.draw_without_rendering()
         scale = 1.0
         rightmost: dict[int, tuple[float, float]] = {}  # by level: centre and half width, pixels
@@ -187,7 +188,7 @@ class TreeDisplay(AxesDisplay):
 def _columns(
     nodes: Sequence[dict[str, typing.Any]], places: dict[int, int], is_tip: Sequence[bool]
 ) -> list[float]:
-    """Tips side by side in columns of their own, every other node above its two children."""
+    """Return the columns: one for each tip; other nodes stand above their two children."""
     columns = [0.0] * len(nodes)
     next_column = 0
     for i, tip in enumerate(is_tip):
@@ -202,7 +203,7 @@ def _columns(
 
 
 def _rule_text(node: dict[str, typing.Any]) -> str:
-    """The rule on two lines: the feature, and the condition for going left."""
+    """Return the rule on two lines: the feature, and the condition for going left."""
     return f"{safe_repr(node['feature'], str)}\n{condition(node, True)}"
 
 

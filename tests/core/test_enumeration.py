@@ -1,4 +1,4 @@
-"""The compiled cloud against exact laws: every tree that tiny streams can lead to is listed."""
+"""The particle filter against exact laws: every tree that tiny streams can lead to is listed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from river_extra_trees._core.dynamic import Cloud
+from river_extra_trees._core.dynamic import ParticleFilter
 from tests.naive import dynamic_enumeration as enumeration
 from tests.naive.dynamic import DynamicTree, FadingTree
-from tests.naive.dynamic_clouds import (
-    cloud_of,
+from tests.naive.dynamic_filters import (
+    filter_of,
     leaf_with_prior,
     learn_stream,
     open_constant,
@@ -33,14 +33,14 @@ WINDOW = {"constant": 7, "linear": 7, "multinomial": 6}  # where samples retire 
 
 
 def shares_of(
-    model: DynamicTree, make: Callable[[int], Cloud], n_runs: int, window: int = 1000
+    model: DynamicTree, make: Callable[[int], ParticleFilter], n_runs: int, window: int = 1000
 ) -> Shapes:
-    """Structures of the particles of many clouds: those of one cloud share their proposals."""
+    """Structures of the particles of many filters: those of one filter share their proposals."""
     found: Shapes = {}
     for seed in range(n_runs):
-        cloud = make(seed)
-        learn_stream(model, cloud, window)
-        for key, share in structures(model, cloud).items():
+        particles = make(seed)
+        learn_stream(model, particles, window)
+        for key, share in structures(model, particles).items():
             found[key] = found.get(key, 0.0) + share / n_runs
     return found
 
@@ -53,7 +53,7 @@ def distance(found: Shapes, law: enumeration.Law) -> float:
 def frequencies(request: pytest.FixtureRequest) -> tuple[str, Shapes]:
     """Structures of 60,000 particles in twenty runs on one tiny problem."""
     model = PROBLEMS[request.param]()
-    return request.param, shares_of(model, lambda seed: cloud_of(model, 3_000, seed), 20)
+    return request.param, shares_of(model, lambda seed: filter_of(model, 3_000, seed), 20)
 
 
 def test_particles_have_the_enumerated_law(frequencies: tuple[str, Shapes]) -> None:
@@ -72,29 +72,20 @@ def test_particles_tell_wrong_formulas_apart(frequencies: tuple[str, Shapes]) ->
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_cuts_in_gaps_have_their_enumerated_law(problem: str) -> None:
-    """The same where a gap between neighbours is drawn first, as it is by default."""
-    model = replace(PROBLEMS[problem](), cuts_by_range=False)
-    found = shares_of(model, lambda seed: cloud_of(model, 3_000, seed), 20)
-    _, law = enumeration.law_of(open_constant(model))
-    assert distance(found, law) < 0.01
-
-
-@pytest.mark.parametrize("problem", PROBLEMS)
 def test_reference_scores_have_their_enumerated_law(problem: str) -> None:
     """The switch replaces the scores of the moves and nothing else."""
     model = replace(PROBLEMS[problem](), reference_scores=True)
-    found = shares_of(model, lambda seed: cloud_of(model, 20_000, seed), 1)
+    found = shares_of(model, lambda seed: filter_of(model, 20_000, seed), 1)
     _, law = enumeration.law_of(model)
     assert distance(found, law) < 0.015
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_evidence_is_estimated_without_bias(problem: str) -> None:
-    """The mean over small clouds, not of its logarithm, to a third of a per cent."""
+    """The mean over small filters, not of its logarithm, to a third of a per cent."""
     model = PROBLEMS[problem]()
     exact, _ = enumeration.law_of(open_constant(model))
-    estimates = [learn_stream(model, cloud_of(model, 50, seed)) for seed in range(5_000)]
+    estimates = [learn_stream(model, filter_of(model, 50, seed)) for seed in range(5_000)]
     error = np.std(estimates, ddof=1) / np.sqrt(len(estimates))
     assert error < 0.003 * exact
     assert abs(np.mean(estimates) - exact) < 4 * error
@@ -105,7 +96,7 @@ def test_retirement_has_its_enumerated_law(problem: str) -> None:
     """Retired samples may end up anywhere, but each side of a split gets its share of them."""
     make, window = RETIRING[problem]
     model = open_constant(make())
-    found = shares_of(model, lambda seed: cloud_of(model, 3_000, seed), 20, window)
+    found = shares_of(model, lambda seed: filter_of(model, 3_000, seed), 20, window)
     law = enumeration.law_in_window(lambda _: model, window)
     assert distance(found, law) < 0.01
     wrong = with_halved_retirement(model)
@@ -116,7 +107,7 @@ def test_retirement_has_its_enumerated_law(problem: str) -> None:
 def test_forgetting_has_its_enumerated_law(problem: str) -> None:
     """Active or retired, a sample weighs decay^age when a tree is weighed and when it moves."""
     model, window = open_constant(PROBLEMS[problem]()), WINDOW[problem]
-    found = shares_of(model, lambda seed: cloud_of(model, 3_000, seed, decay=0.95), 20, window)
+    found = shares_of(model, lambda seed: filter_of(model, 3_000, seed, decay=0.95), 20, window)
     fields = fields_of(model)
     law = enumeration.law_in_window(lambda row: FadingTree(**fields, decay=0.95, now=row), window)
     assert distance(found, law) < 0.01
@@ -127,12 +118,12 @@ def test_forgetting_has_its_enumerated_law(problem: str) -> None:
 def test_trees_under_the_default_prior_have_their_enumerated_law(problem: str) -> None:
     """The prior of the leaves follows the stream; each row is learned by the one of its time."""
     model, window = PROBLEMS[problem](), WINDOW[problem]
-    one, steps = cloud_of(model, 1, 0, prior_weight=0.3), [model]
+    one, steps = filter_of(model, 1, 0, prior_weight=0.3), [model]
     for x, y in zip(model.X, model.y, strict=True):
         one.learn(row_of(x), float(y))
         steps.append(replace(model, leaf_model=leaf_with_prior(one, model.X.shape[1])))
     found = shares_of(
-        model, lambda seed: cloud_of(model, 3_000, seed, prior_weight=0.3), 20, window
+        model, lambda seed: filter_of(model, 3_000, seed, prior_weight=0.3), 20, window
     )
     law = enumeration.law_in_window(steps.__getitem__, window)
     assert distance(found, law) < 0.01

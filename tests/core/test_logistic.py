@@ -1,4 +1,4 @@
-"""Logistic leaves of a cloud against the naive ones, and what they are good for."""
+"""Logistic leaves of a particle filter against the naive ones, and what they are good for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from river_extra_trees import DynamicTreeClassifier
 from tests.estimators import frozen
-from tests.naive.dynamic_clouds import row_of
+from tests.naive.dynamic_filters import row_of
 from tests.naive.dynamic_logistic import Window
 
 Row = dict[str, float]
@@ -35,14 +35,14 @@ def model_of(factor: float | str = 0.98, **parameters: object) -> DynamicTreeCla
 
 
 def naive_answer(model: DynamicTreeClassifier, n_classes: int, x: np.ndarray) -> np.ndarray:
-    """The average over the trees of a cloud."""
-    cloud = model._core
-    slots = cloud.pool.slots()
-    points = [cloud.pool.point(slot) for slot in slots]
+    """The average over the trees of a particle filter."""
+    particles = model._core
+    slots = particles.pool.slots()
+    points = [particles.pool.point(slot) for slot in slots]
     X = np.array([point[0] for point in points])
     y = np.array([int(point[1][-1]) for point in points])
     weights = np.array([point[2] for point in points])
-    ages = np.array([cloud.n_seen + 1 - point[3] for point in points])
+    ages = np.array([particles.n_seen + 1 - point[3] for point in points])
     window = Window(X, y, weights, n_classes)
     answer = np.zeros(n_classes)
     for share, root, nodes in shares_of_trees(model):
@@ -63,7 +63,7 @@ def shares_of_trees(
     trees = []
     n_particles: Counter[float] = Counter()
     for root, count in model._core.distinct_roots():
-        nodes = {node["node"]: node for node in model._core.nodes(root)}
+        nodes = {node["node"]: node for node in model._core.nodes_at(root)}
         decay = next(node["decay"] for node in nodes.values() if node["feature"] < 0)
         n_particles[decay] += count
         trees.append((count, decay, root, nodes))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
+from tests.core.sums import check_sums
 
 WINDOW = 40
 Row = dict[str, float]
@@ -32,7 +33,7 @@ def bands(n: int, seed: int) -> list[tuple[Row, int]]:
 def sums(model: DynamicTreeRegressor, root: int) -> np.ndarray:
     """Weight and weighed target of a whole tree, all samples and the retired ones."""
     totals = np.zeros(4)
-    for node in model._core.nodes(root):
+    for node in model._core.nodes_at(root):
         if node["feature"] < 0:
             total, retired = node["total"], node["retired"]
             totals += [total[0], total[0] * total[2], retired[0], retired[0] * retired[2]]
@@ -48,6 +49,7 @@ def test_half_of_the_new_trees_inherit() -> None:
     assert expected[2] > 200
     model._core.rejuvenate()
     model._core.check()
+    check_sums(model._core)
     n_with = n_without = 0
     for root, n in model._core.distinct_roots():
         found = sums(model, root)
@@ -70,6 +72,7 @@ def test_the_next_sample_decides_between_old_and_new_trees() -> None:
     model.learn_one(*rows[100])
     assert sum(n for _, n in model._core.distinct_roots()) == 12
     model._core.check()
+    check_sums(model._core)
 
 
 def losses(kind: str, rows: list[tuple[Row, float]]) -> dict[str, float]:
@@ -98,7 +101,7 @@ def losses(kind: str, rows: list[tuple[Row, float]]) -> dict[str, float]:
 
 
 def test_old_samples_still_count_in_a_regression() -> None:
-    """On a stationary stream the error is far below that of a cloud of the window alone."""
+    """On a stationary stream the error is far below that of a filter of the window alone."""
     runs = [losses("number", bends(1200, seed)) for seed in range(3, 8)]
     rejuvenated, fresh = (
         np.median([run[name] for run in runs]) for name in ("rejuvenated", "fresh")

@@ -1,4 +1,4 @@
-"""What the features are good for in the trees of a cloud, against the naive trees."""
+"""What the features are good for in the trees of a particle filter, against the naive trees."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ import numpy as np
 import pytest
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
-from river_extra_trees._core.dynamic import Cloud
-from river_extra_trees._core.dynamic.relevance import relevance
-from tests.core.test_discard import N_ACTIVE, N_LEARNED, learned, model_of
+from river_extra_trees._core.dynamic import ParticleFilter
+from tests.core.test_scores import N_ACTIVE, N_LEARNED, learned, model_of
 from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
-from tests.naive.dynamic_clouds import tree_at
+from tests.naive.dynamic_filters import tree_at
 from tests.naive.dynamic_leaves import GaussianLeaf
 
 
-def learned_trees(leaf: str, model: DynamicTree) -> tuple[Cloud, list[tuple[Tree, float]]]:
-    """A cloud that has retired some rows, and its distinct trees with their shares."""
-    cloud = learned("flat", leaf)
-    shares = [(root, n / cloud.n_particles) for root, n in cloud.distinct_roots()]
-    return cloud, [(tree_at(model, cloud, root), share) for root, share in shares]
+def learned_trees(leaf: str, model: DynamicTree) -> tuple[ParticleFilter, list[tuple[Tree, float]]]:
+    """A particles that has retired some rows, and its distinct trees with their shares."""
+    particles = learned("flat", leaf)
+    shares = [(root, n / particles.n_particles) for root, n in particles.distinct_roots()]
+    return particles, [(tree_at(model, particles, root), share) for root, share in shares]
 
 
 def spread(model: DynamicTree, tree: Tree) -> float:
@@ -55,13 +54,13 @@ def count_splits(tree: Tree, counts: np.ndarray) -> np.ndarray:
 def test_relevance_is_the_naive_one(leaf: str) -> None:
     """Averaged over the trees, retired samples included."""
     model = model_of(leaf)
-    cloud, trees = learned_trees(leaf, model)
+    particles, trees = learned_trees(leaf, model)
     expected = np.zeros(model.X.shape[1])
     for tree, share in trees:
         gains = np.zeros(model.X.shape[1])
         add_gains(model, tree, gains)
         expected += share * gains / N_LEARNED
-    assert np.mean(relevance(cloud), axis=0) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    assert np.mean(particles.relevance(), axis=0) == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("factor", [0.99, "auto"])
@@ -75,7 +74,7 @@ def test_an_onlooker_sees_faded_weights(number: bool, factor: float | str) -> No
         x = rng.random() if i < 200 else 0.5 + 0.5 * rng.random()
         model.learn_one({"x": x}, x > 0.5 if not number else float(x > 0.5) + rng.gauss(0, 0.1))
     before = pickle.dumps(model)
-    relevance(model._core)
+    model._core.relevance()
     roots = model.to_dataframe().query("depth == 0")
     leaves = model.to_dataframe().query("is_leaf").groupby("tree")["weight"].sum()
     assert pickle.dumps(model) == before
@@ -89,12 +88,12 @@ def test_an_onlooker_sees_faded_weights(number: bool, factor: float | str) -> No
 def test_split_shares_are_the_naive_ones(leaf: str) -> None:
     """Share of each feature in the splits of a tree, averaged over the trees."""
     model = model_of(leaf)
-    cloud, trees = learned_trees(leaf, model)
+    particles, trees = learned_trees(leaf, model)
     expected = np.zeros(model.X.shape[1])
     for tree, share in trees:
         counts = count_splits(tree, np.zeros(model.X.shape[1]))
         expected += share * counts / max(1, counts.sum())
-    assert np.mean(cloud.split_shares(), axis=0) == pytest.approx(expected)
+    assert np.mean(particles.split_shares(), axis=0) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("task", ["number", "class"])

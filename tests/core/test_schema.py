@@ -27,9 +27,9 @@ from river_extra_trees import (
     StreamDecisionTreeClassifier,
     persistence,
 )
+from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.schema import Labels, Schema
 from river_extra_trees._core.state import StateError
-from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees.distributed.blocks import Block
 from tests.inputs import HUGE, Percent
 

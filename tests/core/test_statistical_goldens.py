@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from scipy import special
 
-from river_extra_trees._core.dynamic import Cloud
-from river_extra_trees._core.dynamic.discard import Survey
+from river_extra_trees._core.dynamic import ParticleFilter
 from river_extra_trees._estimator.mixture import StudentMixture
 from tests.golden.dynatree import column, data, table
 from tests.naive.dynamic import DynamicTree
-from tests.naive.dynamic_clouds import cloud_of, row_of
+from tests.naive.dynamic_filters import filter_of, row_of
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
 
 Array = np.ndarray
@@ -53,33 +52,33 @@ def reference(leaf: str) -> DynamicTree:
     return DynamicTree(X, y, leaf_model, MIN_SAMPLES_LEAF[leaf], reference_scores=True)
 
 
-def retiring(config: str, cloud: Cloud, rng: np.random.Generator) -> int:
+def retiring(config: str, particles: ParticleFilter, rng: np.random.Generator) -> int:
     """The slot that a policy of the reference gives up."""
     policy = config.rsplit("_", 1)[1]
     if policy == "rand":
-        return int(rng.choice(cloud.pool.slots()))
+        return int(rng.choice(particles.pool.slots()))
     if policy in ("alc", "ent"):
-        return Survey(cloud).least_useful({"alc": "alc", "ent": "entropy"}[policy])
-    return cloud.oldest()
+        return particles.least_useful({"alc": "alc", "ent": "entropy"}[policy])
+    return particles.oldest()
 
 
-def trees_of(cloud: Cloud, n_columns: int) -> dict[str, float]:
+def trees_of(particles: ParticleFilter, n_columns: int) -> dict[str, float]:
     """Means over the trees: sizes, samples per leaf, and the columns they split on."""
-    leaves, heights = map(np.array, cloud.tree_statistics())
-    retired = np.array([cloud.describe(i)[0]["retired"] for i in range(N_PARTICLES)])
-    shares = np.array(cloud.split_shares())
+    leaves, heights = map(np.array, particles.tree_statistics())
+    retired = np.array([particles.nodes(i)[0]["retired"] for i in range(N_PARTICLES)])
+    shares = np.array(particles.split_shares())
     return {
         "leaves": leaves.mean(),
         "height": 1 + heights.mean(),  # a root alone has height 1 there
-        "leafsize": (cloud.pool.size / leaves).mean(),
+        "leafsize": (particles.pool.size / leaves).mean(),
         "retired": (retired / leaves).mean(),
         **{f"v{j + 1}": shares[:, j].mean() for j in range(n_columns)},
     }
 
 
-def answers_to_classes(cloud: Cloud) -> tuple[dict[str, float], dict[str, Array]]:
+def answers_to_classes(particles: ParticleFilter) -> tuple[dict[str, float], dict[str, Array]]:
     X, y = data("class_test")
-    found = [cloud.predict_proba(row_of(x)) for x in X]
+    found = [particles.predict_proba(row_of(x)) for x in X]
     chances = np.array([[answer[label] for label in sorted(answer)] for answer in found])
     of_label = chances[np.arange(len(y)), y.astype(int)]
     summary = {
@@ -89,12 +88,12 @@ def answers_to_classes(cloud: Cloud) -> tuple[dict[str, float], dict[str, Array]
     return summary, {f"p{k + 1}": chances[:, k] for k in range(3)}
 
 
-def answers_to_numbers(cloud: Cloud) -> tuple[dict[str, float], dict[str, Array]]:
+def answers_to_numbers(particles: ParticleFilter) -> tuple[dict[str, float], dict[str, Array]]:
     """Quantiles are averages over the particles, as they are there."""
     X, y = data("fried_test")
     points, densities = [], []
     for x, target in zip(X, y, strict=True):
-        components = cloud.mixture(row_of(x))
+        components = particles.mixture(row_of(x))
         mean, scale2, df, share = np.array(components).T
         middle, scale = share @ mean, np.sqrt(scale2)
         variance = share @ (scale2 * df / (df - 2) + (mean - middle) ** 2)
@@ -114,17 +113,19 @@ def run(config: str, seed: int) -> dict[str, Array]:
     leaf = config.split("_")[0]
     model = reference(leaf)
     factor = float(config.split("lam")[1]) if "lam" in config else 1.0
-    cloud = cloud_of(model, N_PARTICLES, seed, decay=factor)
+    particles = filter_of(model, N_PARTICLES, seed, decay=factor)
     rng = np.random.default_rng(seed)
     log_predictive = []
     for row in range(400):
-        if "w100" in config and cloud.pool.size == 100:
-            cloud.retire(retiring(config, cloud, rng))
-        cloud.learn(row_of(model.X[row]), float(model.y[row]))
-        log_predictive.append(cloud.log_predictive)
-    summary, answers = answers_to_classes(cloud) if leaf == "class" else answers_to_numbers(cloud)
+        if "w100" in config and particles.pool.size == 100:
+            particles.retire(retiring(config, particles, rng))
+        particles.learn(row_of(model.X[row]), float(model.y[row]))
+        log_predictive.append(particles.log_predictive)
+    summary, answers = (
+        answers_to_classes(particles) if leaf == "class" else answers_to_numbers(particles)
+    )
     trace = np.array(log_predictive[100:])
-    summary |= {"sum_logpred_101_400": trace.sum(), **trees_of(cloud, model.X.shape[1])}
+    summary |= {"sum_logpred_101_400": trace.sum(), **trees_of(particles, model.X.shape[1])}
     return {"logpred": trace, **answers, **{key: np.array([summary[key]]) for key in summary}}
 
 

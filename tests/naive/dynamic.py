@@ -49,7 +49,6 @@ class DynamicTree:
     alpha: float = 0.95
     beta: float = 2.0
     reference_scores: bool = False
-    cuts_by_range: bool = True  # proposals uniform over the range, not over the gaps
     leaf_bonus: float = 0.0  # per leaf; an improper prior leaves this constant open
 
     # Reading a tree
@@ -155,12 +154,12 @@ class DynamicTree:
     def cut_spans(self, leaf: Leaf, column: int) -> list[tuple[float, float, float]]:
         """(probability, from, to) of the spans that a cut is uniform over.
 
-        One span is the whole range that is allowed, or there is one per gap between neighbours.
+        The reference has one, the whole range that is allowed; else each gap is one.
         """
         low, high = self.cut_range(leaf, column)
         if low >= high:
             return []
-        if self.cuts_by_range:
+        if self.reference_scores:
             return [(1.0, low, high)]
         values = np.sort(self.X[list(leaf.active), column])
         values = values[self.min_samples_leaf - 1 : len(values) - self.min_samples_leaf + 1]
@@ -308,7 +307,7 @@ def residual_resample(weights: Array, rng: np.random.Generator) -> Array:
 
 
 @dataclass
-class NaiveCloud:
+class NaiveFilter:
     """A particle filter over dynamic trees."""
 
     model: DynamicTree

@@ -10,7 +10,7 @@ from scipy import stats
 
 from tests.golden.dynatree import column, data, table
 from tests.naive import dynamic_enumeration as enumeration
-from tests.naive.dynamic import DynamicTree, Leaf, NaiveCloud, Split
+from tests.naive.dynamic import DynamicTree, Leaf, NaiveFilter, Split
 from tests.naive.dynamic_leaves import GaussianLeaf, LeafModel, MultinomialLeaf
 from tests.naive.dynamic_problems import PROBLEMS, mutants
 
@@ -229,10 +229,10 @@ def test_the_filter_approaches_the_enumerated_law(problem: str) -> None:
     n_runs, n_particles = 5, 200
     for run in range(n_runs):
         start = tuple(range(model.min_samples_leaf))
-        cloud = NaiveCloud(model, n_particles, np.random.default_rng(run), start)
+        particles = NaiveFilter(model, n_particles, np.random.default_rng(run), start)
         rows = range(model.min_samples_leaf, len(model.y))
-        estimates.append(np.exp(sum(cloud.learn(row) for row in rows)))
-        for tree in cloud.trees:
+        estimates.append(np.exp(sum(particles.learn(row) for row in rows)))
+        for tree in particles.trees:
             low = enumeration.on_grid(model, tree)
             found[low] = found.get(low, 0.0) + 1 / (n_runs * n_particles)
     assert enumeration.total_variation(found, enumeration.shapes(law)) < 0.08

@@ -69,7 +69,7 @@ def trees_of(cloud: Any) -> list[tuple[list[Node], float]]:
     """Nodes in preorder and share of each distinct tree; `row` is what the next sample meets."""
     found = []
     for root, n_particles in cloud.distinct_roots():
-        nodes = {node["node"]: node for node in cloud.nodes(root)}
+        nodes = {node["node"]: node for node in cloud.nodes_at(root)}
         for node in reversed(list(nodes.values())):  # children before parents
             if node["feature"] < 0:
                 node["fade"] = node["decay"] ** (cloud.n_seen + 1 - node["time"])

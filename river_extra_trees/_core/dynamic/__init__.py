@@ -1,9 +1,9 @@
-"""A cloud of dynamic trees: particle learning, sections 2.3 and 3 of the paper.
+"""A particle filter of dynamic trees: sections 2.3 and 3 of the paper.
 
-`particles` holds the data and says how they are laid out; every other module is functions on them,
-one purpose each; `cloud` is what Python sees.
+`particles` holds the data and says how they are laid out, and is what Python sees; every other
+module is functions on them, one purpose each.
 """
 
-from .cloud import Cloud
+from .particles import ParticleFilter
 
-__all__ = ["Cloud"]
+__all__ = ["ParticleFilter"]

@@ -1,54 +1,53 @@
-"""The trees of a cloud as plain Python values."""
+"""The trees of a particle filter as plain Python values."""
 
 from libc.math cimport NAN
 
-from .grove cimport Leaf, Node
-from .posterior cimport Fit, fit
+from .leaf_models cimport Fit, fit
 from .leaves cimport row_score, score_subtree, sum_subtree
-from .particles cimport Particles
+from .particles cimport ParticleFilter
+from .shared_trees cimport Leaf, Node
 
 
-def describe(Particles cloud, int particle):
-    """The nodes of one tree in preorder, as dicts of plain values."""
+def describe(ParticleFilter filter, int particle):
     cdef Node* here
     cdef int n_active, node, parent, is_left, number
     cdef double gain
-    cdef double* row = cloud.row_other
+    cdef double* row = filter.row_other
     found = []
-    stack = [(cloud.roots[particle], -1, False)]
+    stack = [(filter.roots[particle], -1, False)]
     while stack:
         node, parent, is_left = stack.pop()
-        here = &cloud.grove.nodes[node]
+        here = &filter.trees.nodes[node]
         number = len(found)
         if parent >= 0:
             found[parent]["left" if is_left else "right"] = number
-        n_active = sum_subtree(cloud, node, row)
+        n_active = sum_subtree(filter, node, row)
         gain = 0.0
         if here.feature >= 0:
-            gain = score_subtree(cloud, node, True) - cloud.log_stop[here.depth]
-            gain = max(0.0, gain - row_score(cloud, row, row + cloud.model.width))
+            gain = score_subtree(filter, node, True) - filter.log_stop[here.depth]
+            gain = max(0.0, gain - row_score(filter, row, row + filter.model.width))
         found.append({
             "node": number, "parent": parent, "depth": here.depth, "left": -1, "right": -1,
             "feature": here.feature, "threshold": here.cut, "nominal": here.nominal,
             "missing_left": here.missing_left, "weight": row[0],
-            "active": n_active, "retired": row[cloud.model.width],
+            "active": n_active, "retired": row[filter.model.width],
             "gain": gain,
-            "values": [row[i] for i in range(1, cloud.model.width)]
-            if cloud.model.multinomial
-            else [row[cloud.model.n_regressors + 1], row[cloud.model.width - 1]],
+            "values": [row[i] for i in range(1, filter.model.width)]
+            if filter.model.multinomial
+            else [row[filter.model.n_regressors + 1], row[filter.model.width - 1]],
         })
-        if not cloud.model.multinomial:
-            found[number].update(fitted(cloud, row))
+        if not filter.model.multinomial:
+            found[number].update(fitted(filter, row))
         if here.feature >= 0:
             stack += [(here.right, number, False), (here.left, number, True)]
     return found
 
 
-cdef dict fitted(Particles cloud, const double* row):
+cdef dict fitted(ParticleFilter filter, const double* row):
     """The regression in a node with these statistics, its prior included; slopes by column."""
-    cdef Fit posterior = fit(&cloud.model, row, True)
-    cdef int size = cloud.model.n_regressors + 1, n_cells = size * (size + 1) // 2, i, k
-    cdef const double* factor = cloud.model.scratch     # see `fit`
+    cdef Fit posterior = fit(&filter.model, row, True)
+    cdef int size = filter.model.n_regressors + 1, n_cells = size * (size + 1) // 2, i, k
+    cdef const double* factor = filter.model.scratch     # see `fit`
     cdef const double* means = factor + n_cells
     slopes = [factor[n_cells - size + i] for i in range(posterior.n_regressors)]
     for i in range(posterior.n_regressors - 1, -1, -1):
@@ -58,58 +57,51 @@ cdef dict fitted(Particles cloud, const double* row):
         "degrees_of_freedom": posterior.df if posterior.proper else 0.0,
         "residual_variance": posterior.sse / posterior.df if posterior.proper else NAN,
         "intercept": means[size - 1] - sum(slopes[i] * means[i] for i in range(len(slopes))),
-        "coefficients": {cloud.regressors[i]: slopes[i] for i in range(len(slopes))},
+        "coefficients": {filter.regressors[i]: slopes[i] for i in range(len(slopes))},
     }
 
 
-def split_shares(Particles cloud):
-    """Per particle and column: share of the column in the splits of the tree."""
+def split_shares(ParticleFilter filter):
     cdef int node
     answers = []
-    for particle in range(cloud.n_alive):
-        shares = [0.0] * cloud.pool.n_columns
-        stack = [cloud.roots[<int>particle]]
-        n_splits = max(1, cloud.grove.nodes[cloud.roots[<int>particle]].n_leaves - 1)
+    for particle in range(filter.n_alive):
+        shares = [0.0] * filter.pool.n_columns
+        stack = [filter.roots[<int>particle]]
+        n_splits = max(1, filter.trees.nodes[filter.roots[<int>particle]].n_leaves - 1)
         while stack:
             node = stack.pop()
-            if cloud.grove.nodes[node].feature >= 0:
-                shares[cloud.grove.nodes[node].feature] += 1.0 / n_splits
-                stack += [cloud.grove.nodes[node].left, cloud.grove.nodes[node].right]
+            if filter.trees.nodes[node].feature >= 0:
+                shares[filter.trees.nodes[node].feature] += 1.0 / n_splits
+                stack += [filter.trees.nodes[node].left, filter.trees.nodes[node].right]
         answers.append(shares)
     return answers
 
 
-def tree_statistics(Particles cloud):
-    """Per particle: number of leaves and height, the number of splits on the longest path."""
+def tree_statistics(ParticleFilter filter):
     cdef int particle, node, deepest
     leaves, heights = [], []
-    for particle in range(cloud.n_alive):
-        stack = [cloud.roots[particle]]
+    for particle in range(filter.n_alive):
+        stack = [filter.roots[particle]]
         deepest = 0
         while stack:
             node = stack.pop()
-            if cloud.grove.nodes[node].feature >= 0:
-                stack += [cloud.grove.nodes[node].left, cloud.grove.nodes[node].right]
+            if filter.trees.nodes[node].feature >= 0:
+                stack += [filter.trees.nodes[node].left, filter.trees.nodes[node].right]
             else:
-                deepest = max(deepest, cloud.grove.nodes[node].depth)
-        leaves.append(cloud.grove.nodes[cloud.roots[particle]].n_leaves)
+                deepest = max(deepest, filter.trees.nodes[node].depth)
+        leaves.append(filter.trees.nodes[filter.roots[particle]].n_leaves)
         heights.append(deepest)
     return leaves, heights
 
 
-def distinct_roots(Particles cloud):
-    """(root, number of particles) of each distinct tree."""
+def distinct_roots(ParticleFilter filter):
     found = {}
-    for particle in range(cloud.n_alive):
-        found[cloud.roots[<int>particle]] = found.get(cloud.roots[<int>particle], 0) + 1
+    for particle in range(filter.n_alive):
+        found[filter.roots[<int>particle]] = found.get(filter.roots[<int>particle], 0) + 1
     return list(found.items())
 
 
-def nodes(Particles cloud, int root):
-    """Nodes of the tree at a root in preorder, left before right, as plain values.
-
-    Statistics of a leaf are as of its time, the number of samples seen when it last faded.
-    """
+def nodes_at(ParticleFilter filter, root):
     cdef int id
     cdef Node* node
     cdef Leaf* leaf
@@ -117,8 +109,9 @@ def nodes(Particles cloud, int root):
     stack = [root]
     while stack:
         id = stack.pop()
-        assert 0 <= id < cloud.grove.n_nodes and cloud.grove.nodes[id].refs > 0
-        node = &cloud.grove.nodes[id]
+        if not 0 <= id < filter.trees.n_nodes or filter.trees.nodes[id].refs == 0:
+            raise IndexError(f"there is no node {id}: ask `distinct_roots`")
+        node = &filter.trees.nodes[id]
         entry = {"node": id, "depth": node.depth, "feature": node.feature,
                  "n_leaves": node.n_leaves, "refs": node.refs, "region": node.region}
         if node.feature >= 0:
@@ -126,11 +119,11 @@ def nodes(Particles cloud, int root):
                          nominal=bool(node.nominal), missing_left=bool(node.missing_left))
             stack += [node.right, node.left]
         else:
-            leaf = &cloud.grove.leaves[node.left]
+            leaf = &filter.trees.leaves[node.left]
             entry.update(
-                slots=[cloud.grove.slots[leaf.slots + i] for i in range(leaf.n_active)],
-                total=[cloud.grove.total(node.left)[i] for i in range(cloud.model.width)],
-                retired=[cloud.grove.retired(node.left)[i] for i in range(cloud.model.width)],
+                slots=[filter.trees.slots[leaf.slots + i] for i in range(leaf.n_active)],
+                total=[filter.trees.total(node.left)[i] for i in range(filter.model.width)],
+                retired=[filter.trees.retired(node.left)[i] for i in range(filter.model.width)],
                 time=leaf.time, decay=leaf.decay, log_marginal=leaf.log_marginal)
         found.append(entry)
     return found

@@ -1,16 +1,20 @@
-from .grove cimport Leaf
-from .particles cimport Particles
+from .particles cimport ParticleFilter
+from .shared_trees cimport Leaf
 
-cdef void set_prior(Particles cloud) noexcept nogil
-cdef void refresh(Particles cloud) noexcept nogil
-cdef void finish_leaf(Particles cloud, int node) noexcept nogil
-cdef void update_time(Particles cloud, int leaf) noexcept nogil
-cdef double fading(Particles cloud, int leaf) noexcept nogil
-cdef double weight_at(Particles cloud, int slot, const Leaf* leaf) noexcept nogil
-cdef void weigh_samples(Particles cloud, int leaf) noexcept nogil
-cdef const double* faded(Particles cloud, int visit) noexcept nogil
-cdef void sum_slots(Particles cloud, const int* slots, int n, double* row) noexcept nogil
-cdef double row_score(Particles cloud, const double* total, const double* retired) noexcept nogil
-cdef double leaf_score(Particles cloud, int leaf) noexcept nogil
-cdef double score_subtree(Particles cloud, int node, bint looking) noexcept nogil
-cdef int sum_subtree(Particles cloud, int node, double* row) noexcept nogil
+cdef void set_prior(ParticleFilter filter) noexcept nogil
+cdef void refresh(ParticleFilter filter) noexcept nogil
+cdef void finish_leaf(ParticleFilter filter, int node) noexcept nogil
+cdef void update_time(ParticleFilter filter, int leaf) noexcept nogil
+cdef double fading(ParticleFilter filter, int leaf, int ahead) noexcept nogil
+cdef double weight_at(ParticleFilter filter, int slot, const Leaf* leaf) noexcept nogil
+cdef void weigh_samples(ParticleFilter filter, int leaf) noexcept nogil
+cdef const double* faded(
+    ParticleFilter filter, int leaf, int ahead, double* row
+) noexcept nogil
+cdef void sum_slots(ParticleFilter filter, const int* slots, int n, double* row) noexcept nogil
+cdef double row_score(
+    ParticleFilter filter, const double* total, const double* retired
+) noexcept nogil
+cdef double leaf_score(ParticleFilter filter, int leaf) noexcept nogil
+cdef double score_subtree(ParticleFilter filter, int node, bint read_only) noexcept nogil
+cdef int sum_subtree(ParticleFilter filter, int node, double* row) noexcept nogil

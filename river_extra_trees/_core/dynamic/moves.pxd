@@ -1,3 +1,3 @@
-from .particles cimport Particles
+from .particles cimport ParticleFilter
 
-cdef bint move_all(Particles cloud, const double* x, int first, int stop) noexcept nogil
+cdef void move_all(ParticleFilter filter, const double* x, int first, int stop) noexcept nogil

@@ -1,4 +1,4 @@
-"""Stay, grow or prune at the leaf of a point: sections 2.2 and 2.3 of the paper.
+"""Stay, grow or prune at the leaf of a sample: sections 2.2 and 2.3 of the paper.
 
 In the paper a particle draws one cut and takes it with probability o / (1 + p + o), o and p being
 the odds of growing and pruning against staying. Here the particles that hold a leaf share their
@@ -13,62 +13,58 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from .grove cimport Leaf, Node
-from .posterior cimport merge
 from ..rng cimport MOVE, Rng, rng_for, uniform
+from .leaf_models cimport merge
 from .leaves cimport finish_leaf, row_score, score_subtree, sum_slots, sum_subtree
-from .particles cimport Cut, Group, Particles, Visit, fades_by_leaf
+from .particles cimport Cut, LeafParent, ParticleFilter, LeafHit, fades_by_leaf
 from .proposals cimport odds, propose_all
+from .shared_trees cimport Leaf, Node
 
 
-cdef bint move_all(Particles cloud, const double* x, int first, int stop) noexcept nogil:
-    """Stay, grow or prune, visit by visit."""
-    cdef Rng rng = rng_for(cloud.seed, 0, cloud.n_steps, MOVE)
-    cdef int visit, group, particle
-    cdef bint ok = True
-    for visit in range(cloud.n_visits):
-        cloud.visits[visit].first, cloud.visits[visit].region_above = -1, 0
-    for group in range(cloud.n_groups):
-        cloud.groups[group].pruned = -1
-        cloud.groups[group].prune_odds = -1.0 if cloud.groups[group].parent >= 0 else 0.0
+cdef void move_all(ParticleFilter filter, const double* x, int first, int stop) noexcept nogil:
+    """Stay, grow or prune, leaf by leaf. Needs `reserve_step`."""
+    cdef Rng rng = rng_for(filter.seed, 0, filter.n_steps, MOVE)
+    cdef int hit, pair, particle
+    for hit in range(filter.n_hits):
+        filter.hits[hit].first, filter.hits[hit].region_above = -1, 0
+    for pair in range(filter.n_pairs):
+        filter.pairs[pair].pruned = -1
+        filter.pairs[pair].prune_odds = -1.0 if filter.pairs[pair].parent >= 0 else 0.0
     for particle in range(stop - 1, first - 1, -1):
-        visit = cloud.groups[cloud.group_of[particle]].visit
-        cloud.next[particle] = cloud.visits[visit].first
-        cloud.visits[visit].first = particle
-    for visit in range(cloud.n_visits):
-        if cloud.visits[visit].first >= 0:       # else the resampling has left none
-            ok = move_visit(cloud, x, &cloud.visits[visit], &rng) and ok
-    return ok
+        hit = filter.pairs[filter.pair_of[particle]].hit
+        filter.next[particle] = filter.hits[hit].first
+        filter.hits[hit].first = particle
+    for hit in range(filter.n_hits):
+        if filter.hits[hit].first >= 0:       # else the resampling has left none
+            move_at(filter, x, &filter.hits[hit], &rng)
 
 
-cdef bint move_visit(
-    Particles cloud, const double* x, Visit* visit, Rng* rng
+cdef void move_at(
+    ParticleFilter filter, const double* x, LeafHit* hit, Rng* rng
 ) noexcept nogil:
     """The moves of all particles that hold one leaf (there is at least one)."""
-    cdef int particle = visit.first, n_cuts = propose_all(cloud, visit, rng)
-    cdef Cut* cuts = cloud.cuts
-    cdef bint ok = True
+    cdef int particle = hit.first, n_cuts = propose_all(filter, hit, rng)
+    cdef Cut* cuts = filter.cuts
     cdef double u, grow
-    cdef Group* group
+    cdef LeafParent* pair
     cdef int cut
-    if cloud.reference:
+    if filter.reference:
         n_cuts = min(n_cuts, 1)
     grow = mean_odds(cuts, n_cuts)
     while particle >= 0:
-        group = &cloud.groups[cloud.group_of[particle]]
-        if group.prune_odds < 0.0:
-            group.prune_odds = prune_odds(cloud, visit, group)
-        if cloud.reference:
+        pair = &filter.pairs[filter.pair_of[particle]]
+        if pair.prune_odds < 0.0:
+            pair.prune_odds = prune_odds(filter, hit, pair)
+        if filter.reference:
             grow = mean_odds(cuts, n_cuts)
-        u = uniform(rng) * (1.0 + group.prune_odds + grow)
-        if u < group.prune_odds:
-            ok = apply_prune(cloud, x, particle, group) and ok
-        elif u < group.prune_odds + grow:
-            cut = draw_cut(cuts, n_cuts, (u - group.prune_odds) * n_cuts)
-            ok = apply_grow(cloud, x, particle, visit.node, &cuts[cut]) and ok
-        particle = cloud.next[particle]
-        cuts += cloud.reference     # there each particle has its own
-    return ok
+        u = uniform(rng) * (1.0 + pair.prune_odds + grow)
+        if u < pair.prune_odds:
+            apply_prune(filter, x, particle, pair)
+        elif u < pair.prune_odds + grow:
+            cut = draw_cut(cuts, n_cuts, (u - pair.prune_odds) * n_cuts)
+            apply_grow(filter, x, particle, hit.node, &cuts[cut])
+        particle = filter.next[particle]
+        cuts += filter.reference     # there each particle has its own
 
 
 cdef double mean_odds(const Cut* cuts, int n) noexcept nogil:
@@ -93,17 +89,17 @@ cdef int draw_cut(const Cut* cuts, int n, double u) noexcept nogil:
     return last
 
 
-cdef double prune_odds(Particles cloud, Visit* visit, const Group* group) noexcept nogil:
+cdef double prune_odds(ParticleFilter filter, LeafHit* hit, const LeafParent* pair) noexcept nogil:
     """Odds of pruning the leaf's parent against staying."""
-    cdef const Node* parent = &cloud.grove.nodes[group.parent]
-    cdef double stay = score_subtree(cloud, group.parent, False)
-    if visit.region_above != parent.region or fades_by_leaf(cloud):
-        visit.pruned_score = pruned_score(cloud, group.parent)
-        visit.region_above = parent.region
-    return odds(cloud.log_stop[parent.depth] + visit.pruned_score - stay)
+    cdef const Node* parent = &filter.trees.nodes[pair.parent]
+    cdef double stay = score_subtree(filter, pair.parent, False)
+    if hit.region_above != parent.region or fades_by_leaf(filter):
+        hit.pruned_score = pruned_score(filter, pair.parent)
+        hit.region_above = parent.region
+    return odds(filter.log_stop[parent.depth] + hit.pruned_score - stay)
 
 
-cdef double pruned_score(Particles cloud, int parent) noexcept nogil:
+cdef double pruned_score(ParticleFilter filter, int parent) noexcept nogil:
     """Score of the leaf that would take the place of a parent whose leaves are up to date.
 
     Trees differ in how they divide the samples of a region, not in which samples these are. So the
@@ -112,133 +108,128 @@ cdef double pruned_score(Particles cloud, int parent) noexcept nogil:
     more than the leaves below the parents; and what staying is worth, once samples fade, is new for
     every leaf at every step.
     """
-    cdef int64_t region = cloud.grove.nodes[parent].region
-    cdef double* row = cloud.row_other
+    cdef int64_t region = filter.trees.nodes[parent].region
+    cdef double* row = filter.row_other
     cdef int i
-    if not fades_by_leaf(cloud):
-        for i in range(cloud.n_visits):
-            if cloud.visits[i].region_above == region:
-                return cloud.visits[i].pruned_score
-    if sum_subtree(cloud, parent, row) // 2 < cloud.min_samples_leaf and cloud.reference:
+    if not fades_by_leaf(filter):
+        for i in range(filter.n_hits):
+            if filter.hits[i].region_above == region:
+                return filter.hits[i].pruned_score
+    if sum_subtree(filter, parent, row) // 2 < filter.min_samples_leaf and filter.reference:
         return -INFINITY
-    return row_score(cloud, row, row + cloud.model.width)
+    return row_score(filter, row, row + filter.model.width)
 
 
-cdef bint apply_prune(Particles cloud, const double* x, int particle, Group* group) noexcept nogil:
-    """Put one leaf in the place of the parent; particles of a group share it."""
-    cdef int depth = cloud.grove.nodes[group.parent].depth
-    if not cloud.grove.reserve(depth + 1, 1, 4 * cloud.pool.size + 16):
-        return False
-    if group.pruned < 0:
-        group.pruned = leaf_in_place_of(cloud, group.parent)
-    if group.pruned < 0:
-        group.pruned = plant_pruned(cloud, group)
+cdef void apply_prune(
+    ParticleFilter filter, const double* x, int particle, LeafParent* pair
+) noexcept nogil:
+    """Put one leaf in the place of the parent; particles of a pair share it."""
+    cdef int depth = filter.trees.nodes[pair.parent].depth
+    if pair.pruned < 0:
+        pair.pruned = leaf_in_place_of(filter, pair.parent)
+    if pair.pruned < 0:
+        pair.pruned = new_pruned_leaf(filter, pair)
     else:
-        cloud.grove.hold(group.pruned)
-    cloud.roots[particle] = cloud.grove.replant(
-        cloud.roots[particle], x, depth, group.pruned)
-    return True
+        filter.trees.hold(pair.pruned)
+    filter.roots[particle] = filter.trees.path_copy(filter.roots[particle], x, depth, pair.pruned)
 
 
-cdef int leaf_in_place_of(Particles cloud, int node) noexcept nogil:
+cdef int leaf_in_place_of(ParticleFilter filter, int node) noexcept nogil:
     """A leaf that another tree has where this one has a split, or -1.
 
-    It holds the new point, so it is among the leaves visited or pruned to in this step.
+    It holds the new sample, so it is among the leaves met or pruned to in this step.
     """
-    cdef int64_t region = cloud.grove.nodes[node].region
+    cdef int64_t region = filter.trees.nodes[node].region
     cdef const Node* leaf
     cdef int i
-    if fades_by_leaf(cloud):
+    if fades_by_leaf(filter):
         return -1
-    for i in range(cloud.n_visits):
-        leaf = &cloud.grove.nodes[cloud.visits[i].node]
+    for i in range(filter.n_hits):
+        leaf = &filter.trees.nodes[filter.hits[i].node]
         if leaf.region == region and leaf.feature < 0 and leaf.refs > 0:
-            return cloud.visits[i].node
-    for i in range(cloud.n_groups):
-        if cloud.groups[i].pruned >= 0:
-            leaf = &cloud.grove.nodes[cloud.groups[i].pruned]
+            return filter.hits[i].node
+    for i in range(filter.n_pairs):
+        if filter.pairs[i].pruned >= 0:
+            leaf = &filter.trees.nodes[filter.pairs[i].pruned]
             if leaf.region == region:
-                return cloud.groups[i].pruned
+                return filter.pairs[i].pruned
     return -1
 
 
-cdef int plant_pruned(Particles cloud, Group* group) noexcept nogil:
+cdef int new_pruned_leaf(ParticleFilter filter, LeafParent* pair) noexcept nogil:
     """The leaf that holds everything below the parent."""
-    cdef int n_active = sum_subtree(cloud, group.parent, cloud.row_other), node, n_stack = 1
-    cdef int* stack = cloud.grove.stack
+    cdef int n_active = sum_subtree(filter, pair.parent, filter.row_other), node, n_stack = 1
+    cdef int* stack = filter.trees.stack
     cdef int* slots
     cdef int leaf, old
     cdef Leaf* whole
     cdef Leaf* part
-    node = cloud.grove.new_leaf(
-        cloud.grove.nodes[group.parent].depth, cloud.grove.nodes[group.parent].region, n_active)
-    leaf = cloud.grove.nodes[node].left
-    whole = &cloud.grove.leaves[leaf]
-    slots = cloud.grove.slots + whole.slots
-    memcpy(cloud.grove.total(leaf), cloud.row_other, 2 * cloud.model.width * sizeof(double))
-    stack[0] = group.parent
+    node = filter.trees.new_leaf(
+        filter.trees.nodes[pair.parent].depth, filter.trees.nodes[pair.parent].region, n_active)
+    leaf = filter.trees.nodes[node].left
+    whole = &filter.trees.leaves[leaf]
+    slots = filter.trees.slots + whole.slots
+    memcpy(filter.trees.total(leaf), filter.row_other, 2 * filter.model.width * sizeof(double))
+    stack[0] = pair.parent
     while n_stack:
         n_stack -= 1
         old = stack[n_stack]
-        if cloud.grove.nodes[old].feature >= 0:
-            stack[n_stack] = cloud.grove.nodes[old].left
-            stack[n_stack + 1] = cloud.grove.nodes[old].right
+        if filter.trees.nodes[old].feature >= 0:
+            stack[n_stack] = filter.trees.nodes[old].left
+            stack[n_stack + 1] = filter.trees.nodes[old].right
             n_stack += 2
             continue
-        old = cloud.grove.nodes[old].left
-        part = &cloud.grove.leaves[old]
-        memcpy(slots + whole.n_active, cloud.grove.slots + part.slots,
+        old = filter.trees.nodes[old].left
+        part = &filter.trees.leaves[old]
+        memcpy(slots + whole.n_active, filter.trees.slots + part.slots,
                part.n_active * sizeof(int))
         whole.n_active += part.n_active
         whole.decay = part.decay
-    whole.time = cloud.n_seen
-    finish_leaf(cloud, node)
+    whole.time = filter.n_seen
+    finish_leaf(filter, node)
     return node
 
 
-cdef bint apply_grow(
-    Particles cloud, const double* x, int particle, int node, Cut* cut
+cdef void apply_grow(
+    ParticleFilter filter, const double* x, int particle, int node, Cut* cut
 ) noexcept nogil:
     """Split the leaf in this particle; all that take the same cut share the split."""
-    cdef int depth = cloud.grove.nodes[node].depth
-    if not cloud.grove.reserve(depth + 3, 2, 4 * cloud.pool.size + 32):
-        return False
+    cdef int depth = filter.trees.nodes[node].depth
     if cut.grown < 0:
-        cut.grown = plant_split(cloud, node, cut)
+        cut.grown = new_split(filter, node, cut)
     else:
-        cloud.grove.hold(cut.grown)
-    cloud.roots[particle] = cloud.grove.replant(cloud.roots[particle], x, depth, cut.grown)
-    return True
+        filter.trees.hold(cut.grown)
+    filter.roots[particle] = filter.trees.path_copy(filter.roots[particle], x, depth, cut.grown)
 
 
-cdef int plant_split(Particles cloud, int node, const Cut* cut) noexcept nogil:
+cdef int new_split(ParticleFilter filter, int node, const Cut* cut) noexcept nogil:
     """The split of a leaf, with its two new leaves."""
-    cdef int new = cloud.grove.new_node(), left, right
-    cloud.grove.nodes[new].cut = cut.threshold
-    cloud.grove.nodes[new].feature = cut.column
-    cloud.grove.nodes[new].nominal = cut.nominal
-    cloud.grove.nodes[new].missing_left = cut.missing_left
-    cloud.grove.nodes[new].n_leaves = 2
-    cloud.grove.nodes[new].region = cloud.grove.nodes[node].region
-    cloud.grove.nodes[new].depth = cloud.grove.nodes[node].depth
-    left = plant_leaf(cloud, node, cut, True)
-    right = plant_leaf(cloud, node, cut, False)
-    cloud.grove.nodes[new].left, cloud.grove.nodes[new].right = left, right
+    cdef int new = filter.trees.new_node(), left, right
+    filter.trees.nodes[new].cut = cut.threshold
+    filter.trees.nodes[new].feature = cut.column
+    filter.trees.nodes[new].nominal = cut.nominal
+    filter.trees.nodes[new].missing_left = cut.missing_left
+    filter.trees.nodes[new].n_leaves = 2
+    filter.trees.nodes[new].region = filter.trees.nodes[node].region
+    filter.trees.nodes[new].depth = filter.trees.nodes[node].depth
+    left = new_child(filter, node, cut, True)
+    right = new_child(filter, node, cut, False)
+    filter.trees.nodes[new].left, filter.trees.nodes[new].right = left, right
     return new
 
 
-cdef int plant_leaf(Particles cloud, int node, const Cut* cut, bint left) noexcept nogil:
+cdef int new_child(ParticleFilter filter, int node, const Cut* cut, bint left) noexcept nogil:
     """One child of a leaf that is split; its statistics are summed, not subtracted."""
-    cdef int old = cloud.grove.nodes[node].left
-    cdef int n = cloud.grove.leaves[old].n_active, n_present = cloud.n_present[cut.column]
+    cdef int old = filter.trees.nodes[node].left
+    cdef int n = filter.trees.leaves[old].n_active, n_present = filter.n_present[cut.column]
     cdef int n_left = cut.n_left + (n - n_present) * cut.missing_left
     cdef int n_here = n_left if left else n - n_left
-    cdef int child = cloud.grove.new_leaf(
-        cloud.grove.nodes[node].depth + 1, cloud.grove.new_region(), n_here)
-    cdef int leaf = cloud.grove.nodes[child].left, i
-    cdef Leaf* here = &cloud.grove.leaves[leaf]
-    cdef int* slots = cloud.grove.slots + here.slots
-    cdef const int* order = cloud.order + <Py_ssize_t>cut.column * cloud.scratch_capacity
+    cdef int child = filter.trees.new_leaf(
+        filter.trees.nodes[node].depth + 1, filter.trees.new_region(), n_here)
+    cdef int leaf = filter.trees.nodes[child].left, i
+    cdef Leaf* here = &filter.trees.leaves[leaf]
+    cdef int* slots = filter.trees.slots + here.slots
+    cdef const int* order = filter.order + <Py_ssize_t>cut.column * filter.scratch_capacity
     cdef double share = <double>n_here / n
     cdef bint inside
     for i in range(n):
@@ -249,9 +240,9 @@ cdef int plant_leaf(Particles cloud, int node, const Cut* cut, bint left) noexce
         if inside == left:
             slots[here.n_active] = order[i]
             here.n_active += 1
-    sum_slots(cloud, slots, n_here, cloud.grove.total(leaf))
-    merge(&cloud.model, cloud.grove.total(leaf), cloud.grove.retired(old), share)
-    merge(&cloud.model, cloud.grove.retired(leaf), cloud.grove.retired(old), share)
-    here.time, here.decay = cloud.grove.leaves[old].time, cloud.grove.leaves[old].decay
-    finish_leaf(cloud, child)
+    sum_slots(filter, slots, n_here, filter.trees.total(leaf))
+    merge(&filter.model, filter.trees.total(leaf), filter.trees.retired(old), share)
+    merge(&filter.model, filter.trees.retired(leaf), filter.trees.retired(old), share)
+    here.time, here.decay = filter.trees.leaves[old].time, filter.trees.leaves[old].decay
+    finish_leaf(filter, child)
     return child

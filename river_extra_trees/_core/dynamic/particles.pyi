@@ -1,14 +1,13 @@
-from typing import Self
+from collections.abc import Hashable, Mapping
+from typing import Any, Self
 
-from river_extra_trees._core.dynamic.grove import Grove
 from river_extra_trees._core.dynamic.pool import Pool
-from river_extra_trees._core.schema import Labels, Schema
+from river_extra_trees._core.dynamic.shared_trees import SharedTrees
+from river_extra_trees._core.learner import Learner
 
-class Particles:
-    schema: Schema
-    labels: Labels
+class ParticleFilter(Learner):
     pool: Pool
-    grove: Grove
+    trees: SharedTrees
     lowest: float
     highest: float
     n_particles: int
@@ -19,13 +18,13 @@ class Particles:
     leaf_bonus: float
     reference: bool
     linear: bool
-    cuts_by_range: bool
     n_seen: int
     n_steps: int
     log_evidence: float
     log_predictive: float
     def __new__(
         cls,
+        *,
         n_particles: int,
         window: int,
         classifier: bool,
@@ -37,6 +36,31 @@ class Particles:
         decays: list[float],
         prior_weight: float,
         reference: bool,
-        cuts_by_range: bool,
         seed: int,
     ) -> Self: ...
+    def learn(
+        self,
+        x: Mapping[Hashable, Any],
+        y: Any,
+        w: Any = 1.0,
+        leaving: int = -1,
+        seen: int | None = None,
+    ) -> int | None: ...
+    def retire(self, slot: int) -> None: ...
+    def oldest(self) -> int: ...
+    def random(self) -> int: ...
+    def least_useful(self, criterion: str) -> int: ...
+    def rejuvenate(self) -> None: ...
+    def mixture(self, x: Mapping[Hashable, Any]) -> list[tuple[float, float, float, float]]: ...
+    def scores(self, criterion: str) -> dict[int, float]: ...
+    def alc_at(self, x: Mapping[Hashable, Any]) -> float: ...
+    def relevance(self) -> list[list[float]]: ...
+    def distinct_roots(self) -> list[tuple[int, int]]: ...
+    def nodes_at(self, root: int) -> list[dict[str, Any]]: ...
+    def factor_weights(self) -> dict[float, float]: ...
+    def shares(self) -> list[float]: ...
+    def split_shares(self) -> list[list[float]]: ...
+    def tree_statistics(self) -> tuple[list[int], list[int]]: ...
+    def settings(self) -> dict[str, Any]: ...
+    @classmethod
+    def restored(cls, values: dict[str, Any]) -> Self: ...

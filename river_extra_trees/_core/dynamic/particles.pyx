@@ -1,34 +1,45 @@
-"""The data of a cloud of dynamic trees. See the header for the structures."""
+"""A particle filter of dynamic trees. See the header for its data."""
 
+from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY
-from libc.stdint cimport uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy, memset
 
-from ..memory cimport calloc, free
-from ..schema cimport Labels, Schema
-from .slopes cimport Slopes
+from ..learner cimport Learner, normalised
+from ..memory cimport free, zeroed
+from .leaf_models cimport Predictive, predictive, row_width
+from .leaves cimport faded
+from .logistic cimport LogisticLeaves
+from .pool cimport Pool
+from .rejuvenation cimport rejuvenate
+from .scores cimport alc_at, least_useful, relevance, scores
+from .shape cimport follow, regressors_wanted, reserve_scratch, reshape
+from .shared_trees cimport SharedTrees
+from .step cimport (
+    add_roots, fill_v, gather, learn_row, oldest, random, reserve_step, retire_slot
+)
 
-cdef enum:
-    BYTES_PER_PARTICLE = (
-        2 * sizeof(double) + sizeof(Visit) + sizeof(Group) + 5 * sizeof(int)
-    )
+from .inspection import describe, distinct_roots, nodes_at, split_shares, tree_statistics
+from .load import bare_state_of, invariants, restored, settings_of, state_of
+
+cdef double LARGEST_SQUARE = 1e290
 
 
-cdef class Particles:
-    """Particles and the points they share.
+cdef class ParticleFilter(Learner):
+    """Particles, which are trees, and the samples they share.
 
     Parameters
     ----------
     n_particles
         Number of trees.
     window
-        Active points at most; the caller retires one before the next is learned.
-    n_classes
-        0 for regression. Classes may be added later by learning one.
+        Active samples at most: when it is full, one has to leave before the next is learned.
+    classifier
+        Whether targets are labels.
     linear
         Whether leaves use the numeric features: a linear model, or a logistic one of the classes.
     min_samples_leaf
-        Active points that a split leaves on both sides; 0: see `least_leaf`.
+        Active samples that a split leaves on both sides; 0: see `least_leaf`.
     alpha, beta
         A node at depth D is split with prior probability alpha (1 + D)^-beta ...
     leaf_bonus
@@ -41,35 +52,35 @@ cdef class Particles:
     prior_weight
         See `set_prior`.
     reference
-        Flat priors, move scores and forgetting of dynaTree 1.2-17.
-    cuts_by_range
-        Propose cuts uniformly over the range of a feature in the leaf, not over its gaps.
+        Flat priors, proposals, move scores, resampling and forgetting of dynaTree 1.2-17.
     seed
         Of all random numbers.
     """
 
     def __cinit__(
-        self, int n_particles, int window, bint classifier, bint linear, int min_samples_leaf,
+        self, *, int n_particles, int window, bint classifier, bint linear, int min_samples_leaf,
         double alpha, double beta, double leaf_bonus, decays, double prior_weight, bint reference,
-        bint cuts_by_range, uint64_t seed,
+        uint64_t seed,
     ):
-        cdef int depth
+        cdef int k
+        assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles)
+        self.regression, self.linear, self.reference = not classifier, linear, reference
+        self.model.multinomial = classifier
         self.n_particles = self.n_alive = n_particles
-        self.window, self.seed = window, seed
+        self.window, self.seed, self.leaving = window, seed, -1
         self.min_samples_leaf, self.leaves_follow = min_samples_leaf, min_samples_leaf == 0
         self.alpha, self.beta, self.leaf_bonus = alpha, beta, leaf_bonus
         self.prior_weight = prior_weight
-        assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles)
         self.n_decays = len(decays)
-        for depth in range(self.n_decays):
-            self.decays[depth] = decays[depth]
-            self.belief[depth] = 1.0 / self.n_decays
-        self.linear, self.reference, self.cuts_by_range = linear, reference, cuts_by_range
-        self.model.multinomial = classifier
-        self.slopes = Slopes() if classifier and linear else None
-        self.schema, self.labels = Schema(), Labels()
+        for k in range(self.n_decays):
+            self.decays[k] = decays[k]
+            self.factor_posterior[k] = 1.0 / self.n_decays
         self.lowest, self.highest = INFINITY, -INFINITY
+        self.logistic = LogisticLeaves() if classifier and linear else None
+        self.pool, self.trees = Pool(), SharedTrees()
         self.reserve_particles(n_particles)
+        reshape(self, 0, 0, classifier, self.pool.capacity)
+        add_roots(self, 0)
 
     def __dealloc__(self):
         free(self.per_particle)
@@ -82,23 +93,22 @@ cdef class Particles:
         n = max(n, LEAST_PROPOSALS)
         if n <= self.capacity:
             return 0
-        memory = <char*>calloc(1, self.bytes_for(n))
-        if memory == NULL:
-            raise MemoryError
+        memory = <char*>zeroed(1, self.bytes_for(n))
         self.capacity = n
         self.weights = <double*>memory
         if self.share != NULL:
             memcpy(self.weights + n, self.share, self.n_alive * sizeof(double))
         self.share = self.weights + n
-        self.visits = <Visit*>(self.share + n)
-        self.groups = <Group*>(self.visits + n)
-        self.cuts = <Cut*>(self.groups + n)
+        self.hits = <LeafHit*>(self.share + n)
+        self.pairs = <LeafParent*>(self.hits + n)
+        self.cuts = <Cut*>(self.pairs + n)
         self.resampled = <int*>(self.cuts + self.most_cuts(n))
-        self.regrouped, self.group_of = self.resampled + n, self.resampled + 2 * n
-        self.next = self.resampled + 3 * n
+        self.resampled_pairs = self.resampled + n
+        self.pair_of = self.resampled_pairs + n
+        self.next = self.pair_of + n
         if self.roots != NULL:
-            memcpy(self.resampled + 4 * n, self.roots, self.n_alive * sizeof(int))
-        self.roots = self.resampled + 4 * n
+            memcpy(self.next + n, self.roots, self.n_alive * sizeof(int))
+        self.roots = self.next + n
         free(self.per_particle)
         self.per_particle = memory
         return 0
@@ -107,12 +117,279 @@ cdef class Particles:
         """Cuts that are proposed at a leaf which so many particles hold."""
         return n if self.reference else min(n, MOST_PROPOSALS)
 
-    cdef size_t bytes_for(self, int n) noexcept:
+    cdef size_t bytes_for(self, size_t n) noexcept:
         """Bytes of all that there is per particle."""
-        return n * <size_t>BYTES_PER_PARTICLE + self.most_cuts(n) * sizeof(Cut)
+        return (
+            n * (2 * sizeof(double) + sizeof(LeafHit) + sizeof(LeafParent) + 5 * sizeof(int))
+            + self.most_cuts(<int>n) * sizeof(Cut)
+        )
 
     def __sizeof__(self):
         return (
             object.__sizeof__(self) + self.bytes_for(self.capacity)
             + self.block_bytes + self.scratch_bytes
         )
+
+    # --- Learning ---------------------------------------------------------------------------
+
+    def learn(self, x, y, w=1.0, int leaving=-1, seen=None):
+        """Learn a sample; return its number in the stream, 0 if its weight is 0.
+
+        Parameters
+        ----------
+        x, y, w
+            The sample.
+        leaving
+            Slot of the sample that retires first; -1 where the window has room.
+        seen
+            `n_seen` when that slot was chosen. If a signal handler, for instance, has learned a
+            sample since then, nothing is learned, and the answer is None: the choice is stale.
+        """
+        cdef int64_t before
+        self.enter()
+        try:
+            before = self.n_seen
+            if seen is not None and seen != before:
+                return None
+            if leaving >= 0:
+                self.check_slot(leaving)
+            elif self.pool.size >= self.window:
+                raise ValueError("the window is full: say which sample is leaving")
+            self.leaving = leaving
+            self.learn_sample(x, y, w)
+            return self.n_seen if self.n_seen > before else 0
+        finally:
+            self.leave()
+
+    cdef int check_slot(self, int slot) except -1:
+        if not 0 <= slot < self.pool.capacity or self.pool.arrival[slot] < 0:
+            raise ValueError(f"no active sample in slot {slot}")
+        return 0
+
+    cdef int check_sample(self, double target, double weight) except -1:
+        """Refuse what the sums of squares of a long stream could not hold."""
+        if self.regression and weight * target * target > LARGEST_SQUARE:
+            raise ValueError(
+                f"w times the square of the target must be at most {LARGEST_SQUARE:g}: the target "
+                f"is {target:g} and w is {weight:g}")
+        return 0
+
+    cdef int reserve(self, int n_labels) except -1:
+        """Find the leaves of the row; make room for all that the step may need.
+
+        New columns and labels are followed at the end, where nothing can fail any more.
+        """
+        cdef size_t capacity = self.pool.capacity
+        cdef int n_regressors = regressors_wanted(self)
+        cdef int n_classes = max(self.model.n_classes, n_labels)
+        if self.pool.size - (self.leaving >= 0) == self.pool.capacity:
+            capacity *= 2
+        if capacity > INT_MAX:
+            raise MemoryError("the window is too large")
+        gather(self, self.schema.row, 0, self.n_alive)
+        reserve_step(self)
+        reserve_scratch(self, capacity, self.schema.n_columns, n_regressors + 1,
+                        row_width(self.model.multinomial, n_regressors, n_classes))
+        if self.logistic is not None:
+            self.logistic.shape(n_regressors, n_classes, <int>capacity)
+        follow(self, n_regressors, n_classes, <int>capacity)
+        return 0
+
+    cdef void take(self, double target, double weight) noexcept:
+        if self.leaving >= 0:
+            retire_slot(self, self.leaving)
+        learn_row(self, target, weight)
+
+    def retire(self, int slot):
+        """Move an active sample into the priors of its leaves."""
+        with self.using():
+            self.check_slot(slot)
+            retire_slot(self, slot)
+
+    def oldest(self):
+        """Slot of the active sample that arrived first."""
+        with self.using():
+            return oldest(self)
+
+    def random(self):
+        """Slot of an active sample drawn at random; of every sample the same."""
+        with self.using():
+            return random(self)
+
+    def least_useful(self, str criterion):
+        """Slot of the active sample with the smallest score; of equal ones the oldest."""
+        with self.using():
+            return least_useful(self, criterion)
+
+    def rejuvenate(self):
+        """Add as many new particles, grown from the active samples in random order."""
+        with self.using():
+            rejuvenate(self)
+
+    # --- Answers: averages over the predictive distributions of the leaves --------------------
+
+    cdef int find_leaves(self, object x) except -1:
+        """Find the leaves of x."""
+        self.schema.encode(x)
+        fill_v(self, self.schema.row, 0.0)
+        gather(self, self.schema.row, 0, self.n_alive)
+        return 0
+
+    cdef const double* statistics_of(self, int hit) noexcept nogil:
+        """Statistics of a leaf that was found, as the next sample will meet them."""
+        return faded(self, self.trees.nodes[self.hits[hit].node].left, 1, self.row_other)
+
+    cdef double clamped(self, double mean) noexcept:
+        """No answer lies outside the range of the targets seen, however far off x lies."""
+        return min(max(mean, self.lowest), self.highest)
+
+    cdef double number(self, object x) except? -1.0:
+        cdef double total = 0.0
+        cdef int hit
+        self.find_leaves(x)
+        if self.lowest > self.highest:      # no sample yet
+            return 0.0
+        for hit in range(self.n_hits):
+            total += self.hits[hit].share * self.clamped(
+                predictive(&self.model, self.statistics_of(hit), self.v).mean)
+        return self.clamped(total)
+
+    def mixture(self, x):
+        """(mean, squared scale, degrees of freedom, weight) per distinct leaf at x."""
+        cdef int hit
+        cdef Predictive student
+        cdef list parts = []
+        with self.using():
+            self.find_leaves(x)
+            for hit in range(self.n_hits):
+                student = predictive(&self.model, self.statistics_of(hit), self.v)
+                mean = self.clamped(student.mean) if self.lowest <= self.highest else 0.0
+                parts.append((mean, student.scale2, student.df, self.hits[hit].share))
+        return parts
+
+    cdef dict probabilities(self, object x):
+        cdef int hit, k
+        cdef const double* chances
+        cdef double* answer = self.model.prior      # scratch here: no other use in classification
+        self.find_leaves(x)
+        memset(answer, 0, self.model.width * sizeof(double))
+        if self.logistic is not None:
+            self.logistic.shape(self.model.n_regressors, self.model.n_classes, self.pool.capacity)
+            self.logistic.fit_window(self.pool)
+        for hit in range(self.n_hits):
+            chances = self.class_chances(hit)
+            for k in range(self.model.n_classes):
+                answer[k] += self.hits[hit].share * chances[k]
+        return normalised(answer, self.labels.labels)
+
+    cdef object label(self, object x):
+        found = self.probabilities(x)
+        return max(found, key=found.get) if found else None
+
+    cdef const double* class_chances(self, int hit) noexcept nogil:
+        """Probabilities of the classes in a leaf that was found."""
+        cdef int leaf = self.trees.nodes[self.hits[hit].node].left, k
+        cdef double a = self.model.concentration, whole
+        cdef double* shares = self.row_other + self.model.width
+        cdef const double* row
+        if self.logistic is not None:
+            return self.logistic.chances_in(
+                self.pool, &self.trees.leaves[leaf],
+                self.trees.slots + self.trees.leaves[leaf].slots, self.v, self.n_seen + 1)
+        row = self.statistics_of(hit)
+        whole = row[0] + a * self.model.n_classes
+        for k in range(self.model.n_classes):       # Dirichlet(a, ..., a), section 2.1
+            shares[k] = (row[1 + k] + a) / whole
+        return shares
+
+    # --- Scores: section 4 -------------------------------------------------------------------
+
+    def scores(self, str criterion):
+        """Score of each active sample, averaged over the trees, by slot.
+
+        "alc": fall of the predictive variance over the space. "alm": predictive variance at the
+        sample, the disagreement of the trees included. "entropy": of the class probabilities there.
+        """
+        with self.using():
+            return scores(self, criterion)
+
+    def alc_at(self, x):
+        """Fall of the predictive variance over the space if the target at x were known."""
+        with self.using():
+            return alc_at(self, x)
+
+    def relevance(self):
+        """Per particle and column: the variance (entropy) that the splits on it take away.
+
+        For every split the predictive variance in the middle of its region as one leaf, times the
+        weight of its samples, less the same of its two sides; in classification the entropy. The
+        sum is divided by the weight of all samples. A column that explains nothing scores about 0
+        or less.
+        """
+        with self.using():
+            return relevance(self)
+
+    # --- Inspection -------------------------------------------------------------------------
+
+    cdef int count_trees(self) noexcept:
+        return self.n_particles
+
+    cdef list tree_nodes(self, int tree):
+        return describe(self, tree)
+
+    cdef tuple tree_sizes(self):
+        leaves, heights = tree_statistics(self)
+        return 2 * sum(leaves) - len(leaves), max(heights)
+
+    def distinct_roots(self):
+        """(root, number of particles) of each distinct tree."""
+        with self.using():
+            return distinct_roots(self)
+
+    def nodes_at(self, root):
+        """Nodes of the tree at a root in preorder, left before right, as they are stored.
+
+        Statistics of a leaf are as of its time, the number of samples seen when it last faded.
+        """
+        with self.using():
+            return nodes_at(self, root)
+
+    def factor_weights(self):
+        """Forgetting factors and the posterior probability of each."""
+        return {self.decays[k]: self.factor_posterior[k] for k in range(self.n_decays)}
+
+    def shares(self):
+        """Per particle: its share of the answers."""
+        return [self.share[particle] for particle in range(self.n_alive)]
+
+    def split_shares(self):
+        """Per particle and column: share of the column in the splits of the tree."""
+        with self.using():
+            return split_shares(self)
+
+    def tree_statistics(self):
+        """Per particle: number of leaves and height, the number of splits on the longest path."""
+        with self.using():
+            return tree_statistics(self)
+
+    cdef int check_structure(self) except -1:
+        self.pool.check()
+        invariants(self)
+        return 0
+
+    # --- State ------------------------------------------------------------------------------
+
+    def settings(self):
+        """The arguments that make an empty filter of the same kind."""
+        return settings_of(self)
+
+    cdef dict fields(self):
+        return state_of(self)
+
+    cdef Learner serving_copy(self):
+        return restored(type(self), bare_state_of(self))
+
+    @classmethod
+    def restored(cls, values):
+        """The filter of a state."""
+        return restored(cls, values)

@@ -1,6 +1,6 @@
-"""The active points of a cloud of dynamic trees, shared by all its particles.
+"""The active samples of a particle filter, shared by all its particles.
 
-Row-major, because a step walks one point down many trees, and a leaf sums a few points in full.
+Row-major, because a step walks one sample down many trees, and a leaf sums a few samples in full.
 """
 
 from libc.stdint cimport int64_t
@@ -14,17 +14,26 @@ cdef class Pool:
     cdef int* order             # order[column * capacity + rank]: slot; ascending, equal values in
                                 #   order of arrival, missing ones left out
     cdef int* rank              # rank[column * capacity + slot], -1 where missing
-    cdef int* n_present         # per column: points that are not missing
+    cdef int* n_present         # per column: samples that are not missing
     cdef readonly int n_columns
     cdef readonly int size_v
     cdef readonly int capacity
-    cdef readonly int size      # points held
+    cdef readonly int size      # samples held
 
-    cdef void clear(self) noexcept nogil
-    cdef int reserve(self, int capacity, int n_columns, int size_v) except -1
-    cdef int fill(self, const int[::1] slots, const double[:, ::1] x, const double[:, ::1] v,
-                  const double[::1] weight, const int64_t[::1] arrival) except -1
-    cdef int push(self, const double* x, const double* v, double weight, int64_t arrival) except -1
+    cdef Pool resized(self, size_t capacity, int n_columns, int size_v)
+    cdef int push(self, const double* x, const double* v, double weight, int64_t arrival) noexcept
     cdef void release(self, int slot) noexcept nogil
     cdef void insert(self, int slot, int column) noexcept nogil
     cdef void remove(self, int slot, int column) noexcept nogil
+
+cdef inline double* x_of(Pool pool, Py_ssize_t slot) noexcept nogil:
+    """The features of the sample in a slot."""
+    return pool.x + slot * pool.n_columns
+
+cdef inline double* v_of(Pool pool, Py_ssize_t slot) noexcept nogil:
+    """Regressors and target of the sample in a slot."""
+    return pool.v + slot * pool.size_v
+
+cdef inline int* column_of(Pool pool, int* cells, Py_ssize_t column) noexcept nogil:
+    """The cells of a column in `order` or `rank`."""
+    return cells + column * pool.capacity

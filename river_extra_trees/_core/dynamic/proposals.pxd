@@ -1,7 +1,13 @@
+"""Cuts proposed at a leaf, and their odds by scans over its sorted samples.
+
+What the children of a cut know are sums over the samples passed and differences to those of the
+whole leaf. Several cuts wait until a batch is full, and are then scored together.
+"""
+
 from libc.math cimport exp
 
 from ..rng cimport Rng
-from .particles cimport Particles, Visit
+from .particles cimport LeafHit, ParticleFilter
 
 cdef extern from *:
     """
@@ -18,7 +24,7 @@ cdef extern from *:
     """
     int lowest_bit(unsigned long long word) noexcept nogil
 
-cdef int propose_all(Particles cloud, const Visit* visit, Rng* rng) noexcept nogil
+cdef int propose_all(ParticleFilter filter, const LeafHit* hit, Rng* rng) noexcept nogil
 
 cdef inline double odds(double log_odds) noexcept nogil:
     """Odds from their logarithm; 0 where there are none."""

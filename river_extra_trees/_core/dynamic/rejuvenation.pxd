@@ -1,4 +1,4 @@
-from .particles cimport Particles
+from .particles cimport ParticleFilter
 
-cdef int rejuvenate(Particles cloud) except -1
-cdef list leaves_below(Particles cloud, int node)
+cdef int rejuvenate(ParticleFilter filter) except -1
+cdef list leaves_below(ParticleFilter filter, int node)

@@ -1,11 +1,16 @@
-from .particles cimport Particles
+"""Columns, regressors and classes: everything that grows when the stream brings new ones.
 
-cdef int prepare(Particles cloud, double target, bint leaving) except -1
-cdef int adapt(Particles cloud, int n_classes, int capacity) except -1
-cdef int widen(
-    Particles cloud, int n_columns, int n_regressors, int n_classes, int capacity
+Whatever can fail is done first, into new memory; only then does the filter change.
+"""
+
+from .particles cimport ParticleFilter
+
+cdef int regressors_wanted(ParticleFilter filter) except -1
+cdef int follow(ParticleFilter filter, int n_regressors, int n_classes, int capacity) except -1
+cdef int reshape(
+    ParticleFilter filter, int n_columns, int n_regressors, int n_classes, int capacity
 ) except -1
 cdef int reserve_scratch(
-    Particles cloud, size_t capacity, size_t columns, size_t size_v, size_t width
+    ParticleFilter filter, size_t capacity, size_t columns, size_t size_v, size_t width
 ) except -1
-cdef void lay_out_scratch(Particles cloud) noexcept nogil
+cdef void lay_out_scratch(ParticleFilter filter) noexcept nogil

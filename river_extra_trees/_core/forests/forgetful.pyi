@@ -23,6 +23,7 @@ class ForgetfulForest(Forest):
         subsets: bool,
         bagging: bool,
     ) -> None: ...
+    def tree_losses(self) -> np.ndarray: ...
     def grow(
         self,
         batch: int,

@@ -437,7 +437,7 @@ cdef class ForgetfulGrowth(Growth):
         cdef Trees trees = forest.trees[tree]
         cdef int* counts = self.counts + <Py_ssize_t>worker * forest.window.capacity
         cdef const uint8_t* chosen = self.chosen + <Py_ssize_t>tree * forest.window.n_columns
-        cdef int i, slot, root = trees.roots[0]
+        cdef int i, slot, max_depth, root = trees.roots[0]
         cdef int64_t n = 0
         for i in range(forest.batch_size):
             n += forest.sample_counts[tree, i]
@@ -454,8 +454,9 @@ cdef class ForgetfulGrowth(Growth):
                 slot = retained.slots[i]
                 trees.learn(root, forest.window.target[slot],
                             forest.window.weight[slot] * retained.counts[i], forest.n_batches + 1)
-        splitter.max_depth = <int>self.depths[tree]
+        max_depth, splitter.max_depth = splitter.max_depth, <int>self.depths[tree]
         splitter.grow(trees, root, forest.window, forest.schema, counts, 0, forest.n_batches + 1,
                       rng_for(forest.seed, forest.first_tree + tree, forest.n_batches, FORGET),
                       chosen, retained.slots, retained.n)
+        splitter.max_depth = max_depth
         return 0

@@ -19,6 +19,7 @@ class StreamForest(Forest):
         fading: float,
         n_latest: int,
     ) -> None: ...
+    def tree_losses(self) -> np.ndarray: ...
     def grow(
         self,
         batch: int,

@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner, first_largest, normalised
-from ..memory cimport calloc, free, realloc
+from ..memory cimport free, resized, zeroed
 from ..rng cimport FEATURES, rng_for
 from ..schema cimport Labels, Schema
 from ..trees cimport WEIGHT, Trees
@@ -92,9 +92,7 @@ cdef class Shrubs(Learner):
 
     cdef int allocate(self, size_t places) except -1:
         """Take the memory of all arrays per tree."""
-        self.weights = <double*>calloc(block_size(places, self.window_size), 1)
-        if self.weights == NULL:
-            raise MemoryError
+        self.weights = <double*>zeroed(block_size(places, self.window_size), 1)
         self.hits = self.weights + places
         self.gradient = self.hits + places
         self.gram = self.gradient + places
@@ -120,12 +118,8 @@ cdef class Shrubs(Learner):
     cdef int reserve_outputs(self, int width) except -1:
         """Make room for so many classes."""
         cdef size_t places = self.n_models + 1
-        cdef void* memory
         if width > self.width_capacity:
-            memory = realloc(self.outputs, width * (places + 1) * sizeof(double))
-            if memory == NULL:
-                raise MemoryError
-            self.outputs = <double*>memory
+            self.outputs = <double*>resized(self.outputs, width * (places + 1), sizeof(double))
             self.slopes = self.outputs + width * places
             self.width_capacity = width
         return 0

@@ -1,4 +1,4 @@
-"""The compiled cloud against the reference's outputs, and its own invariants."""
+"""The compiled particle filter against the reference's outputs, and its own invariants."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from river_extra_trees._core.dynamic import Cloud
+from river_extra_trees._core.dynamic import ParticleFilter
 from river_extra_trees._estimator.mixture import StudentMixture
+from tests.core.sums import check_sums
 from tests.golden.dynatree import data, table
 from tests.naive.dynamic import DynamicTree
-from tests.naive.dynamic_clouds import cloud_of, leaf_at, row_of, sums_of
+from tests.naive.dynamic_filters import filter_of, leaf_at, row_of, sums_of
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
 
 MIN_SAMPLES_LEAF = {"constant": 4, "linear": 14, "class": 1}
 
 
-def learn(cloud: Cloud, model: DynamicTree, row: int) -> None:
-    cloud.learn(row_of(model.X[row]), float(model.y[row]))
+def learn(particles: ParticleFilter, model: DynamicTree, row: int) -> None:
+    particles.learn(row_of(model.X[row]), float(model.y[row]))
 
 
-def probabilities(cloud: Cloud, x: dict[str, float]) -> list[float]:
+def probabilities(particles: ParticleFilter, x: dict[str, float]) -> list[float]:
     """Of the classes 0.0, 1.0, ... in this order."""
-    answer = cloud.predict_proba(x)
+    answer = particles.predict_proba(x)
     return [answer[label] for label in sorted(answer)]
 
 
@@ -35,13 +36,13 @@ def reference(leaf: str, min_samples_leaf: int | None = None) -> DynamicTree:
     return DynamicTree(X, y, leaf_model, smallest, reference_scores=True)
 
 
-def split_shares(cloud: Cloud, n_features: int) -> np.ndarray:
+def split_shares(particles: ParticleFilter, n_features: int) -> np.ndarray:
     """Share of the particles whose root splits on each feature."""
     shares = np.zeros(n_features)
-    for root, n_particles in cloud.distinct_roots():
-        top = cloud.nodes(root)[0]
+    for root, n_particles in particles.distinct_roots():
+        top = particles.nodes_at(root)[0]
         if top["feature"] >= 0:
-            shares[top["feature"]] += n_particles / cloud.n_particles
+            shares[top["feature"]] += n_particles / particles.n_particles
     return shares
 
 
@@ -57,12 +58,12 @@ def within_four_standard_errors(one: float, other: float, n: int, m: int) -> boo
 RETIREMENT = [("noretire", 1000, 1.0), ("w60_lam1", 60, 1.0), ("w60_lam0.9", 60, 0.9)]
 
 
-def one_leaf(leaf: str, factor: float) -> tuple[Any, Cloud]:
-    """A model of the reference and a cloud of one tree that never splits."""
+def one_leaf(leaf: str, factor: float) -> tuple[Any, ParticleFilter]:
+    """A model of the reference and a particle filter of one tree that never splits."""
     model = reference(leaf)
-    cloud = cloud_of(model, 1, 0, decay=factor)
-    cloud.min_samples_leaf = 10**6
-    return model, cloud
+    particles = filter_of(model, 1, 0, decay=factor)
+    particles.min_samples_leaf = 10**6
+    return model, particles
 
 
 @pytest.mark.parametrize(("retirement", "window", "factor"), RETIREMENT)
@@ -71,16 +72,16 @@ def test_log_predictive_of_one_leaf_is_the_reference_s(
     leaf: str, retirement: str, window: int, factor: float
 ) -> None:
     """Row by row to 1e-8, the oldest of a full window retired before each."""
-    model, cloud = one_leaf(leaf, factor)
+    model, particles = one_leaf(leaf, factor)
     name = f"{'linear_augmented' if leaf == 'linear' else leaf}_{retirement}"
     rows = table("exact_single_leaf_logpred")
     for row, expected in enumerate(rows):
-        if cloud.pool.size == window:
-            cloud.retire(cloud.oldest())
-        known = leaf != "class" or len(cloud.labels.labels) == 3  # the reference is told at once
-        learn(cloud, model, row)
+        if particles.pool.size == window:
+            particles.retire(particles.oldest())
+        known = leaf != "class" or len(particles.labels.labels) == 3  # the reference knows
+        learn(particles, model, row)
         if row >= model.min_samples_leaf and known:
-            assert cloud.log_predictive == pytest.approx(float(expected[name]), abs=1e-8)
+            assert particles.log_predictive == pytest.approx(float(expected[name]), abs=1e-8)
     assert len(rows) >= 200
 
 
@@ -90,11 +91,11 @@ def test_answers_of_one_leaf_are_the_reference_s(
     leaf: str, retirement: str, window: int, factor: float
 ) -> None:
     """Mean, variance, quantiles and density, or the class probabilities, to 1e-8."""
-    model, cloud = one_leaf(leaf, factor)
+    model, particles = one_leaf(leaf, factor)
     for row in range(200):
-        if cloud.pool.size == window:
-            cloud.retire(cloud.oldest())
-        learn(cloud, model, row)
+        if particles.pool.size == window:
+            particles.retire(particles.oldest())
+        learn(particles, model, row)
     X, y = data("class_test" if leaf == "class" else "fried_test")
     name = "linear_augmented" if leaf == "linear" else leaf
     compared = 0
@@ -104,10 +105,10 @@ def test_answers_of_one_leaf_are_the_reference_s(
         i = int(expected["i"]) - 1
         compared += 1
         if leaf == "class":
-            found = probabilities(cloud, row_of(X[i]))
+            found = probabilities(particles, row_of(X[i]))
             assert found == pytest.approx([float(expected[f"p{k}"]) for k in (1, 2, 3)], abs=1e-8)
             continue
-        answer = StudentMixture(cloud.mixture(row_of(X[i])))
+        answer = StudentMixture(particles.mixture(row_of(X[i])))
         found = [answer.mean, answer.variance, answer.quantile(0.05), answer.quantile(0.95)]
         given = [float(expected[key]) for key in ("mean", "var", "q05", "q95", "dens")]
         assert [*found, answer(y[i])] == pytest.approx(given, abs=1e-8)
@@ -122,13 +123,13 @@ def test_forgetting_weighs_a_sample_by_its_age(leaf: str) -> None:
     """Active or retired, a sample t steps back counts factor^t."""
     factor = 0.97
     model = replace(reference(leaf, min_samples_leaf=60), reference_scores=False)
-    cloud = cloud_of(model, 20, 0, decay=factor)
+    particles = filter_of(model, 20, 0, decay=factor)
     for row in range(100):
         if row >= 60:
-            cloud.retire(cloud.oldest())
-        learn(cloud, model, row)
-    ((root, _),) = cloud.distinct_roots()
-    (leaf_node,) = cloud.nodes(root)
+            particles.retire(particles.oldest())
+        learn(particles, model, row)
+    ((root, _),) = particles.distinct_roots()
+    (leaf_node,) = particles.nodes_at(root)
     ages = leaf_node["time"] - 1 - np.arange(100)
     assert leaf_node["total"][0] == pytest.approx(np.sum(factor**ages))
     assert leaf_node["retired"][0] == pytest.approx(np.sum(factor ** ages[:40]))
@@ -153,13 +154,13 @@ def test_first_grow_is_as_frequent_as_in_the_reference(expected: dict[str, str])
     """All particles are roots when the last row comes."""
     model = reference(expected["model"].removesuffix("_augmented"))
     n = int(expected["n"])
-    cloud = cloud_of(model, 10_000, 3)
-    cloud.min_samples_leaf = n
+    particles = filter_of(model, 10_000, 3)
+    particles.min_samples_leaf = n
     for row in range(n - 1):
-        learn(cloud, model, row)
-    cloud.min_samples_leaf = model.min_samples_leaf
-    learn(cloud, model, n - 1)
-    shares = split_shares(cloud, model.X.shape[1])
+        learn(particles, model, row)
+    particles.min_samples_leaf = model.min_samples_leaf
+    learn(particles, model, n - 1)
+    shares = split_shares(particles, model.X.shape[1])
     for found, key in ((shares.sum(), "grow_frac"), (shares[0], "split_x1")):
         assert within_four_standard_errors(found, float(expected[key]), 10_000, 20_000)
 
@@ -175,34 +176,34 @@ def test_grow_over_a_retired_prior_is_as_frequent_as_in_the_reference(
     """With 30 points a side at least, 60 active ones allow one partition per feature."""
     model = reference(expected["model"], min_samples_leaf=30)
     k, factor = int(expected["k"]), float(expected["lambda"])
-    cloud = cloud_of(model, 10_000, 4, decay=factor)
+    particles = filter_of(model, 10_000, 4, decay=factor)
     for row in range(59):
-        learn(cloud, model, row)
+        learn(particles, model, row)
     for _ in range(k):
-        cloud.retire(cloud.oldest())
+        particles.retire(particles.oldest())
     for row in range(59, 60 + k):
-        learn(cloud, model, row)
-    shares = split_shares(cloud, model.X.shape[1])
+        learn(particles, model, row)
+    shares = split_shares(particles, model.X.shape[1])
     grown = float(expected["grow_fraction"])
     assert within_four_standard_errors(shares.sum(), grown, 10_000, 5_000)
     for j, share in enumerate(shares):
         assert within_four_standard_errors(share, float(expected[f"split_x{j + 1}"]), 10_000, 5_000)
 
 
-def densities_at(cloud: Cloud, model: DynamicTree, row: int) -> np.ndarray:
+def densities_at(particles: ParticleFilter, model: DynamicTree, row: int) -> np.ndarray:
     """Predictive density of the target of a row, tree by tree."""
     x, y, leaf_model = model.X[row], model.y[row], model.leaf_model
     logarithms, counts = [], []
-    for root, n in cloud.distinct_roots():
-        total = sums_of(leaf_model, leaf_at(cloud.nodes(root), x)["total"])
+    for root, n in particles.distinct_roots():
+        total = sums_of(leaf_model, leaf_at(particles.nodes_at(root), x)["total"])
         logarithms.append(leaf_model.log_predictive(total, x, y))
         counts.append(n)
     return np.repeat(np.exp(logarithms), counts)
 
 
-def retired_weights(cloud: Cloud) -> np.ndarray:
+def retired_weights(particles: ParticleFilter) -> np.ndarray:
     """Weight of the retired samples, tree by tree."""
-    return np.array([cloud.describe(i)[0]["retired"] for i in range(cloud.n_particles)])
+    return np.array([particles.nodes(i)[0]["retired"] for i in range(particles.n_particles)])
 
 
 @pytest.mark.parametrize(
@@ -216,24 +217,24 @@ def test_trees_after_a_retirement_are_as_large_as_in_the_reference(
     """One free step, k retirements, one more step: leaves, retired mass, log predictive."""
     model = reference(expected["model"].removesuffix("_augmented"))
     k, factor = int(expected["retired"]), float(expected["lambda"])
-    cloud = cloud_of(model, 5_000, 5, decay=factor)
-    cloud.min_samples_leaf = 120
+    particles = filter_of(model, 5_000, 5, decay=factor)
+    particles.min_samples_leaf = 120
     for row in range(119):
-        learn(cloud, model, row)
-    cloud.min_samples_leaf = model.min_samples_leaf
-    learn(cloud, model, 119)
-    before = np.array(cloud.tree_statistics()[0])
-    slots = cloud.pool.slots()
+        learn(particles, model, row)
+    particles.min_samples_leaf = model.min_samples_leaf
+    learn(particles, model, 119)
+    before = np.array(particles.tree_statistics()[0])
+    slots = particles.pool.slots()
     for row in reversed(range(k)):
-        cloud.retire(slots[row])
-    densities = densities_at(cloud, model, 120)
-    learn(cloud, model, 120)
-    after = np.array(cloud.tree_statistics()[0])
+        particles.retire(slots[row])
+    densities = densities_at(particles, model, 120)
+    learn(particles, model, 120)
+    after = np.array(particles.tree_statistics()[0])
     found = {
         "leaves_before": before,
         "leaves_after": after,
-        "retired_per_leaf": retired_weights(cloud) / after,
-        "lpred_last": densities / densities.mean() - 1 + cloud.log_predictive,
+        "retired_per_leaf": retired_weights(particles) / after,
+        "lpred_last": densities / densities.mean() - 1 + particles.log_predictive,
     }
     for key, values in found.items():
         error = values.std() * np.sqrt(1 / 5_000 + 1 / 10_000)
@@ -249,40 +250,42 @@ def test_trees_after_a_retirement_are_as_large_as_in_the_reference(
 def test_structures_stay_sound(leaf: str, decay: float, by_reference: bool) -> None:
     """Every invariant after each of many random steps: learning, retiring, missing values."""
     model = replace(reference(leaf), reference_scores=by_reference)
-    cloud = cloud_of(model, 30, 0, decay=decay)
+    particles = filter_of(model, 30, 0, decay=decay)
     rng = np.random.default_rng(0)
     for row in range(200):
-        while cloud.pool.size >= 40 or (cloud.pool.size and rng.random() < 0.3):
-            cloud.retire(int(rng.choice(cloud.pool.slots())))
+        while particles.pool.size >= 40 or (particles.pool.size and rng.random() < 0.3):
+            particles.retire(int(rng.choice(particles.pool.slots())))
         x = row_of(model.X[row])
         if rng.random() < 0.3:
             del x[rng.choice(sorted(x))]
         if row > 50:
             x["colour"] = str(rng.choice(["red", "green", "blue"]))
-        cloud.learn(x, float(model.y[row]))
+        particles.learn(x, float(model.y[row]))
         if row % 5 == 0:
-            cloud.check()
-    cloud.check()
+            particles.check()
+            check_sums(particles)
+    particles.check()
 
 
 def test_retiring_a_free_slot_is_refused() -> None:
     """A slot that holds no point, or no slot at all."""
     model = reference("constant")
-    cloud = cloud_of(model, 5, 0)
-    learn(cloud, model, 0)
+    particles = filter_of(model, 5, 0)
+    learn(particles, model, 0)
     for slot in (-1, 3, 10_000):
-        with pytest.raises(ValueError, match="no active point"):
-            cloud.retire(slot)
+        with pytest.raises(ValueError, match="no active sample"):
+            particles.retire(slot)
 
 
 def test_same_seed_gives_the_same_bits() -> None:
     """Randomness depends on the seed and the number of the step alone."""
     model = reference("linear")
-    clouds = [cloud_of(model, 50, 7) for _ in range(2)]
+    filters = [filter_of(model, 50, 7) for _ in range(2)]
     for row in range(80):
-        for cloud in clouds:
-            learn(cloud, model, row)
+        for particles in filters:
+            learn(particles, model, row)
     first, second = (
-        [(n, cloud.nodes(root)) for root, n in cloud.distinct_roots()] for cloud in clouds
+        [(n, particles.nodes_at(root)) for root, n in particles.distinct_roots()]
+        for particles in filters
     )
     assert first == second

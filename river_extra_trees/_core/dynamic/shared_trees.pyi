@@ -1,4 +1,4 @@
-class Grove:
+class SharedTrees:
     width: int
     nodes_in_use: int
     leaves_in_use: int

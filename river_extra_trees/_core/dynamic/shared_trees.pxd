@@ -1,4 +1,4 @@
-"""Trees that share their branches: the memory of a cloud of dynamic trees.
+"""Trees that share their branches: the trees of a particle filter.
 
 A particle is the id of a root. Trees are immutable in shape: a move copies the nodes between the
 root and the place of the move (those that other trees need as well), everything else is shared and
@@ -30,8 +30,8 @@ cdef struct Node:
     int right           # node
     int refs            # trees and parents that point here; 0 when free
     int n_leaves        # leaves below, 1 for a leaf
-    unsigned int stamp  # scratch of `Cloud.gather`: `memo` is valid while this is the current tick
-    int memo            # scratch of `Cloud.gather`
+    unsigned int stamp  # scratch of `gather`: `memo` is valid while this is the current epoch
+    int memo            # scratch of `gather`
     short depth         # of the root: 0
     uint8_t nominal
     uint8_t missing_left    # where missing values go
@@ -45,7 +45,7 @@ cdef struct Leaf:
     int n_active
     bint is_linear      # log_marginal used the regressors
 
-cdef class Grove:
+cdef class SharedTrees:
     cdef Node* nodes
     cdef Leaf* leaves
     cdef double* rows
@@ -59,7 +59,7 @@ cdef class Grove:
     cdef readonly int nodes_in_use, leaves_in_use
     cdef readonly int64_t n_regions     # so far
 
-    cdef bint reserve(self, int n_nodes, int n_leaves, int n_cells) noexcept nogil
+    cdef int reserve(self, size_t n_nodes, size_t n_leaves, size_t n_cells) except -1
     cdef int new_node(self) noexcept nogil
     cdef int64_t new_region(self) noexcept nogil
     cdef int new_leaf(self, int depth, int64_t region, int n_slots) noexcept nogil
@@ -70,11 +70,13 @@ cdef class Grove:
     cdef void hold(self, int node) noexcept nogil
     cdef void count(self, int node, int change) noexcept nogil
     cdef void release(self, int node) noexcept nogil
+    cdef int distinct(self, const int* roots, int n_roots, int* found) noexcept nogil
+    cdef bint append(self, int node, int* place) noexcept nogil
     cdef int own(self, int node) noexcept nogil
-    cdef int replant(self, int root, const double* x, int depth, int node) noexcept nogil
-    cdef int cells_in_use(self) noexcept nogil
-    cdef Grove compacted(self, int* roots, int n_roots)
-    cdef int copy_node(self, Grove other, int node) noexcept nogil
+    cdef int path_copy(self, int root, const double* x, int depth, int node) noexcept nogil
+    cdef size_t cells_in_use(self) noexcept nogil
+    cdef SharedTrees compacted(self, int* roots, int n_roots)
+    cdef int copy_node(self, SharedTrees other, int node) noexcept nogil
     cdef double* total(self, int leaf) noexcept nogil
     cdef double* retired(self, int leaf) noexcept nogil
 

@@ -1,12 +1,21 @@
 """Trees that share their branches. See the header for the layout."""
 
+from libc.limits cimport INT_MAX
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-from ..memory cimport free, malloc, realloc
+from ..memory cimport free, resized, zeroed
 
 
-cdef class Grove:
+cdef int larger(size_t capacity, size_t n) except -1:
+    """A capacity with room for n more, and for a quarter more again."""
+    capacity += capacity // 4 + n
+    if capacity > INT_MAX:
+        raise MemoryError("the trees are too large")
+    return <int>capacity
+
+
+cdef class SharedTrees:
     """Nodes, leaves, statistics rows and slot lists, with reference counts.
 
     Nothing here allocates except `reserve`; call it first, then hold pointers.
@@ -32,42 +41,24 @@ cdef class Grove:
 
     # --- Memory -----------------------------------------------------------------------------
 
-    cdef bint reserve(self, int n_nodes, int n_leaves, int n_cells) noexcept nogil:
-        """Make room for that many more of each; False when there is no memory."""
-        cdef int spare_nodes = self.node_capacity - self.nodes_in_use
-        cdef int spare_leaves = self.leaf_capacity - self.leaves_in_use
-        cdef void* memory
-        cdef size_t capacity
-        if spare_nodes < n_nodes:
-            capacity = self.node_capacity + self.node_capacity // 4 + n_nodes
-            memory = realloc(self.nodes, capacity * sizeof(Node))
-            if memory == NULL:
-                return False
-            self.nodes = <Node*>memory
-            memory = realloc(self.stack, capacity * sizeof(int))
-            if memory == NULL:
-                return False
-            self.stack = <int*>memory
-            self.node_capacity = <int>capacity
-        if spare_leaves < n_leaves:
-            capacity = self.leaf_capacity + self.leaf_capacity // 4 + n_leaves
-            memory = realloc(self.leaves, capacity * sizeof(Leaf))
-            if memory == NULL:
-                return False
-            self.leaves = <Leaf*>memory
-            memory = realloc(self.rows, capacity * 2 * self.width * sizeof(double))
-            if memory == NULL:
-                return False
-            self.rows = <double*>memory
-            self.leaf_capacity = <int>capacity
-        if self.cell_capacity - self.n_cells < n_cells:
-            capacity = self.cell_capacity + self.cell_capacity // 4 + n_cells
-            memory = realloc(self.slots, capacity * sizeof(int))
-            if memory == NULL:
-                return False
-            self.slots = <int*>memory
-            self.cell_capacity = <int>capacity
-        return True
+    cdef int reserve(self, size_t n_nodes, size_t n_leaves, size_t n_cells) except -1:
+        """Make room for that many more of each, or raise MemoryError and change nothing."""
+        cdef int capacity
+        if self.node_capacity - self.nodes_in_use < <Py_ssize_t>n_nodes:
+            capacity = larger(self.node_capacity, n_nodes)
+            self.nodes = <Node*>resized(self.nodes, capacity, sizeof(Node))
+            self.stack = <int*>resized(self.stack, capacity, sizeof(int))
+            self.node_capacity = capacity
+        if self.leaf_capacity - self.leaves_in_use < <Py_ssize_t>n_leaves:
+            capacity = larger(self.leaf_capacity, n_leaves)
+            self.leaves = <Leaf*>resized(self.leaves, capacity, sizeof(Leaf))
+            self.rows = <double*>resized(self.rows, capacity, 2 * self.width * sizeof(double))
+            self.leaf_capacity = capacity
+        if self.cell_capacity - self.n_cells < <Py_ssize_t>n_cells:
+            capacity = larger(self.cell_capacity, n_cells)
+            self.slots = <int*>resized(self.slots, capacity, sizeof(int))
+            self.cell_capacity = capacity
+        return 0
 
     cdef int new_node(self) noexcept nogil:
         """A node that one reference is held to; its other fields are the caller's to fill."""
@@ -128,19 +119,16 @@ cdef class Grove:
 
     # --- Saving memory ----------------------------------------------------------------------
 
-    cdef Grove compacted(self, int* roots, int n_roots):
+    cdef SharedTrees compacted(self, int* roots, int n_roots):
         """The same trees without anything spare; `roots` get the new numbers of their nodes.
 
         The nodes of a tree come to lie side by side.
         """
-        cdef Grove new = Grove(self.width)
-        cdef int* numbers = <int*>malloc((self.n_nodes + 1) * sizeof(int))
+        cdef SharedTrees new = SharedTrees(self.width)
+        cdef int* numbers
         cdef int i, node, n_stack
-        if numbers == NULL or not new.reserve(
-            self.nodes_in_use, self.leaves_in_use, self.cells_in_use()
-        ):
-            free(numbers)
-            raise MemoryError
+        new.reserve(self.nodes_in_use, self.leaves_in_use, self.cells_in_use())
+        numbers = <int*>zeroed(self.n_nodes, sizeof(int))
         memset(numbers, 255, self.n_nodes * sizeof(int))    # -1
         new.n_regions = self.n_regions
         for i in range(n_roots):
@@ -163,9 +151,10 @@ cdef class Grove:
         free(numbers)
         return new
 
-    cdef int cells_in_use(self) noexcept nogil:
+    cdef size_t cells_in_use(self) noexcept nogil:
         """Cells of slot blocks that just fit."""
-        cdef int node, n = 0
+        cdef size_t n = 0
+        cdef int node
         cdef const Node* here
         for node in range(self.n_nodes):
             here = &self.nodes[node]
@@ -173,8 +162,8 @@ cdef class Grove:
                 n += MIN_BLOCK << block_for(self.leaves[here.left].n_active)
         return n
 
-    cdef int copy_node(self, Grove other, int node) noexcept nogil:
-        """A node of another grove; an inner one keeps the numbers of its children there."""
+    cdef int copy_node(self, SharedTrees other, int node) noexcept nogil:
+        """A node of another trees; an inner one keeps the numbers of its children there."""
         cdef const Node* old = &other.nodes[node]
         cdef const Leaf* leaf
         cdef Leaf* here
@@ -257,6 +246,40 @@ cdef class Grove:
             self.free_node = node
             self.nodes_in_use -= 1
 
+    # --- Walking ----------------------------------------------------------------------------
+
+    cdef int distinct(self, const int* roots, int n_roots, int* found) noexcept nogil:
+        """List every node below some roots once, those of depth 0 first, then those of depth 1, ...
+
+        Within a depth the order is that of roots and paths. Returns their number; `found` has room
+        for all nodes. Stamps of the nodes are spent.
+        """
+        cdef int i, n = 0, at = 0
+        cdef const Node* here
+        for i in range(self.n_nodes):
+            self.nodes[i].stamp = 0
+        for i in range(n_roots):
+            n += self.append(roots[i], found + n)
+        while at < n:
+            here = &self.nodes[found[at]]
+            at += 1
+            if here.feature >= 0:
+                n += self.append(here.left, found + n)
+                n += self.append(here.right, found + n)
+        for i in range(n):
+            self.nodes[found[i]].stamp = 0
+        return n
+
+    cdef bint append(self, int node, int* place) noexcept nogil:
+        """Note a node that has no stamp yet."""
+        if self.nodes[node].stamp:
+            return False
+        self.nodes[node].stamp = 1
+        place[0] = node
+        return True
+
+    # --- Moves ------------------------------------------------------------------------------
+
     cdef int own(self, int node) noexcept nogil:
         """The node itself when nobody else holds it, else a copy of it (of an inner node)."""
         cdef int copy
@@ -271,7 +294,7 @@ cdef class Grove:
         self.nodes[self.nodes[node].right].refs += 1
         return copy
 
-    cdef int replant(self, int root, const double* x, int depth, int node) noexcept nogil:
+    cdef int path_copy(self, int root, const double* x, int depth, int node) noexcept nogil:
         """Put `node` at the given depth on the path of x, in this tree only; return the root.
 
         Takes over the caller's references to `root` and `node`. Needs a reserve of `depth` nodes.
@@ -308,7 +331,7 @@ cdef class Grove:
     def __sizeof__(self):
         return (
             object.__sizeof__(self)
-            + self.node_capacity * (sizeof(Node) + sizeof(int))
-            + self.leaf_capacity * (sizeof(Leaf) + 2 * self.width * sizeof(double))
+            + <size_t>self.node_capacity * (sizeof(Node) + sizeof(int))
+            + <size_t>self.leaf_capacity * (sizeof(Leaf) + 2 * self.width * sizeof(double))
             + self.cell_capacity * sizeof(int)
         )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from river_extra_trees._core.dynamic.posterior import Statistics
+from tests.compiled import compiled
 from tests.golden.dynatree import data, table
 from tests.naive.dynamic_leaves import GaussianLeaf, LeafModel, MultinomialLeaf, Sums
 
+Statistics = compiled("leaf_statistics").Statistics
 N_CLASSES = 3
 KINDS = ("constant", "linear", "multinomial")
 
@@ -23,7 +26,7 @@ def naive(kind: str, n_features: int = 5) -> LeafModel:
     )
 
 
-def empty(kind: str, n_features: int = 5) -> Statistics:
+def empty(kind: str, n_features: int = 5) -> Any:
     if kind == "multinomial":
         return Statistics(n_classes=N_CLASSES)
     return Statistics(n_regressors=n_features if kind == "linear" else 0)
@@ -33,7 +36,7 @@ def regressors(kind: str, x: np.ndarray) -> np.ndarray:
     return x if kind == "linear" else x[:0]
 
 
-def filled(kind: str, X: np.ndarray, y: np.ndarray) -> Statistics:
+def filled(kind: str, X: np.ndarray, y: np.ndarray) -> Any:
     statistics = empty(kind, X.shape[1])
     for x, target in zip(X, y, strict=True):
         statistics.add(regressors(kind, x), target)

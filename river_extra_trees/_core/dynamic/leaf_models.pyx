@@ -1,17 +1,10 @@
-"""Conjugate leaf models: see the header for the layout of a row."""
+"""Conjugate leaf models. See the header for the layout of a row and of a batch."""
 
-import numpy as np
-
-from libc.math cimport INFINITY, NAN, fabs, log, sqrt
+from libc.math cimport INFINITY, NAN, log
 from libc.string cimport memcpy
 
-from ..memory cimport calloc, free
-
 cdef double LOG_2PI = 1.8378770664093453
-cdef double LOG_PI = 1.1447298858494002
 cdef double LOG_2_OVER_PI = -0.4515827052894548
-cdef double DRIFT = 1e-6        # rounding errors of statistics stay below this share of them
-cdef double FADED = 1e-280      # a weight below is nothing: those of single samples underflow
 
 
 cdef int row_width(bint multinomial, int n_regressors, int n_classes) noexcept nogil:
@@ -86,14 +79,10 @@ cdef void add_samples(
     const double* weights
 ) noexcept nogil:
     """More samples: sample slots[i] has its v at v + slot * (q + 1) and weight weights[slot]."""
-    cdef int i, q = model.n_regressors
-    if model.multinomial:
-        for i in range(n):
-            row[0] += weights[slots[i]]
-            row[1 + <int>v[slots[i] * (q + 1) + q]] += weights[slots[i]]
-    else:
-        for i in range(n):
-            add_sample(model, row, v + slots[i] * (model.n_regressors + 1), weights[slots[i]])
+    cdef Py_ssize_t size = model.n_regressors + 1
+    cdef int i
+    for i in range(n):
+        add_sample(model, row, v + slots[i] * size, weights[slots[i]])
 
 
 cdef void merge(
@@ -131,28 +120,6 @@ cdef void scale(const LeafModel* model, double* row, double factor) noexcept nog
     row[0] *= factor
     for i in range(1 if model.multinomial else 2 + model.n_regressors, model.width):
         row[i] *= factor
-
-
-cdef bint agree(const LeafModel* model, const double* row, const double* other) noexcept nogil:
-    """Whether two rows are the statistics of the same samples, as far as rounding lets one tell.
-
-    Samples may lie further from each other than their mean lies from zero; the rounding errors of
-    the mean are a share of that distance.
-    """
-    cdef const double* products = other + 2 + model.n_regressors
-    cdef double magnitude = 1.0
-    cdef int i
-    if row[0] < FADED and other[0] < FADED:
-        return True
-    for i in range(model.width):
-        magnitude += fabs(other[i])
-    if not model.multinomial and other[0] > 0.0:
-        for i in range(model.n_regressors + 1):
-            magnitude += sqrt(fabs(products[i * (i + 3) // 2]) / other[0])
-    for i in range(model.width):
-        if not fabs(row[i] - other[i]) <= DRIFT * magnitude:
-            return False
-    return True
 
 
 # --- Regression -----------------------------------------------------------------------------
@@ -289,44 +256,43 @@ cdef double log_multinomial(
     return total + log(below / product)
 
 
-cdef Predictive predictive(
-    const LeafModel* model, const double* row, const double* v
+cdef double leverage(
+    const LeafModel* model, const Fit* fit, const double* v, double* mean
 ) noexcept nogil:
-    """Posterior predictive of a regression leaf at the regressors in v."""
-    cdef Predictive answer
-    cdef Fit result = fit(model, row, True)
+    """Leverage of v in a leaf that was fitted last, and the mean there.
+
+    Leaves L^-1 (v - mean of v) in `solved_of`.
+    """
     cdef int size = model.n_regressors + 1, n_cells = size * (size + 1) // 2, i, k
     cdef double* means = model.scratch + n_cells
-    cdef double* solved = means + 3 * size
+    cdef double* solved = solved_of(model)
     cdef const double* pivot_row = model.scratch
     cdef const double* target_row = model.scratch + n_cells - size
-    cdef double leverage
-    answer.mean = means[size - 1]
-    answer.df = result.df if result.proper else 0.0
-    answer.scale2 = 0.0
-    if not result.proper:
-        return answer
-    leverage = 1.0 / result.weight
-    for i in range(result.n_regressors):
+    cdef double total = 1.0 / fit.weight
+    mean[0] = means[size - 1]
+    for i in range(fit.n_regressors):
         solved[i] = v[i] - means[i]
         for k in range(i):
             solved[i] -= pivot_row[k] * solved[k]
-        leverage += solved[i] * solved[i] / pivot_row[i]
-        answer.mean += target_row[i] * solved[i]
+        total += solved[i] * solved[i] / pivot_row[i]
+        mean[0] += target_row[i] * solved[i]
         pivot_row += i + 1
-    answer.scale2 = result.sse / result.df * (1.0 + leverage)
+    return total
+
+
+cdef Predictive predictive(
+    const LeafModel* model, const double* row, const double* v
+) noexcept nogil:
+    """Posterior predictive of a regression leaf at the regressors in v: equation (1)."""
+    cdef Predictive answer
+    cdef Fit result = fit(model, row, True)
+    cdef int size = model.n_regressors + 1
+    answer.df = answer.scale2 = 0.0
+    answer.mean = model.scratch[size * (size + 1) // 2 + size - 1]      # see `fit`
+    if result.proper:
+        answer.df = result.df
+        answer.scale2 = result.sse / result.df * (1.0 + leverage(model, &result, v, &answer.mean))
     return answer
-
-
-cdef double log_density(Predictive student, double y) noexcept nogil:
-    """Log density of a Student-t at y."""
-    cdef double residual = y - student.mean
-    return (
-        log_gamma(0.5 * (student.df + 1.0)) - log_gamma(0.5 * student.df)
-        - 0.5 * (log(student.df * student.scale2) + LOG_PI)
-        - 0.5 * (student.df + 1.0)
-        * log(1.0 + residual * residual / (student.df * student.scale2))
-    )
 
 
 cdef double reference_score(
@@ -359,112 +325,167 @@ cdef double reference_score(
     return score + 0.5 * mass * log(0.5 * prior_sse) - log_gamma(0.5 * mass)
 
 
-# --- For Python -----------------------------------------------------------------------------
+# --- Batches --------------------------------------------------------------------------------
 
-cdef class Statistics:
-    """One row of statistics with its leaf model: what a leaf knows, to look at and to test.
 
-    Parameters
-    ----------
-    n_regressors
-        Regressors of a regression leaf; 0 makes it a constant one.
-    n_classes
-        Classes of a multinomial leaf; 0 makes it a regression leaf.
-    """
+cdef struct Factor:             # what a factorisation leaves behind, per lane
+    double weight[BATCH_SIZE]
+    double determinant[BATCH_SIZE]   # product of the pivots but the last, but for ...
+    double log_rest[BATCH_SIZE]      # ... a factor, of which this is the logarithm
+    double total[BATCH_SIZE]         # centred sum of squares of the target
+    double residual[BATCH_SIZE]      # the same, the part explained by the regressors taken away
+    bint independent[BATCH_SIZE]     # no regressor repeats earlier ones
 
-    cdef LeafModel model
-    cdef double* row
 
-    def __cinit__(self, int n_regressors=0, int n_classes=0):
-        assert 0 <= n_regressors <= MAX_REGRESSORS and n_classes >= 0
-        assert not (n_regressors and n_classes)
-        self.model.multinomial = n_classes > 0
-        self.model.n_regressors = n_regressors
-        self.model.n_classes = n_classes
-        self.model.width = row_width(n_classes > 0, n_regressors, n_classes)
-        self.model.df_offset = -(n_regressors + 1)
-        self.model.concentration = 1.0 / n_classes if n_classes else 0.0
-        self.row = <double*>calloc(2 * self.model.width + scratch_size(n_regressors),
-                                   sizeof(double))
-        if self.row == NULL:
-            raise MemoryError
-        self.model.prior = self.row + self.model.width
-        self.model.scratch = self.model.prior + self.model.width
+cdef void to_cells(
+    const LeafModel* model, const double* row, const double* origin, double* cells
+) noexcept nogil:
+    """The cells of a row."""
+    cdef int size = model.n_regressors + 1, i, j
+    cdef const double* products = row + 1 + size
+    cdef double step[MAX_REGRESSORS + 1]
+    if model.multinomial:
+        memcpy(cells, row, model.width * sizeof(double))
+        return
+    cells[0] = row[0]
+    cells += 1
+    for i in range(size):
+        step[i] = row[1 + i] - origin[i]
+        cells[0] = row[0] * step[i]
+        for j in range(i + 1):
+            cells[1 + j] = products[j] + row[0] * step[i] * step[j]
+        cells += i + 2
+        products += i + 1
 
-    def __dealloc__(self):
-        free(self.row)
 
-    @property
-    def values(self):
-        """The row as numbers."""
-        return [self.row[i] for i in range(self.model.width)]
+cdef void add_to_cells(
+    const LeafModel* model, double* cells, const double* offsets, const int* slots, int n,
+    const double* weights
+) noexcept nogil:
+    """Add samples: slots[i] has v - origin at offsets + slot * (q + 1), weight weights[slot]."""
+    cdef int size = model.n_regressors + 1, i, slot
+    cdef double share
+    if model.multinomial:
+        for i in range(n):
+            cells[0] += weights[slots[i]]
+            cells[1 + <int>offsets[slots[i]]] += weights[slots[i]]
+    elif size == 1:
+        for i in range(n):
+            slot = slots[i]
+            share = weights[slot] * offsets[slot]
+            cells[0] += weights[slot]
+            cells[1] += share
+            cells[2] += share * offsets[slot]
+    else:
+        i = 0
+        while i + 2 <= n:
+            add_pair(cells, size, offsets + <size_t>slots[i] * size, weights[slots[i]],
+                     offsets + <size_t>slots[i + 1] * size, weights[slots[i + 1]])
+            i += 2
+        if i < n:
+            add_pair(cells, size, offsets + <size_t>slots[i] * size, weights[slots[i]],
+                     offsets + <size_t>slots[i] * size, 0.0)
 
-    def set_prior(self, prior, double df_offset, double per_leaf):
-        """A prior row, its degrees of freedom and a constant per leaf."""
-        cdef int i
-        assert len(prior) == self.model.width
-        for i in range(self.model.width):
-            self.model.prior[i] = prior[i]
-        self.model.df_offset = df_offset
-        self.model.per_leaf = per_leaf
 
-    def copy(self):
-        """The same statistics, to be changed independently."""
-        cdef Statistics other = Statistics(self.model.n_regressors, self.model.n_classes)
-        memcpy(other.row, self.row, 2 * self.model.width * sizeof(double))
-        other.model.df_offset = self.model.df_offset
-        other.model.per_leaf = self.model.per_leaf
-        return other
+cdef void add_pair(
+    double* cells, int size, const double* first, double first_weight, const double* second,
+    double second_weight
+) noexcept nogil:
+    """Add two samples: the cells are read and written once for both."""
+    cdef double one[MAX_REGRESSORS + 1]
+    cdef double two[MAX_REGRESSORS + 1]
+    cdef double first_share, second_share
+    cdef int i, j
+    memcpy(one, first, size * sizeof(double))   # local: these do not overlap with the cells
+    memcpy(two, second, size * sizeof(double))
+    cells[0] += first_weight + second_weight
+    cells += 1
+    for i in range(size):
+        first_share, second_share = first_weight * one[i], second_weight * two[i]
+        cells[0] += first_share + second_share
+        cells += 1
+        for j in range(i + 1):
+            cells[j] += first_share * one[j] + second_share * two[j]
+        cells += i + 1
 
-    def add(self, z, double y, double weight=1.0):
-        """One more sample."""
-        cdef double[::1] v = np.array([*z, y], dtype=float)
-        assert v.shape[0] == self.model.n_regressors + 1
-        assert not self.model.multinomial or 0 <= y < self.model.n_classes
-        add_sample(&self.model, self.row, &v[0], weight)
 
-    def merge(self, Statistics other, double share=1.0):
-        """Add a share of other statistics."""
-        assert other.model.width == self.model.width
-        merge(&self.model, self.row, other.row, share)
+cdef void fit_batch(const LeafModel* model, double* cells, int n_leaves, Fit* fits) noexcept nogil:
+    """Posteriors of regression leaves, as `posterior.fit` has them. Destroys the cells."""
+    cdef Factor factor
+    cdef int lane
+    cdef Fit* here
+    factorise(cells, model.n_regressors + 2, &factor)
+    for lane in range(n_leaves):
+        here = &fits[lane]
+        here.weight = factor.weight[lane]
+        here.df = here.weight - model.prior[0] + model.df_offset
+        here.n_regressors = model.n_regressors
+        if here.n_regressors > 0 and not (factor.independent[lane] and here.df > 0.0):
+            here.df += here.n_regressors
+            here.n_regressors = 0
+        if here.n_regressors > 0:
+            here.determinant, here.log_rest = factor.determinant[lane], factor.log_rest[lane]
+            here.sse = max(factor.residual[lane], RESIDUAL_TOLERANCE * factor.total[lane])
+            here.proper = here.sse > 0.0
+        else:
+            here.determinant, here.log_rest = here.weight, 0.0
+            here.sse = factor.total[lane]
+            here.proper = here.df > 0.0 and here.sse > 0.0 and here.weight > 0.0
 
-    def scale(self, double factor):
-        """Multiply the weight of every sample."""
-        scale(&self.model, self.row, factor)
 
-    def log_marginal(self):
-        """Log marginal likelihood of all samples."""
-        cdef bint is_linear
-        return log_marginal(&self.model, self.row, True, &is_linear)
+cdef void factorise(double* cells, int size, Factor* factor) noexcept nogil:
+    """Replace the cells by L of L D L', row by row."""
+    cdef double inverse[(MAX_REGRESSORS + 2) * BATCH_SIZE]   # 1 / D
+    cdef double scaled[(MAX_REGRESSORS + 2) * BATCH_SIZE]    # the row at hand of L D
+    cdef double sums[BATCH_SIZE]
+    cdef double* line = cells
+    cdef const double* other
+    cdef int i, j, k, lane
+    for i in range(size):
+        other = cells
+        for j in range(i + 1):
+            for lane in range(BATCH_SIZE):
+                sums[lane] = line[j * BATCH_SIZE + lane]
+            for k in range(j):
+                for lane in range(BATCH_SIZE):
+                    sums[lane] -= scaled[k * BATCH_SIZE + lane] * other[k * BATCH_SIZE + lane]
+            if j == i:
+                break
+            for lane in range(BATCH_SIZE):
+                scaled[j * BATCH_SIZE + lane] = sums[lane]
+            for lane in range(BATCH_SIZE):
+                line[j * BATCH_SIZE + lane] = sums[lane] * inverse[j * BATCH_SIZE + lane]
+            other += (j + 1) * BATCH_SIZE
+        take_pivot(factor, i, size, line, scaled, sums, inverse + i * BATCH_SIZE)
+        line += (i + 1) * BATCH_SIZE
 
-    def reference_score(self, Statistics retired):
-        """Score of dynaTree 1.2-17, `retired` being a part of this row."""
-        cdef bint is_linear
-        cdef Fit posterior
-        assert retired.model.width == self.model.width
-        if self.model.multinomial:
-            return log_marginal(&self.model, self.row, True, &is_linear)
-        posterior = fit(&self.model, self.row, True)
-        return reference_score(
-            &self.model, &posterior, self.row[self.model.n_regressors + 1], retired.row, 1.0)
 
-    def predictive(self, z=()):
-        """(mean, squared scale, degrees of freedom) of the Student-t predictive at z."""
-        cdef double[::1] v = np.array([*z, 0.0], dtype=float)
-        assert v.shape[0] == self.model.n_regressors + 1
-        cdef Predictive answer = predictive(&self.model, self.row, &v[0])
-        return answer.mean, answer.scale2, answer.df
-
-    def log_predictive(self, z, double y):
-        """Log predictive density of y at z, or log probability of class y."""
-        cdef double[::1] v = np.array([*z, y], dtype=float)
-        assert v.shape[0] == self.model.n_regressors + 1
-        if self.model.multinomial:
-            return log(self.probabilities()[<int>y])
-        return log_density(predictive(&self.model, self.row, &v[0]), y)
-
-    def probabilities(self):
-        """Predictive probability of each class."""
-        cdef double a = self.model.concentration
-        cdef double mass = self.row[0] + a * self.model.n_classes
-        return [(self.row[1 + k] + a) / mass for k in range(self.model.n_classes)]
+cdef void take_pivot(
+    Factor* factor, int i, int size, const double* line, const double* scaled,
+    const double* pivots, double* inverse
+) noexcept nogil:
+    """Note what the pivots of row i say; a pivot that is only rounding is left out."""
+    cdef int lane
+    cdef double centred
+    cdef bint extreme = False
+    for lane in range(BATCH_SIZE):
+        if i == 0:
+            factor.weight[lane] = factor.determinant[lane] = pivots[lane]
+            factor.log_rest[lane] = 0.0
+            factor.independent[lane] = True
+            inverse[lane] = 1.0 / pivots[lane] if pivots[lane] > 0.0 else 0.0
+            continue
+        centred = line[i * BATCH_SIZE + lane] - scaled[lane] * line[lane]
+        if i == size - 1:
+            factor.total[lane], factor.residual[lane] = centred, pivots[lane]
+        elif pivots[lane] > PIVOT_TOLERANCE * centred and pivots[lane] > SMALLEST:
+            factor.determinant[lane] *= pivots[lane]
+            extreme |= not 1e-150 < factor.determinant[lane] < 1e150
+            inverse[lane] = 1.0 / pivots[lane]
+        else:
+            factor.independent[lane] = False
+            inverse[lane] = 0.0
+    if extreme:
+        for lane in range(BATCH_SIZE):
+            factor.log_rest[lane] += log(factor.determinant[lane])
+            factor.determinant[lane] = 1.0

@@ -1,4 +1,4 @@
-"""The compiled cloud set up as a naive model, and its trees read back as naive ones."""
+"""The compiled particle filter set up as a naive model, and its trees read back as naive ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from river_extra_trees._core.dynamic import Cloud
+from river_extra_trees._core.dynamic import ParticleFilter
 from tests.naive import dynamic_enumeration as enumeration
 from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
 from tests.naive.dynamic_leaves import GaussianLeaf, InformedLeaf, LeafModel, MultinomialLeaf, Sums
@@ -17,17 +17,17 @@ def row_of(x: np.ndarray) -> dict[str, float]:
     return {f"x{j}": float(value) for j, value in enumerate(x)}
 
 
-def cloud_of(
+def filter_of(
     model: DynamicTree,
     n_particles: int,
     seed: int,
     window: int = 10_000,
     decay: float = 1.0,
     prior_weight: float = 0.0,
-) -> Cloud:
+) -> ParticleFilter:
     """Flat priors, as the naive model has them, or one of some weight."""
     leaf_model = model.leaf_model
-    return Cloud(
+    return ParticleFilter(
         n_particles=n_particles,
         window=window,
         classifier=isinstance(leaf_model, MultinomialLeaf),
@@ -39,7 +39,6 @@ def cloud_of(
         decays=[decay],
         prior_weight=prior_weight,
         reference=model.reference_scores,
-        cuts_by_range=model.cuts_by_range,
         seed=seed,
     )
 
@@ -49,15 +48,15 @@ def open_constant(model: DynamicTree) -> DynamicTree:
     return replace(model, leaf_bonus=-model.leaf_model.size / 2 * float(np.log(2 * np.pi)))
 
 
-def learn_stream(model: DynamicTree, cloud: Cloud, window: int = 1000) -> float:
+def learn_stream(model: DynamicTree, particles: ParticleFilter, window: int = 1000) -> float:
     """Estimated evidence of the rows after the first `min_samples_leaf`."""
     log_evidence = 0.0
     for row in range(len(model.y)):
         if row >= window:
-            cloud.retire(cloud.oldest())
-        cloud.learn(row_of(model.X[row]), float(model.y[row]))
+            particles.retire(particles.oldest())
+        particles.learn(row_of(model.X[row]), float(model.y[row]))
         if row >= model.min_samples_leaf:
-            log_evidence += cloud.log_predictive
+            log_evidence += particles.log_predictive
     return float(np.exp(log_evidence))
 
 
@@ -85,10 +84,10 @@ def leaf_at(nodes: list[dict], x: np.ndarray) -> dict:
     return node
 
 
-def tree_at(model: DynamicTree, cloud: Cloud, root: int) -> Tree:
+def tree_at(model: DynamicTree, particles: ParticleFilter, root: int) -> Tree:
     """The tree at a root; active rows are numbered by their order of arrival."""
-    arrival = {slot: cloud.pool.point(slot)[3] - 1 for slot in cloud.pool.slots()}
-    nodes: Iterator[dict] = iter(cloud.nodes(root))
+    arrival = {slot: particles.pool.point(slot)[3] - 1 for slot in particles.pool.slots()}
+    nodes: Iterator[dict] = iter(particles.nodes_at(root))
 
     def build() -> Tree:
         node = next(nodes)
@@ -101,15 +100,15 @@ def tree_at(model: DynamicTree, cloud: Cloud, root: int) -> Tree:
     return build()
 
 
-def leaf_with_prior(cloud: Cloud, n_features: int) -> InformedLeaf:
-    """A regression leaf with the prior that the cloud has at present."""
-    state, flat = cloud.state(), GaussianLeaf(n_features, cloud.linear)
+def leaf_with_prior(particles: ParticleFilter, n_features: int) -> InformedLeaf:
+    """A regression leaf with the prior that the particles has at present."""
+    state, flat = particles.state(), GaussianLeaf(n_features, particles.linear)
     return InformedLeaf(
-        n_features, cloud.linear, sums_of(flat, list(state["prior"])), state["df_offset"]
+        n_features, particles.linear, sums_of(flat, list(state["prior"])), state["df_offset"]
     )
 
 
-def structures(model: DynamicTree, cloud: Cloud) -> dict[enumeration.Key, float]:
+def structures(model: DynamicTree, particles: ParticleFilter) -> dict[enumeration.Key, float]:
     """Share of the particles with each structure, cuts in the middle of their intervals."""
     values = [np.unique(column) for column in model.X.T]
     found: dict[enumeration.Key, float] = {}
@@ -122,7 +121,7 @@ def structures(model: DynamicTree, cloud: Cloud) -> dict[enumeration.Key, float]
         left = build(nodes)
         return (node["feature"], cut, left, build(nodes))
 
-    for root, n_particles in cloud.distinct_roots():
-        key = build(iter(cloud.nodes(root)))
-        found[key] = found.get(key, 0.0) + n_particles / cloud.n_particles
+    for root, n_particles in particles.distinct_roots():
+        key = build(iter(particles.nodes_at(root)))
+        found[key] = found.get(key, 0.0) + n_particles / particles.n_particles
     return found

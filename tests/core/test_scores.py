@@ -9,12 +9,18 @@ import pytest
 from scipy import stats
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
-from river_extra_trees._core.dynamic import Cloud
-from river_extra_trees._core.dynamic.discard import Survey
+from river_extra_trees._core.dynamic import ParticleFilter
 from river_extra_trees._estimator.mixture import StudentMixture
 from tests.golden.dynatree import data
 from tests.naive.dynamic import DynamicTree
-from tests.naive.dynamic_clouds import cloud_of, leaf_at, leaf_with_prior, row_of, sums_of, tree_at
+from tests.naive.dynamic_filters import (
+    filter_of,
+    leaf_at,
+    leaf_with_prior,
+    row_of,
+    sums_of,
+    tree_at,
+)
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf, Sums
 
 Array = np.ndarray
@@ -28,7 +34,7 @@ def model_of(leaf: str) -> DynamicTree:
     return DynamicTree(X, y, leaf_model, 14 if leaf == "linear" else 6)
 
 
-def default(leaf: str) -> Cloud:
+def default(leaf: str) -> ParticleFilter:
     """The prior of the leaves that users get, and memories that compete."""
     if leaf == "class":
         return DynamicTreeClassifier(n_particles=12, seed=0)._core
@@ -36,22 +42,22 @@ def default(leaf: str) -> Cloud:
 
 
 MAKERS = {
-    "flat": lambda leaf: cloud_of(model_of(leaf), 12, 0),
-    "forgetful": lambda leaf: cloud_of(model_of(leaf), 12, 0, decay=0.99),
+    "flat": lambda leaf: filter_of(model_of(leaf), 12, 0),
+    "forgetful": lambda leaf: filter_of(model_of(leaf), 12, 0, decay=0.99),
     "default": default,
 }
 
 
-def learned(maker: str, leaf: str) -> Cloud:
-    """A cloud that has retired some rows and has split some leaves."""
-    cloud, model = MAKERS[maker](leaf), model_of(leaf)
+def learned(maker: str, leaf: str) -> ParticleFilter:
+    """A particles that has retired some rows and has split some leaves."""
+    particles, model = MAKERS[maker](leaf), model_of(leaf)
     for row in range(N_LEARNED):
-        if cloud.pool.size == N_ACTIVE:
-            cloud.retire(cloud.oldest())
-        cloud.learn(row_of(model.X[row]), float(model.y[row]))
-    assert max(cloud.tree_statistics()[0]) > 1
-    cloud.check()
-    return cloud
+        if particles.pool.size == N_ACTIVE:
+            particles.retire(particles.oldest())
+        particles.learn(row_of(model.X[row]), float(model.y[row]))
+    assert max(particles.tree_statistics()[0]) > 1
+    particles.check()
+    return particles
 
 
 # The naive scores
@@ -68,21 +74,21 @@ class Place:
     upper: Array
 
 
-def leaf_model_of(cloud: Cloud, leaf: str) -> GaussianLeaf | MultinomialLeaf:
+def leaf_model_of(particles: ParticleFilter, leaf: str) -> GaussianLeaf | MultinomialLeaf:
     if leaf == "class":
         return MultinomialLeaf(3)
-    return leaf_with_prior(cloud, 5)
+    return leaf_with_prior(particles, 5)
 
 
-def tree_shares(cloud: Cloud, decays: dict[int, float]) -> dict[int, float]:
+def tree_shares(particles: ParticleFilter, decays: dict[int, float]) -> dict[int, float]:
     """Share of the answers that each distinct tree has, by its root and its forgetting factor."""
-    counts = dict(cloud.distinct_roots())
+    counts = dict(particles.distinct_roots())
     in_stratum = {
         decay: sum(n for root, n in counts.items() if decays[root] == decay)
-        for decay in cloud.beliefs()
+        for decay in particles.factor_weights()
     }
     return {
-        root: n / in_stratum[decays[root]] * cloud.beliefs()[decays[root]]
+        root: n / in_stratum[decays[root]] * particles.factor_weights()[decays[root]]
         for root, n in counts.items()
     }
 
@@ -97,22 +103,24 @@ def leaf_box(nodes: list[dict], x: Array, active: Array) -> tuple[Array, Array]:
     return lower, upper
 
 
-def places(cloud: Cloud, leaf: str, x: Array) -> list[Place]:
+def places(particles: ParticleFilter, leaf: str, x: Array) -> list[Place]:
     """Of a point in every distinct tree."""
-    leaf_model = leaf_model_of(cloud, leaf)
-    trees = {root: cloud.nodes(root) for root, _ in cloud.distinct_roots()}
+    leaf_model = leaf_model_of(particles, leaf)
+    trees = {root: particles.nodes_at(root) for root, _ in particles.distinct_roots()}
     for nodes in trees.values():
         for node in nodes:
             if node["feature"] < 0:
-                node["left over"] = node["decay"] ** (cloud.n_seen + 1 - node["time"])
-    shares = tree_shares(cloud, {root: leaf_at(nodes, x)["decay"] for root, nodes in trees.items()})
+                node["left over"] = node["decay"] ** (particles.n_seen + 1 - node["time"])
+    shares = tree_shares(
+        particles, {root: leaf_at(nodes, x)["decay"] for root, nodes in trees.items()}
+    )
     mass = sum(
         shares[root] * node["left over"] * node["total"][0]
         for root, nodes in trees.items()
         for node in nodes
         if node["feature"] < 0
     )
-    active = np.array([cloud.pool.point(slot)[0] for slot in cloud.pool.slots()])
+    active = np.array([particles.pool.point(slot)[0] for slot in particles.pool.slots()])
     found = []
     for root, nodes in trees.items():
         here = leaf_at(nodes, x)
@@ -122,30 +130,30 @@ def places(cloud: Cloud, leaf: str, x: Array) -> list[Place]:
     return found
 
 
-def naive_alc(cloud: Cloud, leaf: str, x: Array) -> float:
+def naive_alc(particles: ParticleFilter, leaf: str, x: Array) -> float:
     """Average over the leaf's box, times the leaf's share of all samples."""
-    leaf_model, total = leaf_model_of(cloud, leaf), 0.0
+    leaf_model, total = leaf_model_of(particles, leaf), 0.0
     assert isinstance(leaf_model, GaussianLeaf)
-    for place in places(cloud, leaf, x):
+    for place in places(particles, leaf, x):
         integral = leaf_model.alc(place.sums, x, place.lower, place.upper)
         total += place.share * place.mass * integral / np.prod(place.upper - place.lower)
     return total
 
 
-def naive_alm(cloud: Cloud, leaf: str, x: Array) -> float:
-    leaf_model = leaf_model_of(cloud, leaf)
+def naive_alm(particles: ParticleFilter, leaf: str, x: Array) -> float:
+    leaf_model = leaf_model_of(particles, leaf)
     assert isinstance(leaf_model, GaussianLeaf)
-    at_x = places(cloud, leaf, x)
+    at_x = places(particles, leaf, x)
     shares = np.array([place.share for place in at_x])
     moments = [leaf_model.mean_and_variance(place.sums, x) for place in at_x]
     means, variances = np.array(moments).T
     return float(shares @ (variances + means**2) - (shares @ means) ** 2)
 
 
-def naive_entropy(cloud: Cloud, leaf: str, x: Array) -> float:
-    leaf_model = leaf_model_of(cloud, leaf)
+def naive_entropy(particles: ParticleFilter, leaf: str, x: Array) -> float:
+    leaf_model = leaf_model_of(particles, leaf)
     assert isinstance(leaf_model, MultinomialLeaf)
-    return sum(place.share * leaf_model.entropy(place.sums) for place in places(cloud, leaf, x))
+    return sum(place.share * leaf_model.entropy(place.sums) for place in places(particles, leaf, x))
 
 
 NAIVE = {"alc": naive_alc, "alm": naive_alm, "entropy": naive_entropy}
@@ -165,11 +173,13 @@ CASES = [
 @pytest.mark.parametrize(("leaf", "criterion"), CASES)
 def test_scores_of_active_points_are_the_naive_ones(maker: str, leaf: str, criterion: str) -> None:
     """Averaged over the trees, retired samples included, each weighed by its age."""
-    model, cloud = model_of(leaf), learned(maker, leaf)
-    scores = Survey(cloud).scores(criterion)
+    model, particles = model_of(leaf), learned(maker, leaf)
+    scores = particles.scores(criterion)
     assert len(scores) == N_ACTIVE
-    for row, slot in zip(range(N_LEARNED - N_ACTIVE, N_LEARNED), cloud.pool.slots(), strict=True):
-        expected = NAIVE[criterion](cloud, leaf, model.X[row])
+    for row, slot in zip(
+        range(N_LEARNED - N_ACTIVE, N_LEARNED), particles.pool.slots(), strict=True
+    ):
+        expected = NAIVE[criterion](particles, leaf, model.X[row])
         assert scores[slot] == pytest.approx(expected, rel=1e-8), row
 
 
@@ -179,36 +189,38 @@ def test_the_least_useful_point_has_the_smallest_score(
     maker: str, leaf: str, criterion: str
 ) -> None:
     """And is the oldest of those with that score."""
-    cloud = learned(maker, leaf)
-    scores = Survey(cloud).scores(criterion)
-    smallest = [slot for slot in cloud.pool.slots() if scores[slot] == min(scores.values())]
-    assert Survey(cloud).least_useful(criterion) == smallest[0]
+    particles = learned(maker, leaf)
+    scores = particles.scores(criterion)
+    smallest = [slot for slot in particles.pool.slots() if scores[slot] == min(scores.values())]
+    assert particles.least_useful(criterion) == smallest[0]
 
 
 def test_sums_of_leaves_are_those_of_their_rows() -> None:
     """What the naive scores start from, summed anew from active rows and retired sums."""
-    model, cloud = model_of("linear"), learned("flat", "linear")
-    for root, _ in cloud.distinct_roots():
-        tree = tree_at(model, cloud, root)
+    model, particles = model_of("linear"), learned("flat", "linear")
+    for root, _ in particles.distinct_roots():
+        tree = tree_at(model, particles, root)
         for x in model.X[:10]:
             expected = model.total(model.leaf_at(tree, x))
-            found = sums_of(model.leaf_model, leaf_at(cloud.nodes(root), x)["total"])
+            found = sums_of(model.leaf_model, leaf_at(particles.nodes_at(root), x)["total"])
             assert found.gram == pytest.approx(expected.gram)
             assert found.cross == pytest.approx(expected.cross)
 
 
 @pytest.mark.parametrize("criterion", ["alc", "alm"])
-def test_discarding_by_a_score_goes_on_as_the_naive_one(criterion: str) -> None:
+def test_scoresing_by_a_score_goes_on_as_the_naive_one(criterion: str) -> None:
     """Over many steps, in which leaves fade that no sample visits."""
-    model, cloud = model_of("linear"), MAKERS["forgetful"]("linear")
+    model, particles = model_of("linear"), MAKERS["forgetful"]("linear")
     for row in range(120):
-        if cloud.pool.size == 60:
-            slot = Survey(cloud).least_useful(criterion)
+        if particles.pool.size == 60:
+            slot = particles.least_useful(criterion)
             if row >= 100:
-                expected = NAIVE[criterion](cloud, "linear", np.array(cloud.pool.point(slot)[0]))
-                assert Survey(cloud).scores(criterion)[slot] == pytest.approx(expected, rel=1e-8)
-            cloud.retire(slot)
-        cloud.learn(row_of(model.X[row]), float(model.y[row]))
+                expected = NAIVE[criterion](
+                    particles, "linear", np.array(particles.pool.point(slot)[0])
+                )
+                assert particles.scores(criterion)[slot] == pytest.approx(expected, rel=1e-8)
+            particles.retire(slot)
+        particles.learn(row_of(model.X[row]), float(model.y[row]))
 
 
 def test_random_discards_are_uniform() -> None:
@@ -240,24 +252,24 @@ def test_random_discards_are_uniform() -> None:
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("leaf", ["constant", "linear"])
 def test_alc_of_a_candidate_is_the_naive_one(maker: str, leaf: str) -> None:
-    """At points the cloud has not seen."""
-    cloud = learned(maker, leaf)
+    """At points the particles has not seen."""
+    particles = learned(maker, leaf)
     for x in model_of(leaf).X[200:210]:
-        found = Survey(cloud).alc_at(row_of(x))
-        assert found == pytest.approx(naive_alc(cloud, leaf, x), rel=1e-8)
+        found = particles.alc_at(row_of(x))
+        assert found == pytest.approx(naive_alc(particles, leaf, x), rel=1e-8)
 
 
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("leaf", ["constant", "linear"])
 def test_alm_of_a_candidate_is_the_naive_one(maker: str, leaf: str) -> None:
     """The variance of the predictive mixture."""
-    cloud, compared = learned(maker, leaf), 0
+    particles, compared = learned(maker, leaf), 0
     for x in model_of(leaf).X[200:220]:
-        mixture = StudentMixture(cloud.mixture(row_of(x)))
+        mixture = StudentMixture(particles.mixture(row_of(x)))
         means = [mean for mean, *_ in mixture.components]
-        if not cloud.lowest < min(means) <= max(means) < cloud.highest:
+        if not particles.lowest < min(means) <= max(means) < particles.highest:
             continue  # a mean is cut off
-        assert mixture.variance == pytest.approx(naive_alm(cloud, leaf, x), rel=1e-8)
+        assert mixture.variance == pytest.approx(naive_alm(particles, leaf, x), rel=1e-8)
         compared += 1
     assert compared > 10
 
@@ -265,15 +277,15 @@ def test_alm_of_a_candidate_is_the_naive_one(maker: str, leaf: str) -> None:
 @pytest.mark.parametrize("maker", MAKERS)
 def test_entropy_of_a_candidate_is_the_naive_one(maker: str) -> None:
     """Of the mean of the trees' probabilities."""
-    cloud, leaf_model = learned(maker, "class"), MultinomialLeaf(3)
+    particles, leaf_model = learned(maker, "class"), MultinomialLeaf(3)
     for x in model_of("class").X[200:210]:
-        at_x = places(cloud, "class", x)
+        at_x = places(particles, "class", x)
         p = sum(place.share * leaf_model.probabilities(place.sums) for place in at_x)
-        answer = cloud.predict_proba(row_of(x))
+        answer = particles.predict_proba(row_of(x))
         assert [answer[k] for k in sorted(answer)] == pytest.approx(p, abs=1e-9)
 
 
 def test_an_empty_cloud_can_be_surveyed() -> None:
     """There is no point to score, and nothing to divide by."""
-    cloud = cloud_of(model_of("constant"), 5, 0)
-    assert Survey(cloud).scores("alc") == {}
+    particles = filter_of(model_of("constant"), 5, 0)
+    assert particles.scores("alc") == {}

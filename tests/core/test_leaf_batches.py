@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from river_extra_trees._core.dynamic.lanes import log_marginals
-from river_extra_trees._core.dynamic.posterior import Statistics
+from tests.compiled import compiled
 
+leaf_statistics = compiled("leaf_statistics")
+Statistics, log_marginals = leaf_statistics.Statistics, leaf_statistics.log_marginals
 N_LANES = 8
 
 
 def leaves(
     rng: np.random.Generator, n_regressors: int, n_classes: int, scale: float
-) -> tuple[list[Statistics], Statistics]:
+) -> tuple[list[Any], Any]:
     """Leaves with samples about places of their own, and a prior worth one sample."""
     every = Statistics(n_regressors, n_classes)
     found = []

@@ -19,6 +19,16 @@ Multinomial: row[0] is the weight, row[1 + k] the weight of class k; prior Diric
 The prior is a row as well, merged into every posterior. Weight 0 is the flat prior of the paper,
 equation (1). `df_offset` says how many degrees of freedom a posterior has beyond its weight:
 -(q + 1) for the flat prior.
+
+A scan over the cuts of a leaf asks for the evidence of many leaves, which is computed for
+BATCH_SIZE of them at once. Their numbers lie side by side, cells[cell * BATCH_SIZE + lane], so that
+the compiler makes SIMD instructions of all arithmetic, whatever the shape of the leaves.
+
+Regression: a lane holds sums of products of u = (1, v - origin), lower triangle by rows, sample
+weights and the prior included: cell (i, j <= i) at i (i+1)/2 + j. The origin is the same in all
+cells that are ever added or subtracted. Cell (0, 0) is the weight, and the first step of the
+factorisation does the centring. Multinomial: as in a row, without the prior. Both have as many
+cells as a row, of which `to_cells` makes them.
 """
 
 from libc.math cimport log
@@ -26,6 +36,8 @@ from libc.math cimport log
 cdef enum:
     MAX_SERIES = 8          # log_gamma uses its series from here on
     MAX_REGRESSORS = 64     # numeric features after these are split on, but not regressed on
+    BATCH_SIZE = 8          # leaves whose evidence is computed at once ...
+    BATCH_PAIRS = 4         # ... which are the children of so many cuts
 
 cdef extern from *:
     """
@@ -78,15 +90,16 @@ cdef void merge(
     const LeafModel* model, double* row, const double* other, double share
 ) noexcept nogil
 cdef void scale(const LeafModel* model, double* row, double factor) noexcept nogil
-cdef bint agree(const LeafModel* model, const double* row, const double* other) noexcept nogil
 cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept nogil
 cdef double log_marginal(
     const LeafModel* model, const double* row, bint linear, bint* is_linear
 ) noexcept nogil
+cdef double leverage(
+    const LeafModel* model, const Fit* fit, const double* v, double* mean
+) noexcept nogil
 cdef Predictive predictive(
     const LeafModel* model, const double* row, const double* v
 ) noexcept nogil
-cdef double log_density(Predictive student, double y) noexcept nogil
 cdef double log_multinomial(
     const LeafModel* model, const double* row, int stride
 ) noexcept nogil
@@ -94,6 +107,20 @@ cdef double evidence(const LeafModel* model, const Fit* fit, double weight) noex
 cdef double reference_score(
     const LeafModel* model, const Fit* fit, double mean, const double* retired, double share
 ) noexcept nogil
+
+cdef void to_cells(
+    const LeafModel* model, const double* row, const double* origin, double* cells
+) noexcept nogil
+cdef void add_to_cells(
+    const LeafModel* model, double* cells, const double* offsets, const int* slots, int n,
+    const double* weights
+) noexcept nogil
+cdef void fit_batch(const LeafModel* model, double* cells, int n_leaves, Fit* fits) noexcept nogil
+
+cdef inline double* solved_of(const LeafModel* model) noexcept nogil:
+    """Where `leverage` leaves what it has solved, in the scratch."""
+    cdef int size = model.n_regressors + 1
+    return model.scratch + size * (size + 1) // 2 + 3 * size
 
 cdef inline double stirling(double x, double* product) noexcept nogil:
     """Log of the gamma function for x > 0, by Stirling's series, but for log(product[0]).

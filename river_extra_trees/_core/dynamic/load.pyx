@@ -1,0 +1,482 @@
+"""A particle filter as state that pickles and model files hold, and the way back.
+
+A state may come from a damaged or hostile file. Its types, shapes and ranges are checked before
+anything is built on it; then `invariants`, which `check` uses likewise, tells whether the trees
+belong together. Whether the sums in the leaves are those of the stream no file can promise.
+"""
+
+import numpy as np
+
+from libc.math cimport fabs
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy
+
+from ..schema cimport Labels, Schema
+from .leaves cimport finish_leaf, set_prior
+from .particles cimport MAX_DECAYS, ParticleFilter
+from .pool cimport Pool, v_of, x_of
+from .shape cimport follow, regressors_wanted
+from .shared_trees cimport MAX_DEPTH, MIN_BLOCK, Leaf, Node, SharedTrees, side
+from .step cimport LARGEST_REGRESSOR, set_shares
+
+from ..state import LARGEST_FLOAT, State, captured, require
+
+LARGEST_INT = 2**31 - 1
+LARGEST_REGION = 2**62
+FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}
+MEANS = {"least": -1.01 * LARGEST_REGRESSOR, "most": 1.01 * LARGEST_REGRESSOR}  # as they round
+FLAGS = ("classifier", "linear", "reference")
+NAMES = (
+    *("n_particles", "window", "min_samples_leaf", "alpha", "beta", "leaf_bonus", "decays"),
+    *("prior_weight", "seed", *FLAGS, "schema", "labels", "pool", "global_statistics", "prior"),
+    *("df_offset", "per_leaf", "fill", "fill_weight", "lowest", "highest", "n_seen", "n_steps"),
+    *("log_evidence", "log_predictive", "factor_posterior", "stratum", "roots", "cuts", "links"),
+    *("flags", "regions", "n_regions", "times", "n_active", "rows", "leaf_slots"),
+)
+
+
+# --- Writing --------------------------------------------------------------------------------
+
+def settings_of(ParticleFilter filter):
+    return {
+        "n_particles": filter.n_particles, "window": filter.window,
+        "classifier": not filter.regression, "linear": filter.linear,
+        "min_samples_leaf": 0 if filter.leaves_follow else filter.min_samples_leaf,
+        "alpha": filter.alpha, "beta": filter.beta, "leaf_bonus": filter.leaf_bonus,
+        "decays": [filter.decays[i] for i in range(filter.n_decays)],
+        "prior_weight": filter.prior_weight, "reference": filter.reference, "seed": filter.seed,
+    }
+
+
+cdef object doubles(const double* numbers, int n):
+    return np.array([numbers[i] for i in range(n)], np.float64)
+
+
+cdef object distinct_nodes(ParticleFilter filter):
+    """Every node of any tree once, in the order of depths, so that links only lead forward."""
+    cdef int[::1] found = np.empty(filter.trees.n_nodes, np.int32)
+    return found.base[:filter.trees.distinct(filter.roots, filter.n_alive, &found[0])]
+
+
+def state_of(ParticleFilter filter):
+    cdef int q = filter.model.n_regressors, width = filter.model.width
+    found = distinct_nodes(filter)
+    number = np.full(filter.trees.n_nodes, -1, np.int32)
+    number[found] = np.arange(len(found))
+    roots = np.array([filter.roots[i] for i in range(filter.n_alive)], np.int32)
+    return {
+        **settings_of(filter),
+        "schema": filter.schema, "labels": filter.labels, "pool": filter.pool,
+        "global_statistics": doubles(filter.global_statistics, width),
+        "prior": doubles(filter.model.prior, width if filter.regression else 0),
+        "df_offset": filter.model.df_offset, "per_leaf": filter.model.per_leaf,
+        "fill": doubles(filter.fill, q), "fill_weight": doubles(filter.fill_weight, q),
+        "lowest": filter.lowest, "highest": filter.highest, "n_seen": filter.n_seen,
+        "n_steps": filter.n_steps, "log_evidence": filter.log_evidence,
+        "log_predictive": filter.log_predictive,
+        "factor_posterior": doubles(filter.factor_posterior, filter.n_decays),
+        "stratum": np.array([filter.stratum[i] for i in range(filter.n_decays + 1)], np.int32),
+        "roots": number[roots], "n_regions": filter.trees.n_regions,
+        **nodes_of(filter.trees, found, number), **leaves_of(filter.trees, found),
+    }
+
+
+cdef dict nodes_of(SharedTrees trees, const int[::1] found, const int[::1] number):
+    """Splits; depths, sizes and references follow from the links."""
+    cdef Py_ssize_t n = found.shape[0], i
+    cdef double[::1] cuts = np.empty(n)
+    cdef int64_t[::1] regions = np.empty(n, dtype=np.int64)
+    cdef int[:, ::1] links = np.full((n, 3), -1, dtype=np.int32)
+    cdef uint8_t[:, ::1] flags = np.empty((n, 2), dtype=np.uint8)
+    cdef const Node* here
+    for i in range(n):
+        here = &trees.nodes[found[i]]
+        cuts[i], regions[i] = here.cut, here.region
+        flags[i, 0], flags[i, 1] = here.nominal, here.missing_left
+        if here.feature >= 0:
+            links[i, 0], links[i, 1], links[i, 2] = (
+                here.feature, number[here.left], number[here.right])
+    return {"cuts": cuts.base, "links": links.base, "flags": flags.base, "regions": regions.base}
+
+
+cdef dict leaves_of(SharedTrees trees, const int[::1] found):
+    """Statistics of the leaves, in the order of their nodes."""
+    cdef int node
+    numbers = [trees.nodes[node].left for node in found if trees.nodes[node].feature < 0]
+    cdef Py_ssize_t n = len(numbers), i
+    cdef int64_t[::1] times = np.empty(n, dtype=np.int64)
+    cdef double[:, ::1] rows = np.empty((n, 2 * trees.width))
+    cdef int[::1] n_active = np.empty(n, dtype=np.int32)
+    cdef const Leaf* here
+    slots = []
+    for i in range(n):
+        here = &trees.leaves[<int>numbers[i]]
+        times[i], n_active[i] = here.time, here.n_active
+        memcpy(&rows[i, 0], trees.total(numbers[i]), 2 * trees.width * sizeof(double))
+        slots += [trees.slots[here.slots + <int>j] for j in range(here.n_active)]
+    return {
+        "times": times.base, "n_active": n_active.base, "rows": rows.base,
+        "leaf_slots": np.array(slots, np.int32),
+    }
+
+
+def bare_state_of(ParticleFilter filter):
+    """The same with all active samples retired, which changes no answer.
+
+    But for logistic leaves: these answer by the active samples, and keep them.
+    """
+    state = captured(state_of(filter))
+    if filter.logistic is not None:
+        return state
+    rows = state["rows"]
+    rows[:, filter.model.width:] = rows[:, : filter.model.width]
+    return {
+        **state, "pool": Pool(n_columns=filter.pool.n_columns, size_v=filter.pool.size_v),
+        "n_active": np.zeros_like(state["n_active"]), "leaf_slots": np.zeros(0, np.int32),
+    }
+
+
+# --- Reading --------------------------------------------------------------------------------
+
+def restored(kind, values):
+    state = State("ParticleFilter", values, NAMES)
+    filter = kind(**settings_from(state))
+    restore(filter, state)
+    invariants(filter)
+    return filter
+
+
+cdef dict settings_from(state):
+    """The arguments of the constructor; it takes memory for as many particles as have a root."""
+    n_roots = len(state.array("roots", np.int32, None))
+    n_particles = state.whole("n_particles", 1)
+    decays = state.items("decays")
+    require(n_roots in (n_particles, 2 * n_particles), "ParticleFilter: a particle has no tree")
+    require(1 <= len(decays) <= min(MAX_DECAYS, n_particles) and len(set(decays)) == len(decays)
+            and all([type(decay) is float and 0.0 < decay <= 1.0 for decay in decays]),
+            "ParticleFilter: forgetting factors must differ and be in (0, 1]")
+    return {
+        "n_particles": n_particles, "decays": decays,
+        "window": state.whole("window", 1, LARGEST_INT),
+        "min_samples_leaf": state.whole("min_samples_leaf", 0, LARGEST_INT),
+        "seed": state.whole("seed", 0, 2**64 - 1),
+        "alpha": state.number("alpha", 0.0, 1.0),
+        "beta": state.number("beta", 0.0, LARGEST_FLOAT),
+        "leaf_bonus": state.number("leaf_bonus", **FINITE),
+        "prior_weight": state.number("prior_weight", 0.0, LARGEST_FLOAT),
+        **{name: state.flag(name) for name in FLAGS},
+    }
+
+
+cdef int restore(ParticleFilter filter, state) except -1:
+    """Give an empty filter a state."""
+    cdef Pool pool = state.part("pool", Pool)
+    cdef int width, q, n_classes
+    filter.schema = state.part("schema", Schema)
+    filter.labels = state.part("labels", Labels)
+    n_classes = 0 if filter.regression else max(1, len(filter.labels))
+    require(not filter.regression or len(filter.labels) == 0,
+            "ParticleFilter: a regression has labels")
+    follow(filter, regressors_wanted(filter), n_classes, filter.pool.capacity)
+    width, q = filter.model.width, filter.model.n_regressors
+    require(pool.n_columns == filter.schema.n_columns and pool.size_v == q + 1
+            and pool.size <= filter.window, "ParticleFilter: the pool is not its own")
+    filter.pool = pool
+    filter.n_seen = state.whole("n_seen")
+    filter.n_steps = state.whole("n_steps")
+    filter.lowest, filter.highest = state.number("lowest"), state.number("highest")
+    filter.log_evidence = state.number("log_evidence")
+    filter.log_predictive = state.number("log_predictive")
+    copy_doubles(filter.global_statistics, state.numbers("global_statistics", width, **FINITE))
+    copy_doubles(filter.fill, state.numbers("fill", q, **MEANS))
+    copy_doubles(filter.fill_weight, state.numbers("fill_weight", q, least=0.0))
+    # The prior is as it was when it was last taken from the statistics of all samples.
+    set_prior(filter)
+    copy_doubles(filter.model.prior,
+                 state.numbers("prior", width if filter.regression else 0, **FINITE))
+    filter.model.df_offset, filter.model.per_leaf = (
+        state.number("df_offset"), state.number("per_leaf"))
+    restore_trees(filter, state)
+    restore_strata(
+        filter, state.numbers("factor_posterior", filter.n_decays, least=0.0, most=1.0),
+        state.array("stratum", np.int32, filter.n_decays + 1))
+    fill_leaves(filter, state)
+    return 0
+
+
+cdef int copy_doubles(double* into, const double[::1] values) except -1:
+    cdef Py_ssize_t i
+    for i in range(values.shape[0]):
+        into[i] = values[i]
+    return 0
+
+
+cdef int restore_trees(ParticleFilter filter, state) except -1:
+    """Nodes and roots; references, depths and numbers of leaves follow from the links."""
+    cdef const int[::1] roots = state.array("roots", np.int32, None)
+    cdef const int[:, ::1] links = state.array("links", np.int32, None, 3)
+    cdef Py_ssize_t n = links.shape[0], i
+    cdef const double[::1] cuts = state.numbers("cuts", n)
+    cdef const uint8_t[:, ::1] flags = state.array("flags", np.uint8, n, 2)
+    cdef const int64_t[::1] regions = state.array("regions", np.int64, n)
+    cdef const int[::1] n_active = state.array("n_active", np.int32, None)
+    cdef Py_ssize_t n_slots = len(state.array("leaf_slots", np.int32, None))
+    cdef SharedTrees trees = SharedTrees(filter.model.width)
+    cdef Node* here
+    cdef int child, leaf = 0
+    require(0 < n <= LARGEST_INT // 8 and n_slots <= LARGEST_INT // 8
+            and np.count_nonzero(np.asarray(links)[:, 0] < 0) == n_active.shape[0]
+            and np.all(np.asarray(n_active) >= 0)
+            and np.sum(n_active, dtype=np.int64) == n_slots,
+            "ParticleFilter: nodes, leaves and their samples do not fit together")
+    trees.reserve(n, n_active.shape[0], 2 * n_slots + MIN_BLOCK * n_active.shape[0])
+    trees.n_regions = state.whole("n_regions", 0, LARGEST_REGION)
+    for i in range(n):
+        if links[i, 0] < 0:
+            trees.new_leaf(0, 0, n_active[leaf])
+            leaf += 1
+        else:
+            trees.new_node()
+            trees.nodes[i].feature = links[i, 0]
+            trees.nodes[i].left, trees.nodes[i].right = links[i, 1], links[i, 2]
+        here = &trees.nodes[i]
+        here.cut, here.region, here.refs = cuts[i], regions[i], 0
+        here.nominal, here.missing_left = flags[i, 0] != 0, flags[i, 1] != 0
+    filter.reserve_particles(<int>roots.shape[0])
+    filter.n_alive = <int>roots.shape[0]
+    filter.trees = trees
+    for i in range(filter.n_alive):
+        require(0 <= roots[i] < n, "ParticleFilter: a root does not exist")
+        filter.roots[i] = roots[i]
+        trees.hold(roots[i])
+    for i in range(n):
+        here = &trees.nodes[i]
+        require(here.refs > 0 and here.depth <= MAX_DEPTH,
+                "ParticleFilter: a node is in no tree, or too deep")
+        if here.feature < 0:
+            continue
+        require(here.feature < filter.pool.n_columns, "ParticleFilter: a split by no feature")
+        for child in (here.left, here.right):
+            require(i < child < n, "ParticleFilter: a child does not exist")
+            trees.nodes[child].depth = <short>(here.depth + 1)
+            trees.hold(child)
+    for i in range(n - 1, -1, -1):
+        here = &trees.nodes[i]
+        if here.feature >= 0:
+            here.n_leaves = min(trees.nodes[here.left].n_leaves
+                                + trees.nodes[here.right].n_leaves, LARGEST_INT // 4)
+    return 0
+
+
+cdef int restore_strata(
+    ParticleFilter filter, const double[::1] posterior, const int[::1] stratum
+) except -1:
+    """The probabilities of the forgetting factors, and which particles have which."""
+    cdef int k
+    require(stratum[0] == 0 and stratum[filter.n_decays] == filter.n_alive
+            and np.all(np.diff(np.asarray(stratum, np.int64)) > 0),
+            "ParticleFilter: a forgetting factor has no particles")
+    for k in range(filter.n_decays):
+        filter.factor_posterior[k], filter.stratum[k + 1] = posterior[k], stratum[k + 1]
+    set_shares(filter, 0)
+    return 0
+
+
+cdef int fill_leaves(ParticleFilter filter, state) except -1:
+    """Statistics of the leaves, slots of their active samples, forgetting factors."""
+    cdef SharedTrees trees = filter.trees
+    cdef Py_ssize_t n = trees.n_leaves, width = filter.model.width, start = 0, j
+    cdef const double[:, ::1] rows = state.numbers("rows", n, 2 * width, **FINITE)
+    cdef const int64_t[::1] times = state.array("times", np.int64, n)
+    cdef const int[::1] n_active = state.array("n_active", np.int32, n)
+    cdef const int[::1] slots = state.array("leaf_slots", np.int32, None)
+    cdef const double[::1] decays = decays_of(filter)
+    cdef int node, leaf
+    require(np.all((np.asarray(times) >= 0) & (np.asarray(times) <= filter.n_seen)),
+            "ParticleFilter: a leaf is of the future")
+    weights = np.asarray(rows)[:, [0, width]] if filter.regression else np.asarray(rows)
+    require(not np.any(weights < 0.0), "ParticleFilter: a leaf has a negative weight")
+    for node in range(trees.n_nodes):
+        if trees.nodes[node].feature >= 0:
+            continue
+        leaf = trees.nodes[node].left
+        trees.leaves[leaf].time, trees.leaves[leaf].decay = times[leaf], decays[node]
+        memcpy(trees.total(leaf), &rows[leaf, 0], 2 * width * sizeof(double))
+        for j in range(n_active[leaf]):
+            trees.add_slot(&trees.leaves[leaf], slots[start + j])
+        start += n_active[leaf]
+        finish_leaf(filter, node)
+    return 0
+
+
+# --- Invariants -----------------------------------------------------------------------------
+
+def invariants(ParticleFilter filter):
+    """Raise a StateError if the parts of a filter do not belong together."""
+    nodes = distinct_nodes(filter)
+    require(filter.stratum[0] == 0 and filter.stratum[filter.n_decays] == filter.n_alive
+            and all([filter.stratum[k] < filter.stratum[k + 1] for k in range(filter.n_decays)])
+            and fabs(sum([filter.factor_posterior[k] for k in range(filter.n_decays)]) - 1.0) < 1e-9
+            and fabs(sum([filter.share[i] for i in range(filter.n_alive)]) - 1.0) < 1e-9,
+            "ParticleFilter: the posterior of the forgetting factors is none")
+    check_links(filter, nodes)
+    check_regions(filter, nodes)
+    check_decays(filter, nodes)
+    check_samples(filter)
+    check_trees(filter, nodes)
+
+
+cdef int check_links(ParticleFilter filter, const int[::1] nodes) except -1:
+    """Depths, numbers of leaves, references, nodes in use."""
+    cdef int[::1] refs = np.zeros(filter.trees.n_nodes, np.int32)
+    cdef int i, child, n_leaves, n_all_leaves = 0
+    cdef const Node* here
+    cdef bint sound = True
+    for i in range(filter.n_alive):
+        refs[filter.roots[i]] += 1
+        sound = sound and filter.trees.nodes[filter.roots[i]].depth == 0
+    for node in nodes:
+        here = &filter.trees.nodes[<int>node]
+        if here.feature < 0:
+            n_all_leaves += 1
+            sound = sound and here.feature == -1 and here.n_leaves == 1 and not here.nominal
+            continue
+        n_leaves = 0
+        for child in (here.left, here.right):
+            refs[child] += 1
+            n_leaves += filter.trees.nodes[child].n_leaves
+            sound = sound and filter.trees.nodes[child].depth == here.depth + 1
+        sound = sound and here.n_leaves == n_leaves and here.left != here.right
+    for node in nodes:
+        sound = sound and filter.trees.nodes[<int>node].refs == refs[<int>node]
+    sound = sound and filter.trees.nodes_in_use == nodes.shape[0]
+    require(sound and filter.trees.leaves_in_use == n_all_leaves,
+            "ParticleFilter: depths, sizes or references do not follow from the links")
+    return 0
+
+
+cdef int check_regions(ParticleFilter filter, const int[::1] nodes) except -1:
+    """Nodes of one region lie at the end of the same way, so that they hold the same samples.
+
+    Trees share the leaf of a region, but for the reference, where a move copies it.
+    """
+    cdef const Node* here
+    cdef int i
+    ways, leaves = {}, set()
+    for i in range(filter.n_alive):
+        region = filter.trees.nodes[filter.roots[i]].region
+        require(ways.setdefault(region, None) is None, "ParticleFilter: a region in two places")
+    for node in nodes:
+        here = &filter.trees.nodes[<int>node]
+        require(0 < here.region <= filter.trees.n_regions, "ParticleFilter: a node of no region")
+        if here.feature < 0:
+            require(filter.reference or here.region not in leaves,
+                    "ParticleFilter: two leaves of a region")
+            leaves.add(here.region)
+            continue
+        way = here.region, here.feature, here.cut, here.nominal, here.missing_left
+        for child, is_left in ((here.left, True), (here.right, False)):
+            region = filter.trees.nodes[<int>child].region
+            require(ways.setdefault(region, (way, is_left)) == (way, is_left),
+                    "ParticleFilter: a region in two places")
+    return 0
+
+
+cdef object decays_of(ParticleFilter filter, nodes=None):
+    """Per node the forgetting factor of the particles that hold it."""
+    cdef double[::1] decays = np.zeros(filter.trees.n_nodes)    # 0: of no particle met so far
+    cdef int k, particle, child
+    cdef const Node* here
+    cdef bint sound = True
+    for k in range(filter.n_decays):
+        for particle in range(filter.stratum[k], filter.stratum[k + 1]):
+            child = filter.roots[particle]
+            sound = sound and decays[child] in (0.0, filter.decays[k])
+            decays[child] = filter.decays[k]
+    for node in range(filter.trees.n_nodes) if nodes is None else nodes:
+        here = &filter.trees.nodes[<int>node]
+        if here.feature >= 0:
+            for child in (here.left, here.right):
+                sound = sound and decays[child] in (0.0, decays[<int>node])
+                decays[child] = decays[<int>node]
+    require(sound, "ParticleFilter: particles that forget differently share a tree")
+    return decays.base
+
+
+cdef int check_decays(ParticleFilter filter, const int[::1] nodes) except -1:
+    """The leaves of a particle forget as its stratum does."""
+    cdef double[::1] decays = decays_of(filter, nodes)
+    cdef const Node* here
+    for node in nodes:
+        here = &filter.trees.nodes[<int>node]
+        require(here.feature >= 0 or filter.trees.leaves[here.left].decay == decays[<int>node],
+                "ParticleFilter: a leaf forgets otherwise than its particle")
+    return 0
+
+
+cdef int check_samples(ParticleFilter filter) except -1:
+    """No active sample is of the future, or has a label that the filter does not know."""
+    cdef int slot
+    cdef double target
+    for slot in filter.pool.slots():
+        require(filter.pool.arrival[slot] <= filter.n_seen,
+                "ParticleFilter: a sample is not learned yet")
+        target = v_of(filter.pool, slot)[filter.model.n_regressors]
+        require(filter.regression or (
+            0 <= target < len(filter.labels.labels) and target == <int>target),
+            "ParticleFilter: a sample has no known label")
+    return 0
+
+
+cdef int check_trees(ParticleFilter filter, const int[::1] nodes) except -1:
+    """Every tree holds each active sample once: where it belongs.
+
+    Each leaf is looked at once, however many trees share it. That is enough: `check_regions` found
+    each region at the end of one way, so that a tree has no two leaves which one sample can reach.
+    """
+    cdef int[::1] parent = np.full(filter.trees.n_nodes, -1, dtype=np.int32)
+    cdef int[::1] held = np.zeros(filter.trees.n_nodes, dtype=np.int32)
+    cdef int[::1] holder = np.full(filter.pool.capacity, -1, dtype=np.int32)
+    cdef int node, particle, n_samples = filter.pool.size
+    cdef Py_ssize_t i
+    cdef bint sound = True
+    cdef const Node* here
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        here = &filter.trees.nodes[node]
+        if here.feature < 0:
+            held[node] = min(filter.trees.leaves[here.left].n_active, n_samples + 1)
+        else:
+            parent[here.left] = parent[here.right] = node
+            held[node] = min(held[here.left] + held[here.right], n_samples + 1)
+    for particle in range(filter.n_alive):
+        sound = sound and held[filter.roots[particle]] == n_samples
+    require(sound, "ParticleFilter: a tree does not hold each sample once")
+    for node in nodes:
+        if filter.trees.nodes[node].feature < 0:
+            sound = sound and holds_its_samples(filter, node, parent, holder)
+    require(sound, "ParticleFilter: a sample is not where its features lead")
+    return 0
+
+
+cdef bint holds_its_samples(
+    ParticleFilter filter, int number, const int[::1] parent, int[::1] holder
+) noexcept:
+    """Whether the samples of a leaf are different active ones, and all come to it from above.
+
+    `holder` notes who holds a sample. Any parent will do: all of them split alike.
+    """
+    cdef const Leaf* leaf = &filter.trees.leaves[filter.trees.nodes[number].left]
+    cdef int i, slot, node
+    for i in range(leaf.n_active):
+        slot = filter.trees.slots[leaf.slots + i]
+        if not 0 <= slot < filter.pool.capacity or filter.pool.arrival[slot] < 0:
+            return False
+        if holder[slot] == number:
+            return False
+        holder[slot] = node = number
+        while parent[node] >= 0:
+            if side(&filter.trees.nodes[parent[node]], x_of(filter.pool, slot)) != node:
+                return False
+            node = parent[node]
+    return True

@@ -1,3 +1,0 @@
-from .cloud import Cloud
-
-def relevance(cloud: Cloud) -> list[list[float]]: ...

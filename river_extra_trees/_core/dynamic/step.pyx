@@ -1,0 +1,431 @@
+"""One step of particle learning. See the header."""
+
+from libc.math cimport INFINITY, exp, isfinite, isnan, log, pow
+from libc.string cimport memcpy
+
+from ..rng cimport DISCARD, RESAMPLE, Rng, below, rng_for, uniform
+from .leaf_models cimport add_sample, log_marginal, scale
+from .leaves cimport finish_leaf, refresh, sum_slots, update_time, weigh_samples, weight_at
+from .moves cimport move_all
+from .particles cimport MAX_DECAYS, MOST_PROPOSALS, ParticleFilter, fades_by_leaf
+from .pool cimport v_of, x_of
+from .shared_trees cimport MAX_DEPTH, MIN_BLOCK, Leaf, Node, side
+
+LARGEST_REGRESSOR = 1e50
+
+# Copies that a particle is due are whole numbers up to this.
+cdef double ROUNDING = 1e-9
+
+# Probability that the factor is drawn anew before a sample. Small: it costs a stream that does not
+# change that much per sample at most. Not smaller: a factor out of favour keeps this share of the
+# belief, and its logarithm is the evidence that the factor must gather to return.
+cdef double SWITCH = 0.005
+
+
+# --- The leaves of a sample -----------------------------------------------------------------
+
+cdef void fill_v(ParticleFilter filter, const double* x, double target) noexcept nogil:
+    """The sample as leaf statistics see it: a missing regressor has its running mean."""
+    cdef int i
+    cdef double value
+    for i in range(filter.model.n_regressors):
+        value = x[filter.regressors[i]]
+        filter.v[i] = filter.fill[i] if isnan(value) else limited(value)
+    filter.v[filter.model.n_regressors] = target
+
+
+cdef void next_epoch(ParticleFilter filter) noexcept nogil:
+    """Make all memos of nodes out of date."""
+    cdef int node
+    filter.epoch += 1
+    if filter.epoch == 0:      # the counter went round: no stamp of the past may look current
+        for node in range(filter.trees.n_nodes):
+            filter.trees.nodes[node].stamp = 0
+        filter.epoch = 1
+
+
+cdef void gather(ParticleFilter filter, const double* x, int first, int stop) noexcept nogil:
+    """Find the distinct leaves (hits) and leaf-parent pairs of x.
+
+    A node that was passed in this epoch remembers the pair below it, so that each distinct node is
+    passed once.
+    """
+    cdef Node* nodes = filter.trees.nodes
+    cdef int path[MAX_DEPTH + 2]
+    cdef int particle, node, n_path, i, pair
+    next_epoch(filter)
+    filter.n_hits = filter.n_pairs = 0
+    for particle in range(first, stop):
+        node = filter.roots[particle]
+        if particle > first and node == filter.roots[particle - 1]:
+            pair = filter.pair_of[particle - 1]
+        else:
+            n_path = 0
+            while nodes[node].feature >= 0 and nodes[node].stamp != filter.epoch:
+                path[n_path] = node
+                n_path += 1
+                node = side(&nodes[node], x)
+            if nodes[node].feature >= 0:
+                pair = nodes[node].memo
+            else:
+                if nodes[node].stamp != filter.epoch:
+                    nodes[node].stamp = filter.epoch
+                    nodes[node].memo = filter.n_hits
+                    filter.hits[filter.n_hits].node = node
+                    filter.hits[filter.n_hits].share = 0.0
+                    filter.n_hits += 1
+                pair = filter.n_pairs
+                filter.pairs[pair].hit = nodes[node].memo
+                filter.pairs[pair].parent = path[n_path - 1] if n_path else -1
+                filter.n_pairs += 1
+            for i in range(n_path):
+                nodes[path[i]].stamp = filter.epoch
+                nodes[path[i]].memo = pair
+        filter.pair_of[particle] = pair
+        filter.hits[filter.pairs[pair].hit].share += filter.share[particle]
+
+
+cdef int reserve_step(ParticleFilter filter) except -1:
+    """Make room for all that a step may add to the trees, once `gather` has found the leaves.
+
+    Every particle moves once at most. It then needs a copy of its path, and new leaves, which
+    particles that move alike share: two per cut, one per pruned parent.
+    """
+    cdef size_t n_cuts = 0, n_prunes = 0, n_nodes, n_leaves, n_cells = 0
+    cdef int hit, pair, depth = 0, largest = 0
+    cdef const Leaf* leaf
+    cdef const Node* node
+    for hit in range(filter.n_hits):
+        node = &filter.trees.nodes[filter.hits[hit].node]
+        leaf = &filter.trees.leaves[node.left]
+        depth = max(depth, node.depth)
+        if leaf.n_active == MIN_BLOCK << leaf.block:        # full
+            n_cells += MIN_BLOCK << (leaf.block + 1)
+        if (leaf.n_active + 1) // 2 >= filter.min_samples_leaf:
+            n_cuts += filter.n_particles if filter.reference else MOST_PROPOSALS
+            largest = max(largest, leaf.n_active)
+    for pair in range(filter.n_pairs):
+        n_prunes += filter.pairs[pair].parent >= 0
+    n_cuts = min(n_cuts, <size_t>filter.n_particles)
+    n_nodes = <size_t>filter.n_particles * (depth + 3)
+    n_leaves = 2 * n_cuts + n_prunes
+    # A block is at most twice as long as what it holds, and holds MIN_BLOCK at least.
+    n_cells += n_cuts * 2 * (largest + 1 + MIN_BLOCK)
+    n_cells += n_prunes * 2 * (filter.pool.size + 1 + MIN_BLOCK)
+    filter.trees.reserve(n_nodes, n_leaves, n_cells)
+    return 0
+
+
+cdef double limited(double value) noexcept nogil:
+    """A regressor whose products with others stay finite."""
+    return min(max(value, -LARGEST_REGRESSOR), LARGEST_REGRESSOR)
+
+
+# --- Learning ------------------------------------------------------------------------------
+
+cdef void learn_row(ParticleFilter filter, double target, double weight) noexcept:
+    """Learn the row that the schema encoded last, for which `reserve` has found the leaves."""
+    cdef int slot, i
+    cdef const double* x = filter.schema.row
+    if filter.logistic is not None:
+        filter.logistic.fit_window(filter.pool)
+        fill_v(filter, x, target)
+        for i in range(filter.n_hits):
+            filter.hits[i].log_weight = log(filter.class_chances(i)[<int>target])
+    filter.n_seen += 1
+    for i in range(filter.model.n_regressors):
+        if not isnan(x[filter.regressors[i]]):
+            filter.fill_weight[i] += weight
+            filter.fill[i] += weight / filter.fill_weight[i] * (
+                limited(x[filter.regressors[i]]) - filter.fill[i])
+    fill_v(filter, x, target)
+    if not filter.model.multinomial:
+        scale(&filter.model, filter.global_statistics, 1.0 - 0.1 / filter.window)
+        add_sample(&filter.model, filter.global_statistics, filter.v, weight)
+        filter.lowest = min(filter.lowest, target)
+        filter.highest = max(filter.highest, target)
+    slot = filter.pool.push(x, filter.v, weight, filter.n_seen)
+    with nogil:
+        step(filter, slot, 0, filter.n_alive, filter.logistic is not None)
+        if isfinite(filter.log_predictive):
+            filter.log_evidence += filter.log_predictive
+        filter.n_alive = filter.n_particles
+    if filter.n_seen % filter.window == 0 or filter.n_seen & (filter.n_seen - 1) == 0:
+        refresh(filter)
+        compact(filter)
+
+
+cdef void compact(ParticleFilter filter) noexcept:
+    """Compact the arena of the trees."""
+    try:
+        filter.trees = filter.trees.compacted(filter.roots, filter.n_alive)
+    except MemoryError:
+        pass        # it stays as it is
+
+
+cdef void step(ParticleFilter filter, int slot, int first, int stop, bint weighed) noexcept nogil:
+    """Weigh, resample, add, move: section 2.3. Needs `gather`, then `reserve_step`.
+
+    The sample is added first, to every distinct leaf: the increase of the leaf's log marginal
+    likelihood is its log predictive density there, unless the hits are `weighed` already, and
+    the order makes no difference to the resampling.
+    """
+    cdef const double* x = x_of(filter.pool, slot)
+    filter.n_steps += 1
+    add_to_leaves(filter, slot, weighed)
+    filter.log_predictive = weigh(filter, first, stop)
+    if first == 0:      # a sample of the stream, not one of a rejuvenation
+        update_factor_posterior(filter)
+    resample(filter, first)
+    move_all(filter, x, first, first + filter.n_particles)
+
+
+cdef void add_to_leaves(ParticleFilter filter, int slot, bint weighed) noexcept nogil:
+    """Add the sample to each distinct leaf and note its log predictive density there."""
+    cdef const double* v = v_of(filter.pool, slot)
+    cdef double weight
+    cdef double before, after
+    cdef int hit, leaf
+    cdef bint was_linear, dummy
+    cdef Leaf* here
+    for hit in range(filter.n_hits):
+        leaf = filter.trees.nodes[filter.hits[hit].node].left
+        update_time(filter, leaf)
+        here = &filter.trees.leaves[leaf]
+        before, was_linear = here.log_marginal, here.is_linear
+        weight = weight_at(filter, slot, here)
+        add_sample(&filter.model, filter.trees.total(leaf), v, weight)
+        filter.trees.add_slot(here, slot)
+        here.log_marginal = log_marginal(
+            &filter.model, filter.trees.total(leaf), True, &here.is_linear)
+        after = here.log_marginal
+        if here.is_linear != was_linear:    # a density compares like with like
+            after = log_marginal(&filter.model, filter.trees.total(leaf), was_linear, &dummy)
+        if weighed:
+            continue
+        if isnan(before) or isnan(after) or before == after:
+            filter.hits[hit].log_weight = 0.0     # no proper predictive yet
+        else:
+            filter.hits[hit].log_weight = after - before
+
+
+cdef double weigh(ParticleFilter filter, int first, int stop) noexcept nogil:
+    """Weights of the particles; returns the log of their mean."""
+    cdef double largest = -INFINITY, total = 0.0
+    cdef int hit, particle
+    for hit in range(filter.n_hits):
+        if filter.hits[hit].log_weight > largest:
+            largest = filter.hits[hit].log_weight
+    if not isfinite(largest):
+        for particle in range(first, stop):
+            filter.weights[particle] = 1.0
+        return largest
+    for hit in range(filter.n_hits):
+        filter.hits[hit].log_weight = exp(filter.hits[hit].log_weight - largest)
+        total += filter.hits[hit].log_weight * filter.hits[hit].share
+    for particle in range(first, stop):
+        filter.weights[particle] = (
+            filter.hits[filter.pairs[filter.pair_of[particle]].hit].log_weight)
+    return largest + log(total)
+
+
+cdef void resample(ParticleFilter filter, int first) noexcept nogil:
+    """Draw every stratum anew, with as many particles as it is due."""
+    cdef Rng rng = rng_for(filter.seed, 0, filter.n_steps, RESAMPLE)
+    cdef int stratum[MAX_DECAYS + 1]
+    cdef int k
+    divide_particles(filter, stratum)
+    if filter.reference:
+        draw_residual(filter, &rng, first, first + filter.stratum[1], filter.n_particles)
+    else:
+        for k in range(filter.n_decays):
+            draw(filter, uniform(&rng), first + filter.stratum[k], first + filter.stratum[k + 1],
+                 stratum[k], stratum[k + 1])
+    memcpy(filter.roots + first, filter.resampled, filter.n_particles * sizeof(int))
+    memcpy(filter.pair_of + first, filter.resampled_pairs, filter.n_particles * sizeof(int))
+    memcpy(filter.stratum, stratum, sizeof(stratum))
+    set_shares(filter, first)
+
+
+cdef void draw(
+    ParticleFilter filter, double u, int first, int stop, int n, int n_end
+) noexcept nogil:
+    """Systematic resampling of particles `first` to `stop` into places `n` to `n_end`.
+
+    A particle of weight w has floor or ceil of w times the places copies, as in residual
+    resampling; they end up side by side. ParticleFilter of equal weights in as many places stay.
+    """
+    cdef double total = 0.0, cumulative = n
+    cdef int particle, copies, places = n_end - n
+    cdef bint equal = True
+    for particle in range(first, stop):
+        total += filter.weights[particle]
+        equal = equal and filter.weights[particle] == filter.weights[first]
+    for particle in range(first, stop):
+        if equal and stop - first == places:
+            cumulative += 1.0
+        elif total > 0.0:
+            cumulative += filter.weights[particle] * places / total
+        else:                   # too small to tell apart
+            cumulative += <double>places / (stop - first)
+        copies = n
+        while n < n_end and (n + u < cumulative or particle == stop - 1):
+            filter.resampled[n] = filter.roots[particle]
+            filter.resampled_pairs[n] = filter.pair_of[particle]
+            n += 1
+        filter.trees.count(filter.roots[particle], n - copies - 1)
+
+
+cdef void draw_residual(
+    ParticleFilter filter, Rng* rng, int first, int stop, int n_end
+) noexcept nogil:
+    """Residual resampling of particles `first` to `stop` into `n_end` places: the reference.
+
+    A particle that is due `w` copies has floor(w); the places left are drawn independently, by
+    what was rounded off. The draws come in ascending order.
+    """
+    cdef double total = 0.0, rest = 0.0, passed = 0.0, due, place
+    cdef int particle, copies, n = 0, n_left = n_end
+    for particle in range(first, stop):
+        total += filter.weights[particle]
+    for particle in range(first, stop):
+        due = filter.weights[particle] * n_end / total if total > 0.0 else (
+            <double>n_end / (stop - first))
+        filter.weights[particle] = due
+        n_left -= <int>(due + ROUNDING)
+        rest += max(0.0, due - <int>(due + ROUNDING))
+    place = first_of(rng, n_left)
+    for particle in range(first, stop):
+        copies = <int>(filter.weights[particle] + ROUNDING)
+        passed += max(0.0, filter.weights[particle] - copies) / rest if rest > 0.0 else 0.0
+        while n_left > 0 and (place < passed or particle == stop - 1):
+            copies += 1
+            n_left -= 1
+            place += (1.0 - place) * first_of(rng, n_left)
+        for _ in range(copies):
+            filter.resampled[n] = filter.roots[particle]
+            filter.resampled_pairs[n] = filter.pair_of[particle]
+            n += 1
+        filter.trees.count(filter.roots[particle], copies - 1)
+
+
+cdef double first_of(Rng* rng, int n) noexcept nogil:
+    """The smallest of n uniform numbers."""
+    return 1.0 - pow(1.0 - uniform(rng), 1.0 / n) if n > 0 else 1.0
+
+
+# --- Forgetting factors --------------------------------------------------------------------
+
+
+cdef int add_roots(ParticleFilter filter, int first) except -1:
+    """An empty leaf per forgetting factor, for the particles of its stratum from `first` on."""
+    cdef int node, particle, k
+    filter.trees.reserve(filter.n_decays, filter.n_decays, filter.n_decays * MIN_BLOCK)
+    divide_particles(filter, filter.stratum)
+    set_shares(filter, first)
+    for k in range(filter.n_decays):
+        node = filter.trees.new_leaf(0, filter.trees.new_region(), MIN_BLOCK)
+        filter.trees.leaves[filter.trees.nodes[node].left].decay = filter.decays[k]
+        filter.trees.leaves[filter.trees.nodes[node].left].time = filter.n_seen
+        finish_leaf(filter, node)
+        for particle in range(filter.stratum[k], filter.stratum[k + 1]):
+            filter.roots[first + particle] = node
+        filter.trees.count(node, filter.stratum[k + 1] - filter.stratum[k] - 1)
+    return 0
+
+
+cdef void divide_particles(ParticleFilter filter, int* stratum) noexcept nogil:
+    """Where strata begin if half of the particles are dealt by belief and half evenly."""
+    cdef int k, n_strata = filter.n_decays
+    cdef int least = max(1, filter.n_particles // (2 * n_strata))
+    cdef int free = filter.n_particles - n_strata * least
+    cdef double below = 0.0
+    stratum[0] = 0
+    for k in range(n_strata):
+        below += filter.factor_posterior[k]
+        stratum[k + 1] = (k + 1) * least + <int>(below * free + 0.5)
+    stratum[n_strata] = filter.n_particles
+
+
+cdef void update_factor_posterior(ParticleFilter filter) noexcept nogil:
+    """Bayes' rule for the forgetting factors, once the particles are weighed."""
+    cdef int k, particle
+    cdef double total = 0.0
+    for k in range(filter.n_decays):
+        filter.factor_posterior[k] = 0.0
+        for particle in range(filter.stratum[k], filter.stratum[k + 1]):
+            filter.factor_posterior[k] += filter.share[particle] * filter.weights[particle]
+        total += filter.factor_posterior[k]
+    for k in range(filter.n_decays):
+        filter.factor_posterior[k] = (
+            (1.0 - SWITCH) * filter.factor_posterior[k] / total + SWITCH / filter.n_decays)
+
+
+cdef void set_shares(ParticleFilter filter, int first) noexcept nogil:
+    """The particles of a stratum share the belief in its forgetting factor evenly."""
+    cdef int k, particle
+    for k in range(filter.n_decays):
+        for particle in range(first + filter.stratum[k], first + filter.stratum[k + 1]):
+            filter.share[particle] = (
+                filter.factor_posterior[k] / (filter.stratum[k + 1] - filter.stratum[k]))
+
+
+# --- Retirement ----------------------------------------------------------------------------
+
+
+cdef void retire_slot(ParticleFilter filter, int slot) noexcept nogil:
+    """Move an active sample into the prior of its leaf, equation (4), once per distinct leaf.
+
+    The hits that `gather` has found for another sample stay as they are.
+    """
+    cdef Node* nodes = filter.trees.nodes
+    cdef const double* x = x_of(filter.pool, slot)
+    cdef int particle, node
+    next_epoch(filter)
+    for particle in range(filter.n_alive):
+        node = filter.roots[particle]
+        while nodes[node].stamp != filter.epoch:      # else another tree has led here already
+            nodes[node].stamp = filter.epoch
+            if nodes[node].feature < 0:
+                retire_from(filter, node, slot)
+                break
+            node = side(&nodes[node], x)
+    filter.pool.release(slot)
+
+
+cdef void retire_from(ParticleFilter filter, int node, int slot) noexcept nogil:
+    """Move an active sample of a leaf into its prior."""
+    cdef const double* v = v_of(filter.pool, slot)
+    cdef int leaf = filter.trees.nodes[node].left
+    cdef Leaf* here = &filter.trees.leaves[leaf]
+    cdef double* retired = filter.trees.retired(leaf)
+    filter.trees.remove_slot(here, slot)
+    if fades_by_leaf(filter):        # power prior, section 5, leaf by leaf
+        scale(&filter.model, retired, filter.decays[0])
+    add_sample(&filter.model, retired, v, weight_at(filter, slot, here))
+    if fades_by_leaf(filter):        # summed: what has faded, subtracted, would leave its rounding
+        memcpy(filter.trees.total(leaf), retired, filter.model.width * sizeof(double))
+        weigh_samples(filter, leaf)
+        sum_slots(filter, filter.trees.slots + here.slots, here.n_active, filter.trees.total(leaf))
+        finish_leaf(filter, node)
+
+
+cdef int oldest(ParticleFilter filter) noexcept nogil:
+    """Slot of the active sample that arrived first."""
+    cdef int slot, first = -1
+    for slot in range(filter.pool.capacity):
+        if filter.pool.arrival[slot] >= 0 and (
+            first < 0 or filter.pool.arrival[slot] < filter.pool.arrival[first]
+        ):
+            first = slot
+    return first
+
+
+cdef int random(ParticleFilter filter) noexcept nogil:
+    """Slot of an active sample drawn at random."""
+    cdef Rng rng = rng_for(filter.seed, 0, filter.n_seen, DISCARD)
+    cdef int left = <int>below(&rng, filter.pool.size), slot = 0
+    while filter.pool.arrival[slot] < 0 or left > 0:
+        left -= filter.pool.arrival[slot] >= 0
+        slot += 1
+    return slot

@@ -1,3 +1,0 @@
-from .particles cimport Particles
-
-cdef void weigh_cuts(Particles cloud, int node) noexcept nogil

@@ -1,0 +1,56 @@
+"""Compiled modules of the tests: they call functions of the core that Python does not see."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import runpy
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).parents[2]
+SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
+
+
+def compiled(name: str) -> ModuleType:
+    """Compile a module of this folder as the core is compiled, unless that is done; import it."""
+    source = Path(__file__).with_name(f"{name}.pyx").read_text()
+    headers = sorted((ROOT / "river_extra_trees" / "_core" / "dynamic").glob("*.pxd"))
+    setup = runpy.run_path(str(ROOT / "setup.py"))
+    mode = setup["build_mode"]()
+    texts = [source, mode, sys.version, *(header.read_text() for header in headers)]
+    digest = hashlib.sha256("".join(texts).encode()).hexdigest()[:10]
+    path = ROOT / "build" / f"tests-{digest}" / f"{name}{SUFFIX}"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        build(name, source, setup, mode, path)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def build(name: str, source: str, setup: dict[str, object], mode: str, path: Path) -> None:
+    """Compile a module in a folder of its own, then move it to its place at once."""
+    flags, links = setup["COMPILE_FLAGS"][mode], setup["LINK_FLAGS"].get(mode, [])  # type: ignore
+    script = (
+        "from Cython.Build import cythonize\n"
+        "from setuptools import Extension, setup\n"
+        f"setup(ext_modules=cythonize([Extension({name!r}, [{name + '.pyx'!r}],"
+        f" extra_compile_args={flags!r}, extra_link_args={links!r})],"
+        f" compiler_directives={setup['directives'](mode)!r},"  # type: ignore[operator]
+        f" include_path=[{str(ROOT)!r}], quiet=True))\n"
+    )
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        Path(folder, f"{name}.pyx").write_text(source)
+        Path(folder, "setup.py").write_text(script)
+        command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        os.replace(Path(folder, f"{name}{SUFFIX}"), path)

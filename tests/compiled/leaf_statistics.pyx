@@ -1,0 +1,212 @@
+"""The core's leaf models, one row or one batch at a time, as Python can call them."""
+
+import numpy as np
+
+from libc.math cimport fabs, log, sqrt
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+
+from river_extra_trees._core.dynamic.leaf_models cimport (
+    BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, Predictive, add_sample, evidence, fit, fit_batch,
+    log_gamma, log_marginal, log_multinomial, merge, predictive, reference_score, row_width, scale,
+    scratch_size, to_cells,
+)
+
+cdef double LOG_PI = 1.1447298858494002
+cdef double DRIFT = 1e-6        # rounding errors of statistics stay below this share of them
+cdef double FADED = 1e-280      # a weight below is nothing: those of single samples underflow
+
+
+cdef bint agree(const LeafModel* model, const double* row, const double* other) noexcept nogil:
+    """Whether two rows are the statistics of the same samples, as far as rounding lets one tell.
+
+    Samples may lie further from each other than their mean lies from zero; the rounding errors of
+    the mean are a share of that distance.
+    """
+    cdef const double* products = other + 2 + model.n_regressors
+    cdef double magnitude = 1.0
+    cdef int i
+    if row[0] < FADED and other[0] < FADED:
+        return True
+    for i in range(model.width):
+        magnitude += fabs(other[i])
+    if not model.multinomial and other[0] > 0.0:
+        for i in range(model.n_regressors + 1):
+            magnitude += sqrt(fabs(products[i * (i + 3) // 2]) / other[0])
+    for i in range(model.width):
+        if not fabs(row[i] - other[i]) <= DRIFT * magnitude:
+            return False
+    return True
+
+
+cdef double log_density(Predictive student, double y) noexcept nogil:
+    """Log density of a Student-t at y."""
+    cdef double residual = y - student.mean
+    return (
+        log_gamma(0.5 * (student.df + 1.0)) - log_gamma(0.5 * student.df)
+        - 0.5 * (log(student.df * student.scale2) + LOG_PI)
+        - 0.5 * (student.df + 1.0)
+        * log(1.0 + residual * residual / (student.df * student.scale2))
+    )
+
+
+cdef class Statistics:
+    """One row of statistics with its leaf model: what a leaf knows.
+
+    Parameters
+    ----------
+    n_regressors
+        Regressors of a regression leaf; 0 makes it a constant one.
+    n_classes
+        Classes of a multinomial leaf; 0 makes it a regression leaf.
+    """
+
+    cdef LeafModel model
+    cdef double* row
+
+    def __cinit__(self, int n_regressors=0, int n_classes=0):
+        assert 0 <= n_regressors <= MAX_REGRESSORS and n_classes >= 0
+        assert not (n_regressors and n_classes)
+        self.model.multinomial = n_classes > 0
+        self.model.n_regressors = n_regressors
+        self.model.n_classes = n_classes
+        self.model.width = row_width(n_classes > 0, n_regressors, n_classes)
+        self.model.df_offset = -(n_regressors + 1)
+        self.model.concentration = 1.0 / n_classes if n_classes else 0.0
+        self.row = <double*>calloc(2 * self.model.width + scratch_size(n_regressors),
+                                   sizeof(double))
+        if self.row == NULL:
+            raise MemoryError
+        self.model.prior = self.row + self.model.width
+        self.model.scratch = self.model.prior + self.model.width
+
+    def __dealloc__(self):
+        free(self.row)
+
+    @property
+    def values(self):
+        """The row as numbers."""
+        return [self.row[i] for i in range(self.model.width)]
+
+    def set_prior(self, prior, double df_offset, double per_leaf):
+        """A prior row, its degrees of freedom and a constant per leaf."""
+        cdef int i
+        assert len(prior) == self.model.width
+        for i in range(self.model.width):
+            self.model.prior[i] = prior[i]
+        self.model.df_offset = df_offset
+        self.model.per_leaf = per_leaf
+
+    def take(self, row):
+        """Take over the row of a leaf."""
+        cdef int i
+        assert len(row) == self.model.width
+        for i in range(self.model.width):
+            self.row[i] = row[i]
+        return self
+
+    def agrees(self, Statistics other):
+        """Whether both are the statistics of the same samples, as far as rounding lets one tell."""
+        assert other.model.width == self.model.width
+        return agree(&self.model, self.row, other.row)
+
+    def copy(self):
+        """The same statistics, to be changed independently."""
+        cdef Statistics other = Statistics(self.model.n_regressors, self.model.n_classes)
+        memcpy(other.row, self.row, 2 * self.model.width * sizeof(double))
+        other.model.df_offset = self.model.df_offset
+        other.model.per_leaf = self.model.per_leaf
+        return other
+
+    def add(self, z, double y, double weight=1.0):
+        """One more sample."""
+        cdef double[::1] v = np.array([*z, y], dtype=float)
+        assert v.shape[0] == self.model.n_regressors + 1
+        assert not self.model.multinomial or 0 <= y < self.model.n_classes
+        add_sample(&self.model, self.row, &v[0], weight)
+
+    def merge(self, Statistics other, double share=1.0):
+        """Add a share of other statistics."""
+        assert other.model.width == self.model.width
+        merge(&self.model, self.row, other.row, share)
+
+    def scale(self, double factor):
+        """Multiply the weight of every sample."""
+        scale(&self.model, self.row, factor)
+
+    def log_marginal(self):
+        """Log marginal likelihood of all samples."""
+        cdef bint is_linear
+        return log_marginal(&self.model, self.row, True, &is_linear)
+
+    def reference_score(self, Statistics retired):
+        """Score of dynaTree 1.2-17, `retired` being a part of this row."""
+        cdef bint is_linear
+        cdef Fit posterior
+        assert retired.model.width == self.model.width
+        if self.model.multinomial:
+            return log_marginal(&self.model, self.row, True, &is_linear)
+        posterior = fit(&self.model, self.row, True)
+        return reference_score(
+            &self.model, &posterior, self.row[self.model.n_regressors + 1], retired.row, 1.0)
+
+    def predictive(self, z=()):
+        """(mean, squared scale, degrees of freedom) of the Student-t predictive at z."""
+        cdef double[::1] v = np.array([*z, 0.0], dtype=float)
+        assert v.shape[0] == self.model.n_regressors + 1
+        cdef Predictive answer = predictive(&self.model, self.row, &v[0])
+        return answer.mean, answer.scale2, answer.df
+
+    def log_predictive(self, z, double y):
+        """Log predictive density of y at z, or log probability of class y."""
+        cdef double[::1] v = np.array([*z, y], dtype=float)
+        assert v.shape[0] == self.model.n_regressors + 1
+        if self.model.multinomial:
+            return log(self.probabilities()[<int>y])
+        return log_density(predictive(&self.model, self.row, &v[0]), y)
+
+    def probabilities(self):
+        """Predictive probability of each class."""
+        cdef double a = self.model.concentration
+        cdef double mass = self.row[0] + a * self.model.n_classes
+        return [(self.row[1 + k] + a) / mass for k in range(self.model.n_classes)]
+
+
+def log_marginals(
+    rows, origin, prior, int n_regressors=0, int n_classes=0, double df_offset=0.0
+):
+    """Log marginal likelihoods of rows, at most BATCH_SIZE of them.
+
+    Parameters
+    ----------
+    rows, prior
+        As in `Statistics`.
+    origin
+        A number for each regressor and the target.
+    """
+    cdef LeafModel model
+    cdef Fit fits[BATCH_SIZE]
+    cdef int lane, cell, n = len(rows)
+    assert n <= BATCH_SIZE and len(origin) == n_regressors + 1
+    model.multinomial = n_classes > 0
+    model.n_regressors, model.n_classes = n_regressors, n_classes
+    model.width = row_width(model.multinomial, n_regressors, n_classes)
+    model.df_offset, model.per_leaf = df_offset, 0.0
+    model.concentration = 1.0 / n_classes if n_classes else 0.0
+    cdef double[::1] row = np.array(prior, dtype=float), centre = np.array(origin, dtype=float)
+    cdef double[::1] one, cells_of_one = np.empty(model.width)
+    cdef double[::1] cells = np.zeros(model.width * BATCH_SIZE)
+    cdef double[::1] base = np.zeros(model.width)
+    assert row.shape[0] == model.width
+    model.prior = &row[0]
+    if not model.multinomial:
+        to_cells(&model, &row[0], &centre[0], &base[0])
+    for lane in range(n):
+        one = np.array(rows[lane], dtype=float)
+        to_cells(&model, &one[0], &centre[0], &cells_of_one[0])
+        for cell in range(model.width):
+            cells[cell * BATCH_SIZE + lane] = cells_of_one[cell] + base[cell]
+    if model.multinomial:
+        return [log_multinomial(&model, &cells[lane], BATCH_SIZE) for lane in range(n)]
+    fit_batch(&model, &cells[0], n, fits)
+    return [evidence(&model, &fits[lane], fits[lane].weight - row[0]) for lane in range(n)]
