@@ -87,7 +87,7 @@ cdef class Growth:
     cdef size_t table_cells
 
     cdef int reserve(self, Buffer buffer, Trees trees, Schema schema, int n_columns,
-                     int n_samples) except -1
+                     int n_labels, int n_samples) except -1
     cdef void learn_root(self, int i) noexcept nogil
     cdef void begin(self, int node, int n_samples, int max_features, Rng rng) noexcept nogil
     cdef bint advance(self, int64_t n_steps) noexcept nogil

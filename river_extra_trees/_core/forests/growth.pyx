@@ -54,8 +54,11 @@ cdef class Growth:
     # ---------------------------------------------------------------- memory
 
     cdef int reserve(self, Buffer buffer, Trees trees, Schema schema, int n_columns,
-                     int n_samples) except -1:
-        """Make all the room that the growth of a tree on so many samples can need."""
+                     int n_labels, int n_samples) except -1:
+        """Make all the room that the growth of a tree on so many samples can need.
+
+        Labels and columns are those of the samples, of which the tree need not know all yet.
+        """
         cdef int column, widest = 0
         cdef size_t values
         if n_samples > self.capacity:
@@ -70,7 +73,7 @@ cdef class Growth:
             if schema.codes[column] is not None:
                 self.n_codes[column] = 1 + <int>len(<dict>schema.codes[column])
                 widest = max(widest, self.n_codes[column] + 1)     # the last for missing values
-        values = 1 if self.criterion == VARIANCE else trees.n_values
+        values = 1 if self.criterion == VARIANCE else max(1, n_labels)
         if <int>values > self.class_capacity:
             self.counts = <double*>resized(self.counts, product(4, values), sizeof(double))
             self.class_capacity = <int>values
@@ -81,7 +84,7 @@ cdef class Growth:
             self.table_sizes = <int*>resized(self.table_sizes, widest, sizeof(int))
             memset(self.table_sizes, 0, widest * sizeof(int))
             self.table_capacity = widest
-        trees.reserve(2 * n_samples, trees.n_values)
+        trees.reserve(2 * <Py_ssize_t>n_samples, n_labels)
         self.buffer, self.trees = buffer, trees
         self.n_columns, self.n_classes = n_columns, <int>values
         return 0

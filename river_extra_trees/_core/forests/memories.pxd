@@ -5,8 +5,8 @@ latest samples, as many as the memory; so every tree of a group is grown anew on
 growth of the next tree is spread over the samples until its turn comes. Between two growths the
 leaves learn every sample, and split on the small batches that reach them.
 
-A group answers with the mean of its trees. The answers of the groups are pooled with weights that
-follow the gradient of the log loss, see `pool`.
+A group answers with the mean of its trees. The answers of the groups, of their mixture and of naive
+Bayes are pooled, with weights that are learned: see `pool` and `weigh`.
 """
 
 from libc.stdint cimport int64_t, uint64_t
@@ -15,6 +15,7 @@ from ..learner cimport Learner
 from ..trees cimport Trees
 from .buffer cimport Buffer
 from .growth cimport Growth
+from .naive_bayes cimport NaiveBayes
 
 cdef class Group:
     cdef readonly int memory            # samples that a tree is grown on
@@ -47,6 +48,7 @@ cdef class MemoryForest(Learner):
     cdef int64_t* births                # per tree: samples seen when its growth began
     cdef int* leaves                    # leaves[tree * batch_size + arrival % batch_size]
     cdef int n_trees
+    cdef int n_labels                   # that the trees have places for
 
     # The answers to the row asked for last, which is often the one learned next.
     cdef double* row
@@ -57,12 +59,15 @@ cdef class MemoryForest(Learner):
     cdef double* pooled                 # per class
     cdef int n_answers
     cdef int answer_capacity
-    cdef double* weights                # per group, see `pool`
+    cdef double* logs                   # logs[member * n_answers + class], see `pool`
+    cdef double* weights                # per group, see `weigh`
+    cdef double* exponents              # per group, of their mixture, and of naive Bayes
+    cdef NaiveBayes naive               # None in a regression
     cdef int* small_leaves              # scratch: leaves of a batch ...
     cdef int* small_places              # ... and its samples
 
     cdef Trees new_tree(self)
-    cdef int reserve_growth(self, Group group, int n_samples) except -1
+    cdef int reserve_growth(self, Group group, int n_labels, int n_samples) except -1
     cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept
     cdef void split_leaves(self, int tree) noexcept
     cdef void continue_growth(self, Group group) noexcept
@@ -74,7 +79,8 @@ cdef class MemoryForest(Learner):
     cdef void answer(self) noexcept
     cdef int n_values(self) noexcept
     cdef void pool(self) noexcept
-    cdef void weigh(self, double target) noexcept
+    cdef void weigh(self, int code) noexcept
+    cdef int begin_weights(self) except -1
     cdef int read(self, object x) except -1
     cdef void advance(self, Group group, int64_t n_steps) noexcept
     cdef void learn_roots(self, Group group) noexcept

@@ -11,6 +11,7 @@ from ..split cimport goes_left
 from ..trees cimport HEADER, WEIGHT, Node, Trees
 from .buffer cimport Buffer
 from .growth cimport Growth
+from .naive_bayes cimport NaiveBayes
 
 import numpy as np
 
@@ -21,10 +22,10 @@ cdef enum:
     MARGIN = 1024           # samples that may come while a tree is grown, without being lost
     WALK = 16               # steps of a growth that take as long as a sample's way to its leaf
 
-# Of the pool: the share of a uniform distribution in each answer, and the learning rate.
-cdef double FLOOR = 0.01
-cdef double LEARNING_RATE = 0.02
-cdef double FIRST_WEIGHT = 1.4      # of all groups together: they err in different places
+cdef double FLOOR = 0.01            # of a uniform distribution, in each answer that is pooled
+cdef double LEARNING_RATE = 0.02    # of the weights of the pool
+cdef double SHARE = 0.005           # of the groups' weights, shared alike after each sample
+cdef double NAIVE_MEMORY = 1000.0   # samples, of naive Bayes
 
 cdef int64_t LARGEST_STEPS = 1 << 60
 
@@ -116,16 +117,27 @@ cdef class MemoryForest(Learner):
         self.births = <int64_t*>zeroed(n_trees, sizeof(int64_t))
         self.leaves = <int*>zeroed(product(n_trees, batch_size), sizeof(int))
         self.reached = <int*>zeroed(n_trees, sizeof(int))
-        self.weights = <double*>zeroed(len(memories), sizeof(double))
-        for i in range(len(memories)):
-            self.weights[i] = FIRST_WEIGHT / len(memories)
+        self.begin_weights()
         self.n_row = -1
+
+    cdef int begin_weights(self) except -1:
+        """All groups weigh alike, and the pool is what they say together."""
+        cdef int g, n = len(self.groups)
+        self.weights = <double*>zeroed(n, sizeof(double))
+        self.exponents = <double*>zeroed(n + 2, sizeof(double))
+        for g in range(n):
+            self.weights[g] = 1.0 / n
+        self.exponents[n] = 1.0
+        self.naive = None if self.regression else NaiveBayes(NAIVE_MEMORY)
+        return 0
 
     def __dealloc__(self):
         free(self.births)
         free(self.leaves)
         free(self.reached)
         free(self.weights)
+        free(self.exponents)
+        free(self.logs)
         free(self.row)
         free(self.answers)
         free(self.pooled)
@@ -144,10 +156,12 @@ cdef class MemoryForest(Learner):
         """Make room for all that `take` may do with the sample that was read last."""
         cdef int tree, n_columns = self.schema.n_columns
         cdef int64_t n_seen = self.buffer.n_seen + 1
-        cdef bint widens = not self.regression and n_labels > len(self.labels.labels)
+        cdef bint widens = not self.regression and n_labels > self.n_labels
         cdef Group group
         self.reserve_answers(n_labels)
         self.buffer.reserve(n_columns)
+        if self.naive is not None:
+            self.naive.reserve(self.schema, n_columns, n_labels)
         self.n_visited = n_features_of(self.max_features, n_columns)
         if widens:
             for trees in self.trees:
@@ -156,16 +170,17 @@ cdef class MemoryForest(Learner):
             if group.tree is not None:
                 group.tree.reserve(0, n_labels)
             if n_seen >= group.due:
-                self.reserve_growth(group, min(n_seen, <int64_t>group.memory))
+                self.reserve_growth(group, n_labels, min(n_seen, <int64_t>group.memory))
         for tree in range(n_seen % self.batch_size, self.n_trees, self.batch_size):
-            self.small.reserve(self.buffer, self.trees[tree], self.schema, n_columns,
+            self.small.reserve(self.buffer, self.trees[tree], self.schema, n_columns, n_labels,
                                self.batch_size)
         return 0
 
-    cdef int reserve_growth(self, Group group, int n_samples) except -1:
+    cdef int reserve_growth(self, Group group, int n_labels, int n_samples) except -1:
         """Make a tree, and room for its growth."""
         cdef Trees tree = self.new_tree()
-        group.growth.reserve(self.buffer, tree, self.schema, self.schema.n_columns, n_samples)
+        group.growth.reserve(self.buffer, tree, self.schema, self.schema.n_columns, n_labels,
+                             n_samples)
         group.next_tree = tree
         return 0
 
@@ -178,18 +193,21 @@ cdef class MemoryForest(Learner):
                 group.tree.widen(n_labels)
             if group.next_tree is not None:
                 group.next_tree.widen(n_labels)
+        self.n_labels = n_labels
         self.n_row = -1
 
     cdef void take(self, double target, double weight) noexcept:
         cdef int tree, at
         cdef Group group
         self.answer()
-        self.weigh(target)
+        self.weigh(<int>target)
         at = <int>(self.buffer.n_seen % self.batch_size)
         for tree in range(self.n_trees):
             self.leaves[<Py_ssize_t>tree * self.batch_size + at] = self.reached[tree]
             self.learn_leaf(self.trees[tree], self.reached[tree], target, weight)
         self.buffer.push(self.schema.row, self.schema.n_columns, target, weight)
+        if self.naive is not None:
+            self.naive.learn(self.schema.row, <int>target, weight)
         self.n_row = -1
         for tree in range(self.buffer.n_seen % self.batch_size, self.n_trees, self.batch_size):
             self.split_leaves(tree)
@@ -328,6 +346,8 @@ cdef class MemoryForest(Learner):
             self.answers = <double*>resized(
                 self.answers, product(len(self.groups), width), sizeof(double))
             self.pooled = <double*>resized(self.pooled, width, sizeof(double))
+            self.logs = <double*>resized(
+                self.logs, product(len(self.groups) + 2, width), sizeof(double))
             self.answer_capacity = width
             self.n_row = -1
         return 0
@@ -361,28 +381,34 @@ cdef class MemoryForest(Learner):
                     for c in range(width):
                         answers[c] += 1.0 / (width * group.n)
             g += 1
-        self.pool()
+        if width:
+            self.pool()
 
     cdef int n_values(self) noexcept:
         return 2 if self.regression else <int>len(self.labels.labels)
 
     cdef void pool(self) noexcept:
-        """The logarithmic opinion pool of the groups (Genest and Zidek 1986).
+        """The logarithmic opinion pool (Genest and Zidek 1986) of all members.
 
-        p(c) is proportional to the product over the groups of q_k(c) ** w_k, where q_k is the
-        answer of group k with a share FLOOR of the uniform distribution in it.
+        p(c) is proportional to the product over the members of q_m(c) ** e_m. Members are the
+        groups, the mixture of the groups by their weights, and naive Bayes.
         """
         cdef int c, g, width = self.n_values(), n_groups = len(self.groups)
         cdef double largest, total = 0.0
-        cdef double* answers
-        for c in range(width):
-            self.pooled[c] = 0.0
+        cdef double* mixture = self.logs + n_groups * width
+        memset(mixture, 0, width * sizeof(double))
         for g in range(n_groups):
-            answers = self.answers + g * width
             for c in range(width):
-                answers[c] = log((1.0 - FLOOR) * answers[c] + FLOOR / width)
-                self.pooled[c] += self.weights[g] * answers[c]
-        largest = self.pooled[0] if width else 0.0
+                mixture[c] += self.weights[g] * self.answers[g * width + c]
+        self.naive.answer(self.row, self.logs + (n_groups + 1) * width)
+        memcpy(self.logs, self.answers, n_groups * width * sizeof(double))
+        memset(self.pooled, 0, width * sizeof(double))
+        for g in range(n_groups + 2):
+            for c in range(width):
+                self.logs[g * width + c] = log(
+                    (1.0 - FLOOR) * self.logs[g * width + c] + FLOOR / width)
+                self.pooled[c] += self.exponents[g] * self.logs[g * width + c]
+        largest = self.pooled[0]
         for c in range(1, width):
             largest = max(largest, self.pooled[c])
         for c in range(width):
@@ -391,20 +417,26 @@ cdef class MemoryForest(Learner):
         for c in range(width):
             self.pooled[c] /= total
 
-    cdef void weigh(self, double target) noexcept:
-        """Let the weights of the groups take a step down the gradient of the log loss.
+    cdef void weigh(self, int code) noexcept:
+        """Learn how much each member is worth, from its answer to a sample and the true class.
 
-        d(-log p(y)) / dw_k = sum_c p(c) log q_k(c) - log q_k(y); no weight gets negative.
+        The weights of the groups follow the fixed share (Herbster and Warmuth 1998): w_k becomes
+        (1 - s) w_k q_k(y) ** (1 / 2) / sum + s / K. The exponents of the pool take a step down the
+        gradient of the log loss, d(-log p(y)) / de_m = sum_c p(c) log q_m(c) - log q_m(y), and do
+        not get negative (projected online gradient descent: Zinkevich 2003).
         """
         cdef int c, g, width = self.n_values(), n_groups = len(self.groups)
-        cdef double slope
-        cdef const double* answers
-        for g in range(n_groups):
-            answers = self.answers + g * width
-            slope = -answers[<int>target]
+        cdef double slope, total = 0.0
+        for g in range(n_groups + 2):
+            slope = -self.logs[g * width + code]
             for c in range(width):
-                slope += self.pooled[c] * answers[c]
-            self.weights[g] = max(0.0, self.weights[g] - LEARNING_RATE * slope)
+                slope += self.pooled[c] * self.logs[g * width + c]
+            self.exponents[g] = max(0.0, self.exponents[g] - LEARNING_RATE * slope)
+        for g in range(n_groups):
+            self.weights[g] *= sqrt(max(self.answers[g * width + code], FLOOR))
+            total += self.weights[g]
+        for g in range(n_groups):
+            self.weights[g] = (1.0 - SHARE) * self.weights[g] / total + SHARE / n_groups
 
     cdef int read(self, object x) except -1:
         self.schema.encode(x)
