@@ -80,6 +80,12 @@ cdef class Buffer:
         row = [self.value(column, place) for column in range(n_features)]
         return row, self.target(place), self.weight(place)
 
+    def emptied(self):
+        """A buffer that has seen as much, and remembers nothing."""
+        cdef Buffer empty = Buffer((self.n_blocks - 1) * BLOCK)
+        empty.n_seen = empty.oldest = empty.base = self.n_seen
+        return empty
+
     @property
     def n_features(self):
         """Number of features that a remembered sample may have."""
@@ -123,8 +129,7 @@ cdef class Buffer:
         samples = state.array("samples", np.float64, None, None)
         n_seen = state.whole("n_seen", samples.shape[1])
         require(FEATURES <= len(samples) <= FEATURES + MAX_COLUMNS
-                and samples.shape[1] <= n_blocks * BLOCK
-                and (n_seen - samples.shape[1]) % BLOCK == 0, "Buffer: too many samples or columns")
+                and samples.shape[1] <= n_blocks * BLOCK, "Buffer: too many samples or columns")
         require(not np.any(np.isinf(samples)), "Buffer: a value is infinite")
         require(np.all(np.abs(samples[TARGET]) <= LARGEST_TARGET)
                 and np.all((samples[WEIGHT_OF] >= FAINTEST_WEIGHT)

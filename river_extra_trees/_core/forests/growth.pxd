@@ -43,7 +43,6 @@ cdef class Growth:
     cdef readonly int max_depth
     cdef readonly int min_samples_split
     cdef readonly int min_samples_leaf
-    cdef readonly double prior_weight       # of the parent's frequencies in a new leaf
 
     # What is grown.
     cdef Buffer buffer
@@ -107,5 +106,4 @@ cdef class Growth:
                     bint missing_left) noexcept nogil
     cdef void split_node(self) noexcept nogil
     cdef void push(self, int node, int start, int end) noexcept nogil
-    cdef void start_leaf(self, int leaf, int parent) noexcept nogil
     cdef void learn(self, int leaf, int i) noexcept nogil

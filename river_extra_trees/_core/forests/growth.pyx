@@ -25,17 +25,13 @@ cdef class Growth:
         "gini", "entropy" (of classes) or "variance" (of numbers).
     max_depth, min_samples_split, min_samples_leaf
         Rules that end the growth.
-    prior_weight
-        A new leaf starts from so much weight of its parent's frequencies, or mean.
     """
 
-    def __cinit__(self, criterion, int max_depth, int min_samples_split, int min_samples_leaf,
-                  double prior_weight):
+    def __cinit__(self, criterion, int max_depth, int min_samples_split, int min_samples_leaf):
         self.criterion = CRITERIA.index(criterion)
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.prior_weight = prior_weight
 
     def __dealloc__(self):
         free(self.tasks)
@@ -381,8 +377,6 @@ cdef class Growth:
         self.trees.nodes[parent].split = self.best.split
         self.trees.nodes[parent].left, self.trees.nodes[parent].right = children[0], children[1]
         self.trees.row(parent)[GAIN] = self.best.score - self.node_score
-        for i in range(2):
-            self.start_leaf(children[i], parent)
         self.n_steps += 2 * n
         for i in range(n):
             value = self.buffer.value(self.best.split.feature, places[i])
@@ -404,22 +398,6 @@ cdef class Growth:
             self.tasks[self.n_tasks].start, self.tasks[self.n_tasks].end = start, end
             self.tasks[self.n_tasks].n_active = self.task.n_active
             self.n_tasks += 1
-
-    cdef void start_leaf(self, int leaf, int parent) noexcept nogil:
-        """Let a new leaf start from its parent's frequencies, or mean."""
-        cdef double* row = self.trees.row(leaf)
-        cdef const double* above = self.trees.row(parent)
-        cdef double share
-        cdef int c
-        if self.prior_weight == 0.0 or not above[WEIGHT] > 0.0:
-            return
-        share = self.prior_weight / above[WEIGHT]
-        row[WEIGHT] = self.prior_weight
-        if self.criterion == VARIANCE:
-            row[HEADER], row[HEADER + 1] = above[HEADER], above[HEADER + 1] * share
-            return
-        for c in range(self.trees.n_values):
-            row[HEADER + c] = above[HEADER + c] * share
 
     cdef void learn(self, int leaf, int i) noexcept nogil:
         """Let a leaf learn a sample of the current task."""

@@ -81,6 +81,12 @@ cdef class MemoryForest(Learner):
     cdef void pool(self) noexcept
     cdef void weigh(self, int code) noexcept
     cdef int begin_weights(self) except -1
-    cdef int read(self, object x) except -1
+    cdef int ask(self, object x) except -1
+    cdef int read(self, object state, list trees, const int64_t[:, ::1] growths) except -1
+    cdef int grow_again(self, Group group, int64_t n_steps, int64_t caught_up) except -1
+    cdef void find_leaves(self) noexcept
+    cdef int check_fits(self) except -1
+    cdef int check_codes(self, int64_t arrival, int64_t stop, int n_labels) except -1
+    cdef int check_naive(self) except -1
     cdef void advance(self, Group group, int64_t n_steps) noexcept
     cdef void learn_roots(self, Group group) noexcept

@@ -6,6 +6,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from ..learner cimport Learner, first_largest, normalised
 from ..memory cimport free, product, resized, zeroed
+from ..schema cimport Labels, Schema
 from ..rng cimport BRANCH, RENEW, Rng, rng_for
 from ..split cimport goes_left
 from ..trees cimport HEADER, WEIGHT, Node, Trees
@@ -13,13 +14,19 @@ from .buffer cimport Buffer
 from .growth cimport Growth
 from .naive_bayes cimport NaiveBayes
 
+from copy import deepcopy
+
 import numpy as np
 
-from ..state import LARGEST_COUNT, LARGEST_FLOAT, State, from_state, require
+from .growth import CRITERIA
+
+from ..state import LARGEST_COUNT, LARGEST_FLOAT, State, StateError, require
 
 cdef enum:
     FIRST_GROWTH = 10       # samples before the first trees are grown
-    MARGIN = 1024           # samples that may come while a tree is grown, without being lost
+    IDLE = -1               # in a state: steps done of a growth that has not begun
+    STEPS_DONE = 9          # in a state: its place among the ...
+    GROWTH_FIELDS = 10      # ... fields of a growth
     WALK = 16               # steps of a growth that take as long as a sample's way to its leaf
 
 cdef double FLOOR = 0.01            # of a uniform distribution, in each answer that is pooled
@@ -28,6 +35,10 @@ cdef double SHARE = 0.005           # of the groups' weights, shared alike after
 cdef double NAIVE_MEMORY = 1000.0   # samples, of naive Bayes
 
 cdef int64_t LARGEST_STEPS = 1 << 60
+
+cdef double LARGEST_EXPONENT = 1e6
+
+RULES = ("criterion", "max_depth", "min_samples_split", "min_samples_leaf")
 
 # How much faster a growth goes than it must to be ready in time, and how deep its trees are,
 # measured in levels of a balanced tree.
@@ -72,12 +83,10 @@ cdef class MemoryForest(Learner):
 
     Parameters
     ----------
-    n_trees
-        Number of trees. Memories share them evenly; the first ones get what is left over.
     regression
         Whether targets are numbers in place of labels.
     memories
-        Per group: number of latest samples that its trees are grown on.
+        Per group: (number of latest samples that its trees are grown on, number of trees).
     batch_size
         Number of samples after which the leaves of a tree that they reached are split.
     fading
@@ -95,9 +104,9 @@ cdef class MemoryForest(Learner):
         Names the streams of random numbers.
     """
 
-    def __init__(self, int n_trees, bint regression, memories, int batch_size, double fading,
-                 double rate, max_features, int max_nodes, dict rules, seed):
-        cdef int i, n, first = 0
+    def __init__(self, bint regression, memories, int batch_size, double fading, double rate,
+                 max_features, int max_nodes, dict rules, seed):
+        cdef int memory, n, n_trees, first = 0, longest = 0
         self.regression = regression
         self.batch_size, self.fading, self.rate = batch_size, fading, rate
         self.max_features, self.max_nodes, self.seed = max_features, max_nodes, seed
@@ -105,14 +114,15 @@ cdef class MemoryForest(Learner):
         self.small_leaves = <int*>zeroed(batch_size, sizeof(int))
         self.small_places = <int*>zeroed(batch_size, sizeof(int))
         self.rules = rules
-        self.n_trees = n_trees
-        self.trees = [self.new_tree() for _ in range(n_trees)]
         self.groups = []
-        for i in range(len(memories)):
-            n = n_trees // len(memories) + (i < n_trees % len(memories))
-            self.groups.append(Group(memories[i], first, n, Growth(**rules)))
+        for memory, n in memories:
+            self.groups.append(Group(memory, first, n, Growth(**rules)))
             first += n
-        self.buffer = Buffer(max(memories) + max(batch_size, MARGIN))
+            # So long that no sample is lost while a tree is grown on it.
+            longest = max(longest, memory + <int>(memory / (rate * n)) + 2)
+        self.n_trees = n_trees = first
+        self.trees = [self.new_tree() for _ in range(n_trees)]
+        self.buffer = Buffer(longest + batch_size)
         self.small = Growth(**rules)
         self.births = <int64_t*>zeroed(n_trees, sizeof(int64_t))
         self.leaves = <int*>zeroed(product(n_trees, batch_size), sizeof(int))
@@ -438,20 +448,20 @@ cdef class MemoryForest(Learner):
         for g in range(n_groups):
             self.weights[g] = (1.0 - SHARE) * self.weights[g] / total + SHARE / n_groups
 
-    cdef int read(self, object x) except -1:
+    cdef int ask(self, object x) except -1:
         self.schema.encode(x)
         self.reserve_answers(<int>len(self.labels.labels))
         self.answer()
         return 0
 
     cdef object label(self, object x):
-        self.read(x)
+        self.ask(x)
         if not self.labels.labels:
             return None
         return self.labels.labels[first_largest(self.pooled, <int>len(self.labels.labels))]
 
     cdef dict probabilities(self, object x):
-        self.read(x)
+        self.ask(x)
         return normalised(self.pooled, self.labels.labels)
 
     @property
@@ -462,3 +472,226 @@ cdef class MemoryForest(Learner):
     def memory_weights(self):
         """(memory, weight) of each group."""
         return [(group.memory, self.weights[g]) for g, group in enumerate(self.groups)]
+
+    # ---------------------------------------------------------------- looking at the trees
+
+    cdef int count_trees(self) noexcept:
+        return self.n_trees
+
+    cdef list tree_nodes(self, int tree):
+        return [self.trees[tree].node(node) for node in self.trees[tree].preorder()]
+
+    cdef tuple tree_sizes(self):
+        return (sum(trees.n_nodes for trees in self.trees),
+                max((trees.height for trees in self.trees), default=0))
+
+    def __sizeof__(self):
+        cdef Group group
+        cdef size_t size = (
+            self.n_trees * (sizeof(int64_t) + (1 + <size_t>self.batch_size) * sizeof(int))
+            + self.row_capacity * sizeof(double) + self.small.n_bytes()
+            + self.answer_capacity * (2 * <size_t>len(self.groups) + 3) * sizeof(double))
+        for group in self.groups:
+            size += group.growth.n_bytes()
+            if group.tree is not None:
+                size += group.tree.__sizeof__()
+        return object.__sizeof__(self) + size
+
+    # ---------------------------------------------------------------- copies and states
+
+    def settings(self):
+        """The arguments that make such a forest."""
+        return {
+            "regression": self.regression,
+            "memories": [(group.memory, group.n) for group in self.groups], "batch_size": self.batch_size,
+            "fading": self.fading, "rate": self.rate, "max_features": self.max_features,
+            "max_nodes": self.max_nodes, "rules": dict(self.rules), "seed": self.seed,
+        }
+
+    cdef Learner serving_copy(self):
+        """A copy with all trees and without samples, which cannot go on with a growth."""
+        values = self.fields()
+        values["growths"][:, STEPS_DONE] = IDLE
+        values["buffer"] = self.buffer.emptied()
+        return deepcopy(self.restored(values))
+
+    cdef dict fields(self):
+        """All but what follows: leaves are found again, and growths are done again."""
+        cdef Group group
+        cdef int n = self.n_trees, n_groups = len(self.groups)
+        growths = [[group.memory, group.n, group.turn, group.begun, group.n_columns,
+                    group.n_labels, group.n_visited, group.steps, group.caught_up,
+                    IDLE if group.tree is None else group.growth.n_steps]
+                   for group in self.groups]
+        return {
+            "regression": self.regression, "batch_size": self.batch_size, "fading": self.fading,
+            "rate": self.rate, "max_features": self.max_features, "max_nodes": self.max_nodes,
+            **self.rules, "seed": self.seed, "schema": self.schema, "labels": self.labels,
+            "buffer": self.buffer, "trees": self.trees, "naive": self.naive,
+            "births": np.array([self.births[i] for i in range(n)], np.int64),
+            "growths": np.array(growths, np.int64).reshape(n_groups, GROWTH_FIELDS),
+            "due": np.array([group.due for group in self.groups], np.float64),
+            "weights": np.array([self.weights[i] for i in range(n_groups)], np.float64),
+            "exponents": np.array([self.exponents[i] for i in range(n_groups + 2)], np.float64),
+        }
+
+    STATE = ("regression", "batch_size", "fading", "rate", "max_features", "max_nodes", *RULES,
+             "seed", "schema", "labels", "buffer", "trees", "naive", "births", "growths", "due",
+             "weights", "exponents")
+
+    @classmethod
+    def restored(cls, values):
+        """The forest of a state."""
+        cdef MemoryForest forest
+        state = State("MemoryForest", values, cls.STATE)
+        trees = state.parts("trees", Trees)
+        growths = state.array("growths", np.int64, None, GROWTH_FIELDS)
+        require(len(growths) > 0 and np.all(growths[:, 0] >= 1) and np.all(growths[:, 0] < 2**31)
+                and np.all(growths[:, 1] >= 0) and np.sum(growths[:, 1]) == len(trees),
+                "MemoryForest: the groups do not hold the trees")
+        forest = cls(
+            regression=state.flag("regression"),
+            memories=[(int(memory), int(n)) for memory, n in growths[:, :2]],
+            batch_size=state.whole("batch_size", 1, 2**31 - 1),
+            fading=state.number("fading", 0.0, 1.0), rate=state.number("rate", 1e-9, 1e9),
+            max_features=values["max_features"],
+            max_nodes=state.whole("max_nodes", 1, 2**31 - 1),
+            rules={
+                "criterion": state.word("criterion", CRITERIA),
+                **{name: state.whole(name, 0, 2**31 - 1) for name in RULES[1:]},
+            },
+            seed=state.whole("seed", 0, 2**64 - 1),
+        )
+        forest.read(state, trees, growths)
+        return forest
+
+    cdef int read(self, object state, list trees, const int64_t[:, ::1] growths) except -1:
+        """Take over a state; what follows from it is found again."""
+        cdef int i, n_groups = len(self.groups)
+        cdef Group group
+        cdef const int64_t[::1] births = state.array("births", np.int64, self.n_trees)
+        cdef const double[::1] due, weights, exponents
+        due = state.numbers("due", n_groups, least=0.0, most=<double>LARGEST_COUNT)
+        weights = state.numbers("weights", n_groups, least=0.0, most=1.0)
+        exponents = state.numbers("exponents", n_groups + 2, least=0.0, most=LARGEST_EXPONENT)
+        require(abs(sum(weights) - 1.0) < 1e-6, "MemoryForest: the weights do not sum to one")
+        self.schema, self.labels = state.part("schema", Schema), state.part("labels", Labels)
+        self.trees = trees
+        self.n_labels = <int>len(self.labels)
+        buffer = state.part("buffer", Buffer)
+        require(buffer.n_blocks == self.buffer.n_blocks,
+                "MemoryForest: the buffer is of another size")
+        self.buffer = buffer
+        if not self.regression:
+            self.naive = state.part("naive", NaiveBayes)
+        for i in range(self.n_trees):
+            self.births[i] = births[i]
+        for i in range(n_groups):
+            self.weights[i] = weights[i]
+            group = self.groups[i]
+            group.turn, group.begun = growths[i, 2], growths[i, 3]
+            group.n_columns, group.n_labels = growths[i, 4], growths[i, 5]
+            group.n_visited, group.steps = growths[i, 6], growths[i, 7]
+            group.due = due[i]
+        for i in range(n_groups + 2):
+            self.exponents[i] = exponents[i]
+        self.check_fits()
+        self.n_visited = n_features_of(self.max_features, self.schema.n_columns)
+        for i in range(n_groups):
+            if growths[i, STEPS_DONE] != IDLE:
+                self.grow_again(self.groups[i], growths[i, STEPS_DONE], growths[i, 8])
+        self.find_leaves()
+        return 0
+
+    cdef int grow_again(self, Group group, int64_t n_steps, int64_t caught_up) except -1:
+        """Bring the growth of the next tree to where it was."""
+        require(0 <= n_steps and group.due > self.buffer.n_seen
+                and group.begun - group.n_samples() >= self.buffer.oldest
+                and (caught_up == -1 or group.begun <= caught_up <= self.buffer.n_seen),
+                "MemoryForest: a growth is not where one can be")
+        group.tree = Trees(group.n_labels, self.regression, self.fading)
+        group.tree.add_tree()
+        group.growth.reserve(self.buffer, group.tree, self.schema, group.n_columns, group.n_labels,
+                             group.n_samples())
+        self.learn_roots(group)
+        group.caught_up = -1
+        if not group.growth.advance(n_steps if caught_up == -1 else LARGEST_STEPS):
+            require(caught_up == -1, "MemoryForest: a growth has not ended")
+        if caught_up != -1:
+            group.tree.shrink_to(self.max_nodes)
+            group.caught_up = group.begun
+        group.tree.reserve(0, self.n_labels)
+        group.tree.widen(self.n_labels)
+        if caught_up != -1:
+            self.catch_up(group, caught_up - group.begun)
+        return 0
+
+    cdef void find_leaves(self) noexcept:
+        """Find the leaves that the samples of the present batches have reached."""
+        cdef int tree
+        cdef int64_t arrival, n_seen = self.buffer.n_seen
+        for tree in range(self.n_trees):
+            arrival = n_seen - (n_seen + self.batch_size - tree % self.batch_size) % self.batch_size
+            arrival = max(arrival, self.births[tree], self.buffer.oldest)
+            while arrival < n_seen:
+                self.leaves[<Py_ssize_t>tree * self.batch_size + arrival % self.batch_size] = (
+                    self.walk(self.trees[tree], self.buffer.place_of(arrival)))
+                arrival += 1
+
+    cdef int check_structure(self) except -1:
+        self.buffer.check()
+        if self.naive is not None:
+            self.naive.check()
+        for trees in self.trees:
+            trees.check()
+        return self.check_fits()
+
+    cdef int check_fits(self) except -1:
+        """Raise a StateError unless the parts of the forest, each sound in itself, fit together."""
+        cdef Trees trees
+        cdef Group group
+        cdef int i, column
+        cdef int64_t n_seen = self.buffer.n_seen
+        n_values = 2 if self.regression else len(self.labels)
+        require(self.trees and not (self.regression and self.labels.labels),
+                "MemoryForest: there is no tree, or a regression has labels")
+        for trees in self.trees:
+            require(trees.n_roots == 1 and trees.regression == self.regression
+                    and trees.n_values == n_values and trees.fading == self.fading
+                    and trees.n_features <= self.schema.n_columns,
+                    "MemoryForest: a tree does not belong to it")
+        require(self.buffer.n_features <= self.schema.n_columns,
+                "MemoryForest: a column has no name")
+        for i in range(self.n_trees):
+            require(0 <= self.births[i] <= n_seen, "MemoryForest: a tree comes later")
+        self.check_codes(self.buffer.oldest, n_seen, len(self.labels))
+        for group in self.groups:
+            require(group.n > 0 and 0 <= group.turn < group.n and 0 <= group.begun <= n_seen
+                    and 0 <= group.n_columns <= self.schema.n_columns
+                    and 0 <= group.n_labels <= len(self.labels) and 0 <= group.n_visited
+                    and 0 <= group.steps, "MemoryForest: a group has no such growth")
+            if group.begun > 0 and group.begun - group.n_samples() >= self.buffer.oldest:
+                self.check_codes(group.begun - group.n_samples(), group.begun, group.n_labels)
+        if self.naive is not None:
+            self.check_naive()
+        return 0
+
+    cdef int check_codes(self, int64_t arrival, int64_t stop, int n_labels) except -1:
+        """Refuse remembered samples whose targets are no codes of so many labels."""
+        cdef double target
+        while arrival < stop and not self.regression:
+            target = self.buffer.target(self.buffer.place_of(arrival))
+            require(0 <= target < n_labels and target == <int>target,
+                    "MemoryForest: a sample has no known label")
+            arrival += 1
+        return 0
+
+    cdef int check_naive(self) except -1:
+        cdef int column
+        require(self.naive.n_classes == len(self.labels)
+                and self.naive.n_columns <= self.schema.n_columns,
+                "MemoryForest: naive Bayes knows other classes or columns")
+        for column in range(self.naive.n_columns):
+            require((self.naive.n_values[column] > 0) == (self.schema.codes[column] is not None),
+                    "MemoryForest: naive Bayes takes a column for one of another kind")
+        return 0
