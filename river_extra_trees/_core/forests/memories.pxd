@@ -38,7 +38,6 @@ cdef class MemoryForest(Learner):
     cdef readonly Buffer buffer
     cdef readonly int batch_size        # samples after which a tree splits its leaves
     cdef readonly double fading         # of the leaves, see `Trees.fade`
-    cdef readonly double rate           # trees grown anew per tree and memory
     cdef readonly int max_nodes
     cdef readonly uint64_t seed
     cdef object max_features            # None, "sqrt", "log2", a number or a share

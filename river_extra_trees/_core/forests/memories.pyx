@@ -72,6 +72,14 @@ cdef class Group:
         return <int>min(self.begun, <int64_t>self.memory)
 
 
+cdef tuple where_growth_is(Group group):
+    """The fields of a growth in a state."""
+    if group.tree is None:
+        return 0, 0, 0, 0, 0, -1, IDLE
+    return (group.begun, group.n_columns, group.n_labels, group.n_visited, group.steps,
+            group.caught_up, group.growth.n_steps)
+
+
 cdef double expected_steps(Group group) noexcept:
     """About as many steps as a growth takes: some per sample, feature and level of the tree."""
     cdef double n = group.n_samples()
@@ -91,8 +99,6 @@ cdef class MemoryForest(Learner):
         Number of samples after which the leaves of a tree that they reached are split.
     fading
         What is left of a leaf's earlier weights after each sample it learns.
-    rate
-        How often a tree is grown anew while its memory passes.
     max_features
         Features that vary in a node and are looked at: None (all), "sqrt", "log2", a number, or a
         share of all.
@@ -104,11 +110,11 @@ cdef class MemoryForest(Learner):
         Names the streams of random numbers.
     """
 
-    def __init__(self, bint regression, memories, int batch_size, double fading, double rate,
+    def __init__(self, bint regression, memories, int batch_size, double fading,
                  max_features, int max_nodes, dict rules, seed):
         cdef int memory, n, n_trees, first = 0, longest = 0
         self.regression = regression
-        self.batch_size, self.fading, self.rate = batch_size, fading, rate
+        self.batch_size, self.fading = batch_size, fading
         self.max_features, self.max_nodes, self.seed = max_features, max_nodes, seed
         self.n_visited = 1
         self.small_leaves = <int*>zeroed(batch_size, sizeof(int))
@@ -119,7 +125,7 @@ cdef class MemoryForest(Learner):
             self.groups.append(Group(memory, first, n, Growth(**rules)))
             first += n
             # So long that no sample is lost while a tree is grown on it.
-            longest = max(longest, memory + <int>(memory / (rate * n)) + 2)
+            longest = max(longest, memory + memory // n + 2)
         self.n_trees = n_trees = first
         self.trees = [self.new_tree() for _ in range(n_trees)]
         self.buffer = Buffer(longest + batch_size)
@@ -295,7 +301,7 @@ cdef class MemoryForest(Learner):
         """Begin to grow the next tree of a group; `reserve` has made it."""
         cdef int64_t n_seen = self.buffer.n_seen
         cdef double interval = max(1.0, min(<double>n_seen, <double>group.memory)
-                                   / (self.rate * group.n))
+                                   / group.n)
         group.tree, group.next_tree = group.next_tree, None
         group.begun, group.caught_up = n_seen, -1
         group.n_columns, group.n_labels = self.schema.n_columns, group.tree.n_values
@@ -502,9 +508,9 @@ cdef class MemoryForest(Learner):
     def settings(self):
         """The arguments that make such a forest."""
         return {
-            "regression": self.regression,
+            "n_trees": self.n_trees, "regression": self.regression,
             "memories": [(group.memory, group.n) for group in self.groups], "batch_size": self.batch_size,
-            "fading": self.fading, "rate": self.rate, "max_features": self.max_features,
+            "fading": self.fading, "max_features": self.max_features,
             "max_nodes": self.max_nodes, "rules": dict(self.rules), "seed": self.seed,
         }
 
@@ -519,13 +525,11 @@ cdef class MemoryForest(Learner):
         """All but what follows: leaves are found again, and growths are done again."""
         cdef Group group
         cdef int n = self.n_trees, n_groups = len(self.groups)
-        growths = [[group.memory, group.n, group.turn, group.begun, group.n_columns,
-                    group.n_labels, group.n_visited, group.steps, group.caught_up,
-                    IDLE if group.tree is None else group.growth.n_steps]
+        growths = [[group.memory, group.n, group.turn, *where_growth_is(group)]
                    for group in self.groups]
         return {
             "regression": self.regression, "batch_size": self.batch_size, "fading": self.fading,
-            "rate": self.rate, "max_features": self.max_features, "max_nodes": self.max_nodes,
+            "max_features": self.max_features, "max_nodes": self.max_nodes,
             **self.rules, "seed": self.seed, "schema": self.schema, "labels": self.labels,
             "buffer": self.buffer, "trees": self.trees, "naive": self.naive,
             "births": np.array([self.births[i] for i in range(n)], np.int64),
@@ -535,7 +539,7 @@ cdef class MemoryForest(Learner):
             "exponents": np.array([self.exponents[i] for i in range(n_groups + 2)], np.float64),
         }
 
-    STATE = ("regression", "batch_size", "fading", "rate", "max_features", "max_nodes", *RULES,
+    STATE = ("regression", "batch_size", "fading", "max_features", "max_nodes", *RULES,
              "seed", "schema", "labels", "buffer", "trees", "naive", "births", "growths", "due",
              "weights", "exponents")
 
@@ -553,7 +557,7 @@ cdef class MemoryForest(Learner):
             regression=state.flag("regression"),
             memories=[(int(memory), int(n)) for memory, n in growths[:, :2]],
             batch_size=state.whole("batch_size", 1, 2**31 - 1),
-            fading=state.number("fading", 0.0, 1.0), rate=state.number("rate", 1e-9, 1e9),
+            fading=state.number("fading", 0.0, 1.0),
             max_features=values["max_features"],
             max_nodes=state.whole("max_nodes", 1, 2**31 - 1),
             rules={
