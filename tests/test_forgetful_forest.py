@@ -217,6 +217,25 @@ def test_a_regressor_forgets_as_its_skill_falls(model: Any) -> None:
     assert sum(errors[1800:1900]) < 100
 
 
+def test_losses_of_a_regressor_are_summed() -> None:
+    """Of the squared errors, of their squares, and of the squared errors of the running mean."""
+    model = ForgetfulDecisionTreeRegressor(batch_size=10, warm_size=10_000, seed=1)
+    rng = random.Random(3)
+    targets: list[float] = []
+    expected = [0.0, 0.0, 0.0, 0.0]
+    for i in range(60):
+        x = {"a": rng.random(), "b": rng.random()}
+        y = 3 * x["a"] + rng.random()
+        if i >= 10:  # before, there is nothing to answer by
+            loss = (y - model.predict_one(x)) ** 2
+            of_mean = (y - sum(targets) / len(targets)) ** 2
+            sums = zip(expected, (1, loss, loss**2, of_mean), strict=True)
+            expected = [total + more for total, more in sums]
+        model.learn_one(x, y)
+        targets.append(y)
+    assert list(model._parameters[0].last) == pytest.approx(expected)
+
+
 def test_answers_of_a_regressor_stay_in_the_range_of_the_targets() -> None:
     """Leaves are means."""
     model = ForgetfulRandomForestRegressor(5, 20, warm_size=30, seed=2)

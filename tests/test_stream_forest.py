@@ -18,6 +18,7 @@ from river_extra_trees import (
     StreamDecisionTreeClassifier,
     StreamDecisionTreeRegressor,
 )
+from river_extra_trees._estimator.inspection import named_nodes, path
 from river_extra_trees.stream_forest import n_features_visited
 from tests.growing import assert_same_tree, growths, learn, tree_learner
 from tests.naive.cart import Rules, Sample
@@ -48,7 +49,8 @@ def rows(n: int, seed: int = 0) -> list[tuple[dict[str, Any], int]]:
 
 def leaf_number(model: Any, x: dict[str, Any], tree: int) -> int:
     """The node of the leaf that a sample falls to."""
-    *_, (leaf, _) = model._path(x, tree)
+    schema = model._core.schema
+    *_, leaf = path(named_nodes(model._core.trees[tree], schema), schema.row_of(x))
     return int(leaf["node"])
 
 
@@ -149,8 +151,9 @@ def test_weight_two_counts_twice(model_class: Any) -> None:
 @pytest.mark.parametrize("swap_rule", ["published", "always"])
 def test_worst_trees_are_swapped(model_class: Any, swap_rule: str) -> None:
     """From the second batch on, always or with probability 1 / b, the worst trees are new."""
+    seed = 20  # of its draws some lie between 1 / (b + 1) and 1 / b, some up to 1 / (b - 1)
     model = model_class(
-        n_models=5, batch_size=10, n_swaps=2, swap_rule=swap_rule, leaf_memory=None, seed=11
+        n_models=5, batch_size=10, n_swaps=2, swap_rule=swap_rule, leaf_memory=None, seed=seed
     )
     stream = rows(400)
     n_swapped = 0
@@ -158,15 +161,16 @@ def test_worst_trees_are_swapped(model_class: Any, swap_rule: str) -> None:
         trees = list(model._core.trees)
         losses = np.zeros(5)
         for x, y in stream[10 * (b - 1) : 10 * b]:
+            w = 0.25 + 5 * (x["b"] > 0.8)
             for i, tree in enumerate(trees):
-                losses[i] += loss(tree.node(leaf_number(model, x, i)), y, model)
-            model.learn_one(x, y)
+                losses[i] += w * loss(tree.node(leaf_number(model, x, i)), y, model)
+            model.learn_one(x, y, w=w)
         swapped = [i for i in range(5) if model._core.trees[i] is not trees[i]]
         worst = sorted(np.argsort(-losses, kind="stable")[:2].tolist())
         if swap_rule == "always":
             expected = [i for i in worst if b > 1 and losses[i] > 0]
         else:
-            drawn = NaiveRng(11, 0, b - 1, SWAP).uniform() < 1 / b
+            drawn = NaiveRng(seed, 0, b - 1, SWAP).uniform() < 1 / b
             expected = worst if b > 1 and drawn else []
         assert swapped == expected
         n_swapped += len(swapped)
