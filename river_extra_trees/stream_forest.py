@@ -24,9 +24,11 @@ from ._estimator.parameters import (
     check_choice,
     check_max_features,
     check_number,
+    check_parameter,
     check_switch,
     check_whole,
     draw_seed,
+    is_whole,
     n_features_visited,
     plain_parameters,
 )
