@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import signal
 import sys
@@ -14,7 +15,7 @@ import pandas as pd
 import pytest
 
 from river_extra_trees import persistence, plotting
-from tests.estimators import CASES, CLASSES, answers, frozen, is_classifier, learn, make, stream
+from tests.estimators import CASES, CLASSES, answers, frozen, learn, make, stream
 
 Case = tuple[str, int]
 
@@ -135,24 +136,18 @@ class Hook:
 
 
 def acts_of(model: Any, case: Case) -> list[Callable[[], Any]]:
-    """Everything that reads or writes the structure of a model."""
-    (x, y), *_ = stream(case, 1)
-    acts = [
-        lambda: model.learn_one(x, y),
-        lambda: model.predict_one(x),
-        lambda: model.debug_one(x),
-        lambda: model.to_text(),
-        lambda: model.to_dataframe(),
-        lambda: model.n_nodes,
-        lambda: model.height,
-        lambda: model.feature_importances_,
-        lambda: model.snapshot(),
+    """Every public method and property of a model, and what copies, saves and checks it."""
+    acts: list[Callable[[], Any]] = [
         lambda: model._core.check(),
         lambda: frozen(model),
         lambda: persistence.save_bytes(model),
     ]
-    if is_classifier(case):
-        acts.append(lambda: model.predict_proba_one(x))
+    for name, member in inspect.getmembers(type(model)):
+        if isinstance(member, property) and not name.startswith("_"):
+            acts.append(functools.partial(getattr, model, name))
+    for name in public_methods(model):
+        method = getattr(model, name)
+        acts.append(functools.partial(method, **good(method, case)))
     return acts
 
 

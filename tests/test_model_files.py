@@ -166,7 +166,7 @@ def test_the_place_of_what_cannot_be_saved_is_named(name: str, x: Any, y: Any, p
 
 
 def test_a_parameter_that_cannot_be_saved_is_named() -> None:
-    """As one that was set by hand may be."""
+    """As one may be that was changed behind the model's back."""
     model = ret.StreamDecisionTreeClassifier()
     vars(model)["leaf_memory"] = decimal.Decimal(10)
     with pytest.raises(persistence.ModelFileError, match=": the parameter leaf_memory: Decimal"):

@@ -18,7 +18,7 @@ from river_extra_trees._core.schema import Labels
 from river_extra_trees._core.shrubs import Shrubs
 from river_extra_trees._core.trees import Trees
 from river_extra_trees._estimator.inspection import goes_left
-from river_extra_trees.stream_forest import n_features_visited
+from river_extra_trees._estimator.parameters import n_features_visited
 from tests.naive.shrubs import NaiveShrubs
 from tests.shrub_runs import CASES, Run
 

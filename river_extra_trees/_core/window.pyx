@@ -337,37 +337,6 @@ cdef class Window:
                for column in range(self.n_columns)]
         return row, self.target[slot], self.weight[slot], self.arrival[slot]
 
-    def ranked(self, int column):
-        """The sorted slots of a column."""
-        assert 0 <= column < self.n_columns
-        return [self.order[<Py_ssize_t>column * self.capacity + i] for i in range(self.n_sorted)]
-
-    def store(self, Schema schema, x, double target, double weight=1.0):
-        """Encode a dict and push it; return the slot."""
-        schema.admit(x)
-        self.reserve_one(schema.n_columns)
-        return self.push(schema, target, weight)
-
-    def store_sliding(self, Schema schema, x, double target, double weight=1.0, int gone=-1):
-        """Encode a dict and let it in for the sample in the slot `gone`; return its slot."""
-        schema.admit(x)
-        self.reserve(self.capacity + (gone < 0 and self.size == self.capacity), schema.n_columns)
-        self.extend(schema.n_columns)
-        self.sort()
-        return self.slide(schema.row, target, weight, gone)
-
-    def sort_fresh(self):
-        self.sort()
-
-    def forget(self, slots):
-        """Release the samples in these slots."""
-        cdef uint8_t[::1] gone = np.zeros(self.capacity, dtype=np.uint8)
-        self.sort()
-        for slot in slots:
-            assert 0 <= slot < self.capacity and self.arrival[slot] >= 0
-            gone[slot] = 1
-        self.release(&gone[0])
-
     def check(self):
         """Raise a StateError if an invariant is broken. Loading ends with this."""
         cdef int* marks = self.merged       # per slot: 1 sorted in, -1 fresh, -2 free

@@ -33,27 +33,6 @@ __all__ = [
 Node = dict[str, typing.Any]
 
 
-def named_nodes(
-    trees: typing.Any, schema: typing.Any, tree: int = 0
-) -> list[dict[str, typing.Any]]:
-    """The nodes of a tree in preorder, with feature names and nominal values in place of codes."""
-    nodes = []
-    for number in trees.preorder(tree):
-        node = trees.node(number)
-        nodes.append(name_node(node, schema))
-    return nodes
-
-
-def name_node(node: dict[str, typing.Any], schema: typing.Any) -> dict[str, typing.Any]:
-    """Replace the column and the code of a node by a name and a value; keep them beside."""
-    column, cut = node["feature"], node["threshold"]
-    node["column"], node["cut"] = column, cut
-    node["feature"] = None if column < 0 else schema.names[column]
-    if node["nominal"]:
-        node["threshold"] = schema.value_of(column, cut)
-    return node
-
-
 def describe_classes(node: Node, labels: list[typing.Any]) -> str:
     """The heaviest class of a node and its share."""
     if node["weight"] <= 0.0:

@@ -268,8 +268,7 @@ class TreeLearner(base.Estimator):
             If there is no such tree.
         """
         nodes = self._nodes(tree)
-        row = getattr(self._core, "row_of", self._schema.row_of)(x)
-        return inspection.explained(nodes, row, self._describe)
+        return inspection.explained(nodes, self._core.row_of(x), self._describe)
 
     def to_text(self, tree: int = 0, max_depth: int | None = None) -> str:
         """One tree as indented text.

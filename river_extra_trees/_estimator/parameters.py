@@ -24,6 +24,7 @@ __all__ = [
     "check_whole",
     "draw_seed",
     "is_whole",
+    "n_features_visited",
     "plain_parameters",
 ]
 
@@ -144,3 +145,16 @@ def check_max_features(max_features: MaxFeatures) -> None:
         or (isinstance(max_features, float) and 0.0 < max_features <= 1.0)
     )
     check_parameter(fits, "max_features", max_features, f"None, 'sqrt', 'log2', {wanted}")
+
+
+def n_features_visited(max_features: MaxFeatures, n_columns: int) -> int:
+    """How many features a split looks at."""
+    if max_features is None:
+        return n_columns
+    if max_features == "sqrt":
+        return max(1, math.isqrt(n_columns))
+    if max_features == "log2":
+        return max(1, int(math.log2(max(1, n_columns))))
+    if isinstance(max_features, float):
+        return max(1, int(max_features * n_columns))
+    return int(max_features)

@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 
 from .._core.dynamic import ParticleFilter
 from .._core.dynamic.pool import Pool
+from .._core.forests.buffer import Buffer
 from .._core.forests.forgetful import ForgetfulForest
+from .._core.forests.memories import MemoryForest
+from .._core.forests.naive_bayes import NaiveBayes
 from .._core.forests.retained import Retained
 from .._core.forests.stream import StreamForest
 from .._core.schema import Labels, Schema
@@ -34,7 +37,10 @@ CORE_CLASSES: dict[str, Any] = {
     "active_samples": Pool,
     "dynamic_trees": ParticleFilter,
     "forgetful_forest": ForgetfulForest,
+    "buffer": Buffer,
     "labels": Labels,
+    "memory_forest": MemoryForest,
+    "naive_bayes": NaiveBayes,
     "schema": Schema,
     "shrub_ensemble": Shrubs,
     "stream_forest": StreamForest,
@@ -69,7 +75,9 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def is_plain(value: object) -> bool:
-    """Whether a value is None, a bool, a number, a text or bytes, as parameters are."""
+    """Whether a value is None, a bool, a number, a text, bytes, or a tuple of these."""
+    if type(value) is tuple:
+        return all(map(is_plain, value))
     return type(value) in PLAIN or type(value) in NUMPY or type(value) is np.str_
 
 

@@ -191,7 +191,7 @@ def _regions(
     """Cut the plane along the splits; `at` has the values of the other features."""
     nodes = {node["node"]: node for node in model._nodes(tree)}
     roots = [node for node in nodes.values() if node["parent"] == -1]
-    row = getattr(model._core, "row_of", model._schema.row_of)(at)
+    row = model._core.row_of(at)
     open_regions = [Region(limits, root) for root in roots]
     closed: list[Region] = []
     while open_regions:

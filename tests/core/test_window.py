@@ -19,6 +19,10 @@ from hypothesis.stateful import (
 
 from river_extra_trees._core.schema import Schema
 from river_extra_trees._core.window import Window
+from tests.compiled import compiled
+
+windows = compiled("windows")
+store, ranked, release = windows.store, windows.ranked, windows.release
 
 # Few distinct values, so that there are ties, and both zeros.
 VALUES = st.sampled_from([-1.0, -0.0, 0.0, 0.5, 2.0, math.nan])
@@ -37,7 +41,7 @@ class WindowMachine(RuleBasedStateMachine):
 
     @rule(x=ROWS, y=st.floats(-5, 5), weight=st.floats(0.5, 2))
     def push(self, x: dict[str, float], y: float, weight: float) -> None:
-        slot = self.window.store(self.schema, x, y, weight)
+        slot = store(self.window, self.schema, x, y, weight)
         assert slot not in self.held
         self.held[slot] = (x, y, weight, self.n_seen)
         self.n_seen += 1
@@ -45,7 +49,7 @@ class WindowMachine(RuleBasedStateMachine):
     @rule(x=ROWS, y=st.floats(-5, 5), weight=st.floats(0.5, 2), data=st.data())
     def slide(self, x: dict[str, float], y: float, weight: float, data: st.DataObject) -> None:
         gone = data.draw(st.sampled_from([-1, *sorted(self.held)]))
-        slot = self.window.store_sliding(self.schema, x, y, weight, gone)
+        slot = windows.store_sliding(self.window, self.schema, x, y, weight, gone)
         assert slot == gone if gone >= 0 else slot not in self.held
         self.held.pop(slot, None)
         self.held[slot] = (x, y, weight, self.n_seen)
@@ -53,14 +57,14 @@ class WindowMachine(RuleBasedStateMachine):
 
     @rule()
     def sort(self) -> None:
-        self.window.sort_fresh()
+        windows.sort(self.window)
         assert self.window.n_fresh == 0
 
     @precondition(lambda self: self.held)
     @rule(data=st.data())
     def release(self, data: st.DataObject) -> None:
         gone = data.draw(st.sets(st.sampled_from(sorted(self.held))))
-        self.window.forget(sorted(gone))
+        release(self.window, sorted(gone))
         for slot in gone:
             del self.held[slot]
 
@@ -92,8 +96,8 @@ def test_columns_are_sorted_stably(batches: list[list[float]]) -> None:
     schema, window = Schema(), Window(1)
     for batch in batches:
         for value in batch:
-            window.store(schema, {"a": value, "b": 0.0}, 0.0)
-        window.sort_fresh()
+            store(window, schema, {"a": value, "b": 0.0}, 0.0)
+        windows.sort(window)
     values = [value for batch in batches for value in batch]
     for column, name in enumerate(schema.names):
         keys = values if name == "a" else [0.0] * len(values)
@@ -101,7 +105,7 @@ def test_columns_are_sorted_stably(batches: list[list[float]]) -> None:
             range(len(keys)),
             key=lambda i: (math.isnan(keys[i]), keys[i] if keys[i] == keys[i] else 0),
         )
-        assert window.ranked(column) == expected
+        assert ranked(window, column) == expected
 
 
 def test_long_batches_are_sorted() -> None:
@@ -110,8 +114,8 @@ def test_long_batches_are_sorted() -> None:
     schema, window = Schema(), Window()
     for size in (1, 7, 8, 9, 100, 1000):
         for value in rng.integers(0, 50, size=size):
-            window.store(schema, {"a": float(value)}, 0.0)
-        window.sort_fresh()
+            store(window, schema, {"a": float(value)}, 0.0)
+        windows.sort(window)
         window.check()
 
 
@@ -119,21 +123,21 @@ def test_the_oldest_slot_is_reused_first() -> None:
     """Slots come back in the order in which their samples had arrived."""
     schema, window = Schema(), Window(4)
     for value in range(4):
-        window.store(schema, {"a": float(value)}, 0.0)
-    window.forget([2, 0, 3])
-    assert [window.store(schema, {"a": 9.0}, 0.0) for _ in range(3)] == [0, 2, 3]
+        store(window, schema, {"a": float(value)}, 0.0)
+    release(window, [2, 0, 3])
+    assert [store(window, schema, {"a": 9.0}, 0.0) for _ in range(3)] == [0, 2, 3]
 
 
 def test_a_new_column_is_missing_in_older_samples() -> None:
     """A feature that turns up late extends every sample."""
     schema, window = Schema(), Window(2)
-    window.store(schema, {"b": 1.0}, 0.0)
-    window.sort_fresh()
-    window.store(schema, {"b": 0.0, "a": 5.0}, 1.0)
-    window.sort_fresh()
+    store(window, schema, {"b": 1.0}, 0.0)
+    windows.sort(window)
+    store(window, schema, {"b": 0.0, "a": 5.0}, 1.0)
+    windows.sort(window)
     window.check()
-    assert window.ranked(0) == [1, 0]
-    assert window.ranked(1) == [1, 0]
+    assert ranked(window, 0) == [1, 0]
+    assert ranked(window, 1) == [1, 0]
     assert math.isnan(window.sample(0)[0][1])
 
 
@@ -142,5 +146,5 @@ def test_size_counts_the_memory_outside_python() -> None:
     empty = sys.getsizeof(Window(1000))
     assert empty - sys.getsizeof(Window(1)) >= 999 * 44
     schema, window = Schema(), Window(1000)
-    window.store(schema, dict.fromkeys("abcdefgh", 1.0), 0.0)
+    store(window, schema, dict.fromkeys("abcdefgh", 1.0), 0.0)
     assert sys.getsizeof(window) - empty >= 8 * 1000 * 12

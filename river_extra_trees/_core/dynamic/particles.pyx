@@ -200,6 +200,11 @@ cdef class ParticleFilter(Learner):
             retire_slot(self, self.leaving)
         learn_row(self, target, weight)
 
+    def active_points(self):
+        """The active samples in order of arrival, as `Pool.point` gives them."""
+        with self.using():
+            return [self.pool.point(slot) for slot in self.pool.slots()]
+
     def retire(self, int slot):
         """Move an active sample into the priors of its leaves."""
         with self.using():

@@ -29,6 +29,8 @@ cdef enum:
     SQUARE_ROOT = -1
     LOGARITHM = -2
 
+cdef double SMALLEST = 5e-324       # positive number
+
 # A sample this much heavier than all others leaves rounding errors behind when it goes.
 cdef double HEAVY = 1e3
 # The running sums leave the range of true sums by no more than this share of the window's weight.
@@ -49,6 +51,21 @@ cdef size_t block_size(size_t places, size_t window_size) noexcept nogil:
     """Bytes of the block that holds all arrays but `outputs` and `slopes`."""
     return places * ((3 + places) * sizeof(double) + sizeof(int64_t)
                      + (2 + window_size) * sizeof(int))
+
+
+cdef object read_setting(object state, str name, tuple words, double most):
+    """A setting that is a positive number or one of some words."""
+    value = state.values[name]
+    if (value is None or type(value) is str) and value in words:
+        return value
+    return state.number(name, SMALLEST, most)
+
+
+cdef object read_max_features(object state):
+    value = state.values["max_features"]
+    if type(value) is int:
+        return state.whole("max_features", 1, 2**31 - 1)
+    return read_setting(state, "max_features", (None, "sqrt", "log2"), 1.0)
 
 
 cdef class Shrubs(Learner):
@@ -327,8 +344,9 @@ cdef class Shrubs(Learner):
             "window_size": state.whole("window_size", window.capacity, window.capacity),
             "loss": state.word("loss", ("mse", "cross_entropy")),
             "retrain": state.word("retrain", ("always", "error")),
-            "step_size": state.values["step_size"], "rho": state.values["rho"],
-            "max_features": state.values["max_features"],
+            "step_size": read_setting(state, "step_size", ("adaptive",), LARGEST_FLOAT),
+            "rho": read_setting(state, "rho", (None,), 2.0),
+            "max_features": read_max_features(state),
             "seed": state.whole("seed", 0, 2**64 - 1),
         }
         for name in ("rounds", "update_interval"):
@@ -338,14 +356,6 @@ cdef class Shrubs(Learner):
             settings[name] = state.flag(name)
         for name in ("l0", "l1", "l2", "node_penalty"):
             settings[name] = state.number(name, 0.0, LARGEST_FLOAT)
-        if settings["step_size"] != "adaptive":
-            settings["step_size"] = state.number("step_size", 5e-324, LARGEST_FLOAT)
-        if settings["rho"] is not None:
-            settings["rho"] = state.number("rho", 5e-324, 2.0)
-        if type(settings["max_features"]) is float:
-            settings["max_features"] = state.number("max_features", 5e-324, 1.0)
-        elif settings["max_features"] not in (None, "sqrt", "log2"):
-            settings["max_features"] = state.whole("max_features", 1, 2**31 - 1)
         shrubs = Shrubs(**settings)
         shrubs.load(state)
         return shrubs
@@ -406,7 +416,7 @@ cdef class Shrubs(Learner):
                 "Shrubs: the window does not belong to this ensemble")
         for k in range(self.trees.n_roots):
             for node in self.trees.preorder(k):
-                require(self.trees.row(node)[WEIGHT] > 0.0, "Shrubs: a node has no weight")
+                require(self.trees.row(node)[WEIGHT] > 0.0, "Shrubs: a node was grown on no sample")
         for i in range(self.window.n_sorted):
             target = self.window.target[self.window.by_arrival[i]]
             require(self.regression or (0 <= target < n_values and target == <int>target),

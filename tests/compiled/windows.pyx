@@ -1,0 +1,45 @@
+"""The core's window, one call at a time, as Python can call it."""
+
+import numpy as np
+
+from libc.stdint cimport uint8_t
+
+from river_extra_trees._core.schema cimport Schema
+from river_extra_trees._core.window cimport Window
+
+
+def store(Window window, Schema schema, x, double target, double weight=1.0):
+    """Encode a dict and push it; return the slot."""
+    schema.admit(x)
+    window.reserve_one(schema.n_columns)
+    return window.push(schema, target, weight)
+
+
+def store_sliding(Window window, Schema schema, x, double target, double weight=1.0, int gone=-1):
+    """Encode a dict and let it in for the sample in the slot `gone`; return its slot."""
+    schema.admit(x)
+    window.reserve(window.capacity + (gone < 0 and window.size == window.capacity),
+                   schema.n_columns)
+    window.extend(schema.n_columns)
+    window.sort()
+    return window.slide(schema.row, target, weight, gone)
+
+
+def sort(Window window):
+    """Sort the fresh samples in."""
+    window.sort()
+
+
+def release(Window window, slots):
+    """Release the samples in these slots."""
+    cdef uint8_t[::1] gone = np.zeros(window.capacity, dtype=np.uint8)
+    window.sort()
+    for slot in slots:
+        gone[slot] = 1
+    window.release(&gone[0])
+
+
+def ranked(Window window, int column):
+    """The sorted slots of a column."""
+    assert 0 <= column < window.n_columns
+    return [window.order[<Py_ssize_t>column * window.capacity + i] for i in range(window.n_sorted)]
