@@ -20,7 +20,7 @@ SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 def compiled(name: str) -> ModuleType:
     """Compile a module of this folder as the core is compiled, unless that is done; import it."""
     source = Path(__file__).with_name(f"{name}.pyx").read_text()
-    headers = sorted((ROOT / "river_extra_trees" / "_core" / "dynamic").glob("*.pxd"))
+    headers = sorted((ROOT / "river_extra_trees" / "_core").rglob("*.pxd"))
     setup = runpy.run_path(str(ROOT / "setup.py"))
     mode = setup["build_mode"]()
     texts = [source, mode, sys.version, *(header.read_text() for header in headers)]

@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_extra_trees._core.shrubs.simplex import hard, nearest_on_simplex, soft
+from tests.compiled import compiled
 from tests.naive.shrubs import sparse_project_simplex
+
+simplex = compiled("simplex")
+hard, nearest_on_simplex, soft = simplex.hard, simplex.nearest_on_simplex, simplex.soft
 
 TABLE = json.loads((Path(__file__).parent.parent / "golden/shrubs/prox_table.json").read_text())
 WEIGHTS = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40)
