@@ -20,13 +20,16 @@ from ._core.forests.stream import StreamForest
 from ._estimator.batch_forest import BatchForest
 from ._estimator.learner import TreeClassifier, TreeRegressor
 from ._estimator.parameters import (
+    LARGEST,
     MaxFeatures,
     check_choice,
     check_max_features,
     check_number,
+    check_parameter,
     check_switch,
     check_whole,
     draw_seed,
+    is_whole,
     n_features_visited,
     plain_parameters,
 )
