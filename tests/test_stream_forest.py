@@ -457,9 +457,7 @@ def split_and_answer(x: list[Any], y: list[int], seed: int) -> tuple[list[int], 
     return [int(node["feature"]) for node in model._nodes(0) if node["feature"]], right / len(y)
 
 
-def split_and_answer_as_published(
-    x: list[Any], y: list[int], seed: int
-) -> tuple[list[int], float]:
+def split_and_answer_as_published(x: list[Any], y: list[int], seed: int) -> tuple[list[int], float]:
     """The same of the published program."""
     tree = ReferenceStreamTree(2, seed=seed)
     right = 0
