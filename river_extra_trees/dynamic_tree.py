@@ -183,11 +183,11 @@ class _DynamicTree(TreeLearner):
         return self._by_feature(self._core.relevance())
 
     def split_shares(self) -> dict[typing.Any, float]:
-        """Mean over the particles of the share of each feature in a tree's splits."""
+        """Return the share of each feature in the splits of a tree, averaged over trees."""
         return self._by_feature(self._core.split_shares())
 
     def _by_feature(self, rows: list[list[float]]) -> dict[typing.Any, float]:
-        """Average numbers per particle and column into numbers per feature."""
+        """Average numbers per particle and column to numbers per feature."""
         sums: dict[typing.Any, float] = {}
         shares = self._core.shares()
         for column, name in enumerate(self._core.schema.names):

@@ -125,17 +125,19 @@ class _Forgetful(BatchForest):
         forest = self._core
         guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
         discarded, drift = self._discarded(guess, losses)
+        depth = math.inf if self.max_depth is None else self.max_depth
         adapted = self._parameters
-        if self.reference:
-            for tree in discarded:
-                adapted[tree] = self._new_parameters()
         for tree, parameters in enumerate(adapted):
-            batch = forest.losses(tree)
+            batch, held = forest.losses(tree), forest.n_retained(tree)
+            if self.reference and tree in discarded and held > 0:
+                parameters = adapted[tree] = self._new_parameters()
+                parameters.retained_size = held
+                depth_of_successor = int(min(parameters.max_height, depth))
+                batch = forest.successor_losses(tree, self._splitters[0], depth_of_successor)
             if batch[0] > 0:
-                parameters.adapt(batch, guess, forest.n_retained(tree))
+                parameters.adapt(batch, guess, held)
         for tree in discarded:
             adapted[tree].rate = self.initial_rate
-        depth = math.inf if self.max_depth is None else self.max_depth
         return BatchPlan(
             [min(parameters.retained_size, self.max_retained) for parameters in adapted],
             [int(min(parameters.max_height, depth)) for parameters in adapted],
@@ -151,7 +153,8 @@ class _Forgetful(BatchForest):
 
         They get new features and the initial rate, but what they retain follows their accuracy as
         ever. To start cold with all the old samples, as the text has it, keeps the very concept
-        that failed, and often for long.
+        that failed, and often for long. With `reference` they start cold, and what decides is the
+        accuracy of the new tree, grown on the old samples.
         """
         forest = self._core
         batch = forest.losses(self._n_trees, False)

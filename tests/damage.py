@@ -10,7 +10,9 @@ sound model: its `check()` passes, it answers, and it goes on learning.
 from __future__ import annotations
 
 import argparse
+import copy
 import hashlib
+import math
 import random
 import warnings
 from collections import Counter
@@ -98,24 +100,46 @@ def outcome(content: bytes) -> str:
 
 
 def use(model: Any) -> None:
-    """Check a model, save it, ask it, let it learn, and check what could be saved again."""
-    persistence.save_bytes(model)
-    core = model._state()["core"]
-    core.check()
+    """Save a model, copy it, look at it, ask it, let it learn, and all of that again."""
     name = type(model).__name__
-    case = (name, 0)
-    for x, y in stream(case, 20, seed=3):
+    look_at(model)
+    for x, y in stream((name, 0), 20, seed=3):
         if isinstance(model, base.Classifier):
             shares = model.predict_proba_one(x).values()
             assert all(-1e-9 <= share <= 1.0 + 1e-9 for share in shares)
         model.predict_one(x)
         model.learn_one(x, y)
-    assert len(model.to_text()) > 0
     try:
         persistence.save_bytes(model)
     except persistence.ModelFileError:
-        return  # its numbers were so large that they have overflowed
-    core.check()
+        return  # forged sums were so large that they have overflowed
+    look_at(model)
+
+
+def look_at(model: Any) -> None:
+    """Call everything that changes nothing."""
+    model._state()["core"].check()
+    persistence.save_bytes(model)
+    copy.deepcopy(model)
+    x = next(stream((type(model).__name__, 0), 1, seed=5))[0]
+    model.snapshot().predict_one(x)
+    model.debug_one(x)
+    model.to_dataframe()
+    model._repr_html_()
+    assert len(model.to_text()) > 0
+    shares = model.feature_importances_.values()
+    assert not shares or math.isclose(sum(shares), 1.0)
+    if not hasattr(model, "acquisition_one"):
+        return
+    model.relevance()
+    model.split_shares()
+    model.active_samples()
+    if isinstance(model, base.Classifier):
+        model.acquisition_one(x)
+    else:
+        for criterion in ("alc", "alm", "ei"):
+            model.acquisition_one(x, criterion)
+        repr(model.predict_one(x, with_dist=True))
 
 
 def large_files(n: int) -> list[bytes]:

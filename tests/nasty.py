@@ -26,6 +26,7 @@ VALUES: list[list[Any]] = [
     *(["none", None], ["bool", True], ["bool", False], ["str", ""], ["str", "\ud800"]),
     *(["int", code] for code in ("0x0", "-0x1", "0x1", "0x2", "0x14", "0x100000", "0x7fffffff")),
     *(["int", code] for code in ("0x80000000", "0xffffffffffffffff", HUGE, "-" + HUGE)),
+    *(["int", hex(count)] for count in (2**61, 2**62 - 1, 2**62)),
     *(["float", code] for code in ("inf", "-inf", "nan", "-0x0.0p+0", "0x1p-1", "0x1p-1074")),
     *(["float", "0x1.fffffffffffffp+1023"], ["bytes", "00"], ["list", []], ["tuple", []]),
     *(["tuple", [["float", "nan"]]], ["dict", {}], ["array", "absent"], ["object", "window", {}]),

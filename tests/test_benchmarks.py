@@ -177,6 +177,16 @@ def test_cost_of_dynamic_trees(command: str) -> None:
     assert "linear" in succeed("dynamic.cost", *options, command)
 
 
+@pytest.mark.parametrize(
+    ("command", "stream"),
+    [("classification", "fraud"), ("regression", "friedman"), ("leaves", "fraud")],
+)
+def test_other_predictions_of_dynamic_trees(command: str, stream: str) -> None:
+    """A line for each way to predict, from what the core tells of its trees."""
+    options = ("--particles", 3, "--n", 120)
+    assert stream in succeed("dynamic.extras", command, stream, *options)
+
+
 def test_soak_of_dynamic_trees() -> None:
     """Twenty lines along the stream."""
     assert len(succeed("dynamic.cost", "soak", "--items", 40).splitlines()) == 21

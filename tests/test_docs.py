@@ -69,3 +69,27 @@ def test_links_within_pages(pages: dict[str, str]) -> None:
 def test_search_without_a_server(site: Path) -> None:
     """The index of the search is a script, which a browser loads from the disk, too."""
     assert (site / "search" / "search_index.js").is_file()
+
+
+PATH = re.compile(r"`((?:docs|examples|river_extra_trees|tests|tools)/[\w./-]*)`")
+MODULE = re.compile(r"python -m ((?:examples|tests)[\w.]*)")
+
+
+def test_files_that_texts_name() -> None:
+    """Texts name files and modules of the repository as they are called now."""
+    texts = [
+        *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "examples").rglob("*.md"),
+        *(ROOT / "examples").rglob("*.py"),
+        *(ROOT / "river_extra_trees").rglob("*.py"),
+    ]
+    missing = []
+    for text in texts:
+        content = text.read_text(encoding="utf-8")
+        named = [ROOT / path for path in PATH.findall(content)]
+        for module in MODULE.findall(content):
+            path = ROOT.joinpath(*module.split("."))
+            named.append(path / "__main__.py" if path.is_dir() else path.with_suffix(".py"))
+        missing += [(text.name, path) for path in named if not path.exists()]
+    assert missing == []

@@ -95,18 +95,29 @@ def test_tree_equals_the_naive_tree(name: str, n: int, criterion: str) -> None:
         assert told(model) == naive.root
 
 
+@pytest.mark.parametrize("reference", [False, True])
 @pytest.mark.parametrize("bagging", [False, True])
 @pytest.mark.parametrize(("name", "n"), [("elec", 1500), ("gradual", 800), ("phishing", 500)])
-def test_forest_equals_the_naive_forest(name: str, n: int, bagging: bool) -> None:
+def test_forest_equals_the_naive_forest(
+    name: str, n: int, bagging: bool, reference: bool
+) -> None:
     """The same features, bags, forgotten copies, discarded trees, splits and answers."""
     X, Y = (values[:n] for values in read_stream(name))
+    significance = 0.05 if reference else 0.5
     model = ForgetfulRandomForestClassifier(
-        n_models=5, batch_size=50, bagging=bagging, significance=0.5, seed=3
+        n_models=5,
+        batch_size=50,
+        bagging=bagging,
+        significance=significance,
+        reference=reference,
+        seed=3,
     )
     declare_classes(model, 2)
-    naive = NaiveForest(5, 2, len(X[0]), 3, bagging, 0.5)
-    for xs, ys in batches(X, Y, 50):
-        assert answer_and_learn(model, xs, ys) == naive.learn(xs, ys)
+    naive = NaiveForest(5, 2, len(X[0]), 3, bagging, significance, reference)
+    for i, (xs, ys) in enumerate(batches(X, Y, 50)):
+        answers = answer_and_learn(model, xs, ys), naive.learn(xs, ys)
+        # Before the first batch is complete, the program answers 0, ours what it has seen most of.
+        assert (reference and i == 0) or answers[0] == answers[1]
         for number, tree in enumerate(naive.trees):
             assert told(model, number) == tree.root
     assert naive.n_discarded > 0
@@ -204,6 +215,25 @@ def test_a_regressor_forgets_as_its_skill_falls(model: Any) -> None:
     assert sizes[1699] < 500
     assert sum(errors[1400:1500]) < 50
     assert sum(errors[1800:1900]) < 100
+
+
+def test_losses_of_a_regressor_are_summed() -> None:
+    """Of the squared errors, of their squares, and of the squared errors of the running mean."""
+    model = ForgetfulDecisionTreeRegressor(batch_size=10, warm_size=10_000, seed=1)
+    rng = random.Random(3)
+    targets: list[float] = []
+    expected = [0.0, 0.0, 0.0, 0.0]
+    for i in range(60):
+        x = {"a": rng.random(), "b": rng.random()}
+        y = 3 * x["a"] + rng.random()
+        if i >= 10:  # before, there is nothing to answer by
+            loss = (y - model.predict_one(x)) ** 2
+            of_mean = (y - sum(targets) / len(targets)) ** 2
+            sums = zip(expected, (1, loss, loss**2, of_mean), strict=True)
+            expected = [total + more for total, more in sums]
+        model.learn_one(x, y)
+        targets.append(y)
+    assert list(model._parameters[0].last) == pytest.approx(expected)
 
 
 def test_answers_of_a_regressor_stay_in_the_range_of_the_targets() -> None:

@@ -201,7 +201,7 @@ def test_shrubs_grown_on_no_sample_are_refused() -> None:
     def empty(document: Any, arrays: Any) -> None:
         arrays["state/core/trees/stats"][0] = 0.0
 
-    with pytest.raises(persistence.ModelFileError, match="no sample"):
+    with pytest.raises(persistence.ModelFileError, match="a node has no weight"):
         persistence.load_bytes(changed(content, empty))
 
 

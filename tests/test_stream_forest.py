@@ -18,11 +18,12 @@ from river_extra_trees import (
     StreamDecisionTreeClassifier,
     StreamDecisionTreeRegressor,
 )
+from river_extra_trees._estimator.inspection import named_nodes, path
 from river_extra_trees.stream_forest import n_features_visited
 from tests.growing import assert_same_tree, growths, learn, tree_learner
 from tests.naive.cart import Rules, Sample
 from tests.naive.rng import NaiveRng
-from tests.naive.stream_tree import NaiveStreamTree
+from tests.naive.stream_tree import NaiveStreamTree, ReferenceStreamTree
 from tests.naive.test_stream_tree import INPUTS, OPTIONS, RUNS, read_integers, read_table
 
 ALL = [
@@ -48,7 +49,8 @@ def rows(n: int, seed: int = 0) -> list[tuple[dict[str, Any], int]]:
 
 def leaf_number(model: Any, x: dict[str, Any], tree: int) -> int:
     """The node of the leaf that a sample falls to."""
-    *_, (leaf, _) = model._path(x, tree)
+    schema = model._core.schema
+    *_, leaf = path(named_nodes(model._core.trees[tree], schema), schema.row_of(x))
     return int(leaf["node"])
 
 
@@ -149,8 +151,9 @@ def test_weight_two_counts_twice(model_class: Any) -> None:
 @pytest.mark.parametrize("swap_rule", ["published", "always"])
 def test_worst_trees_are_swapped(model_class: Any, swap_rule: str) -> None:
     """From the second batch on, always or with probability 1 / b, the worst trees are new."""
+    seed = 20  # of its draws some lie between 1 / (b + 1) and 1 / b, some up to 1 / (b - 1)
     model = model_class(
-        n_models=5, batch_size=10, n_swaps=2, swap_rule=swap_rule, leaf_memory=None, seed=11
+        n_models=5, batch_size=10, n_swaps=2, swap_rule=swap_rule, leaf_memory=None, seed=seed
     )
     stream = rows(400)
     n_swapped = 0
@@ -158,15 +161,16 @@ def test_worst_trees_are_swapped(model_class: Any, swap_rule: str) -> None:
         trees = list(model._core.trees)
         losses = np.zeros(5)
         for x, y in stream[10 * (b - 1) : 10 * b]:
+            w = 0.25 + 5 * (x["b"] > 0.8)
             for i, tree in enumerate(trees):
-                losses[i] += loss(tree.node(leaf_number(model, x, i)), y, model)
-            model.learn_one(x, y)
+                losses[i] += w * loss(tree.node(leaf_number(model, x, i)), y, model)
+            model.learn_one(x, y, w=w)
         swapped = [i for i in range(5) if model._core.trees[i] is not trees[i]]
         worst = sorted(np.argsort(-losses, kind="stable")[:2].tolist())
         if swap_rule == "always":
             expected = [i for i in worst if b > 1 and losses[i] > 0]
         else:
-            drawn = NaiveRng(11, 0, b - 1, SWAP).uniform() < 1 / b
+            drawn = NaiveRng(seed, 0, b - 1, SWAP).uniform() < 1 / b
             expected = worst if b > 1 and drawn else []
         assert swapped == expected
         n_swapped += len(swapped)
@@ -416,3 +420,52 @@ def test_columns_that_came_first_are_not_preferred_by_forests() -> None:
     assert set(used) == {"a", "b", "c", "d", "colour"}
     assert math.isclose(sum(used.values()), 1.0)
     assert max(used, key=used.__getitem__) == "a"
+
+
+def test_reference_visits_features_in_random_order() -> None:
+    """Over 16 seeds each, features are split as often as in the published program, and as well.
+
+    Pure leaves are split on the first feature visited: in a fixed order, most splits were on one.
+    """
+    shares: dict[str, list[list[float]]] = {"ours": [], "theirs": []}
+    accuracies: dict[str, list[float]] = {"ours": [], "theirs": []}
+    for seed in range(16):
+        generator = random.Random(seed)
+        x = [tuple(np.float32(generator.random()) for _ in range(5)) for _ in range(1000)]
+        y = [int(row[0] + row[1] > 1.0) ^ (generator.random() < 0.1) for row in x]
+        for who, (splits, right) in {
+            "ours": split_and_answer(x, y, seed),
+            "theirs": split_and_answer_as_published(x, y, seed),
+        }.items():
+            shares[who].append([splits.count(feature) / len(splits) for feature in range(5)])
+            accuracies[who].append(right)
+    ours, theirs = np.array(shares["ours"]), np.array(shares["theirs"])
+    error = np.sqrt((ours.var(0) + theirs.var(0)) / 15)
+    assert np.all(np.abs(ours.mean(0) - theirs.mean(0)) < 4 * error)
+    assert np.all(ours.mean(0) > 0.1)
+    assert abs(np.mean(accuracies["ours"]) - np.mean(accuracies["theirs"])) < 0.01
+
+
+def split_and_answer(x: list[Any], y: list[int], seed: int) -> tuple[list[int], float]:
+    """The features that the reference mode has split on, and its accuracy."""
+    model = StreamDecisionTreeClassifier(50, max_nodes=10**6, reference=True, seed=seed)
+    right = 0
+    for i, (row, label) in enumerate(zip(x, y, strict=True)):
+        sample = {str(feature): float(value) for feature, value in enumerate(row)}
+        right += i >= 50 and model.predict_one(sample) == label
+        model.learn_one(sample, label)
+    return [int(node["feature"]) for node in model._nodes(0) if node["feature"]], right / len(y)
+
+
+def split_and_answer_as_published(
+    x: list[Any], y: list[int], seed: int
+) -> tuple[list[int], float]:
+    """The same of the published program."""
+    tree = ReferenceStreamTree(2, seed=seed)
+    right = 0
+    for start in range(0, len(y), 50):
+        batch = slice(start, start + 50)
+        if start > 0:
+            right += sum(tree.predict(a) == b for a, b in zip(x[batch], y[batch], strict=True))
+        tree.learn_batch(x[batch], y[batch])
+    return [node.feature for node in tree.nodes if node.left >= 0], right / len(y)

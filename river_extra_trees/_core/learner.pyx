@@ -272,7 +272,7 @@ cdef class Learner:
 
     # --- Copies and states --------------------------------------------------------------------
 
-    def bare(self):
+    def for_serving(self):
         """A copy that answers alike, without what only learning needs."""
         self.enter()
         try:

@@ -24,6 +24,7 @@ cdef enum Purpose:
     DISCARD = 8
     REJUVENATE = 9
     RENEW = 10
+    BRANCH = 11
 
 cdef struct Rng:
     uint64_t state

@@ -93,11 +93,11 @@ class TreeLearner(base.Estimator):
         """Number of samples learned, those of weight zero not counted."""
         return self._core.n_seen
 
-    def _bare(self) -> typing.Self:
+    def _for_serving(self) -> typing.Self:
         """A copy that answers alike, without what only learning needs."""
-        bare: typing.Self = self.clone()
-        bare._core = self._core.bare()
-        return bare
+        copy: typing.Self = self.clone()
+        copy._core = self._core.for_serving()
+        return copy
 
     def _state(self) -> dict[str, typing.Any]:
         """What a model file holds beside the parameters; `core` is the core object."""
@@ -336,7 +336,7 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
         It is smaller than the model, as it lacks the samples and all else that only learning needs.
         (Logistic leaves of dynamic trees answer by the samples themselves, and keep them.)
         """
-        return ClassifierSnapshot(self._bare(), self.n_samples_seen)
+        return ClassifierSnapshot(self._for_serving(), self.n_samples_seen)
 
     def predict_one(self, x: Sample) -> typing.Any:
         """Predict the label of a sample: `None` before the first sample was learned.
@@ -377,7 +377,7 @@ class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
 
         It is smaller than the model, as it lacks the samples and all else that only learning needs.
         """
-        return RegressorSnapshot(self._bare(), self.n_samples_seen)
+        return RegressorSnapshot(self._for_serving(), self.n_samples_seen)
 
     def predict_one(self, x: Sample) -> float:
         """Predict the target of a sample: 0 before the first sample was learned.

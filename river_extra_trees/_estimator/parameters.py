@@ -1,4 +1,4 @@
-"""Constructor parameters: read as Python's own types, checked, and refused by name."""
+"""Constructor parameters: converted to Python's own types, and checked by name."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ Parameters = typing.ParamSpec("Parameters")
 MaxFeatures = int | float | str | None
 
 LARGEST = 2**31 - 1  # the core counts in 32 bits
-NO_NUMBERS = (bool, np.timedelta64)  # among those that say they are
+NO_NUMBERS = (bool, np.timedelta64)  # types that register as numbers, but are not
 
 
 def draw_seed(seed: int | None) -> int:
-    """The seed as 64 bits without a sign; one drawn from the operating system for None."""
+    """The seed as 64 unsigned bits; None draws one from the operating system."""
     if seed is None:
         return random.SystemRandom().getrandbits(64)
     check_parameter(is_whole(seed), "seed", seed, "None or a whole number")
@@ -44,10 +44,10 @@ def draw_seed(seed: int | None) -> int:
 
 
 def plain_parameters(begin: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Let `__init__` get numbers, switches and words of any type as Python's own.
+    """Convert the numbers, switches and words that `__init__` gets to Python's own types.
 
-    Numbers of numpy wrap around, overflow, or calculate with few digits where the learners go on to
-    count and divide by their parameters. Nor would equal models be equal files.
+    The learners count with their parameters and divide by them, where numbers of numpy can wrap
+    around, overflow, or lose digits. And equal models have to give equal files.
     """
 
     @functools.wraps(begin)
@@ -58,7 +58,7 @@ def plain_parameters(begin: Callable[Parameters, None]) -> Callable[Parameters, 
 
 
 def plain(value: typing.Any) -> typing.Any:
-    """A parameter as Python's own type, if it is a number, a switch or a word; or as it is."""
+    """A number, switch or word as Python's own type; any other parameter as it is."""
     if isinstance(value, np.bool_):
         return bool(value)
     if is_whole(value):
@@ -66,17 +66,17 @@ def plain(value: typing.Any) -> typing.Any:
     if is_number(value):
         return float(value)
     if isinstance(value, str):
-        return str.__str__(value)  # str(value) would be what a subclass makes of it
+        return str.__str__(value)  # str(value) would call the method of a subclass
     return value
 
 
 def is_whole(value: object) -> bool:
-    """Whether a parameter is a whole number, of any type but bool and durations of numpy."""
+    """Whether a parameter is a whole number: of any type but bool and numpy durations."""
     return isinstance(value, numbers.Integral) and not isinstance(value, NO_NUMBERS)
 
 
 def is_number(value: object) -> bool:
-    """Whether a parameter is a finite number that fits into a float, of any type but those."""
+    """Whether a parameter is a finite number that fits into a float: of any type but those."""
     if not isinstance(value, numbers.Real) or isinstance(value, NO_NUMBERS):
         return False
     try:
@@ -92,7 +92,7 @@ def check_parameter(condition: bool, name: str, value: object, wanted: str) -> N
 
 
 def check_whole(name: str, value: typing.Any, least: int, optional: bool = False) -> None:
-    """Raise a ValueError that names the parameter unless it is a whole number of at least that."""
+    """Raise a ValueError that names the parameter unless it is a whole number from `least` on."""
     wanted = f"a whole number from {least} to {LARGEST}"
     check_parameter(
         (optional and value is None) or (is_whole(value) and least <= value <= LARGEST),
@@ -110,9 +110,9 @@ def check_number(
     ends: str = "[]",
     words: tuple[str | None, ...] = (),
 ) -> None:
-    """Raise a ValueError that names the parameter unless it is a number of an interval, or a word.
+    """Raise a ValueError that names the parameter unless it is a number in an interval, or a word.
 
-    `ends` says which ends belong to the interval, as mathematicians write it: `"[)"` for the first.
+    `ends` tells which ends belong to the interval, in mathematical notation: `"[)"` for the first.
     """
     above = is_number(value) and (least <= value if ends[0] == "[" else least < value)
     inside = above and (value <= most if ends[1] == "]" else value < most)
@@ -127,7 +127,7 @@ def check_choice(name: str, value: typing.Any, *words: str) -> None:
 
 
 def is_one_of(value: object, words: tuple[str | None, ...]) -> bool:
-    """Whether a parameter is one of some words, whatever its type: arrays compare to arrays."""
+    """Whether a parameter is one of some words; `==` of an array would give an array."""
     return (value is None or isinstance(value, str)) and value in words
 
 

@@ -19,6 +19,7 @@ travels.
 from __future__ import annotations
 
 from .blocks import Block
+from .forests import ForestPart
 from .parts import Part, learn_together
 from .ray.ensemble import DistributedClassifier, DistributedRegressor
 from .ray.keyed import KeyedModels
@@ -30,6 +31,7 @@ __all__ = [
     "Block",
     "DistributedClassifier",
     "DistributedRegressor",
+    "ForestPart",
     "KeyedModels",
     "Part",
     "Shard",

@@ -8,7 +8,7 @@ from typing import Any
 
 import river_extra_trees
 
-from .._core.state import State, StateError, require
+from .._core.state import LARGEST_COUNT, State, StateError, require
 from .._estimator.learner import TreeLearner
 from .atomic import open_regular, replace_file
 from .container import DamagedError, pack, unpack
@@ -105,7 +105,8 @@ def save_bytes(model: TreeLearner) -> bytes:
     except StateError as error:
         raise ModelFileError(f"this {name} cannot be saved: {error}") from None
     try:
-        model_from(content)  # a file that cannot be loaded must not replace one that can
+        # A file that cannot be loaded must not replace one that can.
+        model_from(content, LARGEST_COUNT)
     except (DamagedError, StateError) as error:
         raise ModelFileError(
             f"this {name} cannot be saved: its file could not be loaded again, because {error}"
@@ -133,15 +134,16 @@ def load_bytes(content: bytes | bytearray | memoryview) -> Any:
             f"content must be bytes, a bytearray or a memoryview, not {type(content).__name__!r}"
         )
     try:
-        return model_from(bytes(content))
+        # Half the limit: the model can go on learning, and still be copied and saved.
+        return model_from(bytes(content), LARGEST_COUNT // 2)
     except (DamagedError, StateError) as error:
         raise ModelFileError(f"not a valid model file: {error}") from None
 
 
-def model_from(content: bytes) -> TreeLearner:
+def model_from(content: bytes, largest_count: int) -> TreeLearner:
     """Load a model; raise DamagedError or StateError with the reason if that is impossible."""
     _, code, arrays = unpack(content, MAGIC, range(1, VERSION + 1))
-    decoder = Decoder(arrays)
+    decoder = Decoder(arrays, largest_count)
     file = State("the file", decoder.decode(code), FIELDS)
     require(not decoder.arrays, "it has arrays that nothing refers to")
     return restored(file)

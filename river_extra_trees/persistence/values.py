@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 
 from .._core.dynamic import ParticleFilter
 from .._core.dynamic.pool import Pool
+from .._core.forests.buffer import Buffer
 from .._core.forests.forgetful import ForgetfulForest
+from .._core.forests.memories import MemoryForest
+from .._core.forests.naive_bayes import NaiveBayes
 from .._core.forests.retained import Retained
 from .._core.forests.stream import StreamForest
 from .._core.schema import Labels, Schema
 from .._core.shrubs import Shrubs
-from .._core.state import Captured, StateError, require
+from .._core.state import LARGEST_COUNT, Captured, StateError, require
 from .._core.trees import Trees
 from .._core.window import Window
 from .._core.safe_repr import safe_repr
@@ -34,7 +37,10 @@ CORE_CLASSES: dict[str, Any] = {
     "active_samples": Pool,
     "dynamic_trees": ParticleFilter,
     "forgetful_forest": ForgetfulForest,
+    "buffer": Buffer,
     "labels": Labels,
+    "memory_forest": MemoryForest,
+    "naive_bayes": NaiveBayes,
     "schema": Schema,
     "shrub_ensemble": Shrubs,
     "stream_forest": StreamForest,
@@ -69,7 +75,9 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def is_plain(value: object) -> bool:
-    """Whether a value is None, a bool, a number, a text or bytes, as parameters are."""
+    """Whether a value is None, a bool, a number, a text, bytes, or a tuple of these."""
+    if type(value) is tuple:
+        return all(map(is_plain, value))
     return type(value) in PLAIN or type(value) in NUMPY or type(value) is np.str_
 
 
@@ -147,10 +155,13 @@ class Decoder:
     ----------
     arrays
         The arrays by their paths. Each belongs to one value; `decode` removes those that it uses.
+    largest_count
+        Largest count of samples, batches, ... in a core object.
     """
 
-    def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def __init__(self, arrays: dict[str, NDArray[Any]], largest_count: int = LARGEST_COUNT) -> None:
         self.arrays = arrays
+        self.largest_count = largest_count
 
     def decode(self, code: Any, depth: int = 0) -> Any:
         """Decode a value.
@@ -173,7 +184,11 @@ class Decoder:
             return self._fields(content[0], depth)
         if tag == "object" and len(content) == 2 and isinstance(content[0], str):
             require(content[0] in CORE_CLASSES, "an object has an unknown tag")
-            return CORE_CLASSES[content[0]].restored(self._fields(content[1], depth))
+            fields = self._fields(content[1], depth)
+            for name, value in fields.items():
+                is_count = type(value) is int and name != "seed"
+                require(not is_count or value <= self.largest_count, f"{name} is too large")
+            return CORE_CLASSES[content[0]].restored(fields)
         if tag == "numpy" and len(content) == 3:
             return decode_numpy(content[0], content[1:])
         return decode_plain(code)

@@ -241,6 +241,30 @@ def test_trees_after_a_retirement_are_as_large_as_in_the_reference(
         assert abs(values.mean() - float(expected[key])) < 4 * error, key
 
 
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+@pytest.mark.parametrize("factor", [1.0, 0.9])
+def test_a_leaf_without_spread_has_no_density(leaf: str, factor: float) -> None:
+    """Targets that repeat: such a particle weighs nothing, as in the reference, and all count."""
+    model = reference(leaf)
+    model = replace(model, y=np.floor(model.y / 12.0))
+    particles = filter_of(model, 30, 0, decay=factor)
+    evidence, without = 0.0, 0
+    for row in range(200):
+        if particles.pool.size == 60:
+            particles.retire(particles.oldest())
+        with np.errstate(invalid="ignore"):
+            densities = densities_at(particles, model, row) if row > 40 else np.ones(1)
+        learn(particles, model, row)
+        evidence += particles.log_predictive
+        if row > 40:
+            without += np.any(densities == 0.0)
+            expected = np.log(densities.mean()) if densities.any() else 0.0
+            assert particles.log_predictive == pytest.approx(expected, abs=1e-6)
+    assert without > 3 or leaf == "linear"
+    assert particles.log_evidence == pytest.approx(evidence)
+    particles.check()
+
+
 # Invariants
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import stats
 
 from tests.naive.dynamic import DynamicTree, FadingTree, Leaf, Tree
-from tests.naive.dynamic_clouds import cloud_of, row_of, tree_at
+from tests.naive.dynamic_filters import filter_of, row_of, tree_at
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
 from tests.naive.dynamic_problems import fields_of, mutants
 
@@ -119,15 +119,15 @@ def simulate(
 
 def learned_trees(problem: Problem, model: DynamicTree, seed: int) -> list[Tree]:
     """Trees of some particles, drawn at random, of a compiled cloud that has learned the stream."""
-    cloud = cloud_of(model, problem.n_particles, seed, decay=problem.decay)
+    particles = filter_of(model, problem.n_particles, seed, decay=problem.decay)
     for row in range(problem.n_rows):
         if row >= problem.n_active:
-            cloud.retire(cloud.oldest())
-        cloud.learn(row_of(model.X[row]), float(model.y[row]))
-    roots, counts = zip(*cloud.distinct_roots(), strict=True)
+            particles.retire(particles.oldest())
+        particles.learn(row_of(model.X[row]), float(model.y[row]))
+    roots, counts = zip(*particles.distinct_roots(), strict=True)
     rng = np.random.default_rng(seed)
     asked = rng.choice(np.repeat(roots, counts), problem.n_asked, replace=False)
-    known = {root: tree_at(model, cloud, root) for root in set(asked.tolist())}
+    known = {root: tree_at(model, particles, root) for root in set(asked.tolist())}
     return [known[root] for root in asked.tolist()]
 
 

@@ -84,6 +84,9 @@ class GaussianLeaf:
         return df, float(self.coefficients(total) @ z), float(scale)
 
     def log_predictive(self, total: Sums, x: Array, y: float) -> float:
+        """Of y at x; a leaf without spread has no density, and counts as if it had none there."""
+        if self.residual(total) <= 1e-9 * total.square:
+            return -np.inf
         df, location, scale = self.predictive(total, x)
         residual = (y - location) / scale
         return float(

@@ -217,12 +217,27 @@ class NaiveTree:
 
 
 class NaiveForest:
-    """A forgetful random forest: no shared samples, a list of copies in each tree."""
+    """A forgetful random forest: no shared samples, a list of copies in each tree.
+
+    With `reference` it is that of the published program: trees vote by majority, trees are
+    discarded by its test, and the successor of a discarded tree is grown on the old samples, cold,
+    before it is tested on the batch and learns it.
+    """
 
     BOOTSTRAP, FORGET, SUBSET = 1, 4, 5
 
-    def __init__(self, n_trees, n_classes, n_features, seed, bagging=False, significance=0.05):
-        self.trees = [NaiveTree(n_classes) for _ in range(n_trees)]
+    def __init__(
+        self,
+        n_trees,
+        n_classes,
+        n_features,
+        seed,
+        bagging=False,
+        significance=0.05,
+        reference=False,
+    ):
+        self.trees = [NaiveTree(n_classes, reference=reference) for _ in range(n_trees)]
+        self.reference = reference
         self.n_classes = n_classes
         self.n_features = n_features
         self.seed = seed
@@ -246,6 +261,9 @@ class NaiveForest:
         votes = [0.0] * self.n_classes
         for tree in self.trees:
             counts = tree.leaf(x)
+            if self.reference:
+                votes[counts.index(max(counts))] += 1.0
+                continue
             for y in range(self.n_classes):
                 votes[y] += counts[y] / sum(counts) if sum(counts) else 0.0
         return votes.index(max(votes))
@@ -259,20 +277,36 @@ class NaiveForest:
                 hits.append(tree.see(x, y) == y)
         wrong = [float(answer != y) for answer, y in zip(answers, Y, strict=True)]
         discarded = self.discarded(wrong, right)
+        if self.reference:
+            for number in discarded:
+                self.succeed(number)
+                right[number] = [
+                    self.trees[number].predict(x) == y for x, y in zip(X, Y, strict=True)
+                ]
         for number, tree in enumerate(self.trees):
             copies = self.copies(number, len(X))
             self.adapt(tree, copies, right[number])
-            if number in discarded:
+            if number in discarded and not self.reference:
                 self.choose_features(number)
                 tree.parameters.rate = 0.3
             if sum(copies) == 0:
                 continue
             held = sum(s[2] for s in tree.samples)
             self.forget(number, tree, max(0, held + sum(copies) - tree.parameters.retained))
-            tree.samples += [(tuple(x), y, c) for x, y, c in zip(X, Y, copies, strict=True) if c]
+            batch = [(tuple(x), y, c) for x, y, c in zip(X, Y, copies, strict=True) if c]
+            tree.samples += batch[::-1] if self.reference else batch
             tree.root = tree.build(tree.samples, 0)
         self.n_batches += 1
         return answers
+
+    def succeed(self, number):
+        """Let a new tree learn the samples of a discarded one, as its first batch."""
+        samples = self.trees[number].samples
+        tree = self.trees[number] = NaiveTree(self.n_classes, reference=True)
+        self.choose_features(number)
+        tree.samples = samples
+        tree.parameters.step(sum(s[2] for s in samples), 0, 0)
+        tree.root = tree.build(samples, 0)
 
     def copies(self, number, n):
         if not self.bagging:
@@ -318,6 +352,8 @@ class NaiveForest:
         if not self.past:
             self.past = wrong
             return []
+        if self.reference:
+            return self.discarded_as_published(wrong, right)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # both may be constant: p is nan, or 0
             p = stats.ttest_ind(self.past, wrong, equal_var=False).pvalue
@@ -334,3 +370,28 @@ class NaiveForest:
         self.n_discarded += n
         worst = sorted(range(len(self.trees)), key=lambda number: sum(right[number]))
         return worst[:n]
+
+    def discarded_as_published(self, wrong, right):
+        """The same by the program's formula: where the fall is not significant."""
+        m, n = len(self.past), len(wrong)
+        right_before, right_now = m - sum(self.past), n - sum(wrong)
+        before, now = right_before / m, right_now / n
+        variances = [
+            (1 - p) ** 2 * t + p**2 * (size - t) / (size - 1)
+            for p, t, size in ((before, right_before, m), (now, right_now, n))
+        ]
+        pooled = math.sqrt(((m - 1) * variances[0] + (n - 1) * variances[1]) / (m + n - 2))
+        t, p = before - now, 1.0
+        if pooled > 0:
+            t /= pooled * math.sqrt(1 / m + 1 / n)
+            p = stats.t.sf(abs(t), m + n - 2)
+        if p <= self.significance:
+            self.past = self.past + wrong
+            return []
+        self.past = wrong
+        if t <= 0:
+            return []
+        k = min(len(self.trees), math.ceil((before - now) / before * len(self.trees)))
+        order = sorted(range(len(self.trees)), key=lambda number: sum(right[number]))
+        self.n_discarded += k
+        return order[:k]

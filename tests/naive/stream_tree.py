@@ -10,6 +10,8 @@ found by changing one thing at a time and counting how many of 36 recorded runs 
 - The score is the literal float arithmetic below and a strict comparison, so that exact ties are
   decided by rounding. With a tolerance of 1e-12, 34 of 36 agree.
 - Entropy is in bits, as log(p) / log(2). With natural logarithms, 35 of 36 agree (ties again).
+- The features of a node are visited in an order drawn for it, and the first of equally good splits
+  is taken. A pure false root so is split on any feature. (The recorded runs have one feature.)
 - Values closer than 1e-7 (in float32) count as equal. The recorded runs do not depend on it.
 - The false roots are rewritten in increasing order of (id of the parent, is it the left child); new
   nodes are then numbered below the false root with the largest such key first, depth first, left
@@ -19,6 +21,7 @@ found by changing one thing at a time and counting how many of 36 recorded runs 
 from __future__ import annotations
 
 import math
+import random
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,6 +31,7 @@ import numpy as np
 from tests.naive.cart import Node, Rules, Sample, grow, leaf_of
 
 SPACING = np.float32(1e-7)
+Row = Sequence[np.float32]
 
 
 def reference_impurity(counts: Sequence[int], criterion: str) -> float:
@@ -46,6 +50,7 @@ def reference_impurity(counts: Sequence[int], criterion: str) -> float:
 class ReferenceNode:
     value: list[float] = field(default_factory=list)  # class shares of the samples last seen here
     impurity: float = 0.0  # the one that the node was judged by
+    feature: int = 0
     threshold: float = 0.0
     left: int = -1
     right: int = -1
@@ -63,6 +68,7 @@ class Task:
 
 @dataclass
 class ReferenceSplit:
+    feature: int
     threshold: float
     impurity_left: float
     impurity_right: float
@@ -70,15 +76,19 @@ class ReferenceSplit:
 
 @dataclass
 class ReferenceStreamTree:
-    """The published program on one float32 feature, its known defects included."""
+    """The published program on float32 features, its known defects included."""
 
     n_classes: int
     criterion: str = "gini"
     max_depth: int = sys.maxsize
     min_samples_leaf: int = 1
+    seed: int = 0
     nodes: list[ReferenceNode] = field(default_factory=list)
 
-    def learn_batch(self, x: Sequence[np.float32], y: Sequence[int]) -> None:
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+
+    def learn_batch(self, x: Sequence[Row], y: Sequence[int]) -> None:
         self.x, self.y = x, y
         if self.nodes:
             tasks = self.false_roots()
@@ -103,7 +113,7 @@ class ReferenceStreamTree:
         for i, x in enumerate(self.x):
             parent, node, depth, is_left = 0, 0, 0, False
             while self.nodes[node].left >= 0:
-                parent, is_left = node, float(x) <= self.nodes[node].threshold
+                parent, is_left = node, self.goes_left(node, x)
                 node = self.nodes[node].left if is_left else self.nodes[node].right
                 depth += 1
             judged_by = self.nodes[parent].impurity
@@ -124,36 +134,39 @@ class ReferenceStreamTree:
             return None
         split = self.best_split(task)
         if split is not None:
-            node.threshold = split.threshold
+            node.feature, node.threshold = split.feature, split.threshold
         return split
 
     def best_split(self, task: Task) -> ReferenceSplit | None:
-        order = sorted(task.samples, key=lambda i: self.x[i])
-        values = [self.x[i] for i in order]
-        n = len(order)
+        n = len(task.samples)
+        features = list(range(len(self.x[0])))
+        self.random.shuffle(features)
         best, best_score = None, -math.inf
-        for n_left in range(self.min_samples_leaf, n - self.min_samples_leaf + 1):
-            if values[n_left] <= values[n_left - 1] + SPACING:
-                continue
-            left = reference_impurity(self.counts(order[:n_left]), self.criterion)
-            right = reference_impurity(self.counts(order[n_left:]), self.criterion)
-            score = -float(n - n_left) * right - float(n_left) * left
-            if score > best_score:
-                best, best_score = (n_left, left, right), score
+        for feature in features:
+            order = sorted(task.samples, key=lambda i: self.x[i][feature])
+            values = [self.x[i][feature] for i in order]
+            for n_left in range(self.min_samples_leaf, n - self.min_samples_leaf + 1):
+                if values[n_left] <= values[n_left - 1] + SPACING:
+                    continue
+                left = reference_impurity(self.counts(order[:n_left]), self.criterion)
+                right = reference_impurity(self.counts(order[n_left:]), self.criterion)
+                score = -float(n - n_left) * right - float(n_left) * left
+                if score > best_score:
+                    low, high = float(values[n_left - 1]), float(values[n_left])
+                    best, best_score = (feature, n_left, left, right, low, high), score
         if best is None:
             return None
-        n_left, left, right = best
+        feature, n_left, left, right, low, high = best
         gain = task.impurity - (n - n_left) / n * right - n_left / n * left
         if n / len(self.y) * gain + sys.float_info.epsilon < 0.0:
             return None
-        low, high = float(values[n_left - 1]), float(values[n_left])
         threshold = low / 2.0 + high / 2.0
-        return ReferenceSplit(low if threshold == high else threshold, left, right)
+        return ReferenceSplit(feature, low if threshold == high else threshold, left, right)
 
     def children(self, task: Task, split: ReferenceSplit) -> list[tuple[int, bool, Task]]:
         """Right before left: the last of the list is taken first."""
-        left = [i for i in task.samples if float(self.x[i]) <= split.threshold]
-        right = [i for i in task.samples if float(self.x[i]) > split.threshold]
+        left = [i for i in task.samples if float(self.x[i][split.feature]) <= split.threshold]
+        right = [i for i in task.samples if float(self.x[i][split.feature]) > split.threshold]
         depth = task.depth + 1
         return [
             (task.node, False, Task(-1, right, depth, split.impurity_right)),
@@ -170,11 +183,16 @@ class ReferenceStreamTree:
             counts[self.y[i]] += 1
         return counts
 
-    def predict(self, x: np.float32) -> int:
-        node = self.nodes[0]
-        while node.left >= 0:
-            node = self.nodes[node.left if float(x) <= node.threshold else node.right]
-        return node.value.index(max(node.value))
+    def goes_left(self, node: int, x: Row) -> bool:
+        return float(x[self.nodes[node].feature]) <= self.nodes[node].threshold
+
+    def predict(self, x: Row) -> int:
+        node = 0
+        while self.nodes[node].left >= 0:
+            left, right = self.nodes[node].left, self.nodes[node].right
+            node = left if self.goes_left(node, x) else right
+        value = self.nodes[node].value
+        return value.index(max(value))
 
 
 @dataclass

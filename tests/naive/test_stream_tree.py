@@ -32,7 +32,7 @@ def read_integers(name: str) -> list[int]:
 def test_reference_run(stream: str, batch_size: int, criterion: str, option: str) -> None:
     """Predictions, node counts and the final tree of the recorded run come out exactly."""
     rows = read_table(stream)
-    x = [np.float32(row[0]) for row in rows]
+    x = [(np.float32(row[0]),) for row in rows]
     y = [int(row[1]) for row in rows]
     tree = ReferenceStreamTree(INPUTS[stream], criterion, **OPTIONS[option])
     predictions, sizes = [], []

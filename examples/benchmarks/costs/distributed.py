@@ -318,7 +318,7 @@ def show_keyed(options: argparse.Namespace) -> bool:
 
 
 def show_kill(options: argparse.Namespace) -> bool:
-    """Kill workers under load, and show what they knew before and after."""
+    """Kill workers under load, and show their counters before and after."""
     start_ray()
     name = "StreamDecisionForestClassifier"
     rows = rows_for(name, options.items)
@@ -331,13 +331,13 @@ def show_kill(options: argparse.Namespace) -> bool:
             forest.learn_one(x, y)
             show_death("forest", model, i, len(rows) // 4, processes)
         same = answers(model, rows[:200]) == answers(forest, rows[:200])
-        print(f"{model.n_restarts} restarts; 200 answers as of one process: {same}")
+        print(f"{model.n_restarts} restarts; 200 predictions equal those of one process: {same}")
         model.close()
     return kill_keyed(options) and same
 
 
 def kill_keyed(options: argparse.Namespace) -> bool:
-    """The same for a thousand models, and then for this process as well."""
+    """Do the same with a thousand models, and end with the death of all processes."""
     base = ret.StreamDecisionTreeClassifier(seed=1)
     rows = rows_for("Classifier", options.items)
     with tempfile.TemporaryDirectory() as folder:
@@ -348,42 +348,44 @@ def kill_keyed(options: argparse.Namespace) -> bool:
             show_death("keyed models", model, i, len(rows) // 4, processes)
         counts = model.counts()
         n_seen = sum(count.n_samples_seen for count in counts)
-        print(f"{model.n_restarts} restarts; {n_seen} of {len(rows)} items learned, {counts[0]}")
+        print(f"{model.n_restarts} restarts; {n_seen} of {len(rows)} samples learned, {counts[0]}")
         for process in model.processes():  # as if the machine went down
             os.kill(process, signal.SIGKILL)
         again = KeyedModels(base, folder=folder, checkpoint_every=1000)
-        told_again = len(rows) - again.position
-        print(f"after an end of all processes: tell the last {told_again} items again", end="; ")
+        sent_again = len(rows) - again.position
+        print(
+            f"after the death of all processes: send the last {sent_again} samples again", end="; "
+        )
         for i in range(again.position, len(rows)):
             again.learn_one(i % 1000, *rows[i])
-        print(f"{again.n_samples_seen} of {len(rows)} items learned")
+        print(f"{again.n_samples_seen} of {len(rows)} samples learned")
         complete = n_seen == again.n_samples_seen == len(rows)
         again.close()
     return complete
 
 
 def show_death(what: str, model: Any, i: int, every: int, processes: list[int]) -> None:
-    """Now and then, kill a worker just as it was sent a block: to ask it anything would be late."""
+    """Every so often, kill a worker just after it was sent a block, without asking it first."""
     if i % every == 777:
-        show_counters(f"{what}, {i + 1} items told", model)
+        show_counters(f"{what}, {i + 1} samples sent", model)
         processes[:] = model.processes()
     if i % every == 777 + model.block_size:
         number = i // every % 2
         os.kill(processes[number], signal.SIGKILL)
         start = time.perf_counter()
-        show_counters(f"  {i + 1} items told and worker {number} killed", model)
-        print(f"  it took {time.perf_counter() - start:.1f} s to come back", flush=True)
+        show_counters(f"  {i + 1} samples sent and worker {number} killed", model)
+        print(f"  back after {time.perf_counter() - start:.1f} s", flush=True)
 
 
 def show_counters(what: str, model: Any) -> None:
-    print(f"{what:44} (seen, in its checkpoint): {model.counters()}", flush=True)
+    print(f"{what:44} (learned, in the checkpoint): {model.counters()}", flush=True)
 
 
 # --- memory and pickles
 
 
 def show_memory(options: argparse.Namespace) -> bool:
-    """Make many models, each with items of its own, and see what a fresh process grows by."""
+    """Create many models in a new process, and measure the growth of its memory."""
     print(f"{'learner':36} {'items':>6} {'kB each':>8} {'own account':>12} {'models per GB':>14}")
     context = multiprocessing.get_context("fork")
     for name in LEARNERS:

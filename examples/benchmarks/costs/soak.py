@@ -106,7 +106,7 @@ def soak(name: str, n: int) -> dict[str, float]:
         "early": float(early),
         "late": float(late),
         "insane": insane,
-        "told": model._raw_memory_usage,
+        "reported": model._raw_memory_usage,
     }
 
 
@@ -131,7 +131,7 @@ def main() -> int:
         print(
             f"{name:32} {found['slope']:8.4f} bytes per item, {found['growth'] / 2**20:6.2f} MiB, "
             f"{found['early']:7.1f} -> {found['late']:7.1f} µs, {found['insane']:.0f} insane, "
-            f"model {found['told'] / 1024:.0f} KiB: {'passed' if sane else 'FAILED'}",
+            f"model {found['reported'] / 1024:.0f} KiB: {'passed' if sane else 'FAILED'}",
             flush=True,
         )
     return failed

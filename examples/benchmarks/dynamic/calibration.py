@@ -40,8 +40,8 @@ from tests.naive.dynamic_calibration import (
     replications_to_notice,
     wrong_models,
 )
-from tests.naive.dynamic_clouds import cloud_of, learn_stream, open_constant
 from tests.naive.dynamic_enumeration import law_of
+from tests.naive.dynamic_filters import filter_of, learn_stream, open_constant
 
 
 def print_evidence(replications: int) -> None:
@@ -50,8 +50,8 @@ def print_evidence(replications: int) -> None:
         model = make()
         exact, _ = law_of(open_constant(model))
         for n_particles in (1, 5, 50):
-            clouds = (cloud_of(model, n_particles, seed) for seed in range(replications))
-            ratios = np.array([learn_stream(model, cloud) / exact for cloud in clouds])
+            runs = (filter_of(model, n_particles, seed) for seed in range(replications))
+            ratios = np.array([learn_stream(model, run) / exact for run in runs])
             error = ratios.std(ddof=1) / replications**0.5
             print(f"{name:14}{n_particles:10}{ratios.mean():14.4f}{error:9.4f}", flush=True)
 

@@ -219,7 +219,7 @@ def run_soak(options: argparse.Namespace) -> None:
     stream = friedman(5)
     model = ret.DynamicTreeRegressor(seed=1)
     part = max(1, options.items // 20)
-    print(f"{'items':>9} {'us per item':>11} {'kB told':>8} {'kB of the process':>17} {'RMSE':>6}")
+    print(f"{'items':>9} {'us per item':>11} {'kB':>8} {'kB of the process':>17} {'RMSE':>6}")
     error, before = 0.0, time.process_time()
     for i in range(1, options.items + 1):
         x, y = next(stream)

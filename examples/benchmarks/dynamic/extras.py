@@ -336,7 +336,7 @@ def run_leaves(options: argparse.Namespace) -> None:
 
 
 def merged(one: Array, other: Array, size: int) -> Array:
-    """Statistics of both sets of samples; see the layout in `_core/posterior.pxd`."""
+    """Statistics of both sets of samples; the layout is in `_core/dynamic/leaf_models.pxd`."""
     weight = one[0] + other[0]
     if weight <= 0:
         return one
@@ -372,8 +372,8 @@ def student(row: Array, prior: Array, df_offset: float, v: Array, size: int) -> 
 
 def number_answers(cloud: Any, x: list[float]) -> dict[str, list[tuple[float, Array]]]:
     """Weighted Student-t components of each way."""
-    state = cloud.__reduce__()[1][1]
-    prior, df_offset, fill = np.array(state[5]), state[6], np.array(state[8])
+    state = cloud.state()
+    prior, df_offset, fill = state["prior"], state["df_offset"], state["fill"]
     size = len(fill) + 1
     numeric = [j for j in range(cloud.schema.n_columns) if not cloud.schema.is_nominal(j)]
     v = np.array([x[j] for j in numeric[: size - 1]])

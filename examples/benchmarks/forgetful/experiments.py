@@ -226,7 +226,7 @@ def rates(rows: int | None, repeats: int) -> None:
 
 
 def oracle(rows: int | None, repeats: int) -> None:
-    """Answers of the forgetful tree and of a plain CART grown anew on what it retains."""
+    """Compare the forgetful tree with plain CART, regrown on the retained samples."""
     from tests.naive.forgetful import NaiveTree
 
     lines = []

@@ -119,7 +119,7 @@ def compared(experiment: Experiment, kept: list[Result], published: list[Result]
     """Return our figures with those of the paper and of the reference beside them."""
     own = [cell for cell in kept if cell["experiment"] == experiment.name]
     ours = {(cell["row"], cell["measure"]): cell["value"] for cell in own}
-    told = {
+    stated = {
         (source, cell["row"], cell["measure"]): cell[source]
         for cell in published
         if cell["experiment"] == experiment.name
@@ -136,7 +136,7 @@ def compared(experiment: Experiment, kept: list[Result], published: list[Result]
         for source in SOURCES:
             head = printed[source].get(measure)
             cells = [
-                ours[row, head] if head else told.get((source, row, measure), "") for row in rows
+                ours[row, head] if head else stated.get((source, row, measure), "") for row in rows
             ]
             if any(cells):
                 columns[f"{name}: {source}"] = cells

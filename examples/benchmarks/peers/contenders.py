@@ -143,13 +143,13 @@ def run_capymoa(learner: str, rows: Rows, task: Task, python: str) -> Run:
         )
     if done.returncode:
         raise UserError(f"{learner} of CapyMOA ended with: {done.stderr.strip()[-500:]}")
-    told = json.loads(done.stdout.splitlines()[-1])
-    answers = told["answers"]
+    found = json.loads(done.stdout.splitlines()[-1])
+    answers = found["answers"]
     if task == "classification":
         answers = [None if i is None else labels[i] for i in answers]
     scores = prequential.Scores(task)
     scores.update((y for _, y in rows), answers)
-    return Run(len(answers), *scores.get(), told["seconds"], told["memory"], told["error"])
+    return Run(len(answers), *scores.get(), found["seconds"], found["memory"], found["error"])
 
 
 def version(name: str, task: Task, capymoa: str | None) -> str:

@@ -269,18 +269,18 @@ def resident() -> int:
 
 
 def memory(n: int) -> None:
-    """Memory told and memory taken while a long stream passes."""
+    """Compare the reported memory with that of the process, along a long stream."""
     part = load("rbf", 20_000)
     models = [ShrubEnsembleClassifier(n_models=32, window_size=256, seed=i) for i in range(20)]
     before = resident()
-    told_before = sum(model._raw_memory_usage for model in models)
+    reported_before = sum(model._raw_memory_usage for model in models)
     for x, y in part[:2000]:
         for model in models:
             model.learn_one(x, y)
-    told = sum(model._raw_memory_usage for model in models) - told_before
+    reported = sum(model._raw_memory_usage for model in models) - reported_before
     print(
-        f"20 ensembles grew by {told / 1e6:.2f} MB as told, {(resident() - before) / 1e6:.2f} MB "
-        "as the process did"
+        f"20 ensembles report a growth of {reported / 1e6:.2f} MB; the process grew by "
+        f"{(resident() - before) / 1e6:.2f} MB"
     )
     model = models[0]
     del models[1:]

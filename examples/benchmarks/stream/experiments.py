@@ -146,7 +146,7 @@ def run(make: Make, train: Rows, test: Rows, seed: int, checkpoints: list[int]) 
 
 
 def accuracy(rows: int, repeats: int) -> None:
-    """Accuracy as the stream goes on, on the two data sets of Figure 2 that can be had here."""
+    """Accuracy along the stream, on the two data sets of Figure 2 that are available here."""
     for name in ("pendigits", "splice"):
         n = len(split(name, 0, rows)[0])
         checkpoints = [c for c in (500, 1000, 2000) if c < n] + [n]

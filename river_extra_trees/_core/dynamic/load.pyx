@@ -23,6 +23,7 @@ from ..state import LARGEST_FLOAT, State, captured, require
 
 LARGEST_INT = 2**31 - 1
 LARGEST_REGION = 2**62
+LEAST_POSTERIOR = 1e-4      # of a forgetting factor: see `SWITCH` in `step`
 FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}
 MEANS = {"least": -1.01 * LARGEST_REGRESSOR, "most": 1.01 * LARGEST_REGRESSOR}  # as they round
 FLAGS = ("classifier", "linear", "reference")
@@ -120,7 +121,7 @@ cdef dict leaves_of(SharedTrees trees, const int[::1] found):
     }
 
 
-def bare_state_of(ParticleFilter filter):
+def serving_state_of(ParticleFilter filter):
     """The same with all active samples retired, which changes no answer.
 
     But for logistic leaves: these answer by the active samples, and keep them.
@@ -152,8 +153,9 @@ cdef dict settings_from(state):
     n_particles = state.whole("n_particles", 1)
     decays = state.items("decays")
     require(n_roots in (n_particles, 2 * n_particles), "ParticleFilter: a particle has no tree")
-    require(1 <= len(decays) <= min(MAX_DECAYS, n_particles) and len(set(decays)) == len(decays)
-            and all([type(decay) is float and 0.0 < decay <= 1.0 for decay in decays]),
+    require(1 <= len(decays) <= min(MAX_DECAYS, n_particles)
+            and all([type(decay) is float and 0.0 < decay <= 1.0 for decay in decays])
+            and len(set(decays)) == len(decays),
             "ParticleFilter: forgetting factors must differ and be in (0, 1]")
     return {
         "n_particles": n_particles, "decays": decays,
@@ -198,7 +200,7 @@ cdef int restore(ParticleFilter filter, state) except -1:
         state.number("df_offset"), state.number("per_leaf"))
     restore_trees(filter, state)
     restore_strata(
-        filter, state.numbers("factor_posterior", filter.n_decays, least=0.0, most=1.0),
+        filter, state.numbers("factor_posterior", filter.n_decays, least=LEAST_POSTERIOR, most=1.0),
         state.array("stratum", np.int32, filter.n_decays + 1))
     fill_leaves(filter, state)
     return 0

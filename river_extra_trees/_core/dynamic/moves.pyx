@@ -9,7 +9,7 @@ every particle that is offered it among poor ones. The odds of a cut do not depe
 and particles that take the same cut share the new leaves.
 """
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
@@ -93,6 +93,8 @@ cdef double prune_odds(ParticleFilter filter, LeafHit* hit, const LeafParent* pa
     """Odds of pruning the leaf's parent against staying."""
     cdef const Node* parent = &filter.trees.nodes[pair.parent]
     cdef double stay = score_subtree(filter, pair.parent, False)
+    if filter.reference and not isfinite(stay):     # a leaf without spread: then it stays
+        return 0.0
     if hit.region_above != parent.region or fades_by_leaf(filter):
         hit.pruned_score = pruned_score(filter, pair.parent)
         hit.region_above = parent.region

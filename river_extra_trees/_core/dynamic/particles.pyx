@@ -20,7 +20,7 @@ from .step cimport (
 )
 
 from .inspection import describe, distinct_roots, nodes_at, split_shares, tree_statistics
-from .load import bare_state_of, invariants, restored, settings_of, state_of
+from .load import serving_state_of, invariants, restored, settings_of, state_of
 
 cdef double LARGEST_SQUARE = 1e290
 
@@ -392,7 +392,7 @@ cdef class ParticleFilter(Learner):
         return state_of(self)
 
     cdef Learner serving_copy(self):
-        return restored(type(self), bare_state_of(self))
+        return restored(type(self), serving_state_of(self))
 
     @classmethod
     def restored(cls, values):

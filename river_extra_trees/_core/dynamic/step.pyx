@@ -147,8 +147,7 @@ cdef void learn_row(ParticleFilter filter, double target, double weight) noexcep
     slot = filter.pool.push(x, filter.v, weight, filter.n_seen)
     with nogil:
         step(filter, slot, 0, filter.n_alive, filter.logistic is not None)
-        if isfinite(filter.log_predictive):
-            filter.log_evidence += filter.log_predictive
+        filter.log_evidence += filter.log_predictive
         filter.n_alive = filter.n_particles
     if filter.n_seen % filter.window == 0 or filter.n_seen & (filter.n_seen - 1) == 0:
         refresh(filter)
@@ -203,14 +202,16 @@ cdef void add_to_leaves(ParticleFilter filter, int slot, bint weighed) noexcept 
             after = log_marginal(&filter.model, filter.trees.total(leaf), was_linear, &dummy)
         if weighed:
             continue
-        if isnan(before) or isnan(after) or before == after:
-            filter.hits[hit].log_weight = 0.0     # no proper predictive yet
+        if before == -INFINITY:     # no spread, no density; in the reference weight 0, too
+            filter.hits[hit].log_weight = -INFINITY
+        elif isnan(before) or isnan(after):
+            filter.hits[hit].log_weight = 0.0       # no proper predictive yet
         else:
             filter.hits[hit].log_weight = after - before
 
 
 cdef double weigh(ParticleFilter filter, int first, int stop) noexcept nogil:
-    """Weights of the particles; returns the log of their mean."""
+    """Weights of the particles; returns the log of their mean, 0 where no leaf has a density."""
     cdef double largest = -INFINITY, total = 0.0
     cdef int hit, particle
     for hit in range(filter.n_hits):
@@ -219,7 +220,7 @@ cdef double weigh(ParticleFilter filter, int first, int stop) noexcept nogil:
     if not isfinite(largest):
         for particle in range(first, stop):
             filter.weights[particle] = 1.0
-        return largest
+        return 0.0
     for hit in range(filter.n_hits):
         filter.hits[hit].log_weight = exp(filter.hits[hit].log_weight - largest)
         total += filter.hits[hit].log_weight * filter.hits[hit].share

@@ -196,25 +196,74 @@ cdef class ForgetfulForest(Forest):
         the losses (1 for a wrong label, the squared error of a number), of their squares, and of
         the losses of the running mean of the targets (0 for labels).
         """
-        cdef int position, copies = 1
-        cdef int64_t n = 0
-        cdef double target, loss, total = 0.0, squares = 0.0, of_mean = 0.0
         cdef int n_trees = len(self.trees)
         assert 0 <= tree <= n_trees
         with self.using():
-            for position in range(self.window.n_fresh):
-                if bagged and tree < n_trees:
-                    copies = self.sample_counts[tree, position]
-                target = self.window.target[self.slot_at(position)]
-                if self.regression:
-                    loss = (target - self.answers[tree, position]) ** 2
-                    of_mean += copies * (target - self.answers[n_trees + 1, position]) ** 2
-                else:
-                    loss = self.answers[tree, position] != target
-                n += copies
-                total += copies * loss
-                squares += copies * loss * loss
+            return self.sum_losses(self.answers[tree], tree if bagged and tree < n_trees else -1)
+
+    cdef tuple sum_losses(self, const double[::1] answers, int bag):
+        """The losses of answers to this batch, weighed by the bag of a tree; -1: all alike."""
+        cdef int position, copies = 1, n_trees = len(self.trees)
+        cdef int64_t n = 0
+        cdef double target, loss, total = 0.0, squares = 0.0, of_mean = 0.0
+        for position in range(self.window.n_fresh):
+            if bag >= 0:
+                copies = self.sample_counts[bag, position]
+            target = self.window.target[self.slot_at(position)]
+            if self.regression:
+                loss = (target - answers[position]) ** 2
+                of_mean += copies * (target - self.answers[n_trees + 1, position]) ** 2
+            else:
+                loss = answers[position] != target
+            n += copies
+            total += copies * loss
+            squares += copies * loss * loss
         return n, total, squares, of_mean
+
+    def successor_losses(self, int tree, Splitter splitter, int max_depth):
+        """The losses on this batch of a new tree, grown on what a tree retains; see `losses`.
+
+        Its features are those of a tree that is discarded in this batch. Nothing is changed.
+        """
+        cdef Retained retained = self.retained[tree]
+        cdef Trees successor
+        cdef uint8_t[::1] chosen
+        cdef int[::1] counts
+        cdef double[::1] answers
+        cdef int position, leaf
+        with self.using():
+            successor = self.new_tree()
+            chosen = np.zeros(self.window.n_columns + 1, np.uint8)
+            counts = np.zeros(self.window.capacity, np.intc)
+            answers = np.zeros(self.batch_size)
+            self.choose(self.n_batches, tree, &chosen[0])
+            retained.mark(&counts[0])
+            self.grow_anew(successor, tree, retained, splitter, max_depth, &counts[0], &chosen[0])
+            for position in range(self.window.n_fresh):
+                leaf = successor.walk(
+                    successor.roots[0], self.window.data + self.slot_at(position),
+                    self.window.capacity, self.window.n_columns)
+                answers[position] = successor.row(leaf)[HEADER] if self.regression else (
+                    successor.majority(leaf))
+            return self.sum_losses(answers, tree)
+
+    cdef int grow_anew(self, Trees trees, int tree, Retained retained, Splitter splitter,
+                       int depth, const int* counts, const uint8_t* chosen) except -1:
+        """Grow a tree from its root on the samples retained: what CART grows on them."""
+        cdef int i, slot, max_depth, root = trees.roots[0]
+        with nogil:
+            trees.collapse(root)
+            trees.reset(root)
+            for i in range(retained.n):
+                slot = retained.slots[i]
+                trees.learn(root, self.window.target[slot],
+                            self.window.weight[slot] * retained.counts[i], self.n_batches + 1)
+        max_depth, splitter.max_depth = splitter.max_depth, depth
+        splitter.grow(trees, root, self.window, self.schema, counts, 0, self.n_batches + 1,
+                      rng_for(self.seed, self.first_tree + tree, self.n_batches, FORGET),
+                      chosen, retained.slots, retained.n)
+        splitter.max_depth = max_depth
+        return 0
 
     def n_retained(self, int tree):
         """Number of samples that a tree retains, copies counted."""
@@ -437,7 +486,7 @@ cdef class ForgetfulGrowth(Growth):
         cdef Trees trees = forest.trees[tree]
         cdef int* counts = self.counts + <Py_ssize_t>worker * forest.window.capacity
         cdef const uint8_t* chosen = self.chosen + <Py_ssize_t>tree * forest.window.n_columns
-        cdef int i, slot, max_depth, root = trees.roots[0]
+        cdef int i
         cdef int64_t n = 0
         for i in range(forest.batch_size):
             n += forest.sample_counts[tree, i]
@@ -448,15 +497,5 @@ cdef class ForgetfulGrowth(Growth):
             forest.add_batch(tree, retained)
             memset(counts, 0, forest.window.capacity * sizeof(int))
             retained.mark(counts)
-            trees.collapse(root)
-            trees.reset(root)
-            for i in range(retained.n):
-                slot = retained.slots[i]
-                trees.learn(root, forest.window.target[slot],
-                            forest.window.weight[slot] * retained.counts[i], forest.n_batches + 1)
-        max_depth, splitter.max_depth = splitter.max_depth, <int>self.depths[tree]
-        splitter.grow(trees, root, forest.window, forest.schema, counts, 0, forest.n_batches + 1,
-                      rng_for(forest.seed, forest.first_tree + tree, forest.n_batches, FORGET),
-                      chosen, retained.slots, retained.n)
-        splitter.max_depth = max_depth
-        return 0
+        return forest.grow_anew(trees, tree, retained, splitter, <int>self.depths[tree], counts,
+                                chosen)

@@ -1,0 +1,408 @@
+"""The growth of an extremely randomised tree, in small steps. See the header."""
+
+from libc.math cimport log
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
+
+from ..memory cimport free, product, resized
+from ..rng cimport Rng, below, uniform
+from ..schema cimport OTHER, Schema
+from ..split cimport goes_left
+from ..trees cimport GAIN, HEADER, LEAF, WEIGHT, Trees
+from .buffer cimport Buffer
+
+cdef double NO_VALUE = -2.0         # code of no nominal value
+
+CRITERIA = ("gini", "entropy", "variance")
+
+
+cdef class Growth:
+    """The growth of an extremely randomised tree. See the header.
+
+    Parameters
+    ----------
+    criterion
+        "gini", "entropy" (of classes) or "variance" (of numbers).
+    max_depth, min_samples_split, min_samples_leaf
+        Rules that end the growth.
+    """
+
+    def __cinit__(self, criterion, int max_depth, int min_samples_split, int min_samples_leaf):
+        self.criterion = CRITERIA.index(criterion)
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+
+    def __dealloc__(self):
+        free(self.tasks)
+        free(self.places)
+        free(self.codes)
+        free(self.targets)
+        free(self.weights)
+        free(self.values)
+        free(self.spare)
+        free(self.columns)
+        free(self.n_codes)
+        free(self.counts)
+        free(self.table)
+        free(self.table_sizes)
+
+    # ---------------------------------------------------------------- memory
+
+    cdef int reserve(self, Buffer buffer, Trees trees, Schema schema, int n_columns,
+                     int n_labels, int n_samples) except -1:
+        """Make all the room that the growth of a tree on so many samples can need.
+
+        Labels and columns are those of the samples, of which the tree need not know all yet.
+        """
+        cdef int column, widest = 0
+        cdef size_t values
+        if n_samples > self.capacity:
+            self.reserve_samples(max(n_samples, 2 * min(self.capacity, n_samples // 2 + 1)))
+        if n_columns > self.column_capacity:
+            self.columns = <int*>resized(self.columns, n_columns, sizeof(int))
+            self.n_codes = <int*>resized(self.n_codes, n_columns, sizeof(int))
+            self.column_capacity = n_columns
+        for column in range(n_columns):
+            self.columns[column] = column
+            self.n_codes[column] = 0
+            if schema.codes[column] is not None:
+                self.n_codes[column] = 1 + <int>len(<dict>schema.codes[column])
+                widest = max(widest, self.n_codes[column] + 1)     # the last for missing values
+        values = 1 if self.criterion == VARIANCE else max(1, n_labels)
+        if <int>values > self.class_capacity:
+            self.counts = <double*>resized(self.counts, product(4, values), sizeof(double))
+            self.class_capacity = <int>values
+        if product(widest, values + 1) > self.table_cells:
+            self.table = <double*>resized(self.table, product(widest, values + 1), sizeof(double))
+            self.table_cells = widest * (values + 1)
+        if widest > self.table_capacity:
+            self.table_sizes = <int*>resized(self.table_sizes, widest, sizeof(int))
+            memset(self.table_sizes, 0, widest * sizeof(int))
+            self.table_capacity = widest
+        trees.reserve(2 * <Py_ssize_t>n_samples, n_labels)
+        self.buffer, self.trees = buffer, trees
+        self.n_columns, self.n_classes = n_columns, <int>values
+        return 0
+
+    cdef int reserve_samples(self, int n) except -1:
+        self.places = <int*>resized(self.places, n, sizeof(int))
+        self.spare = <int*>resized(self.spare, n, sizeof(int))
+        self.weights = <double*>resized(self.weights, n, sizeof(double))
+        self.values = <double*>resized(self.values, n, sizeof(double))
+        if self.criterion == VARIANCE:
+            self.targets = <double*>resized(self.targets, n, sizeof(double))
+        else:
+            self.codes = <int*>resized(self.codes, n, sizeof(int))
+        # Of two children one at most waits below the top of the stack, and has two samples.
+        self.tasks = <Task*>resized(self.tasks, n // 2 + 2, sizeof(Task))
+        self.capacity = n
+        return 0
+
+    cdef size_t n_bytes(self):
+        """Memory that is held."""
+        return (
+            self.capacity * <size_t>(3 * sizeof(int) + 3 * sizeof(double)) + self.capacity // 2
+            * sizeof(Task) + self.column_capacity * 2 * sizeof(int)
+            + self.class_capacity * 4 * sizeof(double) + self.table_cells * sizeof(double)
+            + self.table_capacity * sizeof(int)
+        )
+
+    # ---------------------------------------------------------------- the way of a growth
+
+    cdef void learn_root(self, int i) noexcept nogil:
+        """Let the root learn one of the samples that are to be grown on."""
+        cdef int place = self.places[i], root = self.trees.roots[0]
+        if self.criterion == VARIANCE:
+            self.trees.add_number(root, self.buffer.target(place), self.buffer.weight(place), 1.0)
+        else:
+            self.trees.add_class(root, <int>self.buffer.target(place),
+                                 self.buffer.weight(place), 1.0)
+
+    cdef void begin(self, int node, int n_samples, int max_features, Rng rng) noexcept nogil:
+        """Begin to split a leaf, whose samples are `places[:n_samples]`; `reserve` made the room."""
+        cdef int column
+        self.rng, self.max_features, self.n_steps = rng, max_features, 0
+        self.is_open = False
+        self.n_tasks = 1
+        self.tasks[0].node, self.tasks[0].start, self.tasks[0].end = node, 0, n_samples
+        self.tasks[0].n_active = self.n_columns
+        for column in range(self.n_columns):
+            self.columns[column] = column
+        self.node.counts = self.counts
+        self.left.counts = self.counts + self.n_classes
+        self.right.counts = self.counts + 2 * self.n_classes
+        self.missing.counts = self.counts + 3 * self.n_classes
+
+    cdef bint advance(self, int64_t n_steps) noexcept nogil:
+        """Do so many steps, or a few more; say whether the growth has ended."""
+        cdef int64_t until = self.n_steps + n_steps
+        while self.n_steps < until:
+            if not self.is_open:
+                if self.n_tasks == 0:
+                    return True
+                self.n_tasks -= 1
+                self.task = self.tasks[self.n_tasks]
+                self.open_node()
+            elif self.n_left > 0 and (self.n_visited < self.max_features or self.best.split.feature < 0):
+                self.visit_column()
+            else:
+                self.is_open = False
+                if self.best.split.feature >= 0:
+                    self.split_node()
+        return self.n_tasks == 0 and not self.is_open
+
+    cdef void open_node(self) noexcept nogil:
+        """Read the targets of a node, unless the rules or its purity make it a leaf."""
+        cdef int i, k, n = self.task.end - self.task.start
+        cdef double weight, mean = 0.0, spread = 0.0, delta
+        cdef const int* places = self.places + self.task.start
+        self.n_steps += 1
+        if (self.trees.nodes[self.task.node].depth >= self.max_depth
+                or n < self.min_samples_split or n < 2 * self.min_samples_leaf):
+            return
+        self.n_steps += n
+        self.node.weight = 0.0
+        memset(self.node.counts, 0, self.n_classes * sizeof(double))
+        if self.criterion == VARIANCE:
+            for i in range(n):
+                weight = self.weights[i] = self.buffer.weight(places[i])
+                self.targets[i] = self.buffer.target(places[i])
+                self.node.weight += weight
+                delta = self.targets[i] - mean
+                mean += delta * (weight / self.node.weight)
+                spread += weight * delta * (self.targets[i] - mean)
+            if not spread > 0.0:
+                return
+            for i in range(n):
+                self.targets[i] -= mean
+                self.node.counts[0] += self.weights[i] * self.targets[i]
+            self.node_score = 0.0
+        else:
+            k = 0
+            for i in range(n):
+                self.weights[i] = self.buffer.weight(places[i])
+                self.codes[i] = <int>self.buffer.target(places[i])
+                self.node.weight += self.weights[i]
+                self.node.counts[self.codes[i]] += self.weights[i]
+                k += self.codes[i] != self.codes[0]
+            if k == 0:
+                return
+            self.node_score = self.side_score(&self.node)
+        self.is_open = True
+        self.n_left, self.n_visited = self.task.n_active, 0
+        self.best.split.feature = LEAF
+
+    cdef double side_score(self, const Side* side) noexcept nogil:
+        """What a side adds to the score of a split."""
+        cdef double total = 0.0
+        cdef int c
+        if self.criterion == ENTROPY:
+            for c in range(self.n_classes):
+                if side.counts[c] > 0.0:
+                    total += side.counts[c] * log(side.counts[c] / side.weight)
+            return total
+        for c in range(self.n_classes):
+            total += side.counts[c] * side.counts[c]
+        return total / side.weight
+
+    # ---------------------------------------------------------------- candidates
+
+    cdef void visit_column(self) noexcept nogil:
+        """Draw one of the columns left, and find its candidates."""
+        cdef int n = self.task.end - self.task.start, j, column
+        j = <int>below(&self.rng, self.n_left)
+        self.n_left -= 1
+        column = self.columns[j]
+        self.columns[j] = self.columns[self.n_left]
+        self.columns[self.n_left] = column
+        self.n_steps += 2 * n
+        if self.n_codes[column]:
+            if not self.visit_nominal(column, n):
+                self.drop(column)
+        elif not self.visit_numeric(column, n):
+            self.drop(column)
+
+    cdef void drop(self, int column) noexcept nogil:
+        """Take the column drawn last, which is constant here, from the active ones."""
+        self.task.n_active -= 1
+        self.columns[self.n_left] = self.columns[self.task.n_active]
+        self.columns[self.task.n_active] = column
+
+    cdef bint visit_numeric(self, int column, int n) noexcept nogil:
+        """Draw a threshold between the extremes of a column; say whether it varies."""
+        cdef const int* places = self.places + self.task.start
+        cdef double low = 0.0, high = 0.0, value, share, threshold
+        cdef int i, n_missing = 0, n_classes = self.n_classes, side
+        cdef double* counts = self.left.counts      # the right side's follow
+        for i in range(n):
+            value = self.values[i] = self.buffer.value(column, places[i])
+            if value != value:
+                n_missing += 1
+            elif n_missing == i:
+                low = high = value
+            elif value < low:
+                low = value
+            elif value > high:
+                high = value
+        if n_missing == n or (low == high and n_missing == 0):
+            return False
+        self.n_visited += 1
+        share = uniform(&self.rng)
+        threshold = low + share * (high - low)
+        if not low <= threshold < high:         # rounded up, or the difference overflows
+            threshold = low
+        memset(counts, 0, 3 * n_classes * sizeof(double))
+        self.left.weight = self.right.weight = self.missing.weight = 0.0
+        self.left.n = self.right.n = self.missing.n = 0
+        if n_missing:
+            for i in range(n):
+                if self.values[i] != self.values[i]:
+                    self.add(&self.missing, i)
+                elif self.values[i] <= threshold:
+                    self.add(&self.left, i)
+                else:
+                    self.add(&self.right, i)
+            self.offer_both(column, threshold)
+            return True
+        if self.criterion == VARIANCE:
+            for i in range(n):
+                self.add(&self.left if self.values[i] <= threshold else &self.right, i)
+        else:
+            for i in range(n):                  # no branch that depends on the sample
+                side = self.values[i] > threshold
+                counts[side * n_classes + self.codes[i]] += self.weights[i]
+                self.right.n += side
+            self.left.n = n - self.right.n
+            for i in range(n_classes):
+                self.left.weight += self.left.counts[i]
+                self.right.weight += self.right.counts[i]
+        self.offer(column, threshold, False, self.left.weight >= self.right.weight)
+        return True
+
+    cdef bint visit_nominal(self, int column, int n) noexcept nogil:
+        """Weigh every value of a nominal column against the others; say whether it varies."""
+        cdef const int* places = self.places + self.task.start
+        cdef int i, code, n_met = 0, width = self.n_classes + 1
+        cdef double value
+        cdef double* row
+        for i in range(n):
+            value = self.buffer.value(column, places[i])
+            code = self.n_codes[column] if value != value else <int>value - OTHER
+            row = self.table + <Py_ssize_t>code * width
+            if self.table_sizes[code] == 0:
+                self.spare[n_met] = code
+                n_met += 1
+                memset(row, 0, width * sizeof(double))
+            self.table_sizes[code] += 1
+            row[0] += self.weights[i]
+            if self.criterion == VARIANCE:
+                row[1] += self.weights[i] * self.targets[i]
+            else:
+                row[1 + self.codes[i]] += self.weights[i]
+        for i in range(n_met):
+            code = self.spare[i]
+            if n_met > 1:
+                self.weigh_value(column, code, n)
+        for i in range(n_met):
+            self.table_sizes[self.spare[i]] = 0
+        self.n_visited += n_met > 1
+        return n_met > 1
+
+    cdef void weigh_value(self, int column, int code, int n) noexcept nogil:
+        """Offer the split of one nominal value, or of the missing ones, from all others."""
+        cdef const double* row = self.table + <Py_ssize_t>code * (self.n_classes + 1)
+        cdef int c
+        cdef bint is_missing = code == self.n_codes[column]
+        self.left.weight, self.left.n = row[0], self.table_sizes[code]
+        self.right.weight, self.right.n = self.node.weight - row[0], n - self.left.n
+        for c in range(self.n_classes):
+            self.left.counts[c] = row[1 + c]
+            self.right.counts[c] = self.node.counts[c] - row[1 + c]
+        # No value has the code NO_VALUE: such a split tells missing values from all others.
+        self.offer(column, NO_VALUE if is_missing else code + OTHER, True, is_missing)
+
+    cdef inline void add(self, Side* side, int i) noexcept nogil:
+        side.n += 1
+        side.weight += self.weights[i]
+        if self.criterion == VARIANCE:
+            side.counts[0] += self.weights[i] * self.targets[i]
+        else:
+            side.counts[self.codes[i]] += self.weights[i]
+
+    cdef void offer_both(self, int column, double threshold) noexcept nogil:
+        """Offer a threshold with the missing values on the right, and on the left."""
+        cdef Side right = self.right
+        cdef int c
+        self.join(&self.right)
+        self.offer(column, threshold, False, False)
+        self.right.weight, self.right.n = right.weight, right.n
+        for c in range(self.n_classes):
+            self.right.counts[c] -= self.missing.counts[c]
+        self.join(&self.left)
+        self.offer(column, threshold, False, True)
+
+    cdef void join(self, Side* side) noexcept nogil:
+        """Let the missing values go to a side, too."""
+        cdef int c
+        side.weight += self.missing.weight
+        side.n += self.missing.n
+        for c in range(self.n_classes):
+            side.counts[c] += self.missing.counts[c]
+
+    cdef void offer(self, int column, double threshold, bint nominal,
+                    bint missing_left) noexcept nogil:
+        """Keep a candidate if it is the best so far."""
+        cdef double score
+        if (self.left.n < self.min_samples_leaf or self.right.n < self.min_samples_leaf
+                or not self.left.weight > 0.0 or not self.right.weight > 0.0):
+            return
+        score = self.side_score(&self.left) + self.side_score(&self.right)
+        if self.best.split.feature < 0 or score > self.best.score:
+            self.best.score = score
+            self.best.split.feature, self.best.split.threshold = column, threshold
+            self.best.split.nominal, self.best.split.missing_left = nominal, missing_left
+
+    # ---------------------------------------------------------------- splits
+
+    cdef void split_node(self) noexcept nogil:
+        """Carry out the best split: two leaves, their statistics and their tasks."""
+        cdef int parent = self.task.node, depth = self.trees.nodes[parent].depth + 1
+        cdef int[2] children
+        cdef int i, n = self.task.end - self.task.start, n_left = 0, n_right = 0, left
+        cdef int* places = self.places + self.task.start
+        cdef double value
+        children[0] = self.trees.new_node(parent, depth)
+        children[1] = self.trees.new_node(parent, depth)
+        self.trees.nodes[parent].split = self.best.split
+        self.trees.nodes[parent].left, self.trees.nodes[parent].right = children[0], children[1]
+        self.trees.row(parent)[GAIN] = self.best.score - self.node_score
+        self.n_steps += 2 * n
+        for i in range(n):
+            value = self.buffer.value(self.best.split.feature, places[i])
+            left = goes_left(&self.best.split, value)
+            self.learn(children[1 - left], i)
+            if left:
+                places[n_left] = places[i]
+                n_left += 1
+            else:
+                self.spare[n_right] = places[i]
+                n_right += 1
+        memcpy(places + n_left, self.spare, n_right * sizeof(int))
+        self.push(children[1], self.task.start + n_left, self.task.end)
+        self.push(children[0], self.task.start, self.task.start + n_left)   # grown first
+
+    cdef void push(self, int node, int start, int end) noexcept nogil:
+        if end - start >= self.min_samples_split and end - start > 1 and self.task.n_active:
+            self.tasks[self.n_tasks].node = node
+            self.tasks[self.n_tasks].start, self.tasks[self.n_tasks].end = start, end
+            self.tasks[self.n_tasks].n_active = self.task.n_active
+            self.n_tasks += 1
+
+    cdef void learn(self, int leaf, int i) noexcept nogil:
+        """Let a leaf learn a sample of the current task."""
+        if self.criterion == VARIANCE:
+            self.trees.add_number(
+                leaf, self.buffer.target(self.places[self.task.start + i]), self.weights[i], 1.0)
+        else:
+            self.trees.add_class(leaf, self.codes[i], self.weights[i], 1.0)
