@@ -20,6 +20,7 @@ from ._core.forests.stream import StreamForest
 from ._estimator.batch_forest import BatchForest
 from ._estimator.learner import TreeClassifier, TreeRegressor
 from ._estimator.parameters import (
+    LARGEST,
     MaxFeatures,
     check_choice,
     check_max_features,

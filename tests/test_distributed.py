@@ -327,5 +327,5 @@ def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Ray, the first worker says what to install."""
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     model = spread(("StreamDecisionForestClassifier", 0))
-    with pytest.raises(ImportError, match=r"river-extra-trees\[ray\]"):
+    with pytest.raises(ImportError, match=r"extra 'ray'.*pip install ray"):
         model.predict_one({"a": 1.0})

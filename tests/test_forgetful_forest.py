@@ -279,6 +279,8 @@ def test_bags_hold_six_copies_of_a_batch_on_average() -> None:
         model.learn_one(x, y)
     bags = [size / 100 for size in model.retained_sizes]
     assert all(bag in range(11) for bag in bags)
+    learned = [trees.node(trees.root())["weight"] for trees in model._core.trees]
+    assert learned == model.retained_sizes
     assert 5.5 < sum(bags) / 200 < 6.5
 
 

@@ -1,1 +1,37 @@
-"""The compiled core. It knows nothing of river."""
+"""The compiled core. It knows nothing of river, and never calls an estimator.
+
+Who holds whom::
+
+    Learner                    learner.pyx: one call at a time; reads targets, weights and samples
+      |- Schema, Labels        schema.pyx: names -> columns, dicts -> rows; labels -> codes
+      |
+      |- Forest                forests/: trees that learn in batches
+      |   |- Window            window.pyx: the samples of the batch, every column sorted
+      |   |- Trees ...         trees.pyx: nodes and their statistics; one object per tree
+      |   |- StreamForest      stream.pyx: bootstraps, replaced trees, the latest samples
+      |   `- ForgetfulForest   forgetful.pyx: one Retained (retained.pyx) per tree
+      |
+      |- Shrubs                shrubs/: a weighted ensemble on a sliding window
+      |   |- Window, Trees     one arena holds all trees
+      |   `- Splitter
+      |
+      `- ParticleFilter        dynamic/: many versions of a tree
+          |- Pool              the active samples
+          |- SharedTrees       nodes with reference counts: particles share what is equal
+          `- LogisticLeaves
+
+    Splitter                   cart/: grows trees on a window; the rules and the scratch of a growth
+
+The way of a sample::
+
+    estimator.learn_one(x, y, w)
+      `- core.learn            holds the object: a second call meanwhile raises RuntimeError
+          |- read w and y      an error names what is wrong
+          |- Schema.admit      x becomes a row; new features get columns
+          |- reserve           all room that the sample needs; the last step that can fail
+          `- take              the family learns the row; no Python code runs here
+      `- estimator._grow       if a batch is full: plan (Python), then core.grow (compiled)
+
+Sharing: `memory` (allocation), `rng` (random numbers by name), `split` (the struct of a split),
+`state` (what is saved, and how a state is read with distrust), `safe_repr` (values in messages).
+"""
