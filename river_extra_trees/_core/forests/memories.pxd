@@ -61,6 +61,7 @@ cdef class MemoryForest(Learner):
     cdef double* logs                   # logs[member * n_answers + class], see `pool`
     cdef double* weights                # per group, see `weigh`
     cdef double* exponents              # per group, of their mixture, and of naive Bayes
+    cdef double* errors                 # per group: fading sum of squared errors; last, their number
     cdef NaiveBayes naive               # None in a regression
     cdef int* small_leaves              # scratch: leaves of a batch ...
     cdef int* small_places              # ... and its samples
@@ -79,6 +80,8 @@ cdef class MemoryForest(Learner):
     cdef int n_values(self) noexcept
     cdef void pool(self) noexcept
     cdef void weigh(self, int code) noexcept
+    cdef void mix(self) noexcept
+    cdef void weigh_errors(self, double target) noexcept
     cdef int begin_weights(self) except -1
     cdef int ask(self, object x) except -1
     cdef int read(self, object state, list trees, const int64_t[:, ::1] growths) except -1

@@ -1,6 +1,6 @@
 """A forest whose trees have several memories. See the header."""
 
-from libc.math cimport exp, log, log2, sqrt
+from libc.math cimport INFINITY, exp, log, log2, sqrt
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
@@ -31,12 +31,17 @@ cdef enum:
 
 cdef double FLOOR = 0.01            # of a uniform distribution, in each answer that is pooled
 cdef double LEARNING_RATE = 0.02    # of the weights of the pool
-cdef double SHARE = 0.005           # of the groups' weights, shared alike after each sample
+cdef double SHARE = 0.005           # of the groups' weights, shared alike after each sample ...
+cdef double SHARE_OF_NUMBERS = 0.02     # ... in a regression
+cdef double ERROR_DECAY = 0.99      # of the squared errors of the groups, per sample
+cdef double WORST = 12.0            # of the log densities: an outlier costs no more than this
 cdef double NAIVE_MEMORY = 1000.0   # samples, of naive Bayes
 
 cdef int64_t LARGEST_STEPS = 1 << 60
 
 cdef double LARGEST_EXPONENT = 1e6
+cdef double LARGEST_ERROR = 1e300
+cdef double LEAST_VARIANCE = 1e-300
 
 RULES = ("criterion", "max_depth", "min_samples_split", "min_samples_leaf")
 
@@ -144,6 +149,7 @@ cdef class MemoryForest(Learner):
         for g in range(n):
             self.weights[g] = 1.0 / n
         self.exponents[n] = 1.0
+        self.errors = <double*>zeroed(n + 1, sizeof(double))
         self.naive = None if self.regression else NaiveBayes(NAIVE_MEMORY)
         return 0
 
@@ -153,6 +159,7 @@ cdef class MemoryForest(Learner):
         free(self.reached)
         free(self.weights)
         free(self.exponents)
+        free(self.errors)
         free(self.logs)
         free(self.row)
         free(self.answers)
@@ -216,7 +223,10 @@ cdef class MemoryForest(Learner):
         cdef int tree, at
         cdef Group group
         self.answer()
-        self.weigh(<int>target)
+        if self.regression:
+            self.weigh_errors(target)
+        else:
+            self.weigh(<int>target)
         at = <int>(self.buffer.n_seen % self.batch_size)
         for tree in range(self.n_trees):
             self.leaves[<Py_ssize_t>tree * self.batch_size + at] = self.reached[tree]
@@ -304,7 +314,7 @@ cdef class MemoryForest(Learner):
                                    / group.n)
         group.tree, group.next_tree = group.next_tree, None
         group.begun, group.caught_up = n_seen, -1
-        group.n_columns, group.n_labels = self.schema.n_columns, group.tree.n_values
+        group.n_columns, group.n_labels = self.schema.n_columns, <int>len(self.labels.labels)
         group.n_visited = self.n_visited
         group.due += interval
         group.steps = 1 + <int64_t>(HASTE * expected_steps(group) / interval)
@@ -354,7 +364,7 @@ cdef class MemoryForest(Learner):
 
     cdef int reserve_answers(self, int n_labels) except -1:
         """Make room for the answers to one row."""
-        cdef int width = 2 if self.regression else max(1, n_labels)
+        cdef int width = 1 if self.regression else max(1, n_labels)
         if self.schema.n_columns > self.row_capacity:
             self.row = <double*>resized(self.row, 2 * self.schema.n_columns, sizeof(double))
             self.row_capacity = 2 * self.schema.n_columns
@@ -389,7 +399,9 @@ cdef class MemoryForest(Learner):
                 trees = <Trees>self.trees[tree]
                 self.reached[tree] = trees.walk(trees.roots[0], self.row, 1, self.n_row)
                 row = trees.row(self.reached[tree])
-                if row[WEIGHT] > 0.0:
+                if self.regression:
+                    answers[0] += row[HEADER] / group.n
+                elif row[WEIGHT] > 0.0:
                     share = 1.0 / (row[WEIGHT] * group.n)
                     for c in range(width):
                         answers[c] += row[HEADER + c] * share
@@ -397,11 +409,13 @@ cdef class MemoryForest(Learner):
                     for c in range(width):
                         answers[c] += 1.0 / (width * group.n)
             g += 1
-        if width:
+        if self.regression:
+            self.mix()
+        elif width:
             self.pool()
 
     cdef int n_values(self) noexcept:
-        return 2 if self.regression else <int>len(self.labels.labels)
+        return 1 if self.regression else <int>len(self.labels.labels)
 
     cdef void pool(self) noexcept:
         """The logarithmic opinion pool (Genest and Zidek 1986) of all members.
@@ -454,6 +468,39 @@ cdef class MemoryForest(Learner):
         for g in range(n_groups):
             self.weights[g] = (1.0 - SHARE) * self.weights[g] / total + SHARE / n_groups
 
+    cdef void mix(self) noexcept:
+        """The mean of the groups by their weights."""
+        cdef int g
+        self.pooled[0] = 0.0
+        for g in range(len(self.groups)):
+            self.pooled[0] += self.weights[g] * self.answers[g]
+
+    cdef void weigh_errors(self, double target) noexcept:
+        """Learn how much each group is worth in a regression, by the fixed share as `weigh` does.
+
+        In place of the probability of the class there is a normal density about the answer, whose
+        variance is a running mean of the squared errors of the group.
+        """
+        cdef int g, n_groups = len(self.groups)
+        cdef double error, variance, best = -INFINITY, total = 0.0
+        cdef bint is_first = self.errors[n_groups] == 0.0
+        self.errors[n_groups] = ERROR_DECAY * self.errors[n_groups] + 1.0
+        for g in range(n_groups):
+            error = (self.answers[g] - target) * (self.answers[g] - target)
+            if not error < LARGEST_ERROR:
+                error = LARGEST_ERROR
+            self.errors[g] = ERROR_DECAY * self.errors[g] + error
+            variance = max(self.errors[g] / self.errors[n_groups], LEAST_VARIANCE)
+            self.answers[g] = -0.5 * log(variance) - min(0.5 * error / variance, WORST)
+            best = max(best, self.answers[g])
+        for g in range(n_groups):
+            if not is_first:
+                self.weights[g] *= exp(0.5 * (self.answers[g] - best))
+            total += self.weights[g]
+        for g in range(n_groups):
+            self.weights[g] = ((1.0 - SHARE_OF_NUMBERS) * self.weights[g] / total
+                               + SHARE_OF_NUMBERS / n_groups)
+
     cdef int ask(self, object x) except -1:
         self.schema.encode(x)
         self.reserve_answers(<int>len(self.labels.labels))
@@ -469,6 +516,10 @@ cdef class MemoryForest(Learner):
     cdef dict probabilities(self, object x):
         self.ask(x)
         return normalised(self.pooled, self.labels.labels)
+
+    cdef double number(self, object x) except? -1.0:
+        self.ask(x)
+        return self.pooled[0]
 
     @property
     def n_seen(self):
@@ -537,11 +588,12 @@ cdef class MemoryForest(Learner):
             "due": np.array([group.due for group in self.groups], np.float64),
             "weights": np.array([self.weights[i] for i in range(n_groups)], np.float64),
             "exponents": np.array([self.exponents[i] for i in range(n_groups + 2)], np.float64),
+            "errors": np.array([self.errors[i] for i in range(n_groups + 1)], np.float64),
         }
 
     STATE = ("regression", "batch_size", "fading", "max_features", "max_nodes", *RULES,
              "seed", "schema", "labels", "buffer", "trees", "naive", "births", "growths", "due",
-             "weights", "exponents")
+             "weights", "exponents", "errors")
 
     @classmethod
     def restored(cls, values):
@@ -574,11 +626,12 @@ cdef class MemoryForest(Learner):
         cdef int i, n_groups = len(self.groups)
         cdef Group group
         cdef const int64_t[::1] births = state.array("births", np.int64, self.n_trees)
-        cdef const double[::1] due, weights, exponents
+        cdef const double[::1] due, weights, exponents, errors
         due = state.numbers("due", n_groups, least=0.0, most=<double>LARGEST_COUNT)
         weights = state.numbers("weights", n_groups, least=0.0, most=1.0)
         exponents = state.numbers("exponents", n_groups + 2, least=0.0, most=LARGEST_EXPONENT)
         require(abs(sum(weights) - 1.0) < 1e-6, "MemoryForest: the weights do not sum to one")
+        errors = state.numbers("errors", n_groups + 1, least=0.0, most=LARGEST_FLOAT)
         self.schema, self.labels = state.part("schema", Schema), state.part("labels", Labels)
         self.trees = trees
         self.n_labels = <int>len(self.labels)
@@ -599,6 +652,8 @@ cdef class MemoryForest(Learner):
             group.due = due[i]
         for i in range(n_groups + 2):
             self.exponents[i] = exponents[i]
+        for i in range(n_groups + 1):
+            self.errors[i] = errors[i]
         self.check_fits()
         self.n_visited = n_features_of(self.max_features, self.schema.n_columns)
         for i in range(n_groups):
