@@ -355,6 +355,7 @@ cdef class MemoryForest(Learner):
     cdef void replace(self, Group group) noexcept:
         """Put the new tree of a group in the place of its oldest."""
         cdef int tree = group.first + group.turn
+        group.tree.trim(2 * self.batch_size)
         self.trees[tree] = group.tree
         self.births[tree] = self.buffer.n_seen
         group.tree = None
