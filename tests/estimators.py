@@ -25,11 +25,24 @@ _TREE = [
     {"batch_size": 50, "splitter": "random", "max_features": 0.5, "seed": 2},
     {"batch_size": 30, "max_nodes": 21, "min_samples_leaf": 3, "seed": 3},
 ]
+_SWAPS = {"swap_rule": "always", "window_size": 1000, "splitter": "best"}
 _FOREST = [
-    {"n_models": 3, "batch_size": 20, "leaf_memory": None, "seed": 1},
-    {"n_models": 4, "batch_size": 20, "n_swaps": 2, "swap_rule": "published", "seed": 4},
-    {"n_models": 2, "batch_size": 50, "max_features": None, "n_swaps": 0, "seed": 2},
+    {**_SWAPS, "n_models": 3, "batch_size": 20, "leaf_memory": None, "seed": 1},
+    {**_SWAPS, "n_models": 4, "batch_size": 20, "n_swaps": 2, "swap_rule": "published", "seed": 4},
+    {**_SWAPS, "n_models": 2, "batch_size": 50, "max_features": None, "n_swaps": 0, "seed": 2},
+    {"n_models": 5, "window_size": (30, 100), "seed": 5},
     {
+        "n_models": 4,
+        "batch_size": 7,
+        "max_depth": 4,
+        "max_features": 0.5,
+        "max_nodes": 31,
+        "leaf_memory": None,
+        "window_size": (50, 200, 120),
+        "seed": 6,
+    },
+    {
+        **_SWAPS,
         "n_models": 3,
         "batch_size": 30,
         "max_nodes": 21,
