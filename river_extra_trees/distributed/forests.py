@@ -349,9 +349,7 @@ class MemoryForestPart(ForestPart):
         forest = self._model._core
         return *common_history(forest), forest.memory_weights()
 
-    def learn(
-        self, block: Block, start: int = 0
-    ) -> tuple[int, tuple[Votes, Targets, Widths]]:
+    def learn(self, block: Block, start: int = 0) -> tuple[int, tuple[Votes, Targets, Widths]]:
         """Learn the samples of a block, a thousand at most.
 
         Parameters

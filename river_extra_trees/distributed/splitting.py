@@ -10,7 +10,13 @@ from ..dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
 from ..forgetful_forest import ForgetfulRandomForestClassifier, ForgetfulRandomForestRegressor
 from ..stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
 from .clouds import CloudPart
-from .forests import ForestPart, ForgetfulForestPart, MemoryForestPart, StreamForestPart, merge_forests
+from .forests import (
+    ForestPart,
+    ForgetfulForestPart,
+    MemoryForestPart,
+    StreamForestPart,
+    merge_forests,
+)
 from .parts import Part
 
 __all__ = ["coordinator", "is_splittable", "merge", "split"]
@@ -40,7 +46,8 @@ def part_of(model: typing.Any) -> type[Part]:
     """The kind of parts that a model splits into."""
     for kind, part in PARTS.items():
         if isinstance(model, kind):
-            return MemoryForestPart if isinstance(model._core, MemoryForest) else part
+            core = getattr(model, "_core", None)
+            return MemoryForestPart if isinstance(core, MemoryForest) else part
     raise TypeError(
         "only stream decision forests, forgetful random forests and dynamic trees can be split, "
         f"not {type(model).__name__!r}"
