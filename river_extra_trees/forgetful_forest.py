@@ -33,6 +33,8 @@ from ._estimator.parameters import (
 )
 from .forgetting import AdaptParameters, BatchPlan, DriftTest
 
+MAX_COLUMNS = 2**14  # that the core can number
+
 __all__ = [
     "ForgetfulDecisionTreeClassifier",
     "ForgetfulDecisionTreeRegressor",
@@ -53,6 +55,7 @@ class _Forgetful(BatchForest):
     initial_rate: float
     max_depth: int | None
     max_retained: int
+    max_columns: int
     n_models: int
     reference: bool
     seed: int | None
@@ -77,6 +80,13 @@ class _Forgetful(BatchForest):
             self.max_retained,
             "at least batch_size",
         )
+        check_whole("max_columns", self.max_columns, 1)
+        check_parameter(
+            self.max_columns <= MAX_COLUMNS,
+            "max_columns",
+            self.max_columns,
+            f"at most {MAX_COLUMNS}",
+        )
         check_whole("n_models", n_models, 1)
         check_number("significance", significance, 0, 1)
         check_switch("bagging", bagging)
@@ -90,6 +100,7 @@ class _Forgetful(BatchForest):
             seed=draw_seed(self.seed),
             subsets=is_forest,
             bagging=bagging,
+            max_columns=self.max_columns,
         )
         self._splitters = [
             Splitter(criterion, program="forgetful" if self.reference else None)
@@ -254,6 +265,7 @@ class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
         initial_rate: float = 0.3,
         max_depth: int | None = None,
         max_retained: int = 10_000,
+        max_columns: int = 2_000,
         reference: bool = False,
         seed: int | None = None,
     ) -> None:
@@ -263,6 +275,7 @@ class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
         self.initial_rate = initial_rate
         self.max_depth = max_depth
         self.max_retained = max_retained
+        self.max_columns = max_columns
         self.reference = reference
         self.seed = seed
         check_choice("criterion", criterion, "entropy", "gini")
@@ -338,6 +351,7 @@ class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
         initial_rate: float = 0.3,
         max_depth: int | None = None,
         max_retained: int = 10_000,
+        max_columns: int = 2_000,
         reference: bool = False,
         seed: int | None = None,
     ) -> None:
@@ -346,6 +360,7 @@ class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
         self.initial_rate = initial_rate
         self.max_depth = max_depth
         self.max_retained = max_retained
+        self.max_columns = max_columns
         self.reference = reference
         self.seed = seed
         self._begin("variance")
@@ -433,6 +448,7 @@ class ForgetfulRandomForestClassifier(_Forgetful, TreeClassifier):
         initial_rate: float = 0.3,
         max_depth: int | None = None,
         max_retained: int = 10_000,
+        max_columns: int = 2_000,
         bagging: bool = False,
         significance: float = 0.05,
         n_jobs: int = 1,
@@ -446,6 +462,7 @@ class ForgetfulRandomForestClassifier(_Forgetful, TreeClassifier):
         self.initial_rate = initial_rate
         self.max_depth = max_depth
         self.max_retained = max_retained
+        self.max_columns = max_columns
         self.bagging = bagging
         self.significance = significance
         self.n_jobs = n_jobs
@@ -534,6 +551,7 @@ class ForgetfulRandomForestRegressor(_Forgetful, TreeRegressor):
         initial_rate: float = 0.3,
         max_depth: int | None = None,
         max_retained: int = 10_000,
+        max_columns: int = 2_000,
         bagging: bool = False,
         significance: float = 0.05,
         n_jobs: int = 1,
@@ -546,6 +564,7 @@ class ForgetfulRandomForestRegressor(_Forgetful, TreeRegressor):
         self.initial_rate = initial_rate
         self.max_depth = max_depth
         self.max_retained = max_retained
+        self.max_columns = max_columns
         self.bagging = bagging
         self.significance = significance
         self.n_jobs = n_jobs

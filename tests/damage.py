@@ -33,7 +33,8 @@ SMALL = {
     "ShrubEnsembleClassifier": {"n_models": 3, "window_size": 8, "seed": 1},
     "ShrubEnsembleRegressor": {"n_models": 3, "window_size": 8, "seed": 1},
     "StreamDecisionForestClassifier": {
-        **{"n_models": 2, "batch_size": 8, "window_size": 10, "n_swaps": 1, "seed": 1}
+        **{"n_models": 2, "batch_size": 8, "window_size": 10, "n_swaps": 1, "seed": 1},
+        **{"swap_rule": "always", "splitter": "best"},
     },
     "StreamDecisionTreeClassifier": {"batch_size": 8, "seed": 1},
 }

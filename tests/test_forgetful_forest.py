@@ -16,7 +16,9 @@ from river_extra_trees import (
     ForgetfulDecisionTreeRegressor,
     ForgetfulRandomForestClassifier,
     ForgetfulRandomForestRegressor,
+    persistence,
 )
+from river_extra_trees.distributed import Block, learn_together, merge, split
 from tests.forgetful_runs import RUNS, batches, declare_classes, read_run, read_stream, to_dict
 from tests.growing import assert_same_tree, growths, learn, prime
 from tests.naive.cart import NaiveTree as NaiveCart
@@ -98,9 +100,7 @@ def test_tree_equals_the_naive_tree(name: str, n: int, criterion: str) -> None:
 @pytest.mark.parametrize("reference", [False, True])
 @pytest.mark.parametrize("bagging", [False, True])
 @pytest.mark.parametrize(("name", "n"), [("elec", 1500), ("gradual", 800), ("phishing", 500)])
-def test_forest_equals_the_naive_forest(
-    name: str, n: int, bagging: bool, reference: bool
-) -> None:
+def test_forest_equals_the_naive_forest(name: str, n: int, bagging: bool, reference: bool) -> None:
     """The same features, bags, forgotten copies, discarded trees, splits and answers."""
     X, Y = (values[:n] for values in read_stream(name))
     significance = 0.05 if reference else 0.5
@@ -279,6 +279,8 @@ def test_bags_hold_six_copies_of_a_batch_on_average() -> None:
         model.learn_one(x, y)
     bags = [size / 100 for size in model.retained_sizes]
     assert all(bag in range(11) for bag in bags)
+    learned = [trees.node(trees.root())["weight"] for trees in model._core.trees]
+    assert learned == model.retained_sizes
     assert 5.5 < sum(bags) / 200 < 6.5
 
 
@@ -339,3 +341,32 @@ def test_bad_parameters_are_named(parameters: dict[str, Any], message: str) -> N
     """The error says which parameter, and what it must be."""
     with pytest.raises(ValueError, match=f"^{message} must be"):
         ForgetfulRandomForestClassifier(**parameters)
+
+
+@pytest.mark.parametrize("n_parts", [2, 5])
+@pytest.mark.parametrize("bagging", [False, True])
+def test_a_merged_forest_saves_to_the_bytes_of_the_whole(n_parts: int, bagging: bool) -> None:
+    """Wherever the samples were kept, they are numbered alike in the file."""
+    X, Y = (values[:1500] for values in read_stream("elec"))
+    rows = [to_dict(x) for x in X]
+    whole = ForgetfulRandomForestClassifier(n_models=5, batch_size=40, bagging=bagging, seed=1)
+    forest = whole.clone()
+    for model, end in ((whole, 1490), (forest, 700)):
+        for x, y in zip(rows[:end], Y[:end], strict=True):
+            model.learn_one(x, y)
+    parts = split(forest, n_parts)
+    learn_together(parts, Block(rows[700:1490], Y[700:1490]))
+    assert persistence.save_bytes(merge(parts)) == persistence.save_bytes(whole)
+
+
+def test_max_columns_bounds_the_features() -> None:
+    """Features that come later are ignored; the others are not."""
+    model = ForgetfulDecisionTreeRegressor(batch_size=10, max_columns=3, seed=1)
+    for i in range(40):
+        model.learn_one({"a": i, f"new {i}": 1.0}, float(i % 2))
+    assert len(model._core.schema.names) == 3
+    assert model.n_samples_seen == 40
+    again = persistence.load_bytes(persistence.save_bytes(model))
+    assert again._core.schema.max_columns == 3
+    with pytest.raises(ValueError, match="max_columns"):
+        ForgetfulDecisionTreeRegressor(max_columns=2**14 + 1)

@@ -18,7 +18,7 @@ from river_extra_trees import (
     StreamDecisionTreeClassifier,
     StreamDecisionTreeRegressor,
 )
-from river_extra_trees._estimator.inspection import named_nodes, path
+from river_extra_trees._estimator.inspection import path
 from river_extra_trees.stream_forest import n_features_visited
 from tests.growing import assert_same_tree, growths, learn, tree_learner
 from tests.naive.cart import Rules, Sample
@@ -49,8 +49,7 @@ def rows(n: int, seed: int = 0) -> list[tuple[dict[str, Any], int]]:
 
 def leaf_number(model: Any, x: dict[str, Any], tree: int) -> int:
     """The node of the leaf that a sample falls to."""
-    schema = model._core.schema
-    *_, leaf = path(named_nodes(model._core.trees[tree], schema), schema.row_of(x))
+    *_, leaf = path(model._core.nodes(tree), model._core.row_of(x))
     return int(leaf["node"])
 
 
@@ -457,9 +456,7 @@ def split_and_answer(x: list[Any], y: list[int], seed: int) -> tuple[list[int], 
     return [int(node["feature"]) for node in model._nodes(0) if node["feature"]], right / len(y)
 
 
-def split_and_answer_as_published(
-    x: list[Any], y: list[int], seed: int
-) -> tuple[list[int], float]:
+def split_and_answer_as_published(x: list[Any], y: list[int], seed: int) -> tuple[list[int], float]:
     """The same of the published program."""
     tree = ReferenceStreamTree(2, seed=seed)
     right = 0

@@ -85,7 +85,7 @@ def compiler() -> Path:
 
 
 def plugin() -> str:
-    """Write a plugin that lets Hypothesis report the first failure it finds, and return its name."""
+    """Write a plugin that has Hypothesis report the first failure it finds; return its name."""
     (WORK / "first_failure.py").write_text(
         "from hypothesis import HealthCheck, Phase, settings\n"
         "settings.register_profile('first_failure', deadline=None, derandomize=True,\n"

@@ -98,6 +98,15 @@ def test_shrinking_fits_the_bound(n: int, bounds: list[int]) -> None:
         assert before <= bound or trees.n_nodes >= bound // 2
 
 
+@pytest.mark.parametrize("bound", [0, -1])
+def test_shrinking_leaves_the_root(bound: int) -> None:
+    """A bound that no tree can meet ends with a leaf, not never."""
+    trees = grown(200)
+    trees.shrink(bound)
+    trees.check()
+    assert trees.n_nodes == 1
+
+
 def test_shrinking_keeps_what_was_seen() -> None:
     """A collapsed node is a leaf that knows all samples that came through it."""
     trees = grown(200, max_depth=3)

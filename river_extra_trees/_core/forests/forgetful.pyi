@@ -22,6 +22,7 @@ class ForgetfulForest(Forest):
         seed: int,
         subsets: bool,
         bagging: bool,
+        max_columns: int,
     ) -> None: ...
     def tree_losses(self) -> np.ndarray: ...
     def grow(

@@ -12,6 +12,7 @@ from ..cart.splitter cimport Splitter
 from ..learner cimport Learner, first_largest
 from ..memory cimport free, product, zeroed
 from ..rng cimport BOOTSTRAP, FORGET, SUBSET, Rng, below, next_word, poisson, rng_for, uniform
+from ..schema cimport Schema
 from ..trees cimport HEADER, Trees
 from ..window cimport united
 from .forest cimport Forest, Growth
@@ -49,6 +50,8 @@ cdef class ForgetfulForest(Forest):
         looks at all of them and forgets the oldest samples.
     bagging
         Let each tree learn a random number of copies of each batch, drawn with replacement.
+    max_columns
+        Bound on the number of columns.
     """
 
     cdef readonly bint subsets
@@ -65,7 +68,8 @@ cdef class ForgetfulForest(Forest):
                                         #   answer of the forest is known later
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint reference, seed,
-                 bint subsets, bint bagging):
+                 bint subsets, bint bagging, int max_columns):
+        self.schema = Schema(max_columns)
         self.begin(n_trees, regression, batch_size, reference, 1.0, seed)
         self.subsets = subsets
         self.bagging = bagging
@@ -383,7 +387,8 @@ cdef class ForgetfulForest(Forest):
         )
 
     def settings(self):
-        return {**super().settings(), "subsets": self.subsets, "bagging": self.bagging}
+        return {**super().settings(), "subsets": self.subsets, "bagging": self.bagging,
+                "max_columns": self.schema.max_columns}
 
     cdef dict fields(self):
         """The trees, what they retain, and their answers to the samples of this batch.

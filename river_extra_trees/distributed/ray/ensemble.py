@@ -309,7 +309,7 @@ class DistributedClassifier(_Distributed, PredictsLabels, base.MiniBatchClassifi
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
-        yield {"model": StreamDecisionForestClassifier(n_models=3, seed=1)}
+        yield {"model": StreamDecisionForestClassifier(n_models=4, seed=1)}
 
     @property
     def _multiclass(self) -> bool:
@@ -392,7 +392,7 @@ class DistributedRegressor(_Distributed, PredictsNumbers, base.MiniBatchRegresso
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
-        yield {"model": StreamDecisionForestRegressor(n_models=3, seed=1)}
+        yield {"model": StreamDecisionForestRegressor(n_models=4, seed=1)}
 
     def _predict(self, block: Block) -> list[typing.Any]:
         return self._coordinator.predict_numbers(self._votes(block))
