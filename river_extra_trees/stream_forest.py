@@ -135,6 +135,12 @@ class _StreamForest(BatchForest):
                 getattr(self, name),
                 f"{value!r} when swap_rule is 'rotation'",
             )
+        check_parameter(
+            self.batch_size <= LARGEST // 4,
+            "batch_size",
+            self.batch_size,
+            f"at most {LARGEST // 4} when swap_rule is 'rotation'",
+        )
         least, more = divmod(n_models, len(window_size))
         return MemoryForest(
             regression=criterion == "variance",

@@ -52,6 +52,33 @@ _FOREST = [
         "seed": 3,
     },
 ]
+# Trees grown anew in turn. The second set learns more samples than its buffer holds in the longer
+# tests; the third grows trees often.
+_ROTATION = [
+    {"n_models": 4, "batch_size": 10, "window_size": (30, 80), "seed": 5},
+    {
+        "n_models": 3,
+        "batch_size": 7,
+        "criterion": "entropy",
+        "window_size": (20, 5, 1),
+        "max_features": None,
+        "leaf_memory": None,
+        "seed": 6,
+    },
+    {
+        "n_models": 5,
+        "batch_size": 20,
+        "window_size": (40, 100),
+        "max_depth": 4,
+        "min_samples_leaf": 2,
+        "min_samples_split": 5,
+        "max_features": 0.5,
+        "leaf_memory": 1,
+        "max_nodes": 15,
+        "seed": 7,
+    },
+]
+_ALWAYS = {"splitter": "best", "swap_rule": "always", "window_size": 1000}
 _SHRUBS = [
     {"n_models": 8, "window_size": 40, "seed": 1},
     {"n_models": 6, "window_size": 30, "rho": 0.5, "rounds": 3, "max_features": 0.5, "seed": 2},
@@ -105,7 +132,10 @@ PARAMETERS: dict[str, list[dict[str, Any]]] = {
         *_SHRUBS,
     ],
     "ShrubEnsembleRegressor": _SHRUBS,
-    "StreamDecisionForestClassifier": _FOREST,
+    "StreamDecisionForestClassifier": [
+        *_ROTATION,
+        *({**_ALWAYS, **parameters} for parameters in _FOREST),
+    ],
     "StreamDecisionForestRegressor": _FOREST,
     "StreamDecisionTreeClassifier": [*_TREE, {"criterion": "entropy", "max_nodes": 15, "seed": 4}],
     "StreamDecisionTreeRegressor": _TREE,

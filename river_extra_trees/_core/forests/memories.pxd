@@ -72,6 +72,7 @@ cdef class MemoryForest(Learner):
     cdef double* exponents              # per group, of their mixture, and of naive Bayes
     cdef double* errors                 # per group: fading sum of squared errors; last, their number
     cdef NaiveBayes naive               # None in a regression
+    cdef NaiveBayes next_naive          # with room for the sample that was read last
     cdef double* latest_votes           # of a part, on the sample learned last: see `vote` ...
     cdef double latest_target           # ... and its target
     cdef int* small_leaves              # scratch: leaves of a batch ...
@@ -108,6 +109,7 @@ cdef class MemoryForest(Learner):
     cdef void find_leaves(self) noexcept
     cdef int check_fits(self) except -1
     cdef int check_codes(self, int64_t arrival, int64_t stop, int n_labels) except -1
+    cdef int check_values(self, int column, int n_codes) except -1
     cdef int check_naive(self) except -1
     cdef void advance(self, Group group, int64_t n_steps) noexcept
     cdef void learn_roots(self, Group group) noexcept

@@ -6,7 +6,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from ..learner cimport Learner, first_largest, normalised
 from ..memory cimport free, product, resized, zeroed
-from ..schema cimport Labels, Schema
+from ..schema cimport OTHER, Labels, Schema
 from ..rng cimport BRANCH, RENEW, Rng, rng_for
 from ..split cimport goes_left
 from ..trees cimport HEADER, WEIGHT, Node, Trees
@@ -17,8 +17,6 @@ from .naive_bayes cimport NaiveBayes
 from copy import deepcopy
 
 import numpy as np
-
-from .growth import CRITERIA
 
 from ..state import LARGEST_COUNT, LARGEST_FLOAT, State, StateError, require
 
@@ -37,6 +35,7 @@ cdef double WORST = 12.0            # of the log densities: an outlier costs no 
 cdef double NAIVE_MEMORY = 1000.0   # samples, of naive Bayes
 
 cdef int64_t LARGEST_STEPS = 1 << 60
+LARGEST_MEMORY = (2**31 - 1) // 4       # sums of three still fit into 32 bits
 
 cdef double LARGEST_EXPONENT = 1e6
 cdef double LARGEST_ERROR = 1e300
@@ -63,6 +62,20 @@ cdef int n_features_of(object max_features, int n_columns) except -1:
     if isinstance(max_features, float):
         return max(1, <int>(<double>max_features * n_columns))
     return max_features
+
+
+def n_remembered(memories, batch_size):
+    """Number of samples to remember: so many that none is lost while a tree is grown on it."""
+    return batch_size + max(memory + memory // n + 2 for memory, n in memories)
+
+
+cdef object read_max_features(object value):
+    """The parameter `max_features` of a state."""
+    require(value is None or (type(value) is str and value in ("sqrt", "log2"))
+            or (type(value) is int and 1 <= value < 2**31)
+            or (type(value) is float and 0.0 < value <= 1.0),
+            "MemoryForest: no number of features")
+    return value
 
 
 cdef class Group:
@@ -119,7 +132,7 @@ cdef class MemoryForest(Learner):
 
     def __init__(self, bint regression, memories, int batch_size, double fading,
                  max_features, int max_nodes, dict rules, seed):
-        cdef int memory, n, n_trees, first = 0, longest = 0
+        cdef int memory, n, n_trees, first = 0
         self.regression = regression
         self.batch_size, self.fading = batch_size, fading
         self.max_features, self.max_nodes, self.seed = max_features, max_nodes, seed
@@ -131,11 +144,9 @@ cdef class MemoryForest(Learner):
         for memory, n in memories:
             self.groups.append(Group(memory, first, n, Growth(**rules)))
             first += n
-            # So long that no sample is lost while a tree is grown on it.
-            longest = max(longest, memory + memory // n + 2)
         self.n_trees = self.stop_tree = n_trees = first
         self.trees = [self.new_tree() for _ in range(n_trees)]
-        self.buffer = Buffer(longest + batch_size)
+        self.buffer = Buffer(n_remembered(memories, batch_size))
         self.small = Growth(**rules)
         self.births = <int64_t*>zeroed(n_trees, sizeof(int64_t))
         self.leaves = <int*>zeroed(product(n_trees, batch_size), sizeof(int))
@@ -186,9 +197,8 @@ cdef class MemoryForest(Learner):
         cdef Group group
         self.reserve_answers(n_labels)
         self.buffer.reserve(n_columns)
-        if self.naive is not None:
-            self.naive.reserve(self.schema, n_columns, n_labels)
-        self.n_visited = n_features_of(self.max_features, n_columns)
+        if not self.regression:
+            self.next_naive = self.naive.reserved(self.schema, n_columns, n_labels)
         if widens:
             for trees in self.trees:
                 (<Trees>trees).reserve(0, n_labels)
@@ -226,6 +236,10 @@ cdef class MemoryForest(Learner):
     cdef void take(self, double target, double weight) noexcept:
         cdef int tree, at
         cdef Group group
+        if not self.regression:
+            self.naive = self.next_naive
+            self.naive.extend(self.schema)
+        self.n_visited = n_features_of(self.max_features, self.schema.n_columns)
         if self.is_part:
             self.vote(self.latest_votes)
             self.latest_target = target
@@ -237,7 +251,7 @@ cdef class MemoryForest(Learner):
             self.leaves[<Py_ssize_t>tree * self.batch_size + at] = self.reached[tree]
             self.learn_leaf(self.tree(tree), self.reached[tree], target, weight)
         self.buffer.push(self.schema.row, self.schema.n_columns, target, weight)
-        if self.naive is not None:
+        if not self.regression:
             self.naive.learn(self.schema.row, <int>target, weight)
         self.n_row = -1
         for tree in range(self.buffer.n_seen % self.batch_size, self.n_trees, self.batch_size):
@@ -288,6 +302,7 @@ cdef class MemoryForest(Learner):
                     rng_for(self.seed, tree, n_seen, BRANCH))
                 self.small.advance(LARGEST_STEPS)
             i = j
+        trees.shrink_to(self.max_nodes)
 
     # ---------------------------------------------------------------- trees grown anew
 
@@ -364,6 +379,7 @@ cdef class MemoryForest(Learner):
     cdef void replace(self, Group group) noexcept:
         """Put the new tree of a group in the place of its oldest."""
         cdef int tree = group.first + group.turn
+        group.tree.trim(2 * self.batch_size)
         self.trees[tree - self.first_tree] = group.tree
         self.births[tree] = self.buffer.n_seen
         group.tree = None
@@ -728,23 +744,32 @@ cdef class MemoryForest(Learner):
         growths = state.array("growths", np.int64, None, GROWTH_FIELDS)
         n_trees, is_part = len(state.array("births", np.int64, None)), state.flag("is_part")
         first_tree = state.whole("first_tree", 0, n_trees - len(trees) if is_part else 0)
-        require(len(growths) > 0 and np.all(growths[:, 0] >= 1) and np.all(growths[:, 0] < 2**31)
-                and np.all(growths[:, 1] >= 0) and np.all(growths[:, 1] <= n_trees)
-                and np.sum(growths[:, 1]) == n_trees and (is_part or len(trees) == n_trees),
+        require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_MEMORY)
+                       & (growths[:, 1] >= 1) & (growths[:, 1] <= n_trees))
+                and 0 < sum(growths[:, 1].tolist()) == n_trees
+                and (is_part or len(trees) == n_trees),
                 "MemoryForest: the groups do not hold the trees")
+        regression = state.flag("regression")
+        memories = [(memory, n) for memory, n in growths[:, :2].tolist()]
+        batch_size = state.whole("batch_size", 1, LARGEST_MEMORY)
+        buffer = state.part("buffer", Buffer)
+        require(buffer.n_blocks == Buffer(n_remembered(memories, batch_size)).n_blocks,
+                "MemoryForest: the buffer is of another size")
         forest = cls(
-            regression=state.flag("regression"),
-            memories=[(int(memory), int(n)) for memory, n in growths[:, :2]],
-            batch_size=state.whole("batch_size", 1, 2**31 - 1),
+            regression=regression,
+            memories=memories,
+            batch_size=batch_size,
             fading=state.number("fading", 0.0, 1.0),
-            max_features=values["max_features"],
+            max_features=read_max_features(values["max_features"]),
             max_nodes=state.whole("max_nodes", 1, 2**31 - 1),
             rules={
-                "criterion": state.word("criterion", CRITERIA),
+                "criterion": state.word(
+                    "criterion", ("variance",) if regression else ("gini", "entropy")),
                 **{name: state.whole(name, 0, 2**31 - 1) for name in RULES[1:]},
             },
             seed=state.whole("seed", 0, 2**64 - 1),
         )
+        forest.buffer = buffer
         forest.first_tree, forest.stop_tree = first_tree, first_tree + len(trees)
         forest.is_part = is_part
         forest.read(state, trees, growths)
@@ -764,11 +789,10 @@ cdef class MemoryForest(Learner):
         self.schema, self.labels = state.part("schema", Schema), state.part("labels", Labels)
         self.trees = trees
         self.n_labels = <int>len(self.labels)
-        buffer = state.part("buffer", Buffer)
-        require(buffer.n_blocks == self.buffer.n_blocks,
-                "MemoryForest: the buffer is of another size")
-        self.buffer = buffer
-        if not self.regression:
+        if self.regression:
+            require(state.values["naive"] is None, "MemoryForest: a regression has no classes")
+            self.naive = None
+        else:
             self.naive = state.part("naive", NaiveBayes)
         for i in range(self.n_trees):
             self.births[i] = births[i]
@@ -854,16 +878,17 @@ cdef class MemoryForest(Learner):
         for i in range(self.n_trees):
             require(0 <= self.births[i] <= n_seen, "MemoryForest: a tree comes later")
         self.check_codes(self.buffer.oldest, n_seen, len(self.labels))
+        for column in range(self.buffer.n_features):
+            if self.schema.codes[column] is not None:
+                self.check_values(column, len(self.schema.codes[column]))
         for group in self.groups:
             require(group.n > 0 and 0 <= group.turn < group.n and 0 <= group.begun <= n_seen
                     and 0 <= group.n_columns <= self.schema.n_columns
                     and 0 <= group.n_labels <= len(self.labels) and 0 <= group.n_visited
-                    and 0 <= group.steps, "MemoryForest: a group has no such growth")
+                    and 0 <= group.steps <= LARGEST_STEPS, "MemoryForest: a group has no such growth")
             if group.begun > 0 and group.begun - group.n_samples() >= self.buffer.oldest:
                 self.check_codes(group.begun - group.n_samples(), group.begun, group.n_labels)
-        if self.naive is not None:
-            self.check_naive()
-        return 0
+        return 0 if self.regression else self.check_naive()
 
     cdef int check_codes(self, int64_t arrival, int64_t stop, int n_labels) except -1:
         """Refuse remembered samples whose targets are no codes of so many labels."""
@@ -873,6 +898,16 @@ cdef class MemoryForest(Learner):
             require(0 <= target < n_labels and target == <int>target,
                     "MemoryForest: a sample has no known label")
             arrival += 1
+        return 0
+
+    cdef int check_values(self, int column, int n_codes) except -1:
+        """Refuse remembered samples whose nominal values have no such codes."""
+        cdef int64_t arrival
+        cdef double value
+        for arrival in range(self.buffer.oldest, self.buffer.n_seen):
+            value = self.buffer.value(column, self.buffer.place_of(arrival))
+            require(value != value or (OTHER <= value < n_codes and value == <int>value),
+                    "MemoryForest: a sample has no known value")
         return 0
 
     cdef int check_naive(self) except -1:
