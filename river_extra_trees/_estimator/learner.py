@@ -74,9 +74,10 @@ class TreeLearner(base.Estimator):
 
     def _check_change(self, name: str) -> None:
         """Refuse to change a parameter of a model whose core object was made by it."""
+        # Reading `self.__dict__` here would slow down every later access to an attribute.
         if (
             name in parameters_of(type(self))
-            and "_core" in self.__dict__
+            and hasattr(self, "_core")
             and name not in self._mutable_attributes
         ):
             raise AttributeError(
