@@ -13,6 +13,7 @@ import river_extra_trees as ret
 from river_extra_trees.distributed import Block, coordinator, learn_together, merge, split
 from river_extra_trees.distributed.forests import StreamForestPart
 from tests.estimators import (
+    FORMER,
     SPLITTABLE,
     answers,
     begun_anew,
@@ -124,7 +125,7 @@ def test_many_parts(case: Case, n_parts: int) -> None:
 @pytest.mark.parametrize("n", [0, 4, 1.5, True])
 def test_number_of_parts(n: Any) -> None:
     """There are as many parts as trees at most, and at least one."""
-    forest = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
+    forest = ret.StreamDecisionForestClassifier(**{**FORMER, "n_models": 3, "seed": 1})
     with pytest.raises(ValueError, match="n must be"):
         split(forest, n)
 
@@ -172,7 +173,7 @@ def test_order_of_calls() -> None:
 
 def test_part_of_a_part() -> None:
     """Only whole forests are split."""
-    forest = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
+    forest = ret.StreamDecisionForestClassifier(**{**FORMER, "n_models": 3, "seed": 1})
     part = StreamForestPart(forest, 0, 2)
     with pytest.raises(ValueError, match="first, stop"):
         StreamForestPart(part._model, 0, 1)

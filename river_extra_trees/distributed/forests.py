@@ -45,7 +45,9 @@ class ForestPart(Part):
     >>> from river_extra_trees.distributed import Block, learn_together, merge, split
 
     >>> rows, targets = zip(*datasets.Phishing(), strict=True)
-    >>> forest = ret.StreamDecisionForestClassifier(n_models=5, seed=42)
+    >>> forest = ret.StreamDecisionForestClassifier(
+    ...     n_models=5, swap_rule="always", window_size=1000, seed=42
+    ... )
     >>> parts = split(forest, 2)
     >>> [part.n_trees for part in parts]
     [2, 3]

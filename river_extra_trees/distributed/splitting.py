@@ -32,11 +32,21 @@ def is_splittable(model: object) -> bool:
     model
         Anything.
     """
-    return isinstance(model, tuple(PARTS))
+    return isinstance(model, tuple(PARTS)) and not is_rotating(model)
+
+
+def is_rotating(model: object) -> bool:
+    """Whether a model weighs several memories, by answers of all its trees to each sample."""
+    return getattr(model, "swap_rule", None) == "rotation"
 
 
 def part_of(model: object) -> type[Part]:
     """The kind of parts that a model splits into."""
+    if is_rotating(model):
+        raise TypeError(
+            "a forest with swap_rule='rotation' cannot be split: it learns from the answers of all "
+            "its trees to each sample. Choose swap_rule='always' and a number as window_size"
+        )
     for kind, part in PARTS.items():
         if isinstance(model, kind):
             return part
@@ -63,7 +73,8 @@ def split(model: typing.Any, n: int) -> list[typing.Any]:
     Parameters
     ----------
     model
-        A stream decision forest, a forgetful random forest, or dynamic trees.
+        A stream decision forest (with another `swap_rule` than `"rotation"`), a forgetful random
+        forest, or dynamic trees.
     n
         Number of parts; for a forest at most the number of its trees.
 
