@@ -24,7 +24,7 @@ from river_extra_trees.distributed import DistributedClassifier, KeyedModels
 
 def one_forest() -> None:
     """Learn one forest in this process, and in two workers, one of which is killed."""
-    forest = ret.StreamDecisionForestClassifier(50, swap_rule="always", window_size=1000, seed=1)
+    forest = ret.StreamDecisionForestClassifier(n_models=50, seed=1)
     with (
         tempfile.TemporaryDirectory() as folder,
         DistributedClassifier(forest, n_workers=2, folder=folder, checkpoint_every=500) as model,

@@ -25,8 +25,8 @@ _TREE = [
     {"batch_size": 50, "splitter": "random", "max_features": 0.5, "seed": 2},
     {"batch_size": 30, "max_nodes": 21, "min_samples_leaf": 3, "seed": 3},
 ]
-# The parameters with which a stream forest does as those for regression do by default.
-FORMER = {
+# The former defaults of stream forests: the worst tree is swapped after each batch.
+FORMER: dict[str, Any] = {
     **{"n_models": 10, "batch_size": 100, "splitter": "best", "swap_rule": "always"},
     "window_size": 1000,
 }
@@ -44,28 +44,28 @@ _FOREST = [
         "seed": 3,
     },
 ]
+_SWAPPING = [{**FORMER, **parameters} for parameters in _FOREST]
 # Trees grown anew in turn. The longer tests have more samples than the buffers of a thousand hold.
 _ROTATION = [
-    {"n_models": 4, "batch_size": 10, "swap_rule": "rotation", "window_size": (30, 80), "seed": 5},
+    {"n_models": 5, "batch_size": 10, "window_size": (30, 80), "seed": 5},
     {
-        "n_models": 3,
+        "n_models": 4,
         "batch_size": 7,
-        "criterion": "entropy",
-        "swap_rule": "rotation", "window_size": (20, 5, 1),
         "max_features": None,
         "leaf_memory": None,
+        "window_size": (20, 5, 1),
         "seed": 6,
     },
     {
         "n_models": 5,
         "batch_size": 20,
-        "swap_rule": "rotation", "window_size": (40, 100),
         "max_depth": 4,
-        "min_samples_leaf": 2,
         "min_samples_split": 5,
+        "min_samples_leaf": 2,
         "max_features": 0.5,
-        "leaf_memory": 1,
         "max_nodes": 15,
+        "leaf_memory": 1,
+        "window_size": (50, 200, 120),
         "seed": 7,
     },
 ]
@@ -123,10 +123,12 @@ PARAMETERS: dict[str, list[dict[str, Any]]] = {
     ],
     "ShrubEnsembleRegressor": _SHRUBS,
     "StreamDecisionForestClassifier": [
-        *({**FORMER, **parameters} for parameters in _FOREST),
+        *_SWAPPING[:-1],
         *_ROTATION,
+        {"criterion": "entropy", **_ROTATION[0]},
+        _SWAPPING[-1],
     ],
-    "StreamDecisionForestRegressor": _FOREST,
+    "StreamDecisionForestRegressor": [*_SWAPPING[:-1], *_ROTATION, _SWAPPING[-1]],
     "StreamDecisionTreeClassifier": [*_TREE, {"criterion": "entropy", "max_nodes": 15, "seed": 4}],
     "StreamDecisionTreeRegressor": _TREE,
 }
@@ -152,12 +154,7 @@ def make(case: tuple[str, int], **changes: Any) -> Any:
 
 
 # Cases of the forests that can be split into parts.
-SPLITTABLE = [
-    case
-    for case in CASES
-    if issubclass(PARTS.get(CLASSES[case[0]], object), ForestPart)
-    and PARAMETERS[case[0]][case[1]].get("swap_rule") != "rotation"
-]
+SPLITTABLE = [case for case in CASES if issubclass(PARTS.get(CLASSES[case[0]], object), ForestPart)]
 
 
 def is_classifier(case: tuple[str, int]) -> bool:

@@ -18,7 +18,7 @@ from river_extra_trees import (
     StreamDecisionTreeClassifier,
     StreamDecisionTreeRegressor,
 )
-from river_extra_trees._estimator.inspection import named_nodes, path
+from river_extra_trees._estimator.inspection import path
 from river_extra_trees.stream_forest import n_features_visited
 from tests.estimators import FORMER
 from tests.growing import assert_same_tree, growths, learn, tree_learner
@@ -50,8 +50,7 @@ def rows(n: int, seed: int = 0) -> list[tuple[dict[str, Any], int]]:
 
 def leaf_number(model: Any, x: dict[str, Any], tree: int) -> int:
     """The node of the leaf that a sample falls to."""
-    schema = model._core.schema
-    *_, leaf = path(named_nodes(model._core.trees[tree], schema), schema.row_of(x))
+    *_, leaf = path(model._core.nodes(tree), model._core.row_of(x))
     return int(leaf["node"])
 
 

@@ -55,7 +55,7 @@ ray.init(
 rows = list(
     synth.RandomRBFDrift(seed_model=1, seed_sample=1, n_classes=4).take(3000)
 )
-forest = ret.StreamDecisionForestClassifier(30, swap_rule="always", window_size=1000, seed=1)
+forest = ret.StreamDecisionForestClassifier(n_models=30, seed=1)
 folder = tempfile.TemporaryDirectory()
 model = DistributedClassifier(
     forest, n_workers=2, folder=folder.name, checkpoint_every=500

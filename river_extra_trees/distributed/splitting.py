@@ -5,11 +5,12 @@ from __future__ import annotations
 import typing
 from collections.abc import Sequence
 
+from .._core.forests.memories import MemoryForest
 from ..dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
 from ..forgetful_forest import ForgetfulRandomForestClassifier, ForgetfulRandomForestRegressor
 from ..stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
 from .clouds import CloudPart
-from .forests import ForestPart, ForgetfulForestPart, StreamForestPart, merge_forests
+from .forests import ForestPart, ForgetfulForestPart, MemoryForestPart, StreamForestPart, merge_forests
 from .parts import Part
 
 __all__ = ["coordinator", "is_splittable", "merge", "split"]
@@ -32,24 +33,14 @@ def is_splittable(model: object) -> bool:
     model
         Anything.
     """
-    return isinstance(model, tuple(PARTS)) and not is_rotating(model)
+    return isinstance(model, tuple(PARTS))
 
 
-def is_rotating(model: object) -> bool:
-    """Whether a model weighs several memories, by answers of all its trees to each sample."""
-    return getattr(model, "swap_rule", None) == "rotation"
-
-
-def part_of(model: object) -> type[Part]:
+def part_of(model: typing.Any) -> type[Part]:
     """The kind of parts that a model splits into."""
-    if is_rotating(model):
-        raise TypeError(
-            "a forest with swap_rule='rotation' cannot be split: it learns from the answers of all "
-            "its trees to each sample. Choose swap_rule='always' and a number as window_size"
-        )
     for kind, part in PARTS.items():
         if isinstance(model, kind):
-            return part
+            return MemoryForestPart if isinstance(model._core, MemoryForest) else part
     raise TypeError(
         "only stream decision forests, forgetful random forests and dynamic trees can be split, "
         f"not {type(model).__name__!r}"
@@ -61,7 +52,7 @@ def split(model: typing.Any, n: int) -> list[typing.Any]:
 
     The parts of a **forest** hold some of its trees each; `merge` makes one forest of them again.
     They learn and answer bit for bit as the forest would, if they exchange one message per batch
-    (see `learn_together`).
+    (see `learn_together`); with `swap_rule="rotation"`, one per block of samples.
 
     The parts of **dynamic trees** are independent clouds that start as copies of the model. Each
     has all `n_particles` and learns every sample with random numbers of its own; the first one
@@ -73,8 +64,7 @@ def split(model: typing.Any, n: int) -> list[typing.Any]:
     Parameters
     ----------
     model
-        A stream decision forest (with another `swap_rule` than `"rotation"`), a forgetful random
-        forest, or dynamic trees.
+        A stream decision forest, a forgetful random forest, or dynamic trees.
     n
         Number of parts; for a forest at most the number of its trees.
 

@@ -70,7 +70,7 @@ cdef class Workspace:
     cdef int max_features
     cdef bint in_random_order           # the columns of this node are visited so
     cdef double batch_weight            # of all samples, copies counted
-    cdef double impurity_before         # STREAM only: impurity that a split of the node removes from
+    cdef double impurity_before         # STREAM only: what a split of the node has to lower
     cdef double spread                  # of the node: sum of squared deviations (variance)
     cdef double tie                     # how far rounding can move two equal scores of this node
     cdef int n_columns

@@ -7,7 +7,7 @@ from libc.math cimport NAN, isnan
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memmove
 
-from ..memory cimport free, zeroed
+from ..memory cimport free, product, zeroed
 from ..schema cimport MAX_COLUMNS
 
 from ..state import FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_WEIGHT, State, from_state, require
@@ -20,11 +20,12 @@ cdef class Pool:
     """Samples in slots; a slot is taken by `push` and given back by `release`."""
 
     def __cinit__(self, size_t capacity=LEAST_CAPACITY, int n_columns=0, int size_v=1):
-        cdef size_t cells = capacity * n_columns, i
+        cdef size_t cells, i
         if capacity > INT_MAX:
             raise MemoryError("the window is too large")
+        cells = product(capacity, n_columns)
         self.x = <double*>zeroed(cells, sizeof(double))
-        self.v = <double*>zeroed(capacity * size_v, sizeof(double))
+        self.v = <double*>zeroed(product(capacity, size_v), sizeof(double))
         self.weight = <double*>zeroed(capacity, sizeof(double))
         self.arrival = <int64_t*>zeroed(capacity, sizeof(int64_t))
         self.free_slots = <int*>zeroed(capacity, sizeof(int))

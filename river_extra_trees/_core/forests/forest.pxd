@@ -39,8 +39,8 @@ cdef class Forest(Learner):
 cdef class Growth:
     """The growth of the trees of a forest on one batch, in any number of threads.
 
-    What may fail is done before `run`. Every thread takes the next tree that none has taken yet, and
-    the calling thread does as they do: a thread that could not be started is not missed.
+    What may fail is done before `run`. Every thread takes the next tree that none has taken yet,
+    and so does the calling thread: a thread that could not be started is not missed.
     """
     cdef list splitters             # one per thread
     cdef long n_trees, n_workers, n_taken, n_grown

@@ -1,10 +1,20 @@
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..learner import Learner
 from ..trees import Trees
 
+Floats = NDArray[np.float64]
+
+IDLE: int
+NO_GROWTH: tuple[int, ...]
+
 class MemoryForest(Learner):
     trees: list[Trees]
+    first_tree: int
+    is_part: bool
 
     def __init__(
         self,
@@ -21,4 +31,10 @@ class MemoryForest(Learner):
     @property
     def n_seen(self) -> int: ...
     def memory_weights(self) -> list[tuple[int, float]]: ...
+    def votes(self, rows: list[Any]) -> Floats: ...
+    def votes_on_latest(self) -> tuple[Floats, float]: ...
+    def combined(self, answers: Floats) -> Floats: ...
+    def weigh_answers(self, answers: Floats, targets: Floats, widths: NDArray[np.intc]) -> None: ...
     def settings(self) -> dict[str, Any]: ...
+    @classmethod
+    def restored(cls, values: dict[str, Any]) -> Self: ...

@@ -48,8 +48,7 @@ class _Distributed(base.Estimator):
             is_splittable(self.model),
             "model",
             self.model,
-            "a stream decision forest with another swap_rule than 'rotation', a forgetful random "
-            "forest or dynamic trees",
+            "a stream decision forest, a forgetful random forest or dynamic trees",
         )
         check_whole("n_workers", self.n_workers, 1)
         for name in ("block_size", "checkpoint_every"):
@@ -300,7 +299,7 @@ class DistributedClassifier(_Distributed, PredictsLabels, base.MiniBatchClassifi
     >>> from river import datasets
     >>> from river_extra_trees.distributed import DistributedClassifier
 
-    >>> forest = ret.StreamDecisionForestClassifier(swap_rule="always", window_size=1000, seed=42)
+    >>> forest = ret.StreamDecisionForestClassifier(n_models=100, seed=42)
     >>> with DistributedClassifier(forest, n_workers=2) as model:  # doctest: +SKIP
     ...     for x, y in datasets.Phishing():
     ...         model.learn_one(x, y)
@@ -310,8 +309,7 @@ class DistributedClassifier(_Distributed, PredictsLabels, base.MiniBatchClassifi
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
-        forest = StreamDecisionForestClassifier(3, swap_rule="always", window_size=1000, seed=1)
-        yield {"model": forest}
+        yield {"model": StreamDecisionForestClassifier(n_models=4, seed=1)}
 
     @property
     def _multiclass(self) -> bool:
@@ -394,7 +392,7 @@ class DistributedRegressor(_Distributed, PredictsNumbers, base.MiniBatchRegresso
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
-        yield {"model": StreamDecisionForestRegressor(n_models=3, seed=1)}
+        yield {"model": StreamDecisionForestRegressor(n_models=4, seed=1)}
 
     def _predict(self, block: Block) -> list[typing.Any]:
         return self._coordinator.predict_numbers(self._votes(block))
