@@ -820,7 +820,7 @@ cdef class MemoryForest(Learner):
     cdef int grow_again(self, Group group, int64_t n_steps, int64_t caught_up) except -1:
         """Bring the growth of the next tree to where it was."""
         require(0 <= n_steps and self.holds(group.first + group.turn)
-                and group.due > self.buffer.n_seen
+                and group.begun > 0 and group.due > self.buffer.n_seen
                 and group.begun - group.n_samples() >= self.buffer.oldest
                 and (caught_up == -1 or group.begun <= caught_up <= self.buffer.n_seen),
                 "MemoryForest: a growth is not where one can be")
