@@ -413,7 +413,9 @@ def test_number_of_features_looked_at(max_features: Any, expected: int) -> None:
 
 def test_columns_that_came_first_are_not_preferred_by_forests() -> None:
     """With few features looked at per split, all of them are used."""
-    model = StreamDecisionForestClassifier(**{**FORMER, "n_models": 20, "batch_size": 50, "seed": 0})
+    model = StreamDecisionForestClassifier(
+        **{**FORMER, "n_models": 20, "batch_size": 50, "seed": 0}
+    )
     for x, y in rows(300):
         model.learn_one(x, y)
     used = model.feature_importances_
