@@ -1,13 +1,13 @@
 """A forest whose trees have several memories. See the header."""
 
 from libc.math cimport INFINITY, exp, log, log2, sqrt
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from ..learner cimport Learner, first_largest, normalised
 from ..memory cimport free, product, resized, zeroed
 from ..schema cimport OTHER, Labels, Schema
-from ..rng cimport BRANCH, RENEW, Rng, rng_for
+from ..rng cimport BRANCH, RENEW, rng_for
 from ..split cimport goes_left
 from ..trees cimport HEADER, WEIGHT, Node, Trees
 from .buffer cimport Buffer
