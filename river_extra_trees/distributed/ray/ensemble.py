@@ -11,8 +11,7 @@ from pathlib import Path
 
 from river import base
 
-from ..._estimator.frames import PredictsLabels, PredictsNumbers, into_frame
-from ..._estimator.frames import Sample
+from ..._estimator.frames import PredictsLabels, PredictsNumbers, Sample, into_frame
 from ..._estimator.parameters import check_parameter, check_whole
 from ...stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
 from ..blocks import Block
