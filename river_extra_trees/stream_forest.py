@@ -600,7 +600,7 @@ class StreamDecisionForestRegressor(_Forest, TreeRegressor):
     >>> model = ret.StreamDecisionForestRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0.503134
+    MAE: 0.387384
     """
 
     @plain_parameters

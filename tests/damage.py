@@ -39,6 +39,9 @@ SMALL = {
     "StreamDecisionForestClassifier, rotation": {
         **{"n_models": 3, "batch_size": 4, "window_size": (9, 30), "seed": 1}
     },
+    "StreamDecisionForestRegressor, rotation": {
+        **{"n_models": 3, "batch_size": 4, "window_size": (9, 30), "seed": 1}
+    },
     "StreamDecisionTreeClassifier": {"batch_size": 8, "seed": 1},
 }
 
