@@ -43,7 +43,7 @@ from tests.estimators import (
 from tests.ray_ready import prepare_ray, started
 
 Case = tuple[str, int]
-FORESTS = [case for case in SPLITTABLE if case[1] == 1]
+FORESTS = [*(case for case in SPLITTABLE if case[1] == 1), ("StreamDecisionForestClassifier", 3)]
 # One Ray for all tests: with xdist, one process runs the whole file.
 pytestmark = pytest.mark.xdist_group("ray")
 
@@ -88,7 +88,7 @@ def state_of(process: int) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("case", "n_workers"), list(zip(FORESTS, (3, 5, 3, 3), strict=True)), ids=str
+    ("case", "n_workers"), list(zip(FORESTS, (3, 5, 3, 3, 3), strict=True)), ids=str
 )
 def test_one_forest(ray: Any, case: Case, n_workers: int, tmp_path: Path) -> None:
     """A forest over workers answers as one in this process, all along a stream.

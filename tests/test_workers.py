@@ -449,4 +449,5 @@ def test_flat_pickles(case: Case) -> None:
         buffers: list[pickle.PickleBuffer] = []
         message = pickle.dumps(part, 5, buffer_callback=buffers.append)
         assert len(message) < 2000 + 300 * model._n_trees
+        pickle.loads(message, buffers=[bytes(buffer.raw()) for buffer in buffers])  # read-only
         assert sum(buffer.raw().nbytes for buffer in buffers) > 0

@@ -243,8 +243,8 @@ cdef class NaiveBayes:
         """The classifier of a state. Whether its columns and classes exist the owner checks."""
         cdef NaiveBayes found
         cdef Py_ssize_t i, c, k, place = 0
-        cdef double[:, :, ::1] moments
-        cdef double[:, ::1] counts
+        cdef const double[:, :, ::1] moments
+        cdef const double[:, ::1] counts
         cdef Moments* to
         state = State("NaiveBayes", values, ("memory", "unit", "total", "class_weights", "moments",
                                              "n_values", "counts"))
