@@ -276,7 +276,9 @@ class NaiveBayes:
 
     def faded(self) -> list[Sample]:
         keep, n = 1.0 - 1.0 / self.memory, len(self.samples)
-        return [s._replace(weight=s.weight * keep ** (n - 1 - i)) for i, s in enumerate(self.samples)]
+        return [
+            s._replace(weight=s.weight * keep ** (n - 1 - i)) for i, s in enumerate(self.samples)
+        ]
 
     def answer(self, x: Sequence[float], nominal: frozenset[int], n_classes: int) -> list[float]:
         samples = self.faded()
