@@ -163,7 +163,8 @@ class _StreamForest(BatchForest):
 
         The losses are of all trees of the forest, of which others may be elsewhere.
         """
-        forest, batch = self._core, self._core.n_batches
+        forest = typing.cast(StreamForest, self._core)
+        batch = forest.n_batches
         if losses is None:
             losses = forest.tree_losses()
         forest.grow(

@@ -43,7 +43,8 @@ def test_growth_on_a_bootstrap(growth: tuple[list[Sample], Rules]) -> None:
         samples = [sample._replace(y=abs(sample.y)) for sample in samples]
     n = len(samples)
     model = StreamDecisionForestClassifier(
-        swap_rule="always", splitter="best", window_size=1000, n_models=3, batch_size=n, criterion=rules.criterion, max_depth=rules.max_depth,
+        swap_rule="always", splitter="best", window_size=1000, n_models=3, batch_size=n,
+        criterion=rules.criterion, max_depth=rules.max_depth,
         min_samples_split=rules.min_samples_split, min_samples_leaf=rules.min_samples_leaf,
         max_features=None, n_swaps=0, leaf_memory=None, seed=7,
     )  # fmt: skip
