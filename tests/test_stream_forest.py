@@ -34,6 +34,13 @@ ALL = [
     StreamDecisionForestRegressor,
 ]
 FORESTS = ALL[2:]
+
+
+def former(model_class: Any, **parameters: Any) -> Any:
+    """A learner with the former defaults: its trees learn batches, the worst are swapped."""
+    return model_class(**{**(FORMER if model_class in FORESTS else {}), **parameters})
+
+
 SWAP = 3
 
 
@@ -131,8 +138,8 @@ def test_new_features_and_classes_in_mid_stream() -> None:
 @pytest.mark.parametrize("model_class", ALL)
 def test_weight_two_counts_twice(model_class: Any) -> None:
     """Doubled weights leave structure and answers alone, and double the counts."""
-    once = model_class(batch_size=25, leaf_memory=None, seed=3)
-    twice = model_class(batch_size=25, leaf_memory=None, seed=3)
+    once = former(model_class, batch_size=25, leaf_memory=None, seed=3)
+    twice = former(model_class, batch_size=25, leaf_memory=None, seed=3)
     for x, y in rows(200):
         once.learn_one(x, y)
         twice.learn_one(x, y, w=2.0)
@@ -152,8 +159,14 @@ def test_weight_two_counts_twice(model_class: Any) -> None:
 def test_worst_trees_are_swapped(model_class: Any, swap_rule: str) -> None:
     """From the second batch on, always or with probability 1 / b, the worst trees are new."""
     seed = 20  # of its draws some lie between 1 / (b + 1) and 1 / b, some up to 1 / (b - 1)
-    model = model_class(
-        n_models=5, batch_size=10, n_swaps=2, swap_rule=swap_rule, leaf_memory=None, seed=seed
+    model = former(
+        model_class,
+        n_models=5,
+        batch_size=10,
+        n_swaps=2,
+        swap_rule=swap_rule,
+        leaf_memory=None,
+        seed=seed,
     )
     stream = rows(400)
     n_swapped = 0
@@ -181,8 +194,8 @@ def test_worst_trees_are_swapped(model_class: Any, swap_rule: str) -> None:
 @pytest.mark.parametrize("window_size", [0, 15, 1000])
 def test_new_trees_grow_on_the_latest_samples(model_class: Any, window_size: int) -> None:
     """A new tree's root holds a bootstrap of the window and of the batch that has just come."""
-    model = model_class(
-        n_models=2, batch_size=10, window_size=window_size, leaf_memory=None, seed=4
+    model = former(
+        model_class, n_models=2, batch_size=10, window_size=window_size, leaf_memory=None, seed=4
     )
     for i, (x, y) in enumerate(rows(200), start=1):
         trees = list(model._core.trees)
@@ -197,7 +210,7 @@ def test_new_trees_grow_on_the_latest_samples(model_class: Any, window_size: int
 @pytest.mark.parametrize("model_class", FORESTS)
 def test_no_swaps_keep_no_samples(model_class: Any) -> None:
     """Without swaps, all trees stay and no window is kept."""
-    model = model_class(n_models=3, batch_size=10, n_swaps=0, seed=4)
+    model = former(model_class, n_models=3, batch_size=10, n_swaps=0, seed=4)
     trees = list(model._core.trees)
     for x, y in rows(100):
         model.learn_one(x, y)
@@ -217,7 +230,7 @@ def loss(leaf: dict[str, Any], y: int, model: Any) -> float:
 
 def test_forests_average_what_their_trees_say() -> None:
     """Probabilities are means over the trees of the shares in the leaf, answers their maximum."""
-    model = StreamDecisionForestClassifier(**{**FORMER, "n_models": 7, "batch_size": 30, "seed": 0})
+    model = former(StreamDecisionForestClassifier, n_models=7, batch_size=30, seed=0)
     for x, y in rows(200):
         model.learn_one(x, y)
     for x, _ in rows(50, seed=1):
@@ -232,7 +245,7 @@ def test_forests_average_what_their_trees_say() -> None:
 
 def test_regression_forests_average_means() -> None:
     """The answer is the mean of the leaf means."""
-    model = StreamDecisionForestRegressor(n_models=7, batch_size=30, seed=0)
+    model = former(StreamDecisionForestRegressor, n_models=7, batch_size=30, seed=0)
     for x, y in rows(200):
         model.learn_one(x, y)
     for x, _ in rows(50, seed=1):
@@ -247,7 +260,7 @@ def test_number_of_threads_does_not_matter(model_class: Any, n_jobs: int) -> Non
     """The same bits come of any number of threads."""
     states = []
     for jobs in (1, n_jobs):
-        model = model_class(n_models=5, batch_size=20, n_jobs=jobs, seed=5)
+        model = former(model_class, n_models=5, batch_size=20, n_jobs=jobs, seed=5)
         for x, y in rows(300):
             model.learn_one(x, y)
         states.append(pickle.dumps(model._core.trees))
@@ -257,12 +270,12 @@ def test_number_of_threads_does_not_matter(model_class: Any, n_jobs: int) -> Non
 @pytest.mark.parametrize("model_class", ALL)
 def test_pickled_in_mid_batch(model_class: Any) -> None:
     """A copy made anywhere in a batch goes on as the original does, bit for bit."""
-    model = model_class(batch_size=30, seed=5)
+    model = former(model_class, batch_size=30, seed=5)
     for i, (x, y) in enumerate(rows(200)):
         model.learn_one(x, y)
         if i % 37 == 0:
             model = pickle.loads(pickle.dumps(model))
-    unbroken = model_class(batch_size=30, seed=5)
+    unbroken = former(model_class, batch_size=30, seed=5)
     for x, y in rows(200):
         unbroken.learn_one(x, y)
     assert pickle.dumps(model._core.trees) == pickle.dumps(unbroken._core.trees)
@@ -275,7 +288,7 @@ def test_pickled_in_mid_batch(model_class: Any) -> None:
 @pytest.mark.parametrize("max_nodes", [1, 2, 9, 40])
 def test_number_of_nodes_is_bounded(model_class: Any, max_nodes: int) -> None:
     """No tree has more than `max_nodes` nodes after a batch."""
-    model = model_class(batch_size=20, max_nodes=max_nodes, seed=5)
+    model = former(model_class, batch_size=20, max_nodes=max_nodes, seed=5)
     for i, (x, y) in enumerate(rows(400), start=1):
         model.learn_one(x, y)
         if i % 20 == 0:
@@ -308,7 +321,9 @@ def test_structures_stay_sound(
     reference: bool,
 ) -> None:
     """Whatever is learned, every structure passes its own check and survives pickling."""
-    model = model_class(batch_size=batch_size, max_nodes=max_nodes, reference=reference, seed=1)
+    model = former(
+        model_class, batch_size=batch_size, max_nodes=max_nodes, reference=reference, seed=1
+    )
     for x, y, w in samples:
         model.predict_one(x)
         model.learn_one(x, y, w=w)
@@ -381,7 +396,7 @@ def test_recorded_run(stream: str, batch_size: int, criterion: str, option: str)
 def test_bad_parameters_are_named(model_class: Any, name: str, value: object) -> None:
     """A parameter out of its range is an error that names it."""
     with pytest.raises(ValueError, match=name):
-        model_class(**{name: value})
+        former(model_class, **{name: value})
 
 
 @pytest.mark.parametrize(
@@ -392,14 +407,14 @@ def test_bad_parameters_are_named(model_class: Any, name: str, value: object) ->
 def test_bad_parameters_of_forests_are_named(model_class: Any, name: str, value: object) -> None:
     """The same for the parameters that only forests have."""
     with pytest.raises(ValueError, match=name):
-        model_class(**{name: value})
+        former(model_class, **{name: value})
 
 
 @pytest.mark.parametrize("model_class", [ALL[0], ALL[2]])
 def test_bad_criterion_is_named(model_class: Any) -> None:
     """Classification knows gini and entropy."""
     with pytest.raises(ValueError, match="criterion"):
-        model_class(criterion="variance")
+        former(model_class, criterion="variance")
 
 
 @pytest.mark.parametrize(
@@ -413,9 +428,7 @@ def test_number_of_features_looked_at(max_features: Any, expected: int) -> None:
 
 def test_columns_that_came_first_are_not_preferred_by_forests() -> None:
     """With few features looked at per split, all of them are used."""
-    model = StreamDecisionForestClassifier(
-        **{**FORMER, "n_models": 20, "batch_size": 50, "seed": 0}
-    )
+    model = former(StreamDecisionForestClassifier, n_models=20, batch_size=50, seed=0)
     for x, y in rows(300):
         model.learn_one(x, y)
     used = model.feature_importances_

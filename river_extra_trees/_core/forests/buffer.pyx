@@ -81,10 +81,8 @@ cdef class Buffer:
         return row, self.target(place), self.weight(place)
 
     def emptied(self):
-        """A buffer that has seen as much, and remembers nothing."""
-        cdef Buffer empty = Buffer((self.n_blocks - 1) * BLOCK)
-        empty.n_seen = empty.oldest = empty.base = self.n_seen
-        return empty
+        """A buffer as large that has seen nothing yet."""
+        return Buffer((self.n_blocks - 1) * BLOCK)
 
     @property
     def n_features(self):

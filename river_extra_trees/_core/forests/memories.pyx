@@ -22,6 +22,7 @@ from ..state import LARGEST_COUNT, LARGEST_FLOAT, State, require
 
 cdef enum:
     FIRST_GROWTH = 10       # samples before the first trees are grown
+    BEGUN = 3               # in a state: its place among the fields of a growth
     STEPS_DONE = 9          # in a state: its place among the ...
     GROWTH_FIELDS = 10      # ... fields of a growth
     WALK = 16               # steps of a growth that take as long as a sample's way to its leaf
@@ -707,9 +708,11 @@ cdef class MemoryForest(Learner):
         }
 
     cdef Learner serving_copy(self):
-        """A copy with all trees and without samples, which cannot go on with a growth."""
+        """A copy with all trees, as if it had seen no sample yet."""
         values = self.fields()
         values["growths"][:, STEPS_DONE] = IDLE
+        values["growths"][:, BEGUN] = 0
+        values["births"][:] = 0
         values["buffer"] = self.buffer.emptied()
         return deepcopy(self.restored(values))
 
@@ -757,6 +760,9 @@ cdef class MemoryForest(Learner):
         buffer = state.part("buffer", Buffer)
         require(buffer.n_blocks == Buffer(n_remembered(memories, batch_size)).n_blocks,
                 "MemoryForest: the buffer is of another size")
+        require(buffer.n_seen - buffer.oldest
+                >= min(buffer.n_seen, n_remembered(memories, batch_size)),
+                "MemoryForest: samples are missing")
         forest = cls(
             regression=regression,
             memories=memories,
