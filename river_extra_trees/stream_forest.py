@@ -122,12 +122,6 @@ class _StreamForest(BatchForest):
             f"a tuple of different numbers of samples, from 1 to {LARGEST // 4}, when swap_rule is "
             "'rotation'",
         )
-        check_parameter(
-            n_models >= len(window_size),
-            "n_models",
-            n_models,
-            f"at least {len(window_size)}, as window_size has so many sizes",
-        )
         for name, value in (("splitter", "random"), ("reference", False)):
             check_parameter(
                 getattr(self, name) == value,
@@ -144,7 +138,11 @@ class _StreamForest(BatchForest):
         least, more = divmod(n_models, len(window_size))
         return MemoryForest(
             regression=criterion == "variance",
-            memories=[(int(size), least + (i < more)) for i, size in enumerate(window_size)],
+            memories=[
+                (int(size), least + (i < more))
+                for i, size in enumerate(window_size)
+                if least or i < more
+            ],
             batch_size=self.batch_size,
             fading=1.0 if self.leaf_memory is None else 1.0 - 1.0 / self.leaf_memory,
             max_features=self.max_features,
@@ -427,7 +425,8 @@ class StreamDecisionForestClassifier(_Forest, TreeClassifier):
         `"published"` the prediction averages the class frequencies of all trees.
     window_size
         Numbers of latest samples on which trees grow anew, a tuple with `swap_rule="rotation"`:
-        each size has as many trees as the others. Else one number; with 0 new trees grow on the
+        each size has as many trees as the others, and with fewer trees than sizes the first ones
+        have a tree each. Else one number; with 0 new trees grow on the
         batch alone, as published.
     n_jobs
         Number of threads that grow trees. It does not change the predictions. With
@@ -564,7 +563,8 @@ class StreamDecisionForestRegressor(_Forest, TreeRegressor):
         `"published"` the prediction is the mean of all trees.
     window_size
         Numbers of latest samples on which trees grow anew, a tuple with `swap_rule="rotation"`:
-        each size has as many trees as the others. Else one number; with 0 new trees grow on the
+        each size has as many trees as the others, and with fewer trees than sizes the first ones
+        have a tree each. Else one number; with 0 new trees grow on the
         batch alone, as published.
     n_jobs
         Number of threads that grow trees. It does not change the predictions. With

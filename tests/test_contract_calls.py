@@ -143,7 +143,7 @@ def acts_of(model: Any, case: Case) -> list[Callable[[], Any]]:
         lambda: persistence.save_bytes(model),
     ]
     for name, member in inspect.getmembers(type(model)):
-        if isinstance(member, property) and not name.startswith("_"):
+        if isinstance(member, property) and not name.startswith("_") and hasattr(model, name):
             acts.append(functools.partial(getattr, model, name))
     for name in public_methods(model):
         method = getattr(model, name)

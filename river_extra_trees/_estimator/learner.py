@@ -137,11 +137,12 @@ class TreeLearner(base.Estimator):
             finite or not hashable, or the weight is negative or not finite. The message names it,
             and nothing is learned.
         """
-        try:
-            batch_is_full = self._core.learn(x, y, w)
-        except WaitingBatchError:
-            self._grow()
-            batch_is_full = self._core.learn(x, y, w)
+        while True:
+            try:
+                batch_is_full = self._core.learn(x, y, w)
+                break
+            except WaitingBatchError:  # there was no memory to grow, or a signal broke in
+                self._grow()
         if batch_is_full:
             self._grow()
 
@@ -213,8 +214,11 @@ class TreeLearner(base.Estimator):
         return self._core.nodes(tree)
 
     def _trees(self) -> Iterator[list[inspection.Node]]:
-        """The nodes of every tree."""
-        return (self._nodes(tree) for tree in range(self._n_trees))
+        """The nodes of every tree, as far as no other thread removes trees meanwhile."""
+        tree = 0
+        while tree < self._n_trees:
+            yield self._nodes(tree)
+            tree += 1
 
     @abc.abstractmethod
     def _describe(self, node: inspection.Node) -> str:
