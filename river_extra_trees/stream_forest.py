@@ -174,23 +174,6 @@ class _StreamForest(BatchForest):
         )
 
 
-class _Forest(_StreamForest):
-    """What both forests have and single trees have not."""
-
-    @property
-    def memory_weights(self) -> dict[int, float]:
-        """Weight of each window size: how well its trees predict at present, summing to one.
-
-        Raises
-        ------
-        AttributeError
-            If `swap_rule` is not `"rotation"`.
-        """
-        if not isinstance(self._core, MemoryForest):
-            raise AttributeError("only a forest with swap_rule='rotation' weighs its memories")
-        return dict(self._core.memory_weights())
-
-
 class StreamDecisionTreeClassifier(_StreamForest, TreeClassifier):
     """Stream decision tree: a CART tree that keeps growing with each batch.
 
@@ -366,7 +349,7 @@ class StreamDecisionTreeRegressor(_StreamForest, TreeRegressor):
         self._begin("variance")
 
 
-class StreamDecisionForestClassifier(_Forest, TreeClassifier):
+class StreamDecisionForestClassifier(_StreamForest, TreeClassifier):
     """Stream decision forest: trees with several memories, and learned weights of the memories.
 
     The first choice for classification. The trees keep growing with each batch, as in the
@@ -507,8 +490,21 @@ class StreamDecisionForestClassifier(_Forest, TreeClassifier):
         check_choice("swap_rule", swap_rule, "rotation", "always", "published")
         self._begin(criterion, n_models, n_swaps, swap_rule, window_size, n_jobs, bootstrap=True)
 
+    @property
+    def memory_weights(self) -> dict[int, float]:
+        """Weight of each window size: how well its trees predict at present, summing to one.
 
-class StreamDecisionForestRegressor(_Forest, TreeRegressor):
+        Raises
+        ------
+        AttributeError
+            If `swap_rule` is not `"rotation"`.
+        """
+        if not isinstance(self._core, MemoryForest):
+            raise AttributeError("only a forest with swap_rule='rotation' weighs its memories")
+        return dict(self._core.memory_weights())
+
+
+class StreamDecisionForestRegressor(_StreamForest, TreeRegressor):
     """Stream decision forest: trees with several memories, and learned weights of the memories.
 
     The trees keep growing with each batch, as in the paper[^1]. Beyond the paper, every tree is in
@@ -639,3 +635,16 @@ class StreamDecisionForestRegressor(_Forest, TreeRegressor):
         self.seed = seed
         check_choice("swap_rule", swap_rule, "rotation", "always", "published")
         self._begin("variance", n_models, n_swaps, swap_rule, window_size, n_jobs, bootstrap=True)
+
+    @property
+    def memory_weights(self) -> dict[int, float]:
+        """Weight of each window size: how well its trees predict at present, summing to one.
+
+        Raises
+        ------
+        AttributeError
+            If `swap_rule` is not `"rotation"`.
+        """
+        if not isinstance(self._core, MemoryForest):
+            raise AttributeError("only a forest with swap_rule='rotation' weighs its memories")
+        return dict(self._core.memory_weights())
