@@ -25,24 +25,16 @@ _TREE = [
     {"batch_size": 50, "splitter": "random", "max_features": 0.5, "seed": 2},
     {"batch_size": 30, "max_nodes": 21, "min_samples_leaf": 3, "seed": 3},
 ]
-_SWAPS = {"swap_rule": "always", "window_size": 1000, "splitter": "best"}
+# The former defaults of stream forests: the worst tree is swapped after each batch.
+FORMER: dict[str, Any] = {
+    **{"n_models": 10, "batch_size": 100, "splitter": "best", "swap_rule": "always"},
+    "window_size": 1000,
+}
 _FOREST = [
-    {**_SWAPS, "n_models": 3, "batch_size": 20, "leaf_memory": None, "seed": 1},
-    {**_SWAPS, "n_models": 4, "batch_size": 20, "n_swaps": 2, "swap_rule": "published", "seed": 4},
-    {**_SWAPS, "n_models": 2, "batch_size": 50, "max_features": None, "n_swaps": 0, "seed": 2},
-    {"n_models": 5, "window_size": (30, 100), "seed": 5},
+    {"n_models": 3, "batch_size": 20, "leaf_memory": None, "seed": 1},
+    {"n_models": 4, "batch_size": 20, "n_swaps": 2, "swap_rule": "published", "seed": 4},
+    {"n_models": 2, "batch_size": 50, "max_features": None, "n_swaps": 0, "seed": 2},
     {
-        "n_models": 4,
-        "batch_size": 7,
-        "max_depth": 4,
-        "max_features": 0.5,
-        "max_nodes": 31,
-        "leaf_memory": None,
-        "window_size": (50, 200, 120),
-        "seed": 6,
-    },
-    {
-        **_SWAPS,
         "n_models": 3,
         "batch_size": 30,
         "max_nodes": 21,
@@ -52,33 +44,31 @@ _FOREST = [
         "seed": 3,
     },
 ]
-# Trees grown anew in turn. The second set learns more samples than its buffer holds in the longer
-# tests; the third grows trees often.
+_SWAPPING = [{**FORMER, **parameters} for parameters in _FOREST]
+# Trees grown anew in turn. The longer tests have more samples than the buffers of a thousand hold.
 _ROTATION = [
-    {"n_models": 4, "batch_size": 10, "window_size": (30, 80), "seed": 5},
+    {"n_models": 5, "batch_size": 10, "window_size": (30, 80), "seed": 5},
     {
-        "n_models": 3,
+        "n_models": 4,
         "batch_size": 7,
-        "criterion": "entropy",
-        "window_size": (20, 5, 1),
         "max_features": None,
         "leaf_memory": None,
+        "window_size": (20, 5, 1),
         "seed": 6,
     },
     {
         "n_models": 5,
         "batch_size": 20,
-        "window_size": (40, 100),
         "max_depth": 4,
-        "min_samples_leaf": 2,
         "min_samples_split": 5,
+        "min_samples_leaf": 2,
         "max_features": 0.5,
-        "leaf_memory": 1,
         "max_nodes": 15,
+        "leaf_memory": 1,
+        "window_size": (50, 200, 120),
         "seed": 7,
     },
 ]
-_ALWAYS = {"splitter": "best", "swap_rule": "always", "window_size": 1000}
 _SHRUBS = [
     {"n_models": 8, "window_size": 40, "seed": 1},
     {"n_models": 6, "window_size": 30, "rho": 0.5, "rounds": 3, "max_features": 0.5, "seed": 2},
@@ -133,10 +123,12 @@ PARAMETERS: dict[str, list[dict[str, Any]]] = {
     ],
     "ShrubEnsembleRegressor": _SHRUBS,
     "StreamDecisionForestClassifier": [
+        *_SWAPPING[:-1],
         *_ROTATION,
-        *({**_ALWAYS, **parameters} for parameters in _FOREST),
+        {"criterion": "entropy", **_ROTATION[0]},
+        _SWAPPING[-1],
     ],
-    "StreamDecisionForestRegressor": _FOREST,
+    "StreamDecisionForestRegressor": [*_SWAPPING[:-1], *_ROTATION, _SWAPPING[-1]],
     "StreamDecisionTreeClassifier": [*_TREE, {"criterion": "entropy", "max_nodes": 15, "seed": 4}],
     "StreamDecisionTreeRegressor": _TREE,
 }

@@ -14,7 +14,7 @@ import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees._core.forests.memories import MemoryForest
 from river_extra_trees.distributed import Block, coordinator, learn_together, merge, split
-from river_extra_trees.distributed.forests import LONGEST
+from river_extra_trees.distributed.memories import LONGEST
 from tests.estimators import (
     SPLITTABLE,
     answers,

@@ -120,7 +120,7 @@ cdef dict name_node(dict node, Schema schema):
     return node
 
 
-class WaitingBatch(RuntimeError):
+class WaitingBatchError(RuntimeError):
     """A batch waits to be grown on: the sample was not learned."""
 
 
@@ -153,7 +153,7 @@ cdef class Learner:
 
         Raises
         ------
-        WaitingBatch
+        WaitingBatchError
             If a batch was full already. The sample is valid, and can be learned after the growth.
         """
         hold(self)
@@ -171,8 +171,8 @@ cdef class Learner:
             return False
         if self.batch_is_full():
             self.schema.validate(x)
-            raise WaitingBatch("the last batch has not been grown on: there was no memory, or a "
-                               "signal broke in")
+            raise WaitingBatchError(
+                "the last batch has not been grown on: there was no memory, or a signal broke in")
         self.schema.admit(x)
         try:
             if is_new:

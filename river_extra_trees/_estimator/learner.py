@@ -17,7 +17,7 @@ from collections.abc import Hashable, Iterator
 
 from river import base
 
-from river_extra_trees._core.learner import WaitingBatch
+from river_extra_trees._core.learner import WaitingBatchError
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT
 
@@ -75,12 +75,15 @@ class TreeLearner(base.Estimator):
     def _check_change(self, name: str) -> None:
         """Refuse to change a parameter of a model whose core object was made by it."""
         # Reading `self.__dict__` here would slow down every later access to an attribute.
-        if name in parameters_of(type(self)) and hasattr(self, "_core"):
-            if name not in self._mutable_attributes:
-                raise AttributeError(
-                    f"the parameter {name} of a {type(self).__name__} cannot be changed; "
-                    f"make a new model by clone({{{name!r}: ...}})"
-                )
+        if (
+            name in parameters_of(type(self))
+            and hasattr(self, "_core")
+            and name not in self._mutable_attributes
+        ):
+            raise AttributeError(
+                f"the parameter {name} of a {type(self).__name__} cannot be changed; "
+                f"make a new model by clone({{{name!r}: ...}})"
+            )
 
     # ------------------------------------------------------------------ copies and files
 
@@ -138,7 +141,7 @@ class TreeLearner(base.Estimator):
             try:
                 batch_is_full = self._core.learn(x, y, w)
                 break
-            except WaitingBatch:  # there was no memory to grow, or a signal broke in
+            except WaitingBatchError:  # there was no memory to grow, or a signal broke in
                 self._grow()
         if batch_is_full:
             self._grow()

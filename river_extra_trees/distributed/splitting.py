@@ -10,7 +10,8 @@ from ..dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
 from ..forgetful_forest import ForgetfulRandomForestClassifier, ForgetfulRandomForestRegressor
 from ..stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
 from .clouds import CloudPart
-from .forests import ForestPart, ForgetfulForestPart, MemoryForestPart, StreamForestPart, merge_forests
+from .forests import ForestPart, ForgetfulForestPart, StreamForestPart, merge_forests
+from .memories import MemoryForestPart
 from .parts import Part
 
 __all__ = ["coordinator", "is_splittable", "merge", "split"]
@@ -36,11 +37,13 @@ def is_splittable(model: object) -> bool:
     return isinstance(model, tuple(PARTS))
 
 
-def part_of(model: typing.Any) -> type[Part]:
+def part_of(model: object) -> type[Part]:
     """The kind of parts that a model splits into."""
+    if isinstance(getattr(model, "_core", None), MemoryForest):
+        return MemoryForestPart
     for kind, part in PARTS.items():
         if isinstance(model, kind):
-            return MemoryForestPart if isinstance(model._core, MemoryForest) else part
+            return part
     raise TypeError(
         "only stream decision forests, forgetful random forests and dynamic trees can be split, "
         f"not {type(model).__name__!r}"

@@ -1,8 +1,8 @@
 """The forest that learns how much each memory is worth, as one would explain it.
 
 All samples are kept; whatever the core sums up as it goes is computed from them anew. Class counts
-in the nodes are added in order of arrival, as the core does, so that they are equal to the bit. With
-weights that are small multiples of powers of two all scores are, too.
+in the nodes are added in order of arrival, as the core does, so that they are equal to the bit.
+With weights that are small multiples of powers of two all scores are, too.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ class Tree:
             ]
             bottom.sort(key=lambda node: (node.weight, node.number))
             for node in bottom[: (excess + 1) // 2]:
-                assert node.left is not None and node.right is not None
+                assert node.left is not None
+                assert node.right is not None
                 self.free += [node.left.number, node.right.number]
                 node.split = node.left = node.right = None
                 node.gain = 0.0
@@ -276,7 +277,9 @@ class NaiveBayes:
 
     def faded(self) -> list[Sample]:
         keep, n = 1.0 - 1.0 / self.memory, len(self.samples)
-        return [s._replace(weight=s.weight * keep ** (n - 1 - i)) for i, s in enumerate(self.samples)]
+        return [
+            s._replace(weight=s.weight * keep ** (n - 1 - i)) for i, s in enumerate(self.samples)
+        ]
 
     def answer(self, x: Sequence[float], nominal: frozenset[int], n_classes: int) -> list[float]:
         samples = self.faded()
@@ -500,7 +503,8 @@ class NaiveMemoryForest:
 
     def advance(self, group: Group, n_steps: int) -> None:
         """Grow the next tree; then let it learn what came meanwhile, and put it into its place."""
-        assert group.tree is not None and group.growth is not None
+        assert group.tree is not None
+        assert group.growth is not None
         if group.caught_up is None:
             if not group.growth.advance(n_steps):
                 return

@@ -70,7 +70,7 @@ cdef class MemoryForest(Learner):
     cdef double* logs                   # logs[member * n_answers + class], see `pool`
     cdef double* weights                # per group, see `weigh`
     cdef double* exponents              # per group, of their mixture, and of naive Bayes
-    cdef double* errors                 # per group: fading sum of squared errors; last, their number
+    cdef double* errors                 # per group: fading sum of squared errors; then their number
     cdef NaiveBayes naive               # None in a regression
     cdef NaiveBayes next_naive          # with room for the sample that was read last
     cdef double* latest_votes           # of a part, on the sample learned last: see `vote` ...

@@ -1,13 +1,13 @@
 """A forest whose trees have several memories. See the header."""
 
 from libc.math cimport INFINITY, exp, log, log2, sqrt
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from ..learner cimport Learner, first_largest, normalised
 from ..memory cimport free, product, resized, zeroed
 from ..schema cimport OTHER, Labels, Schema
-from ..rng cimport BRANCH, RENEW, Rng, rng_for
+from ..rng cimport BRANCH, RENEW, rng_for
 from ..split cimport goes_left
 from ..trees cimport HEADER, WEIGHT, Node, Trees
 from .buffer cimport Buffer
@@ -18,7 +18,7 @@ from copy import deepcopy
 
 import numpy as np
 
-from ..state import LARGEST_COUNT, LARGEST_FLOAT, State, StateError, require
+from ..state import LARGEST_COUNT, LARGEST_FLOAT, State, require
 
 cdef enum:
     FIRST_GROWTH = 10       # samples before the first trees are grown
@@ -620,7 +620,8 @@ cdef class MemoryForest(Learner):
                 votes[i] = self.latest_votes[i]
             return votes.base.reshape(len(self.trees) + 1, self.n_values()), self.latest_target
 
-    cdef int read_answers(self, const double[:, :, ::1] answers, Py_ssize_t at, int width) except -1:
+    cdef int read_answers(self, const double[:, :, ::1] answers, Py_ssize_t at,
+                          int width) except -1:
         """Take over the answers of the groups and of naive Bayes to a sample, and combine them."""
         cdef Py_ssize_t g, c, n_groups = len(self.groups)
         require(answers.shape[1] == n_groups + 1 and self.regression <= width <= answers.shape[2]
@@ -699,7 +700,8 @@ cdef class MemoryForest(Learner):
         """The arguments that make such a forest."""
         return {
             "n_trees": self.n_trees, "regression": self.regression,
-            "memories": [(group.memory, group.n) for group in self.groups], "batch_size": self.batch_size,
+            "memories": [(group.memory, group.n) for group in self.groups],
+            "batch_size": self.batch_size,
             "fading": self.fading, "max_features": self.max_features,
             "max_nodes": self.max_nodes, "rules": dict(self.rules), "seed": self.seed,
         }
@@ -818,7 +820,7 @@ cdef class MemoryForest(Learner):
     cdef int grow_again(self, Group group, int64_t n_steps, int64_t caught_up) except -1:
         """Bring the growth of the next tree to where it was."""
         require(0 <= n_steps and self.holds(group.first + group.turn)
-                and group.due > self.buffer.n_seen
+                and group.begun > 0 and group.due > self.buffer.n_seen
                 and group.begun - group.n_samples() >= self.buffer.oldest
                 and (caught_up == -1 or group.begun <= caught_up <= self.buffer.n_seen),
                 "MemoryForest: a growth is not where one can be")
@@ -885,7 +887,8 @@ cdef class MemoryForest(Learner):
             require(group.n > 0 and 0 <= group.turn < group.n and 0 <= group.begun <= n_seen
                     and 0 <= group.n_columns <= self.schema.n_columns
                     and 0 <= group.n_labels <= len(self.labels) and 0 <= group.n_visited
-                    and 0 <= group.steps <= LARGEST_STEPS, "MemoryForest: a group has no such growth")
+                    and 0 <= group.steps <= LARGEST_STEPS,
+                    "MemoryForest: a group has no such growth")
             if group.begun > 0 and group.begun - group.n_samples() >= self.buffer.oldest:
                 self.check_codes(group.begun - group.n_samples(), group.begun, group.n_labels)
         return 0 if self.regression else self.check_naive()

@@ -1,4 +1,4 @@
-"""A naive Bayes classifier whose memory fades: normal densities of numbers, counts of nominal values.
+"""A naive Bayes classifier whose memory fades: normal densities, and counts of nominal values.
 
 All sums fade by a share of 1 / memory per sample. They are kept times a unit that grows instead, so
 that a sample changes only the sums of its own class.

@@ -240,7 +240,7 @@ cdef class NaiveBayes:
 
     @classmethod
     def restored(cls, values):
-        """The classifier of a state. Whether its columns and classes exist is the owner's to check."""
+        """The classifier of a state. Whether its columns and classes exist the owner checks."""
         cdef NaiveBayes found
         cdef Py_ssize_t i, c, k, place = 0
         cdef double[:, :, ::1] moments
@@ -268,7 +268,8 @@ cdef class NaiveBayes:
             found.n_columns = <int>i + 1
             for c in range(k + 1):
                 to = &found.overall[i] if c == k else &found.moments[i * k + c]
-                to.weight, to.mean, to.squares = moments[i, c, 0], moments[i, c, 1], moments[i, c, 2]
+                to.weight, to.mean = moments[i, c, 0], moments[i, c, 1]
+                to.squares = moments[i, c, 2]
             if n_values[i]:
                 found.counts[i] = <double*>zeroed(product(MAX_VALUES, k), sizeof(double))
                 memcpy(found.counts[i], &counts[place, 0], MAX_VALUES * k * sizeof(double))
