@@ -34,7 +34,7 @@ def rows(kind: str, n: int, classifier: bool) -> list[tuple[dict[Any, Any], Any]
 @pytest.mark.parametrize("kind", ["plain", "values", "tuples", "names", "labels"])
 @pytest.mark.parametrize("name", CLASSES)
 def test_memory_is_what_is_held(name: str, kind: str) -> None:
-    """Texts of nominal values, names and labels included: within a tenth and 30 kB."""
+    """Texts of nominal values, names and labels included: within a fifth and 30 kB."""
     case = (name, 0)
     make(case).learn_one({"a": 1.0}, 1)  # what is made once stays
     gc.collect()
@@ -49,4 +49,4 @@ def test_memory_is_what_is_held(name: str, kind: str) -> None:
         held = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    assert model.summary["memory"] == pytest.approx(held, rel=0.1, abs=30_000)
+    assert model.summary["memory"] == pytest.approx(held, rel=0.2, abs=30_000)
