@@ -25,6 +25,11 @@ _TREE = [
     {"batch_size": 50, "splitter": "random", "max_features": 0.5, "seed": 2},
     {"batch_size": 30, "max_nodes": 21, "min_samples_leaf": 3, "seed": 3},
 ]
+# The former defaults of stream forests: the worst tree is swapped after each batch.
+FORMER: dict[str, Any] = {
+    **{"n_models": 10, "batch_size": 100, "splitter": "best", "swap_rule": "always"},
+    "window_size": 1000,
+}
 _FOREST = [
     {"n_models": 3, "batch_size": 20, "leaf_memory": None, "seed": 1},
     {"n_models": 4, "batch_size": 20, "n_swaps": 2, "swap_rule": "published", "seed": 4},
@@ -37,6 +42,31 @@ _FOREST = [
         "window_size": 60,
         "n_jobs": 2,
         "seed": 3,
+    },
+]
+_SWAPPING = [{**FORMER, **parameters} for parameters in _FOREST]
+# Trees grown anew in turn. The longer tests have more samples than the buffers of a thousand hold.
+_ROTATION = [
+    {"n_models": 5, "batch_size": 10, "window_size": (30, 80), "seed": 5},
+    {
+        "n_models": 4,
+        "batch_size": 7,
+        "max_features": None,
+        "leaf_memory": None,
+        "window_size": (20, 5, 1),
+        "seed": 6,
+    },
+    {
+        "n_models": 5,
+        "batch_size": 20,
+        "max_depth": 4,
+        "min_samples_split": 5,
+        "min_samples_leaf": 2,
+        "max_features": 0.5,
+        "max_nodes": 15,
+        "leaf_memory": 1,
+        "window_size": (50, 200, 120),
+        "seed": 7,
     },
 ]
 _SHRUBS = [
@@ -92,8 +122,13 @@ PARAMETERS: dict[str, list[dict[str, Any]]] = {
         *_SHRUBS,
     ],
     "ShrubEnsembleRegressor": _SHRUBS,
-    "StreamDecisionForestClassifier": _FOREST,
-    "StreamDecisionForestRegressor": _FOREST,
+    "StreamDecisionForestClassifier": [
+        *_SWAPPING[:-1],
+        *_ROTATION,
+        {"criterion": "entropy", **_ROTATION[0]},
+        _SWAPPING[-1],
+    ],
+    "StreamDecisionForestRegressor": [*_SWAPPING[:-1], *_ROTATION, _SWAPPING[-1]],
     "StreamDecisionTreeClassifier": [*_TREE, {"criterion": "entropy", "max_nodes": 15, "seed": 4}],
     "StreamDecisionTreeRegressor": _TREE,
 }

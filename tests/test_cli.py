@@ -696,7 +696,9 @@ def test_a_model_that_nothing_can_hold_replaces_no_checkpoint() -> None:
 
 def test_info_and_draw_of_a_model_file(tmp_path: Path) -> None:
     """What a model is, as text; what a tree looks like, as text and as a picture."""
-    model = river_extra_trees.StreamDecisionForestClassifier(n_models=3, batch_size=20, seed=1)
+    model = river_extra_trees.StreamDecisionForestClassifier(
+        n_models=3, batch_size=20, window_size=(50, 100), seed=1
+    )
     for x, y in streams.datasets.Phishing().take(100):
         model.learn_one(x, y)
     path = tmp_path / "phishing.model"

@@ -106,7 +106,7 @@ def test_tree_numbers(case: Case) -> None:
     have = f"trees 0 to {n - 1}" if n > 1 else "one tree, number 0"
     for look in looks:
         look(n - 1)
-        look(True if n > 1 else False)  # as a list takes it
+        look(n > 1)  # as a list takes it
         for number in (-1, -2, n, n + 1, 10**6, 2**31 - 1, 2**31, 2**63, 10**30, -(10**30)):
             with pytest.raises(IndexError, match=f"there is no tree {number}: .*{have}"):
                 look(number)
@@ -309,6 +309,6 @@ def test_the_error_says_what_to_do() -> None:
             model.predict_one({})
             return 1.0
 
-    with pytest.raises(RuntimeError, match="another thread.*signal handler.*lock.*copy"):
+    with pytest.raises(RuntimeError, match=r"another thread.*signal handler.*lock.*copy"):
         model.learn_one({"a": Asking()}, "a")
     model.learn_one({"a": 1.0}, "a")

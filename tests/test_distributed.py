@@ -30,6 +30,7 @@ from river_extra_trees.distributed import (
 from river_extra_trees.distributed.ray.workers import load_checkpoint, save_checkpoint
 from tests.estimators import (
     CASES,
+    FORMER,
     SPLITTABLE,
     answers,
     begun_anew,
@@ -135,7 +136,7 @@ def test_evaluation(ray: Any) -> None:
     Refused questions raise what the forest would; a death without a folder is told.
     """
     rows = list(datasets.Phishing().take(150))
-    forest = ret.StreamDecisionForestClassifier(n_models=4, seed=1)
+    forest = ret.StreamDecisionForestClassifier(**{**FORMER, "n_models": 4, "seed": 1})
     expected = evaluate.progressive_val_score(rows, forest.clone(), metrics.Accuracy())
     with DistributedClassifier(forest, n_workers=4) as model:
         found = evaluate.progressive_val_score(rows, model, metrics.Accuracy())

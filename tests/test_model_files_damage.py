@@ -16,6 +16,9 @@ from river_extra_trees.persistence import container, files
 from tests import damage, nasty
 from tests.estimators import learn, stream
 
+# Their samples are in the slots of a window, not in the order of arrival.
+WINDOWED = [name for name in damage.SMALL if not name.endswith("rotation")]
+
 
 @pytest.mark.parametrize("name", damage.SMALL)
 def test_every_truncation_and_every_flipped_bit_is_noticed(name: str) -> None:
@@ -146,7 +149,7 @@ def forest_of(arrays: Any, name: str) -> Any:
 
 def nominal_model(name: str) -> bytes:
     """The file of a model that splits by a nominal feature."""
-    model = getattr(ret, name)(**damage.SMALL[name])
+    model = damage.small(name)
     for i in range(41):
         target = 100.0 * (i % 2)
         model.learn_one(
@@ -229,7 +232,7 @@ def swapped(slots: Any) -> Any:
 
 
 @pytest.mark.parametrize("change_slots", [longer, swapped])
-@pytest.mark.parametrize("name", [name for name in damage.SMALL if name.startswith("Stream")])
+@pytest.mark.parametrize("name", [name for name in WINDOWED if name.startswith("Stream")])
 def test_batches_that_would_be_filled_out_of_order_are_refused(
     name: str, change_slots: Any
 ) -> None:
@@ -252,7 +255,7 @@ def test_means_beyond_all_values_are_refused() -> None:
         persistence.load_bytes(changed(damage.small_file("DynamicTreeRegressor"), change))
 
 
-@pytest.mark.parametrize("name", damage.SMALL)
+@pytest.mark.parametrize("name", WINDOWED)
 def test_samples_that_came_before_the_first_are_refused(name: str) -> None:
     """The last one, so far before that the difference to the one before it overflows."""
 

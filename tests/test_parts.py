@@ -7,11 +7,14 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 import river_extra_trees as ret
+from river_extra_trees import persistence
+from river_extra_trees._core.forests.memories import MemoryForest
 from river_extra_trees.distributed import Block, coordinator, learn_together, merge, split
-from river_extra_trees.distributed.forests import StreamForestPart
+from river_extra_trees.distributed.memories import LONGEST
 from tests.estimators import (
     SPLITTABLE,
     answers,
@@ -124,7 +127,7 @@ def test_many_parts(case: Case, n_parts: int) -> None:
 @pytest.mark.parametrize("n", [0, 4, 1.5, True])
 def test_number_of_parts(n: Any) -> None:
     """There are as many parts as trees at most, and at least one."""
-    forest = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
+    forest = ret.StreamDecisionForestClassifier(n_models=3, window_size=(20, 50), seed=1)
     with pytest.raises(ValueError, match="n must be"):
         split(forest, n)
 
@@ -170,12 +173,79 @@ def test_order_of_calls() -> None:
     assert part.learn(block, stop) == (len(block), None)
 
 
-def test_part_of_a_part() -> None:
+@pytest.mark.parametrize("case", [case for case in SPLITTABLE if case[1] in (1, 3)], ids=str)
+def test_part_of_a_part(case: Case) -> None:
     """Only whole forests are split."""
-    forest = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
-    part = StreamForestPart(forest, 0, 2)
+    part = split(make(case), 2)[0]
     with pytest.raises(ValueError, match="first, stop"):
-        StreamForestPart(part._model, 0, 1)
+        type(part)(part._model, 0, 1)
+
+
+ROTATING = [case for case in SPLITTABLE if isinstance(make(case)._core, MemoryForest)]
+
+
+@pytest.mark.parametrize("case", ROTATING, ids=str)
+def test_merged_in_the_middle_of_growths(case: Case) -> None:
+    """Wherever growths stand, the file of a merged forest is that of one that was not split."""
+    forest, n_parts = make(case), 3
+    parts = split(forest, n_parts)
+    for number, (x, y) in enumerate(broken_stream(case, 400)):
+        forest.learn_one(x, y)
+        learn_together(parts, Block([x], [y]))
+        if number % 7 == 0:
+            merged = merge(parts)
+            assert persistence.save_bytes(merged) == persistence.save_bytes(forest)
+        if number % 70 == 0:
+            n_parts = 1 + number % make(case).n_models
+            parts = split(merged, n_parts)
+    assert merged.memory_weights == parts[0]._model.memory_weights != make(case).memory_weights
+
+
+@pytest.mark.parametrize("case", ROTATING, ids=str)
+def test_votes_that_wait(case: Case) -> None:
+    """Weights learn one block before the next one, which may be longer than a report."""
+    forest = make(case)
+    parts = split(forest, 2)
+    rows, targets = zip(*stream(case, 2100), strict=True)
+    block = Block(rows, targets)
+    stop, _ = parts[0].learn(block)
+    assert stop == LONGEST < len(block)
+    with pytest.raises(RuntimeError, match="call grow"):
+        parts[0].learn(block, stop)
+    with pytest.raises(ValueError, match="has a full batch"):
+        merge(parts)
+    parts = split(forest, 2)
+    learn_together(parts, block)
+    learn_together(parts, Block(rows[:3], targets[:3], [0.0] * 3))
+    learn(forest, zip(rows, targets, strict=True))
+    assert persistence.save_bytes(merge(parts)) == persistence.save_bytes(forest)
+
+
+def test_votes_of_another_forest() -> None:
+    """Votes and answers that do not fit are refused, and nothing is read beyond their end."""
+    case = ("StreamDecisionForestClassifier", 3)
+    part, _ = split(make(case), 2)
+    with pytest.raises(RuntimeError, match="not a part that has learned"):
+        part._model._core.votes_on_latest()
+    rows, targets = zip(*stream(case, 50), strict=True)
+    part.learn(Block(rows, targets))
+    core, answers = part._model._core, np.full((4, 3, 3), 1 / 3)
+    zeros, threes = np.zeros(4), np.full(4, 3, np.intc)
+    assert core.combined(answers).shape == (4, 3)
+    before = core.state()["weights"]
+    for wrong in (answers[:, :2].copy(), answers[:, :, :2].copy()):
+        with pytest.raises(ValueError, match="another forest"):
+            core.combined(wrong)
+        with pytest.raises(ValueError, match="another forest"):
+            core.weigh_answers(wrong, zeros, threes)
+    for wrong_targets in (zeros + 3, zeros - 1, zeros * np.nan):
+        with pytest.raises(ValueError, match="a target has no answer"):
+            core.weigh_answers(answers, wrong_targets, threes)
+    with pytest.raises(ValueError, match="as many answers"):
+        core.weigh_answers(answers, zeros[:3].copy(), threes)
+    with pytest.raises(ValueError, match="another forest"):
+        core.weigh_answers(answers, zeros, threes + 1)
+    assert (core.state()["weights"] == before).all()
 
 
 # --- Blocks

@@ -291,7 +291,7 @@ def test_map_agrees_with_the_tree(regression: bool) -> None:
 
 def test_map_takes_the_most_important_features() -> None:
     """Without names the two features that explain most are shown."""
-    model = ret.StreamDecisionForestClassifier(seed=1)
+    model = ret.StreamDecisionForestClassifier(n_models=8, seed=1)
     rows = list(datasets.ImageSegments().take(500))
     for x, y in rows:
         model.learn_one(x, y)

@@ -20,6 +20,7 @@ from river_extra_trees import (
 )
 from river_extra_trees._estimator.inspection import path
 from river_extra_trees.stream_forest import n_features_visited
+from tests.estimators import FORMER
 from tests.growing import assert_same_tree, growths, learn, tree_learner
 from tests.naive.cart import Rules, Sample
 from tests.naive.rng import NaiveRng
@@ -216,7 +217,7 @@ def loss(leaf: dict[str, Any], y: int, model: Any) -> float:
 
 def test_forests_average_what_their_trees_say() -> None:
     """Probabilities are means over the trees of the shares in the leaf, answers their maximum."""
-    model = StreamDecisionForestClassifier(n_models=7, batch_size=30, seed=0)
+    model = StreamDecisionForestClassifier(**{**FORMER, "n_models": 7, "batch_size": 30, "seed": 0})
     for x, y in rows(200):
         model.learn_one(x, y)
     for x, _ in rows(50, seed=1):
@@ -412,7 +413,9 @@ def test_number_of_features_looked_at(max_features: Any, expected: int) -> None:
 
 def test_columns_that_came_first_are_not_preferred_by_forests() -> None:
     """With few features looked at per split, all of them are used."""
-    model = StreamDecisionForestClassifier(n_models=20, batch_size=50, seed=0)
+    model = StreamDecisionForestClassifier(
+        **{**FORMER, "n_models": 20, "batch_size": 50, "seed": 0}
+    )
     for x, y in rows(300):
         model.learn_one(x, y)
     used = model.feature_importances_

@@ -150,7 +150,7 @@ def test_forests(case: Case, n_workers: int, tmp_path: Path) -> None:
 
 def test_refused_questions() -> None:
     """What the forest would not answer is refused in its words, before anything is sent."""
-    forest = ret.StreamDecisionForestClassifier(n_models=2, seed=1)
+    forest = ret.StreamDecisionForestClassifier(n_models=2, window_size=(20, 50), seed=1)
     model = spread(forest)
     for x in ({"a": float("inf")}, {"a": [1]}, None, 5):
         for method in ("predict_one", "predict_proba_one"):
@@ -167,7 +167,7 @@ def test_refused_questions() -> None:
 
 def test_death_is_noticed() -> None:
     """Without a folder, learning raises after two blocks at most, and an answer at once."""
-    forest = ret.StreamDecisionForestClassifier(n_models=2, seed=1)
+    forest = ret.StreamDecisionForestClassifier(n_models=2, window_size=(20, 50), seed=1)
     rows = [({"a": float(i)}, i % 2) for i in range(20)]
     for is_asked in (False, True):
         model = spread(forest, block_size=20)
@@ -180,7 +180,7 @@ def test_death_is_noticed() -> None:
 
 def test_checkpoints_without_weight(tmp_path: Path) -> None:
     """Samples of weight zero make checkpoints due as others do, so that the log stays short."""
-    forest = ret.StreamDecisionForestClassifier(n_models=2, seed=1)
+    forest = ret.StreamDecisionForestClassifier(n_models=2, window_size=(20, 50), seed=1)
     with spread(forest, block_size=10, folder=tmp_path, checkpoint_every=20) as model:
         for i in range(200):
             model.learn_one({"a": float(i)}, i % 2, 0.0)
@@ -212,7 +212,7 @@ def test_river_checks(kind: Any, check: Callable[[Any], None]) -> None:
 
 def test_skipped_checks() -> None:
     """The checks that are skipped are those that pickle the model, which is refused."""
-    forest = ret.StreamDecisionForestClassifier(n_models=2, seed=1)
+    forest = ret.StreamDecisionForestClassifier(n_models=2, window_size=(20, 50), seed=1)
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(spread(forest))
     for check in checks.yield_checks(spread(forest)):
@@ -263,7 +263,7 @@ def test_all_machines() -> None:
 def test_answers_in_frames(kind: Any, labels: tuple[Any, Any]) -> None:
     """Of any kind, as the model itself gives them; of readers and keyed models, too."""
     rows = [({"a": float(i % 2)}, labels[i % 2]) for i in range(60)]
-    given = {"n_models": 2, "batch_size": 20, "seed": 1}
+    given = {"n_models": 2, "window_size": (20, 50), "seed": 1}
     models = [learn(ret.StreamDecisionForestClassifier(**given), rows)]
     if labels == (0.5, 2.5):
         models.append(learn(ret.StreamDecisionForestRegressor(**given), rows))

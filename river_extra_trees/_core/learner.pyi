@@ -3,7 +3,7 @@ from typing import Any, Self
 
 from .schema import Labels, Schema
 
-class WaitingBatch(RuntimeError): ...
+class WaitingBatchError(RuntimeError): ...
 
 class Learner:
     schema: Schema

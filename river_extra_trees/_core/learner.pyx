@@ -90,6 +90,17 @@ cdef dict normalised(const double* shares, list labels):
     return found
 
 
+cdef inline int hold(Learner learner) except -1:
+    """Hold an object, or refuse a call while another one runs."""
+    if not begin_use(&learner.in_use):
+        raise RuntimeError(
+            "the model is in use: another thread calls it, or code that one of its own calls "
+            "runs (a method of a value, a signal handler). Calls must come one after the "
+            "other: guard the model with a lock, or give each thread a copy"
+        )
+    return 0
+
+
 cdef int read_tree(object tree) except? -1:
     """The number of a tree, -1 for one that fits no C integer; or an error that names it."""
     try:
@@ -109,7 +120,7 @@ cdef dict name_node(dict node, Schema schema):
     return node
 
 
-class WaitingBatch(RuntimeError):
+class WaitingBatchError(RuntimeError):
     """A batch waits to be grown on: the sample was not learned."""
 
 
@@ -124,13 +135,7 @@ cdef class Learner:
 
     cdef int enter(self) except -1:
         """Hold the object, or refuse a call while another one runs."""
-        if not begin_use(&self.in_use):
-            raise RuntimeError(
-                "the model is in use: another thread calls it, or code that one of its own calls "
-                "runs (a method of a value, a signal handler). Calls must come one after the "
-                "other: guard the model with a lock, or give each thread a copy"
-            )
-        return 0
+        return hold(self)
 
     cdef void leave(self) noexcept:
         end_use(&self.in_use)
@@ -148,14 +153,14 @@ cdef class Learner:
 
         Raises
         ------
-        WaitingBatch
+        WaitingBatchError
             If a batch was full already. The sample is valid, and can be learned after the growth.
         """
-        self.enter()
+        hold(self)
         try:
             return self.learn_sample(x, y, w)
         finally:
-            self.leave()
+            end_use(&self.in_use)
 
     cdef bint learn_sample(self, object x, object y, object w) except -1:
         cdef double weight = read_weight(w), target = self.read_target(y)
@@ -166,8 +171,8 @@ cdef class Learner:
             return False
         if self.batch_is_full():
             self.schema.validate(x)
-            raise WaitingBatch("the last batch has not been grown on: there was no memory, or a "
-                               "signal broke in")
+            raise WaitingBatchError(
+                "the last batch has not been grown on: there was no memory, or a signal broke in")
         self.schema.admit(x)
         try:
             if is_new:
@@ -185,11 +190,11 @@ cdef class Learner:
 
     def validate(self, x, y, w):
         """Raise what learning this sample would raise, and learn nothing."""
-        self.enter()
+        hold(self)
         try:
             self.read_and_refuse(x, y, w)
         finally:
-            self.leave()
+            end_use(&self.in_use)
 
     cdef int read_and_refuse(self, object x, object y, object w) except -1:
         cdef double weight = read_weight(w)
@@ -204,27 +209,27 @@ cdef class Learner:
 
     def predict_label(self, x):
         """The most probable label, the first of equals; None before the first sample."""
-        self.enter()
+        hold(self)
         try:
             return self.label(x)
         finally:
-            self.leave()
+            end_use(&self.in_use)
 
     def predict_proba(self, x):
         """Every label learned so far and its probability."""
-        self.enter()
+        hold(self)
         try:
             return self.probabilities(x)
         finally:
-            self.leave()
+            end_use(&self.in_use)
 
     def predict_number(self, x):
         """The predicted target; 0 before the first sample."""
-        self.enter()
+        hold(self)
         try:
             return self.number(x)
         finally:
-            self.leave()
+            end_use(&self.in_use)
 
     # --- Looking at the trees -----------------------------------------------------------------
 
@@ -242,7 +247,7 @@ cdef class Learner:
         and `values`. A model without trees has an empty tree 0.
         """
         cdef int n_trees, number = read_tree(tree)
-        self.enter()
+        hold(self)
         try:
             n_trees = self.count_trees()
             if not 0 <= number < max(1, n_trees):
@@ -252,48 +257,48 @@ cdef class Learner:
             return [name_node(node, self.schema) for node in self.tree_nodes(number)] if (
                 n_trees) else []
         finally:
-            self.leave()
+            end_use(&self.in_use)
 
     def sizes(self):
         """(number of nodes of all trees, number of splits on the longest way to a leaf)."""
-        self.enter()
+        hold(self)
         try:
             return self.tree_sizes()
         finally:
-            self.leave()
+            end_use(&self.in_use)
 
     def row_of(self, x):
         """The row of doubles that x encodes to, by column."""
-        self.enter()
+        hold(self)
         try:
             return self.schema.row_of(x)
         finally:
-            self.leave()
+            end_use(&self.in_use)
 
     # --- Copies and states --------------------------------------------------------------------
 
     def for_serving(self):
         """A copy that answers alike, without what only learning needs."""
-        self.enter()
+        hold(self)
         try:
             return self.serving_copy()
         finally:
-            self.leave()
+            end_use(&self.in_use)
 
     def state(self):
         """What the object and its parts remember at this moment, see `state.py`."""
-        self.enter()
+        hold(self)
         try:
             return captured(self.fields())
         finally:
-            self.leave()
+            end_use(&self.in_use)
 
     def __reduce__(self):
         return from_state, (type(self), self.state())
 
     def check(self):
         """Raise an error if an invariant is broken, of a part or of the whole."""
-        self.enter()
+        hold(self)
         try:
             for field in self.fields().values():
                 for part in field if type(field) is list else [field]:
@@ -301,7 +306,7 @@ cdef class Learner:
                         part.check()
             self.check_structure()
         finally:
-            self.leave()
+            end_use(&self.in_use)
 
     # --- What a family brings -----------------------------------------------------------------
 

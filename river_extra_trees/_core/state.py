@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "Captured",
     "FAINTEST_WEIGHT",
     "LARGEST_COUNT",
     "LARGEST_FLOAT",
     "LARGEST_TARGET",
     "LARGEST_WEIGHT",
+    "Captured",
     "State",
     "StateError",
     "captured",

@@ -45,6 +45,7 @@ cdef class Trees:
     cdef int root_capacity
 
     cdef int reserve(self, Py_ssize_t extra, int n_values) except -1
+    cdef void trim(self, int extra) noexcept nogil
     cdef int reserve_roots(self, int n_roots) except -1
     cdef void widen(self, int n_values) noexcept nogil
     cdef int new_root(self) noexcept nogil

@@ -9,7 +9,7 @@ import numpy as np
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
-from .memory cimport free, product, resized
+from .memory cimport free, product, realloc, resized
 
 from .state import (
     FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_TARGET, State, from_state, require,
@@ -73,6 +73,24 @@ cdef class Trees:
             self.free_nodes = <int*>resized(self.free_nodes, capacity, sizeof(int))
             self.capacity = <int>capacity
         return 0
+
+    cdef void trim(self, int extra) noexcept nogil:
+        """Give back the room for all but so many more nodes."""
+        cdef int capacity = self.n_used + extra
+        cdef void* found
+        if capacity >= self.capacity:
+            return
+        # A block that cannot be made smaller stays as it is.
+        found = realloc(self.stats, <size_t>capacity * self.width * sizeof(double))
+        if found != NULL:
+            self.stats, self.n_cells = <double*>found, <size_t>capacity * self.width
+        found = realloc(self.nodes, capacity * sizeof(Node))
+        if found != NULL:
+            self.nodes = <Node*>found
+        found = realloc(self.free_nodes, capacity * sizeof(int))
+        if found != NULL:
+            self.free_nodes = <int*>found
+        self.capacity = capacity
 
     cdef int reserve_roots(self, int n_roots) except -1:
         if n_roots > self.root_capacity:

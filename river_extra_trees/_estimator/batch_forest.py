@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._core.cart.splitter import Splitter
 from .._core.forests.forest import Forest
+from .._core.forests.memories import MemoryForest
 from .learner import TreeLearner
 
 __all__ = ["BatchForest"]
@@ -16,6 +17,6 @@ class BatchForest(TreeLearner):
     out as a whole, unless the batch that it was made for is grown on already.
     """
 
-    _core: Forest
+    _core: Forest | MemoryForest
     _splitters: list[Splitter]  # one per thread
     _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012

@@ -16,12 +16,12 @@ if typing.TYPE_CHECKING:
 
 __all__ = [
     "Node",
+    "condition",
     "describe_classes",
     "describe_number",
     "explained",
     "goes_left",
     "graph_of",
-    "condition",
     "importances",
     "indented",
     "is_leaf",

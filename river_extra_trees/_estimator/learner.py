@@ -17,7 +17,7 @@ from collections.abc import Hashable, Iterator
 
 from river import base
 
-from river_extra_trees._core.learner import WaitingBatch
+from river_extra_trees._core.learner import WaitingBatchError
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT
 
@@ -74,12 +74,16 @@ class TreeLearner(base.Estimator):
 
     def _check_change(self, name: str) -> None:
         """Refuse to change a parameter of a model whose core object was made by it."""
-        if name in parameters_of(type(self)) and "_core" in self.__dict__:
-            if name not in self._mutable_attributes:
-                raise AttributeError(
-                    f"the parameter {name} of a {type(self).__name__} cannot be changed; "
-                    f"make a new model by clone({{{name!r}: ...}})"
-                )
+        # Reading `self.__dict__` here would slow down every later access to an attribute.
+        if (
+            name in parameters_of(type(self))
+            and hasattr(self, "_core")
+            and name not in self._mutable_attributes
+        ):
+            raise AttributeError(
+                f"the parameter {name} of a {type(self).__name__} cannot be changed; "
+                f"make a new model by clone({{{name!r}: ...}})"
+            )
 
     # ------------------------------------------------------------------ copies and files
 
@@ -135,7 +139,7 @@ class TreeLearner(base.Estimator):
         """
         try:
             batch_is_full = self._core.learn(x, y, w)
-        except WaitingBatch:
+        except WaitingBatchError:
             self._grow()
             batch_is_full = self._core.learn(x, y, w)
         if batch_is_full:

@@ -120,9 +120,7 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise UserError(
-            "a picture needs matplotlib: pip install matplotlib"
-        ) from error
+        raise UserError("a picture needs matplotlib: pip install matplotlib") from error
 
 
 def draw(path: Path, race: Race, stream: Stream) -> None:

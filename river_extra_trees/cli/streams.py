@@ -305,9 +305,7 @@ def _read_parquet(name: str, target: str) -> tuple[Iterator[Row], int]:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise UserError(
-            "Parquet files need pyarrow: pip install pyarrow"
-        ) from error
+        raise UserError("Parquet files need pyarrow: pip install pyarrow") from error
     try:
         file = parquet.ParquetFile(name)
     except (OSError, pyarrow.ArrowException) as error:

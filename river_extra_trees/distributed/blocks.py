@@ -14,8 +14,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .._estimator.frames import values_of, weights_of
-from .._estimator.frames import Sample
+from .._estimator.frames import Sample, values_of, weights_of
 
 __all__ = ["Block", "check_sample"]
 

@@ -2,14 +2,17 @@
 
 Random numbers depend only on the seed, the number of the tree and the batch. So the trees of a part
 stay bit for bit those of one forest, as long as the parts exchange what the forest decides by: the
-losses of all trees, and for a forgetful forest its answers.
+losses of all trees, and for a forgetful forest its answers. For forests that weigh their memories
+see `memories.py`.
 """
 
 from __future__ import annotations
 
 import abc
 import copy
+import functools
 import itertools
+import operator
 import typing
 from collections.abc import Hashable, Sequence
 
@@ -110,6 +113,12 @@ class ForestPart(Part):
             The forest, which stays as it is.
         """
         return cls(model, 0, 0)
+
+    def _history(self) -> tuple[typing.Any, ...]:
+        """What the parts of one forest have in common when they have learned the same samples."""
+        forest = self._model._core
+        prior = forest.root_statistics.node(0)
+        return *common_history(forest), forest.n_batches, prior
 
     @property
     def first(self) -> int:
@@ -312,8 +321,8 @@ def add_up(votes: Sequence[Votes]) -> npt.NDArray[np.float64]:
 
 
 def shares(labels: list[Hashable], votes: list[float]) -> dict[Hashable, float]:
-    """The share of each label in the votes."""
-    total = sum(votes)
+    """The share of each label in the votes, added up as the core does: `sum` compensates."""
+    total = functools.reduce(operator.add, votes, 0.0)
     return {label: vote / total for label, vote in zip(labels, votes, strict=True)}
 
 
@@ -341,7 +350,7 @@ def check_are_one(parts: Sequence[ForestPart]) -> None:
         other = part._model
         if type(other) is not type(whole) or other._get_params() != whole._get_params():
             raise ValueError(f"{name} belongs to another forest")
-        if history(other) != history(whole):
+        if part._history() != parts[0]._history():
             raise ValueError(
                 f"{name} has learned other samples: {part.n_samples_seen} instead of "
                 f"{parts[0].n_samples_seen}"
@@ -350,8 +359,6 @@ def check_are_one(parts: Sequence[ForestPart]) -> None:
         raise ValueError(f"tree {n_trees} is missing")
 
 
-def history(model: typing.Any) -> tuple[typing.Any, ...]:
-    """What the parts of one forest have in common when they have learned the same samples."""
-    forest = model._core
-    names, prior = forest.schema.names, forest.root_statistics.node(0)
-    return forest.n_seen, forest.n_batches, forest.seed, names, forest.labels.labels, prior
+def common_history(forest: typing.Any) -> tuple[typing.Any, ...]:
+    """What the parts of any forest have in common when they have learned the same samples."""
+    return forest.n_seen, forest.seed, forest.schema.names, forest.labels.labels

@@ -1,8 +1,9 @@
 """One part of a model that several processes hold together, and the protocol between the parts.
 
 A part learns every sample, but answers for its own share of the model only. The parts of a forest
-exchange one message per batch, because a forest swaps or discards the worst of *all* its trees.
-Whatever engine carries the messages, the protocol is:
+exchange one message per batch, because a forest swaps or discards the worst of *all* its trees; or
+one per block, because it weighs its memories by the answers of all of them. Whatever engine carries
+the messages, the protocol is:
 
     for each block of samples:
         while samples of the block are left:

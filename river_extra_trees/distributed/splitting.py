@@ -5,11 +5,13 @@ from __future__ import annotations
 import typing
 from collections.abc import Sequence
 
+from .._core.forests.memories import MemoryForest
 from ..dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
 from ..forgetful_forest import ForgetfulRandomForestClassifier, ForgetfulRandomForestRegressor
 from ..stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
 from .clouds import CloudPart
 from .forests import ForestPart, ForgetfulForestPart, StreamForestPart, merge_forests
+from .memories import MemoryForestPart
 from .parts import Part
 
 __all__ = ["coordinator", "is_splittable", "merge", "split"]
@@ -37,6 +39,8 @@ def is_splittable(model: object) -> bool:
 
 def part_of(model: object) -> type[Part]:
     """The kind of parts that a model splits into."""
+    if isinstance(getattr(model, "_core", None), MemoryForest):
+        return MemoryForestPart
     for kind, part in PARTS.items():
         if isinstance(model, kind):
             return part
@@ -51,7 +55,7 @@ def split(model: typing.Any, n: int) -> list[typing.Any]:
 
     The parts of a **forest** hold some of its trees each; `merge` makes one forest of them again.
     They learn and answer bit for bit as the forest would, if they exchange one message per batch
-    (see `learn_together`).
+    (see `learn_together`); with `swap_rule="rotation"`, one per block of samples.
 
     The parts of **dynamic trees** are independent clouds that start as copies of the model. Each
     has all `n_particles` and learns every sample with random numbers of its own; the first one

@@ -22,12 +22,12 @@ from .._core.forests.memories import MemoryForest
 from .._core.forests.naive_bayes import NaiveBayes
 from .._core.forests.retained import Retained
 from .._core.forests.stream import StreamForest
+from .._core.safe_repr import safe_repr
 from .._core.schema import Labels, Schema
 from .._core.shrubs import Shrubs
 from .._core.state import LARGEST_COUNT, Captured, StateError, require
 from .._core.trees import Trees
 from .._core.window import Window
-from .._core.safe_repr import safe_repr
 
 __all__ = ["Decoder", "Encoder", "is_plain"]
 

@@ -45,7 +45,7 @@ class ImportancesDisplay(AxesDisplay):
     ...     model.learn_one(x, y)
     >>> display = plotting.ImportancesDisplay.from_estimator(model, n_features=3).plot()
     >>> [label.get_text() for label in display.ax_.get_yticklabels()]
-    ['hue-mean', 'exgreen-mean', 'region-centroid-row']
+    ['hue-mean', 'region-centroid-row', 'rawred-mean']
     """
 
     def __init__(self, importances: Mapping[Hashable, float]) -> None:

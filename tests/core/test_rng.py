@@ -15,7 +15,15 @@ BOOTSTRAP = 1
 def copies_drawn(seed: int, n_models: int, batch: int, batch_size: int) -> list[list[int]]:
     """How often each tree's bootstrap holds each sample of a batch, read off the trees' counts."""
     model = StreamDecisionForestClassifier(
-        n_models, batch_size, max_depth=0, leaf_memory=None, n_swaps=0, seed=seed
+        n_models,
+        batch_size,
+        swap_rule="always",
+        splitter="best",
+        window_size=1000,
+        max_depth=0,
+        leaf_memory=None,
+        n_swaps=0,
+        seed=seed,
     )
     for i in range((batch + 1) * batch_size):
         model.learn_one({"a": 1.0}, i)

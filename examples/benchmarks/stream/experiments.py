@@ -109,7 +109,16 @@ Make = Callable[[int, Rows], Streaming | Batch]
 
 def stream_forest(n_models: int) -> Make:
     """Return what makes our forests."""
-    return lambda seed, _: Streaming(StreamDecisionForestClassifier(n_models=n_models, seed=seed))
+    return lambda seed, _: Streaming(
+        StreamDecisionForestClassifier(
+            n_models=n_models,
+            batch_size=100,
+            splitter="best",
+            swap_rule="always",
+            window_size=1000,
+            seed=seed,
+        )
+    )
 
 
 def batch_forest(n_models: int) -> Make:

@@ -340,11 +340,11 @@ cdef void divide_particles(ParticleFilter filter, int* stratum) noexcept nogil:
     cdef int k, n_strata = filter.n_decays
     cdef int least = max(1, filter.n_particles // (2 * n_strata))
     cdef int free = filter.n_particles - n_strata * least
-    cdef double below = 0.0
+    cdef double reached = 0.0
     stratum[0] = 0
     for k in range(n_strata):
-        below += filter.factor_posterior[k]
-        stratum[k + 1] = (k + 1) * least + <int>(below * free + 0.5)
+        reached += filter.factor_posterior[k]
+        stratum[k + 1] = (k + 1) * least + <int>(reached * free + 0.5)
     stratum[n_strata] = filter.n_particles
 
 

@@ -8,7 +8,7 @@ from ..memory cimport free, product, resized
 from ..rng cimport Rng, below, uniform
 from ..schema cimport OTHER, Schema
 from ..split cimport goes_left
-from ..trees cimport GAIN, HEADER, LEAF, WEIGHT, Trees
+from ..trees cimport GAIN, LEAF, Trees
 from .buffer cimport Buffer
 
 cdef double NO_VALUE = -2.0         # code of no nominal value
@@ -120,7 +120,7 @@ cdef class Growth:
                                  self.buffer.weight(place), 1.0)
 
     cdef void begin(self, int node, int n_samples, int max_features, Rng rng) noexcept nogil:
-        """Begin to split a leaf, whose samples are `places[:n_samples]`; `reserve` made the room."""
+        """Begin to split a leaf with the samples `places[:n_samples]`; `reserve` made the room."""
         cdef int column
         self.rng, self.max_features, self.n_steps = rng, max_features, 0
         self.is_open = False
@@ -144,7 +144,8 @@ cdef class Growth:
                 self.n_tasks -= 1
                 self.task = self.tasks[self.n_tasks]
                 self.open_node()
-            elif self.n_left > 0 and (self.n_visited < self.max_features or self.best.split.feature < 0):
+            elif self.n_left > 0 and (self.n_visited < self.max_features
+                                      or self.best.split.feature < 0):
                 self.visit_column()
             else:
                 self.is_open = False

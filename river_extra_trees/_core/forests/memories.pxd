@@ -7,6 +7,12 @@ leaves learn every sample, and split on the small batches that reach them.
 
 A group answers with the mean of its trees. The answers of the groups, of their mixture and of naive
 Bayes are pooled, with weights that are learned: see `pool` and `weigh`.
+
+A forest may be split into parts, which hold some of its trees each and see all of its samples. All
+parts go by one schedule: where the tree whose turn it is lies in another part, its growth is left
+to that part. A part does not know the answers of the groups. It keeps the votes of its trees on the
+sample learned last; the weights of all parts learn from the votes of all parts, put together, once
+per block of samples (`weigh_answers`), since no tree depends on them.
 """
 
 from libc.stdint cimport int64_t, uint64_t
@@ -33,8 +39,11 @@ cdef class Group:
     cdef int n_samples(self) noexcept
 
 cdef class MemoryForest(Learner):
-    cdef readonly list trees            # of Trees, one root each
-    cdef readonly list groups           # of Group, in the order of their trees
+    cdef readonly list trees            # of Trees, one root each: those from ...
+    cdef readonly int first_tree        # ... this number in the whole forest ...
+    cdef int stop_tree                  # ... to before this one
+    cdef readonly bint is_part          # whether other trees are in other parts
+    cdef readonly list groups           # of Group, in the order of their trees; of all parts
     cdef readonly Buffer buffer
     cdef readonly int batch_size        # samples after which a tree splits its leaves
     cdef readonly double fading         # of the leaves, see `Trees.fade`
@@ -46,7 +55,7 @@ cdef class MemoryForest(Learner):
     cdef Growth small                   # of leaves on batches
     cdef int64_t* births                # per tree: samples seen when its growth began
     cdef int* leaves                    # leaves[tree * batch_size + arrival % batch_size]
-    cdef int n_trees
+    cdef int n_trees                    # of the whole forest
     cdef int n_labels                   # that the trees have places for
 
     # The answers to the row asked for last, which is often the one learned next.
@@ -61,8 +70,11 @@ cdef class MemoryForest(Learner):
     cdef double* logs                   # logs[member * n_answers + class], see `pool`
     cdef double* weights                # per group, see `weigh`
     cdef double* exponents              # per group, of their mixture, and of naive Bayes
-    cdef double* errors                 # per group: fading sum of squared errors; last, their number
+    cdef double* errors                 # per group: fading sum of squared errors; then their number
     cdef NaiveBayes naive               # None in a regression
+    cdef NaiveBayes next_naive          # with room for the sample that was read last
+    cdef double* latest_votes           # of a part, on the sample learned last: see `vote` ...
+    cdef double latest_target           # ... and its target
     cdef int* small_leaves              # scratch: leaves of a batch ...
     cdef int* small_places              # ... and its samples
 
@@ -78,10 +90,18 @@ cdef class MemoryForest(Learner):
     cdef int reserve_answers(self, int n_labels) except -1
     cdef void answer(self) noexcept
     cdef int n_values(self) noexcept
-    cdef void pool(self) noexcept
-    cdef void weigh(self, int code) noexcept
+    cdef void add_answer(self, int tree, int n_trees, int width, double* answers) noexcept
+    cdef void combine(self, int width) noexcept
+    cdef void learn_weights(self, double target, int width) noexcept
+    cdef void pool(self, int width) noexcept
+    cdef void weigh(self, int code, int width) noexcept
     cdef void mix(self) noexcept
     cdef void weigh_errors(self, double target) noexcept
+    cdef bint holds(self, int tree) noexcept
+    cdef Trees tree(self, int tree)
+    cdef void vote(self, double* votes) noexcept
+    cdef int read_answers(self, const double[:, :, ::1] answers, Py_ssize_t at,
+                          int width) except -1
     cdef int begin_weights(self) except -1
     cdef int ask(self, object x) except -1
     cdef int read(self, object state, list trees, const int64_t[:, ::1] growths) except -1
@@ -89,6 +109,7 @@ cdef class MemoryForest(Learner):
     cdef void find_leaves(self) noexcept
     cdef int check_fits(self) except -1
     cdef int check_codes(self, int64_t arrival, int64_t stop, int n_labels) except -1
+    cdef int check_values(self, int column, int n_codes) except -1
     cdef int check_naive(self) except -1
     cdef void advance(self, Group group, int64_t n_steps) noexcept
     cdef void learn_roots(self, Group group) noexcept

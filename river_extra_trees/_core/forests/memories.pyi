@@ -1,14 +1,21 @@
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..learner import Learner
 from ..trees import Trees
 
+IDLE: int
+NO_GROWTH: tuple[int, ...]
+
 class MemoryForest(Learner):
     trees: list[Trees]
+    first_tree: int
+    is_part: bool
 
     def __init__(
         self,
-        *,
         regression: bool,
         memories: list[tuple[int, int]],
         batch_size: int,
@@ -21,4 +28,12 @@ class MemoryForest(Learner):
     @property
     def n_seen(self) -> int: ...
     def memory_weights(self) -> list[tuple[int, float]]: ...
+    def votes(self, rows: list[Any]) -> NDArray[np.float64]: ...
+    def votes_on_latest(self) -> tuple[NDArray[np.float64], float]: ...
+    def combined(self, answers: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def weigh_answers(
+        self, answers: NDArray[np.float64], targets: NDArray[np.float64], widths: NDArray[np.intc]
+    ) -> None: ...
     def settings(self) -> dict[str, Any]: ...
+    @classmethod
+    def restored(cls, values: dict[str, Any]) -> Self: ...

@@ -1,13 +1,13 @@
 """A forest whose trees have several memories. See the header."""
 
 from libc.math cimport INFINITY, exp, log, log2, sqrt
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from ..learner cimport Learner, first_largest, normalised
 from ..memory cimport free, product, resized, zeroed
-from ..schema cimport Labels, Schema
-from ..rng cimport BRANCH, RENEW, Rng, rng_for
+from ..schema cimport OTHER, Labels, Schema
+from ..rng cimport BRANCH, RENEW, rng_for
 from ..split cimport goes_left
 from ..trees cimport HEADER, WEIGHT, Node, Trees
 from .buffer cimport Buffer
@@ -18,13 +18,10 @@ from copy import deepcopy
 
 import numpy as np
 
-from .growth import CRITERIA
-
-from ..state import LARGEST_COUNT, LARGEST_FLOAT, State, StateError, require
+from ..state import LARGEST_COUNT, LARGEST_FLOAT, State, require
 
 cdef enum:
     FIRST_GROWTH = 10       # samples before the first trees are grown
-    IDLE = -1               # in a state: steps done of a growth that has not begun
     STEPS_DONE = 9          # in a state: its place among the ...
     GROWTH_FIELDS = 10      # ... fields of a growth
     WALK = 16               # steps of a growth that take as long as a sample's way to its leaf
@@ -38,10 +35,14 @@ cdef double WORST = 12.0            # of the log densities: an outlier costs no 
 cdef double NAIVE_MEMORY = 1000.0   # samples, of naive Bayes
 
 cdef int64_t LARGEST_STEPS = 1 << 60
+LARGEST_MEMORY = (2**31 - 1) // 4       # sums of three still fit into 32 bits
 
 cdef double LARGEST_EXPONENT = 1e6
 cdef double LARGEST_ERROR = 1e300
 cdef double LEAST_VARIANCE = 1e-300
+
+IDLE = -1                           # in a state: steps done of a growth that has not begun ...
+NO_GROWTH = (0, 0, 0, 0, 0, -1, IDLE)   # ... and all its fields
 
 RULES = ("criterion", "max_depth", "min_samples_split", "min_samples_leaf")
 
@@ -63,6 +64,20 @@ cdef int n_features_of(object max_features, int n_columns) except -1:
     return max_features
 
 
+def n_remembered(memories, batch_size):
+    """Number of samples to remember: so many that none is lost while a tree is grown on it."""
+    return batch_size + max(memory + memory // n + 2 for memory, n in memories)
+
+
+cdef object read_max_features(object value):
+    """The parameter `max_features` of a state."""
+    require(value is None or (type(value) is str and value in ("sqrt", "log2"))
+            or (type(value) is int and 1 <= value < 2**31)
+            or (type(value) is float and 0.0 < value <= 1.0),
+            "MemoryForest: no number of features")
+    return value
+
+
 cdef class Group:
     """The trees of one memory. See the header."""
 
@@ -80,7 +95,7 @@ cdef class Group:
 cdef tuple where_growth_is(Group group):
     """The fields of a growth in a state."""
     if group.tree is None:
-        return 0, 0, 0, 0, 0, -1, IDLE
+        return NO_GROWTH
     return (group.begun, group.n_columns, group.n_labels, group.n_visited, group.steps,
             group.caught_up, group.growth.n_steps)
 
@@ -117,7 +132,7 @@ cdef class MemoryForest(Learner):
 
     def __init__(self, bint regression, memories, int batch_size, double fading,
                  max_features, int max_nodes, dict rules, seed):
-        cdef int memory, n, n_trees, first = 0, longest = 0
+        cdef int memory, n, n_trees, first = 0
         self.regression = regression
         self.batch_size, self.fading = batch_size, fading
         self.max_features, self.max_nodes, self.seed = max_features, max_nodes, seed
@@ -129,11 +144,9 @@ cdef class MemoryForest(Learner):
         for memory, n in memories:
             self.groups.append(Group(memory, first, n, Growth(**rules)))
             first += n
-            # So long that no sample is lost while a tree is grown on it.
-            longest = max(longest, memory + memory // n + 2)
-        self.n_trees = n_trees = first
+        self.n_trees = self.stop_tree = n_trees = first
         self.trees = [self.new_tree() for _ in range(n_trees)]
-        self.buffer = Buffer(longest + batch_size)
+        self.buffer = Buffer(n_remembered(memories, batch_size))
         self.small = Growth(**rules)
         self.births = <int64_t*>zeroed(n_trees, sizeof(int64_t))
         self.leaves = <int*>zeroed(product(n_trees, batch_size), sizeof(int))
@@ -164,6 +177,7 @@ cdef class MemoryForest(Learner):
         free(self.row)
         free(self.answers)
         free(self.pooled)
+        free(self.latest_votes)
         free(self.small_leaves)
         free(self.small_places)
 
@@ -183,20 +197,20 @@ cdef class MemoryForest(Learner):
         cdef Group group
         self.reserve_answers(n_labels)
         self.buffer.reserve(n_columns)
-        if self.naive is not None:
-            self.naive.reserve(self.schema, n_columns, n_labels)
-        self.n_visited = n_features_of(self.max_features, n_columns)
+        if not self.regression:
+            self.next_naive = self.naive.reserved(self.schema, n_columns, n_labels)
         if widens:
             for trees in self.trees:
                 (<Trees>trees).reserve(0, n_labels)
         for group in self.groups:
             if group.tree is not None:
                 group.tree.reserve(0, n_labels)
-            if n_seen >= group.due:
+            if n_seen >= group.due and self.holds(group.first + group.turn):
                 self.reserve_growth(group, n_labels, min(n_seen, <int64_t>group.memory))
         for tree in range(n_seen % self.batch_size, self.n_trees, self.batch_size):
-            self.small.reserve(self.buffer, self.trees[tree], self.schema, n_columns, n_labels,
-                               self.batch_size)
+            if self.holds(tree):
+                self.small.reserve(self.buffer, self.tree(tree), self.schema, n_columns, n_labels,
+                                   self.batch_size)
         return 0
 
     cdef int reserve_growth(self, Group group, int n_labels, int n_samples) except -1:
@@ -222,21 +236,27 @@ cdef class MemoryForest(Learner):
     cdef void take(self, double target, double weight) noexcept:
         cdef int tree, at
         cdef Group group
-        self.answer()
-        if self.regression:
-            self.weigh_errors(target)
+        if not self.regression:
+            self.naive = self.next_naive
+            self.naive.extend(self.schema)
+        self.n_visited = n_features_of(self.max_features, self.schema.n_columns)
+        if self.is_part:
+            self.vote(self.latest_votes)
+            self.latest_target = target
         else:
-            self.weigh(<int>target)
+            self.answer()
+            self.learn_weights(target, self.n_values())
         at = <int>(self.buffer.n_seen % self.batch_size)
-        for tree in range(self.n_trees):
+        for tree in range(self.first_tree, self.stop_tree):
             self.leaves[<Py_ssize_t>tree * self.batch_size + at] = self.reached[tree]
-            self.learn_leaf(self.trees[tree], self.reached[tree], target, weight)
+            self.learn_leaf(self.tree(tree), self.reached[tree], target, weight)
         self.buffer.push(self.schema.row, self.schema.n_columns, target, weight)
-        if self.naive is not None:
+        if not self.regression:
             self.naive.learn(self.schema.row, <int>target, weight)
         self.n_row = -1
         for tree in range(self.buffer.n_seen % self.batch_size, self.n_trees, self.batch_size):
-            self.split_leaves(tree)
+            if self.holds(tree):
+                self.split_leaves(tree)
         for group in self.groups:
             self.continue_growth(group)
 
@@ -259,7 +279,7 @@ cdef class MemoryForest(Learner):
         cdef int* leaves = self.leaves + <Py_ssize_t>tree * self.batch_size
         cdef int* found = self.small_leaves
         cdef int* places = self.small_places
-        cdef Trees trees = self.trees[tree]
+        cdef Trees trees = self.tree(tree)
         while arrival < n_seen:         # sorted by leaf, in order of arrival
             leaf, place = leaves[arrival % self.batch_size], self.buffer.place_of(arrival)
             i = n
@@ -282,6 +302,7 @@ cdef class MemoryForest(Learner):
                     rng_for(self.seed, tree, n_seen, BRANCH))
                 self.small.advance(LARGEST_STEPS)
             i = j
+        trees.shrink_to(self.max_nodes)
 
     # ---------------------------------------------------------------- trees grown anew
 
@@ -308,15 +329,18 @@ cdef class MemoryForest(Learner):
             self.replace(group)
 
     cdef void begin_growth(self, Group group) noexcept:
-        """Begin to grow the next tree of a group; `reserve` has made it."""
+        """Begin to grow the next tree of a group; `reserve` has made it if this part holds it."""
         cdef int64_t n_seen = self.buffer.n_seen
         cdef double interval = max(1.0, min(<double>n_seen, <double>group.memory)
                                    / group.n)
+        group.due += interval
+        if not self.holds(group.first + group.turn):
+            group.turn = (group.turn + 1) % group.n
+            return
         group.tree, group.next_tree = group.next_tree, None
         group.begun, group.caught_up = n_seen, -1
         group.n_columns, group.n_labels = self.schema.n_columns, <int>len(self.labels.labels)
         group.n_visited = self.n_visited
-        group.due += interval
         group.steps = 1 + <int64_t>(HASTE * expected_steps(group) / interval)
         self.learn_roots(group)
 
@@ -355,7 +379,8 @@ cdef class MemoryForest(Learner):
     cdef void replace(self, Group group) noexcept:
         """Put the new tree of a group in the place of its oldest."""
         cdef int tree = group.first + group.turn
-        self.trees[tree] = group.tree
+        group.tree.trim(2 * self.batch_size)
+        self.trees[tree - self.first_tree] = group.tree
         self.births[tree] = self.buffer.n_seen
         group.tree = None
         group.turn = (group.turn + 1) % group.n
@@ -374,63 +399,79 @@ cdef class MemoryForest(Learner):
             self.pooled = <double*>resized(self.pooled, width, sizeof(double))
             self.logs = <double*>resized(
                 self.logs, product(len(self.groups) + 2, width), sizeof(double))
+            if self.is_part:
+                self.latest_votes = <double*>resized(
+                    self.latest_votes, product(len(self.trees) + 1, width), sizeof(double))
             self.answer_capacity = width
             self.n_row = -1
         return 0
 
     cdef void answer(self) noexcept:
         """Find the answers of the groups to the row encoded last, unless they are known."""
-        cdef int tree, g, c, width = self.n_values()
-        cdef double* answers
-        cdef const double* row
-        cdef double share
-        cdef Trees trees
+        cdef int tree, g = 0, width = self.n_values()
         cdef Group group
         if self.n_row == self.schema.n_columns and memcmp(
                 self.row, self.schema.row, self.n_row * sizeof(double)) == 0:
             return
         self.n_row = self.schema.n_columns
         memcpy(self.row, self.schema.row, self.n_row * sizeof(double))
-        g = 0
+        memset(self.answers, 0, len(self.groups) * width * sizeof(double))
         for group in self.groups:
-            answers = self.answers + g * width
-            memset(answers, 0, width * sizeof(double))
-            for tree in range(group.first, group.first + group.n):
-                trees = <Trees>self.trees[tree]
-                self.reached[tree] = trees.walk(trees.roots[0], self.row, 1, self.n_row)
-                row = trees.row(self.reached[tree])
-                if self.regression:
-                    answers[0] += row[HEADER] / group.n
-                elif row[WEIGHT] > 0.0:
-                    share = 1.0 / (row[WEIGHT] * group.n)
-                    for c in range(width):
-                        answers[c] += row[HEADER + c] * share
-                else:
-                    for c in range(width):
-                        answers[c] += 1.0 / (width * group.n)
+            for tree in range(max(group.first, self.first_tree),
+                              min(group.first + group.n, self.stop_tree)):
+                self.add_answer(tree, group.n, width, self.answers + g * width)
             g += 1
+        if self.naive is not None and width:
+            self.naive.answer(self.row, self.logs + (g + 1) * width)
+        self.combine(width)
+
+    cdef void add_answer(self, int tree, int n_trees, int width, double* answers) noexcept:
+        """Add what a tree says of the row encoded last to the answer of its so many trees."""
+        cdef Trees trees = self.tree(tree)
+        cdef int c, leaf = trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
+        cdef const double* row = trees.row(leaf)
+        cdef double share
+        self.reached[tree] = leaf
+        if self.regression:
+            answers[0] += row[HEADER] / n_trees
+        elif row[WEIGHT] > 0.0:
+            share = 1.0 / (row[WEIGHT] * n_trees)
+            for c in range(width):
+                answers[c] += row[HEADER + c] * share
+        else:
+            for c in range(width):
+                answers[c] += 1.0 / (width * n_trees)
+
+    cdef void combine(self, int width) noexcept:
+        """Make one answer of those of the groups and of naive Bayes."""
         if self.regression:
             self.mix()
         elif width:
-            self.pool()
+            self.pool(width)
+
+    cdef void learn_weights(self, double target, int width) noexcept:
+        """Learn how much each member is worth, from the answers to a sample and its target."""
+        if self.regression:
+            self.weigh_errors(target)
+        else:
+            self.weigh(<int>target, width)
 
     cdef int n_values(self) noexcept:
         return 1 if self.regression else <int>len(self.labels.labels)
 
-    cdef void pool(self) noexcept:
+    cdef void pool(self, int width) noexcept:
         """The logarithmic opinion pool (Genest and Zidek 1986) of all members.
 
         p(c) is proportional to the product over the members of q_m(c) ** e_m. Members are the
         groups, the mixture of the groups by their weights, and naive Bayes.
         """
-        cdef int c, g, width = self.n_values(), n_groups = len(self.groups)
+        cdef int c, g, n_groups = len(self.groups)
         cdef double largest, total = 0.0
         cdef double* mixture = self.logs + n_groups * width
         memset(mixture, 0, width * sizeof(double))
         for g in range(n_groups):
             for c in range(width):
                 mixture[c] += self.weights[g] * self.answers[g * width + c]
-        self.naive.answer(self.row, self.logs + (n_groups + 1) * width)
         memcpy(self.logs, self.answers, n_groups * width * sizeof(double))
         memset(self.pooled, 0, width * sizeof(double))
         for g in range(n_groups + 2):
@@ -447,7 +488,7 @@ cdef class MemoryForest(Learner):
         for c in range(width):
             self.pooled[c] /= total
 
-    cdef void weigh(self, int code) noexcept:
+    cdef void weigh(self, int code, int width) noexcept:
         """Learn how much each member is worth, from its answer to a sample and the true class.
 
         The weights of the groups follow the fixed share (Herbster and Warmuth 1998): w_k becomes
@@ -455,7 +496,7 @@ cdef class MemoryForest(Learner):
         gradient of the log loss, d(-log p(y)) / de_m = sum_c p(c) log q_m(c) - log q_m(y), and do
         not get negative (projected online gradient descent: Zinkevich 2003).
         """
-        cdef int c, g, width = self.n_values(), n_groups = len(self.groups)
+        cdef int c, g, n_groups = len(self.groups)
         cdef double slope, total = 0.0
         for g in range(n_groups + 2):
             slope = -self.logs[g * width + code]
@@ -530,10 +571,107 @@ cdef class MemoryForest(Learner):
         """(memory, weight) of each group."""
         return [(group.memory, self.weights[g]) for g, group in enumerate(self.groups)]
 
+    # ---------------------------------------------------------------- one part of several
+
+    cdef bint holds(self, int tree) noexcept:
+        """Whether a tree is here, and not in another part."""
+        return self.first_tree <= tree < self.stop_tree
+
+    cdef Trees tree(self, int tree):
+        """A tree that is here, by its number in the whole forest."""
+        return <Trees>self.trees[tree - self.first_tree]
+
+    cdef void vote(self, double* votes) noexcept:
+        """What each tree here adds to the answer of its group to the row encoded last.
+
+        votes[tree * n_values + class]; the answer of naive Bayes follows as that of a last tree.
+        """
+        cdef int tree, width = self.n_values()
+        cdef Group group
+        memset(votes, 0, (len(self.trees) + 1) * width * sizeof(double))
+        for group in self.groups:
+            for tree in range(max(group.first, self.first_tree),
+                              min(group.first + group.n, self.stop_tree)):
+                self.add_answer(tree, group.n, width, votes + (tree - self.first_tree) * width)
+        if self.naive is not None and width:
+            self.naive.answer(self.schema.row, votes + len(self.trees) * width)
+
+    def votes(self, rows):
+        """The votes of each tree and of naive Bayes on each row, as an array [row, tree, class]."""
+        cdef Py_ssize_t row, width
+        cdef double[:, :, ::1] votes
+        with self.using():
+            width = self.n_values()
+            votes = np.zeros((len(rows), len(self.trees) + 1, max(1, width)))
+            for row in range(votes.shape[0]):
+                self.schema.encode(rows[row])
+                self.vote(&votes[row, 0, 0])
+            return votes.base
+
+    def votes_on_latest(self):
+        """(votes, target) of a part on the sample that it learned last, before it learned it."""
+        cdef Py_ssize_t i
+        cdef double[::1] votes
+        with self.using():
+            if self.latest_votes == NULL:
+                raise RuntimeError("this is not a part that has learned a sample")
+            votes = np.empty((len(self.trees) + 1) * self.n_values())
+            for i in range(votes.shape[0]):
+                votes[i] = self.latest_votes[i]
+            return votes.base.reshape(len(self.trees) + 1, self.n_values()), self.latest_target
+
+    cdef int read_answers(self, const double[:, :, ::1] answers, Py_ssize_t at,
+                          int width) except -1:
+        """Take over the answers of the groups and of naive Bayes to a sample, and combine them."""
+        cdef Py_ssize_t g, c, n_groups = len(self.groups)
+        require(answers.shape[1] == n_groups + 1 and self.regression <= width <= answers.shape[2]
+                and width <= self.n_values(), "MemoryForest: these answers are of another forest")
+        self.n_row = -1
+        self.reserve_answers(<int>len(self.labels.labels))
+        for c in range(width):
+            for g in range(n_groups):
+                self.answers[g * width + c] = answers[at, g, c]
+            self.logs[(n_groups + 1) * width + c] = answers[at, n_groups, c]
+        self.combine(width)
+        return 0
+
+    def combined(self, const double[:, :, ::1] answers):
+        """The answers of the whole forest, as an array [row, class].
+
+        Takes the answers [row, member, class] of all groups and of naive Bayes.
+        """
+        cdef Py_ssize_t row, c, width
+        cdef double[:, ::1] found
+        with self.using():
+            width = self.n_values()
+            found = np.zeros((answers.shape[0], width))
+            for row in range(answers.shape[0]):
+                self.read_answers(answers, row, <int>width)
+                for c in range(width):
+                    found[row, c] = self.pooled[c]
+            return found.base
+
+    def weigh_answers(self, const double[:, :, ::1] answers, const double[::1] targets,
+                      const int[::1] widths):
+        """Learn the weights from the answers [sample, member, class] to samples learned before.
+
+        Of each sample there are its target, and the number of classes known when it was learned.
+        """
+        cdef Py_ssize_t i
+        with self.using():
+            require(answers.shape[0] == targets.shape[0] == widths.shape[0],
+                    "MemoryForest: there are not as many answers as targets")
+            for i in range(targets.shape[0]):
+                require(self.regression or 0.0 <= targets[i] < widths[i],
+                        "MemoryForest: a target has no answer")
+                self.read_answers(answers, i, widths[i])
+                self.learn_weights(targets[i], widths[i])
+            self.n_row = -1
+
     # ---------------------------------------------------------------- looking at the trees
 
     cdef int count_trees(self) noexcept:
-        return self.n_trees
+        return <int>len(self.trees)
 
     cdef list tree_nodes(self, int tree):
         return [self.trees[tree].node(node) for node in self.trees[tree].preorder()]
@@ -548,6 +686,8 @@ cdef class MemoryForest(Learner):
             self.n_trees * (sizeof(int64_t) + (1 + <size_t>self.batch_size) * sizeof(int))
             + self.row_capacity * sizeof(double) + self.small.n_bytes()
             + self.answer_capacity * (2 * <size_t>len(self.groups) + 3) * sizeof(double))
+        if self.is_part:
+            size += (len(self.trees) + 1) * <size_t>self.answer_capacity * sizeof(double)
         for group in self.groups:
             size += group.growth.n_bytes()
             if group.tree is not None:
@@ -560,7 +700,8 @@ cdef class MemoryForest(Learner):
         """The arguments that make such a forest."""
         return {
             "n_trees": self.n_trees, "regression": self.regression,
-            "memories": [(group.memory, group.n) for group in self.groups], "batch_size": self.batch_size,
+            "memories": [(group.memory, group.n) for group in self.groups],
+            "batch_size": self.batch_size,
             "fading": self.fading, "max_features": self.max_features,
             "max_nodes": self.max_nodes, "rules": dict(self.rules), "seed": self.seed,
         }
@@ -589,11 +730,12 @@ cdef class MemoryForest(Learner):
             "weights": np.array([self.weights[i] for i in range(n_groups)], np.float64),
             "exponents": np.array([self.exponents[i] for i in range(n_groups + 2)], np.float64),
             "errors": np.array([self.errors[i] for i in range(n_groups + 1)], np.float64),
+            "first_tree": self.first_tree, "is_part": self.is_part,
         }
 
     STATE = ("regression", "batch_size", "fading", "max_features", "max_nodes", *RULES,
              "seed", "schema", "labels", "buffer", "trees", "naive", "births", "growths", "due",
-             "weights", "exponents", "errors")
+             "weights", "exponents", "errors", "first_tree", "is_part")
 
     @classmethod
     def restored(cls, values):
@@ -602,22 +744,36 @@ cdef class MemoryForest(Learner):
         state = State("MemoryForest", values, cls.STATE)
         trees = state.parts("trees", Trees)
         growths = state.array("growths", np.int64, None, GROWTH_FIELDS)
-        require(len(growths) > 0 and np.all(growths[:, 0] >= 1) and np.all(growths[:, 0] < 2**31)
-                and np.all(growths[:, 1] >= 0) and np.sum(growths[:, 1]) == len(trees),
+        n_trees, is_part = len(state.array("births", np.int64, None)), state.flag("is_part")
+        first_tree = state.whole("first_tree", 0, n_trees - len(trees) if is_part else 0)
+        require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_MEMORY)
+                       & (growths[:, 1] >= 1) & (growths[:, 1] <= n_trees))
+                and 0 < sum(growths[:, 1].tolist()) == n_trees
+                and (is_part or len(trees) == n_trees),
                 "MemoryForest: the groups do not hold the trees")
+        regression = state.flag("regression")
+        memories = [(memory, n) for memory, n in growths[:, :2].tolist()]
+        batch_size = state.whole("batch_size", 1, LARGEST_MEMORY)
+        buffer = state.part("buffer", Buffer)
+        require(buffer.n_blocks == Buffer(n_remembered(memories, batch_size)).n_blocks,
+                "MemoryForest: the buffer is of another size")
         forest = cls(
-            regression=state.flag("regression"),
-            memories=[(int(memory), int(n)) for memory, n in growths[:, :2]],
-            batch_size=state.whole("batch_size", 1, 2**31 - 1),
+            regression=regression,
+            memories=memories,
+            batch_size=batch_size,
             fading=state.number("fading", 0.0, 1.0),
-            max_features=values["max_features"],
+            max_features=read_max_features(values["max_features"]),
             max_nodes=state.whole("max_nodes", 1, 2**31 - 1),
             rules={
-                "criterion": state.word("criterion", CRITERIA),
+                "criterion": state.word(
+                    "criterion", ("variance",) if regression else ("gini", "entropy")),
                 **{name: state.whole(name, 0, 2**31 - 1) for name in RULES[1:]},
             },
             seed=state.whole("seed", 0, 2**64 - 1),
         )
+        forest.buffer = buffer
+        forest.first_tree, forest.stop_tree = first_tree, first_tree + len(trees)
+        forest.is_part = is_part
         forest.read(state, trees, growths)
         return forest
 
@@ -635,11 +791,10 @@ cdef class MemoryForest(Learner):
         self.schema, self.labels = state.part("schema", Schema), state.part("labels", Labels)
         self.trees = trees
         self.n_labels = <int>len(self.labels)
-        buffer = state.part("buffer", Buffer)
-        require(buffer.n_blocks == self.buffer.n_blocks,
-                "MemoryForest: the buffer is of another size")
-        self.buffer = buffer
-        if not self.regression:
+        if self.regression:
+            require(state.values["naive"] is None, "MemoryForest: a regression has no classes")
+            self.naive = None
+        else:
             self.naive = state.part("naive", NaiveBayes)
         for i in range(self.n_trees):
             self.births[i] = births[i]
@@ -664,7 +819,8 @@ cdef class MemoryForest(Learner):
 
     cdef int grow_again(self, Group group, int64_t n_steps, int64_t caught_up) except -1:
         """Bring the growth of the next tree to where it was."""
-        require(0 <= n_steps and group.due > self.buffer.n_seen
+        require(0 <= n_steps and self.holds(group.first + group.turn)
+                and group.begun > 0 and group.due > self.buffer.n_seen
                 and group.begun - group.n_samples() >= self.buffer.oldest
                 and (caught_up == -1 or group.begun <= caught_up <= self.buffer.n_seen),
                 "MemoryForest: a growth is not where one can be")
@@ -689,12 +845,12 @@ cdef class MemoryForest(Learner):
         """Find the leaves that the samples of the present batches have reached."""
         cdef int tree
         cdef int64_t arrival, n_seen = self.buffer.n_seen
-        for tree in range(self.n_trees):
+        for tree in range(self.first_tree, self.stop_tree):
             arrival = n_seen - (n_seen + self.batch_size - tree % self.batch_size) % self.batch_size
             arrival = max(arrival, self.births[tree], self.buffer.oldest)
             while arrival < n_seen:
                 self.leaves[<Py_ssize_t>tree * self.batch_size + arrival % self.batch_size] = (
-                    self.walk(self.trees[tree], self.buffer.place_of(arrival)))
+                    self.walk(self.tree(tree), self.buffer.place_of(arrival)))
                 arrival += 1
 
     cdef int check_structure(self) except -1:
@@ -712,7 +868,7 @@ cdef class MemoryForest(Learner):
         cdef int i, column
         cdef int64_t n_seen = self.buffer.n_seen
         n_values = 2 if self.regression else len(self.labels)
-        require(self.trees and not (self.regression and self.labels.labels),
+        require((self.trees or self.is_part) and not (self.regression and self.labels.labels),
                 "MemoryForest: there is no tree, or a regression has labels")
         for trees in self.trees:
             require(trees.n_roots == 1 and trees.regression == self.regression
@@ -724,16 +880,18 @@ cdef class MemoryForest(Learner):
         for i in range(self.n_trees):
             require(0 <= self.births[i] <= n_seen, "MemoryForest: a tree comes later")
         self.check_codes(self.buffer.oldest, n_seen, len(self.labels))
+        for column in range(self.buffer.n_features):
+            if self.schema.codes[column] is not None:
+                self.check_values(column, len(self.schema.codes[column]))
         for group in self.groups:
             require(group.n > 0 and 0 <= group.turn < group.n and 0 <= group.begun <= n_seen
                     and 0 <= group.n_columns <= self.schema.n_columns
                     and 0 <= group.n_labels <= len(self.labels) and 0 <= group.n_visited
-                    and 0 <= group.steps, "MemoryForest: a group has no such growth")
+                    and 0 <= group.steps <= LARGEST_STEPS,
+                    "MemoryForest: a group has no such growth")
             if group.begun > 0 and group.begun - group.n_samples() >= self.buffer.oldest:
                 self.check_codes(group.begun - group.n_samples(), group.begun, group.n_labels)
-        if self.naive is not None:
-            self.check_naive()
-        return 0
+        return 0 if self.regression else self.check_naive()
 
     cdef int check_codes(self, int64_t arrival, int64_t stop, int n_labels) except -1:
         """Refuse remembered samples whose targets are no codes of so many labels."""
@@ -743,6 +901,16 @@ cdef class MemoryForest(Learner):
             require(0 <= target < n_labels and target == <int>target,
                     "MemoryForest: a sample has no known label")
             arrival += 1
+        return 0
+
+    cdef int check_values(self, int column, int n_codes) except -1:
+        """Refuse remembered samples whose nominal values have no such codes."""
+        cdef int64_t arrival
+        cdef double value
+        for arrival in range(self.buffer.oldest, self.buffer.n_seen):
+            value = self.buffer.value(column, self.buffer.place_of(arrival))
+            require(value != value or (OTHER <= value < n_codes and value == <int>value),
+                    "MemoryForest: a sample has no known value")
         return 0
 
     cdef int check_naive(self) except -1:

@@ -1,4 +1,4 @@
-"""A naive Bayes classifier whose memory fades: normal densities of numbers, counts of nominal values.
+"""A naive Bayes classifier whose memory fades: normal densities, and counts of nominal values.
 
 All sums fade by a share of 1 / memory per sample. They are kept times a unit that grows instead, so
 that a sample changes only the sums of its own class.
@@ -28,9 +28,10 @@ cdef class NaiveBayes:
     cdef int n_columns, n_classes
     cdef int column_capacity
 
-    cdef int reserve(self, Schema schema, int n_columns, int n_classes) except -1
+    cdef NaiveBayes reserved(self, Schema schema, int n_columns, int n_classes)
+    cdef void extend(self, Schema schema) noexcept
     cdef int reserve_columns(self, int n_columns) except -1
-    cdef int widen(self, int n_classes) except -1
+    cdef NaiveBayes widened(self, int n_classes)
     cdef int n_used(self) noexcept nogil
     cdef void log_likelihoods(self, const double* row, double* answers) noexcept nogil
     cdef void answer(self, const double* row, double* answers) noexcept nogil

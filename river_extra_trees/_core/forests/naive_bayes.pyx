@@ -33,7 +33,7 @@ cdef class NaiveBayes:
 
     def __dealloc__(self):
         cdef int column
-        for column in range(self.n_columns):
+        for column in range(self.column_capacity):
             free(self.counts[column])
         free(self.counts)
         free(self.n_values)
@@ -43,20 +43,27 @@ cdef class NaiveBayes:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, Schema schema, int n_columns, int n_classes) except -1:
-        """Give columns and classes their places."""
+    cdef NaiveBayes reserved(self, Schema schema, int n_columns, int n_classes):
+        """A classifier that knows as much, and has room for columns and classes: this one, or a
+        copy where classes are new. Until `extend` nothing changes but memory."""
+        cdef NaiveBayes found = self if n_classes <= self.n_classes else self.widened(n_classes)
         cdef int column
-        if n_classes > self.n_classes:
-            self.widen(n_classes)
-        if n_columns > self.column_capacity:
-            self.reserve_columns(max(n_columns, min(2 * self.column_capacity, <int>MAX_CELLS)))
-        for column in range(self.n_columns, min(n_columns, <int>MAX_CELLS)):
+        n_columns = min(n_columns, <int>MAX_CELLS)
+        if n_columns > found.column_capacity:
+            found.reserve_columns(max(n_columns, min(2 * found.column_capacity, <int>MAX_CELLS)))
+        for column in range(found.n_columns, n_columns):
+            if schema.codes[column] is not None and found.counts[column] == NULL:
+                found.counts[column] = <double*>zeroed(
+                    product(MAX_VALUES, found.n_classes), sizeof(double))
+        return found
+
+    cdef void extend(self, Schema schema) noexcept:
+        """Take over new columns, for which `reserved` made room."""
+        cdef int column, n_columns = min(schema.n_columns, <int>MAX_CELLS)
+        for column in range(self.n_columns, n_columns):
             if schema.codes[column] is not None:
-                self.counts[column] = <double*>zeroed(
-                    product(MAX_VALUES, self.n_classes), sizeof(double))
                 self.n_values[column] = 1
-            self.n_columns = column + 1
-        return 0
+        self.n_columns = max(self.n_columns, n_columns)
 
     cdef int reserve_columns(self, int n_columns) except -1:
         cdef int added = n_columns - self.column_capacity
@@ -73,15 +80,15 @@ cdef class NaiveBayes:
         self.column_capacity = n_columns
         return 0
 
-    cdef int widen(self, int n_classes) except -1:
-        """Give more classes their places; a failure leaves all as it was."""
+    cdef NaiveBayes widened(self, int n_classes):
+        """A copy with places for more classes."""
         cdef NaiveBayes wide = NaiveBayes(self.memory)
         cdef int column, value, n = self.n_classes
         wide.n_classes = n_classes
+        wide.unit, wide.total = self.unit, self.total
         wide.class_weights = <double*>zeroed(n_classes, sizeof(double))
         wide.reserve_columns(max(1, self.column_capacity))
         for column in range(self.n_columns):
-            wide.n_columns = column + 1
             wide.n_values[column] = self.n_values[column]
             wide.overall[column] = self.overall[column]
             memcpy(wide.moments + <Py_ssize_t>column * n_classes,
@@ -92,16 +99,10 @@ cdef class NaiveBayes:
                 for value in range(MAX_VALUES):
                     memcpy(wide.counts[column] + value * n_classes,
                            self.counts[column] + value * n, n * sizeof(double))
+        wide.n_columns = self.n_columns
         if n:
             memcpy(wide.class_weights, self.class_weights, n * sizeof(double))
-        wide.class_weights, self.class_weights = self.class_weights, wide.class_weights
-        wide.moments, self.moments = self.moments, wide.moments
-        wide.overall, self.overall = self.overall, wide.overall
-        wide.counts, self.counts = self.counts, wide.counts
-        wide.n_values, self.n_values = self.n_values, wide.n_values
-        wide.n_columns = self.n_columns
-        self.n_classes, self.column_capacity = n_classes, wide.column_capacity
-        return 0
+        return wide
 
     cdef int n_used(self) noexcept nogil:
         """Number of columns that are looked at."""
@@ -239,7 +240,7 @@ cdef class NaiveBayes:
 
     @classmethod
     def restored(cls, values):
-        """The classifier of a state. Whether its columns and classes exist is the owner's to check."""
+        """The classifier of a state. Whether its columns and classes exist the owner checks."""
         cdef NaiveBayes found
         cdef Py_ssize_t i, c, k, place = 0
         cdef double[:, :, ::1] moments
@@ -258,7 +259,7 @@ cdef class NaiveBayes:
         found.unit = state.number("unit", 1.0, LARGEST_UNIT)
         found.total = state.number("total", 0.0, LARGEST_FLOAT)
         if k:
-            found.widen(<int>k)
+            found = found.widened(<int>k)
             found.reserve_columns(max(1, <int>len(n_values)))
         for c in range(k):
             found.class_weights[c] = weights[c]
@@ -267,7 +268,8 @@ cdef class NaiveBayes:
             found.n_columns = <int>i + 1
             for c in range(k + 1):
                 to = &found.overall[i] if c == k else &found.moments[i * k + c]
-                to.weight, to.mean, to.squares = moments[i, c, 0], moments[i, c, 1], moments[i, c, 2]
+                to.weight, to.mean = moments[i, c, 0], moments[i, c, 1]
+                to.squares = moments[i, c, 2]
             if n_values[i]:
                 found.counts[i] = <double*>zeroed(product(MAX_VALUES, k), sizeof(double))
                 memcpy(found.counts[i], &counts[place, 0], MAX_VALUES * k * sizeof(double))

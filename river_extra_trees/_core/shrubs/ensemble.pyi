@@ -1,9 +1,10 @@
 from typing import Any, Self
 
-from ..cart.splitter import Splitter
 from river_extra_trees._core.learner import Learner
 from river_extra_trees._core.trees import Trees
 from river_extra_trees._core.window import Window
+
+from ..cart.splitter import Splitter
 
 class Shrubs(Learner):
     window: Window

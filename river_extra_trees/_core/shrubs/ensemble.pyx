@@ -404,7 +404,7 @@ cdef class Shrubs(Learner):
 
     cdef int check_samples(self) except -1:
         """Trees and window are of this schema and these labels."""
-        cdef int k, i, slot, node, n_values = 2 if self.regression else len(self.labels)
+        cdef int k, i, node, n_values = 2 if self.regression else len(self.labels)
         cdef double target
         require(self.trees.regression == self.regression and self.trees.n_values == n_values
                 and self.width == (1 if self.regression else n_values)

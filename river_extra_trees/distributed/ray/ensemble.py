@@ -11,8 +11,7 @@ from pathlib import Path
 
 from river import base
 
-from ..._estimator.frames import PredictsLabels, PredictsNumbers, into_frame
-from ..._estimator.frames import Sample
+from ..._estimator.frames import PredictsLabels, PredictsNumbers, Sample, into_frame
 from ..._estimator.parameters import check_parameter, check_whole
 from ...stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
 from ..blocks import Block
@@ -264,8 +263,9 @@ class DistributedClassifier(_Distributed, PredictsLabels, base.MiniBatchClassifi
 
     Ray[^1] runs the processes, on this or other machines. Each process holds some of the trees and
     learns every sample. Once per batch they exchange the losses of the trees, which decide the
-    trees that are swapped or discarded. Choose it for forests of many trees on fast streams: it
-    pays off when the trees take much longer to learn a block than the block takes to travel.
+    trees that are swapped or discarded; or once per block the answers of the trees, by which a
+    stream decision forest weighs its memories. Choose it for forests of many trees on fast streams:
+    it pays off when the trees take much longer to learn a block than the block takes to travel.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ class DistributedClassifier(_Distributed, PredictsLabels, base.MiniBatchClassifi
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
-        yield {"model": StreamDecisionForestClassifier(n_models=3, seed=1)}
+        yield {"model": StreamDecisionForestClassifier(n_models=4, seed=1)}
 
     @property
     def _multiclass(self) -> bool:
@@ -347,8 +347,9 @@ class DistributedRegressor(_Distributed, PredictsNumbers, base.MiniBatchRegresso
 
     Ray[^1] runs the processes, on this or other machines. Each process holds some of the trees and
     learns every sample. Once per batch they exchange the losses of the trees, which decide the
-    trees that are swapped or discarded. Choose it for forests of many trees on fast streams: it
-    pays off when the trees take much longer to learn a block than the block takes to travel.
+    trees that are swapped or discarded; or once per block the answers of the trees, by which a
+    stream decision forest weighs its memories. Choose it for forests of many trees on fast streams:
+    it pays off when the trees take much longer to learn a block than the block takes to travel.
 
     Parameters
     ----------
@@ -387,12 +388,12 @@ class DistributedRegressor(_Distributed, PredictsNumbers, base.MiniBatchRegresso
     ...     for x, y in datasets.TrumpApproval():
     ...         model.learn_one(x, y)
     ...     round(model.predict_one(x), 2)
-    41.8
+    41.7
     """
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
-        yield {"model": StreamDecisionForestRegressor(n_models=3, seed=1)}
+        yield {"model": StreamDecisionForestRegressor(n_models=4, seed=1)}
 
     def _predict(self, block: Block) -> list[typing.Any]:
         return self._coordinator.predict_numbers(self._votes(block))

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from river import base
 
-from ..._estimator.frames import into_frame, series_of_labels, values_of
-from ..._estimator.frames import Sample
+from ..._estimator.frames import Sample, into_frame, series_of_labels, values_of
 from ..._estimator.parameters import check_parameter, check_whole
 from ..blocks import Block, check_sample
 from ..shard import Counts, Shard, description, shard_of

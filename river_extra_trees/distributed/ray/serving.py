@@ -8,11 +8,11 @@ from collections.abc import Hashable
 
 from ..._estimator.frames import (
     PredictsLabels,
+    Sample,
     into_frame,
     series_of_labels,
     series_of_numbers,
 )
-from ..._estimator.frames import Sample
 from ..._estimator.parameters import check_parameter, check_whole
 from ..blocks import Block
 from .workers import ATTEMPTS, connected

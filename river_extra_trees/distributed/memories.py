@@ -1,0 +1,161 @@
+"""Parts of a stream decision forest that weighs its memories.
+
+No tree depends on another one, but the weights of the memories learn from the answers of all trees
+to each sample before it is learned. So every part reports the votes of its trees on a block of
+samples, and the weights, of which every part has its own, then learn from the votes of all parts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import typing
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from .._core.forests.memories import IDLE, NO_GROWTH, MemoryForest
+from .blocks import Block
+from .forests import ForestPart, add_up, common_history, shares
+from .parts import Votes
+
+__all__ = ["MemoryForestPart"]
+
+Targets = npt.NDArray[np.float64]  # of classes, their numbers
+Widths = npt.NDArray[np.intc]  # numbers of classes known when each sample was learned
+Report = tuple[Votes, Targets, Widths]
+
+LONGEST = 1000  # samples whose votes are reported at once: a bound on memory
+
+
+class MemoryForestPart(ForestPart):
+    """Some of the trees of a stream decision forest that weighs its memories.
+
+    Its batches are the blocks of samples: `learn` reports the votes on a block, and `grow` lets the
+    weights learn from the votes of all parts.
+    """
+
+    def _keep(self, first: int, stop: int) -> None:
+        state = self._model._core.state()
+        growths, number = state["growths"], 0
+        for growth in growths:
+            memory, n, turn = growth[:3]
+            if growth[-1] != IDLE and not first <= number + turn < stop:
+                growth[:] = [memory, n, (turn + 1) % n, *NO_GROWTH]
+            number += n
+        state |= {"trees": state["trees"][first:stop], "first_tree": first, "is_part": True}
+        self._model._core = MemoryForest.restored(state)
+
+    @classmethod
+    def _join(cls, models: list[typing.Any]) -> typing.Any:
+        states = [model._core.state() for model in models]
+        whole = {**states[0], "first_tree": 0, "is_part": False}
+        whole["trees"] = [tree for state in states for tree in state["trees"]]
+        for state in states:
+            first, stop = state["first_tree"], state["first_tree"] + len(state["trees"])
+            whole["births"][first:stop] = state["births"][first:stop]
+            grows_here = state["growths"][:, -1] != IDLE
+            whole["growths"][grows_here] = state["growths"][grows_here]
+        models[0]._core = MemoryForest.restored(whole)
+        return models[0]
+
+    def _history(self) -> tuple[typing.Any, ...]:
+        forest = self._model._core
+        return *common_history(forest), forest.memory_weights()
+
+    def learn(self, block: Block, start: int = 0) -> tuple[int, Report]:
+        """Learn the samples of a block, a thousand at most.
+
+        Parameters
+        ----------
+        block
+            Valid samples.
+        start
+            Number of the first sample to learn.
+
+        Returns
+        -------
+        The number of the first sample that remains to be learned, and the report for the other
+        parts. Call `grow` then.
+
+        Raises
+        ------
+        RuntimeError
+            If `grow` has not been called since the last report.
+        """
+        if self._is_full:
+            raise RuntimeError("the batch is full: call grow with the combined reports first")
+        forest, stop = self._model._core, min(start + LONGEST, len(block))
+        found = []
+        for x, y, w in itertools.islice(block.samples(start), stop - start):
+            n_before = forest.n_seen
+            forest.learn(x, y, w)
+            if forest.n_seen > n_before:
+                found.append(forest.votes_on_latest())
+        self._is_full = True
+        widths = np.array([votes.shape[1] for votes, _ in found], np.intc)
+        report = np.zeros((len(found), self.n_trees + 1, max([1, *widths])))
+        for number, (votes, _) in enumerate(found):
+            report[number, :, : votes.shape[1]] = votes
+        return stop, (report, np.array([target for _, target in found]), widths)
+
+    def combine(self, reports: Sequence[Report]) -> Report:
+        """The answers of all memories to the samples, with their targets.
+
+        Parameters
+        ----------
+        reports
+            The reports of all parts, in order of the trees.
+        """
+        votes, targets, widths = zip(*reports, strict=True)
+        return self._members(votes), targets[0], widths[0]
+
+    def _report(self) -> typing.Any:
+        raise NotImplementedError
+
+    def _grow(self, combined: Report) -> None:
+        self._model._core.weigh_answers(*combined)
+
+    def _members(self, votes: Sequence[Votes]) -> Votes:
+        """The answers of the groups and of naive Bayes, as an array [sample, member, class]."""
+        trees = np.concatenate([each[:, :-1] for each in votes], axis=1)
+        sizes = [n for _, n in self._model._core.settings()["memories"]]
+        groups = np.split(trees, np.cumsum(sizes)[:-1], axis=1)
+        return np.stack([*(add_up([group]) for group in groups), votes[0][:, -1]], axis=1)
+
+    def _combined(self, votes: Sequence[Votes]) -> npt.NDArray[np.float64]:
+        """The answers of the whole forest, as an array [sample, class]."""
+        answers: npt.NDArray[np.float64] = self._model._core.combined(self._members(votes))
+        return answers
+
+    def predict_labels(self, votes: Sequence[Votes]) -> list[typing.Any]:
+        """The labels that the whole forest predicts.
+
+        Parameters
+        ----------
+        votes
+            The votes of all parts, in order of their trees.
+        """
+        labels = self._model._core.labels.labels
+        return [labels[row.argmax()] if labels else None for row in self._combined(votes)]
+
+    def predict_probabilities(self, votes: Sequence[Votes]) -> list[dict[Hashable, float]]:
+        """The probabilities that the whole forest predicts.
+
+        Parameters
+        ----------
+        votes
+            The votes of all parts, in order of their trees.
+        """
+        labels = self._model._core.labels.labels
+        return [shares(labels, row.tolist()) for row in self._combined(votes)]
+
+    def predict_numbers(self, votes: Sequence[Votes]) -> list[float]:
+        """The numbers that the whole forest predicts.
+
+        Parameters
+        ----------
+        votes
+            The votes of all parts, in order of their trees.
+        """
+        return self._combined(votes)[:, 0].tolist()

@@ -1,0 +1,241 @@
+"""The forest with several memories against the naive one, sample by sample."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import random
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import river_extra_trees as ret
+from river_extra_trees._core.forests.memories import MemoryForest
+from tests.naive.memory_forest import NaiveMemoryForest, Node, Rules
+
+Row = tuple[dict[Any, Any], Any, float]
+
+MEMORIES = [(80, 3), (30, 2)]
+SETTINGS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "entropy": {"rules": Rules("entropy"), "seed": 2},
+    "all features": {"max_features": None, "seed": 3},
+    "share of features": {"max_features": 0.5, "batch_size": 3, "seed": 4},
+    "log2, leaves that keep all": {"max_features": "log2", "fading": 1.0, "seed": 5},
+    "one feature, leaves of one sample": {"max_features": 1, "fading": 0.0, "seed": 6},
+    "shallow": {"rules": Rules("gini", max_depth=3), "seed": 7},
+    "stumps": {"rules": Rules("entropy", max_depth=1), "batch_size": 25, "seed": 8},
+    "min_samples_split": {"rules": Rules("gini", min_samples_split=8), "seed": 9},
+    "min_samples_leaf": {"rules": Rules("gini", min_samples_leaf=4), "seed": 10},
+    "min_samples 1": {"rules": Rules("gini", min_samples_split=1), "batch_size": 1, "seed": 11},
+    "max_nodes": {"max_nodes": 15, "seed": 12},
+    "max_nodes 1": {"max_nodes": 1, "seed": 13},
+    "max_nodes, large batches": {"max_nodes": 12, "batch_size": 40, "fading": 1.0, "seed": 14},
+    "tiny memories": {"memories": [(1, 1), (7, 4), (2, 3)], "seed": 15},
+    "one memory": {"memories": [(50, 1)], "batch_size": 60, "seed": 2**64 - 1},
+}
+
+
+def rows(n: int, seed: int) -> Iterator[Row]:
+    """Numbers, nominal and missing values, new features, values and classes, drift, weights."""
+    rng = random.Random(seed)
+    for i in range(n):
+        a, b, c = rng.random(), float(rng.randrange(5)), rng.choice("rgbw"[: 2 + i // 60])
+        x: dict[Any, Any] = {"a": a, "b": b, "c": c, "d": rng.random() < 0.5, "same": 1.0}
+        if rng.random() < 0.2:
+            x[rng.choice("abcd")] = rng.choice([None, math.nan])
+        if i >= 50:
+            x["late"] = rng.gauss(a, 0.3)
+        if i >= 90 and rng.random() < 0.6:
+            x["later"] = rng.choice(["yes", "no"])
+        if i % 40 == 7:
+            x["b"] = "text"  # a name with two columns
+        score = a + 0.2 * b + (c == "r") + 0.2 * rng.random()
+        score = score if i < n // 2 else 2.5 - score
+        label = "low" if score < 0.9 or i < 3 else "middle" if score < 1.5 or i < 70 else "high"
+        yield x, label, rng.choice([1.0, 1.0, 0.5, 2.0, 0.0, 0.25])
+
+
+def both(**changes: Any) -> tuple[MemoryForest, NaiveMemoryForest]:
+    """The core and the naive forest, of the same settings."""
+    settings: dict[str, Any] = {
+        "memories": MEMORIES,
+        "batch_size": 10,
+        "fading": 0.9,
+        "max_features": "sqrt",
+        "max_nodes": 10_000,
+        "rules": Rules(),
+        "seed": 1,
+        **changes,
+    }
+    rules = settings["rules"]
+    depth = 2**31 - 1 if rules.max_depth == math.inf else rules.max_depth
+    core = MemoryForest(
+        **{**settings, "rules": {**vars(rules), "max_depth": depth}}, regression=False
+    )
+    return core, NaiveMemoryForest(**settings)
+
+
+def naive_nodes(nodes: list[Node], n_labels: int) -> list[tuple[Any, ...]]:
+    """What is compared of a naive tree in preorder."""
+    return [
+        (
+            node.number,
+            node.depth,
+            None if node.split is None else tuple(node.split),
+            node.weight,
+            node.gain,
+            [node.counts.get(code, 0.0) for code in range(n_labels)],
+        )
+        for node in nodes
+    ]
+
+
+def core_nodes(core: MemoryForest, tree: int) -> list[tuple[Any, ...]]:
+    """The same of the core's."""
+    trees = core.trees[tree]
+    found = []
+    for node in map(trees.node, trees.preorder()):
+        split = tuple(node[name] for name in ("feature", "threshold", "nominal", "missing_left"))
+        found.append(
+            (
+                node["node"],
+                node["depth"],
+                None if node["feature"] < 0 else split,
+                node["weight"],
+                node["gain"],
+                node["values"],
+            )
+        )
+    return found
+
+
+def assert_same_trees(core: MemoryForest, naive: NaiveMemoryForest) -> None:
+    """Node for node and bit for bit."""
+    for number, tree in enumerate(naive.trees):
+        assert core_nodes(core, number) == naive_nodes(tree.preorder(), len(naive.labels)), number
+
+
+def assert_same_answers(core: MemoryForest, naive: NaiveMemoryForest, x: dict[Any, Any]) -> None:
+    """The memories' weights to the bit, probabilities but for rounding in naive Bayes."""
+    assert core.memory_weights() == [
+        (group.memory, weight) for group, weight in zip(naive.groups, naive.weights, strict=True)
+    ]
+    found, wanted = core.predict_proba(x), naive.predict_proba(x)
+    assert list(found) == list(wanted)
+    for label, share in wanted.items():
+        assert found[label] == pytest.approx(share, rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_same_as_naive(name: str) -> None:
+    """Trees, weights and answers after each sample."""
+    core, naive = both(**SETTINGS[name])
+    unknown = {"a": 0.4, "c": "never met", "later": "yes", "unknown": 3.0}
+    for i, (x, y, w) in enumerate(rows(220, seed=3)):
+        if i % 5 == 0:
+            assert_same_answers(core, naive, x)
+            assert_same_answers(core, naive, unknown)
+        core.learn(x, y, w)
+        naive.learn(x, y, w)
+        assert_same_trees(core, naive)
+    core.check()
+    sizes = [len(tree.preorder()) for tree in naive.trees]
+    if naive.max_nodes > 1:
+        assert sum(sizes) > 2 * len(sizes)
+    assert max(sizes) <= naive.max_nodes
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_copy_goes_on_like_naive(seed: int) -> None:
+    """A state may be taken at any sample, in the middle of growths, too."""
+    core, naive = both(seed=seed, memories=[(60, 2), (100, 1)])
+    for i, (x, y, w) in enumerate(rows(180, seed)):
+        if i % 3 == 0:
+            core = pickle.loads(pickle.dumps(core))
+        core.learn(x, y, w)
+        naive.learn(x, y, w)
+        assert_same_trees(core, naive)
+    assert_same_answers(core, naive, x)
+
+
+def test_growths_are_spread() -> None:
+    """A tree takes its place when it is ready, before the next growth is due."""
+    core, naive = both(memories=[(100, 1)])
+    waited = []
+    for x, y, w in rows(220, 1):
+        core.learn(x, y, w)
+        naive.learn(x, y, w)
+        waited.append(naive.groups[0].tree is not None)
+    assert 10 < sum(waited) < len(waited)
+    assert_same_trees(core, naive)
+
+
+# --- The buffer
+
+
+def learned(n: int, **parameters: Any) -> tuple[Any, deque[Any]]:
+    """A model, and the rows that it learned; features come and go."""
+    rng = random.Random(0)
+    model = ret.StreamDecisionForestClassifier(
+        **{"n_models": 2, "batch_size": 5, "window_size": (20, 60), "seed": 1, **parameters}
+    )
+    samples: deque[Any] = deque()
+    for i in range(n):
+        x = {f"{k:02}": rng.random() for k in range(min(1 + i // 300, 9)) if k + i % 50 < 55}
+        y, w = rng.randrange(2) if i > 2 else i % 2, rng.choice([1.0, 2.5])
+        model.learn_one(x, y, w)
+        samples.append(([x.get(f"{k:02}", math.nan) for k in range(9)], y, w))
+    return model, samples
+
+
+@pytest.mark.parametrize("n", [1, 511, 512, 513, 1024, 1025, 1536, 2600])
+def test_the_buffer_is_a_deque(n: int) -> None:
+    """It wraps around in blocks, and has every sample of the latest block and those before it."""
+    model, samples = learned(n)
+    buffer = model._core.buffer
+    assert (buffer.n_blocks, buffer.n_seen) == (2, n)
+    assert buffer.oldest == max(0, (n - 1) // 512 * 512 - 512)
+    for copied in (buffer, copy.deepcopy(buffer)):
+        for arrival in range(copied.oldest, n):
+            row, target, weight = copied.sample(arrival)
+            wanted, y, w = samples[arrival]
+            width = len(row)
+            np.testing.assert_array_equal(row, wanted[:width])
+            assert all(math.isnan(value) for value in wanted[width:])
+            assert (model._core.labels.labels[int(target)], weight) == (y, w)
+        for arrival in (-1, copied.oldest - 1, n):
+            with pytest.raises(IndexError):
+                copied.sample(arrival)
+        copied.check()
+
+
+# --- Naive Bayes
+
+
+def test_rescaling_changes_no_answer() -> None:
+    """When the unit of naive Bayes gets too large, all sums are divided by it."""
+    core, _ = both()
+    stream = list(rows(120, 5))
+    for x, y, w in stream[:100]:
+        core.learn(x, y, w)
+    state = core.state()
+    values = state["naive"].values
+    factor = 9.9e49 / values["unit"]
+    values["unit"] *= factor
+    values["total"] *= factor
+    values["class_weights"] *= factor
+    values["counts"] *= factor
+    values["moments"][:, :, [0, 2]] *= factor
+    large = MemoryForest.restored(state)
+    for x, y, w in stream[100:]:
+        core.learn(x, y, w)
+        large.learn(x, y, w)
+    assert large.state()["naive"].values["unit"] < 2.0
+    for x, _, _ in stream:
+        found, wanted = large.predict_proba(x), core.predict_proba(x)
+        assert found == pytest.approx(wanted, rel=1e-10)

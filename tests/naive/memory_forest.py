@@ -1,0 +1,521 @@
+"""The forest that learns how much each memory is worth, as one would explain it.
+
+All samples are kept; whatever the core sums up as it goes is computed from them anew. Class counts
+in the nodes are added in order of arrival, as the core does, so that they are equal to the bit.
+With weights that are small multiples of powers of two all scores are, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.naive.cart import NO_CODE, Sample, Split, value_of
+from tests.naive.columns import Columns
+from tests.naive.rng import NaiveRng
+
+RENEW, BRANCH = 10, 11  # purposes of random numbers
+FLOOR = 0.01
+LEARNING_RATE = 0.02
+SHARE = 0.005
+NAIVE_MEMORY = 1000.0
+FIRST_GROWTH = 10
+HASTE = 2.5
+WALK = 16
+FAINTEST = 1e-200
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When and how a leaf is split."""
+
+    criterion: str = "gini"
+    max_depth: float = math.inf
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+
+
+@dataclass
+class Node:
+    """A leaf when `split` is None. `number` is its place in the arena of its tree."""
+
+    number: int
+    depth: int
+    split: Split | None = None
+    left: Node | None = None
+    right: Node | None = None
+    weight: float = 0.0
+    counts: dict[int, float] = field(default_factory=dict)
+    gain: float = 0.0
+
+    def learn(self, code: int, weight: float) -> None:
+        self.weight += weight
+        self.counts[code] = self.counts.get(code, 0.0) + weight
+
+    def fade(self, fading: float) -> None:
+        self.weight *= fading
+        faded = {code: count * fading for code, count in self.counts.items()}
+        self.counts = {code: count for code, count in faded.items() if count >= FAINTEST}
+
+
+class Tree:
+    """A tree, and the numbers of its nodes: those freed last are given out first."""
+
+    def __init__(self) -> None:
+        self.n_numbers = 0
+        self.free: list[int] = []
+        self.root = self.new_node(0)
+        self.birth = 0
+
+    def new_node(self, depth: int) -> Node:
+        if self.free:
+            return Node(self.free.pop(), depth)
+        self.n_numbers += 1
+        return Node(self.n_numbers - 1, depth)
+
+    @property
+    def n_nodes(self) -> int:
+        return self.n_numbers - len(self.free)
+
+    def preorder(self) -> list[Node]:
+        found, waiting = [], [self.root]
+        while waiting:
+            node = waiting.pop()
+            found.append(node)
+            if node.left is not None and node.right is not None:
+                waiting += [node.right, node.left]
+        return found
+
+    def leaf(self, x: Sequence[float]) -> Node:
+        node = self.root
+        while node.split is not None:
+            child = node.left if node.split.goes_left(x) else node.right
+            assert child is not None
+            node = child
+        return node
+
+    def shrink_to(self, max_nodes: int) -> None:
+        """Make leaves of the lightest splits at the bottom until no more nodes are left."""
+        while (excess := self.n_nodes - max(max_nodes, 1)) > 0:
+            bottom = [
+                node
+                for node in self.preorder()
+                if node.left is not None
+                and node.right is not None
+                and node.left.split is None
+                and node.right.split is None
+            ]
+            bottom.sort(key=lambda node: (node.weight, node.number))
+            for node in bottom[: (excess + 1) // 2]:
+                assert node.left is not None
+                assert node.right is not None
+                self.free += [node.left.number, node.right.number]
+                node.split = node.left = node.right = None
+                node.gain = 0.0
+
+
+@dataclass
+class Task:
+    """A leaf to be split, its samples, and how many of the columns may vary in it."""
+
+    node: Node
+    samples: list[Sample]
+    n_active: int
+
+
+class Growth:
+    """Extremely randomised splits of a leaf and of what is below it, counted in steps."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        columns: Columns,
+        n_columns: int,
+        tree: Tree,
+        task: tuple[Node, list[Sample]],
+        max_features: int,
+        rng: NaiveRng,
+    ) -> None:
+        self.rules, self.tree, self.rng, self.max_features = rules, tree, rng, max_features
+        self.nominal = columns.nominal
+        self.columns = list(range(n_columns))  # those that may vary first, in the order drawn
+        self.tasks = [Task(*task, n_active=n_columns)]
+        self.task: Task | None = None
+        self.n_steps = 0
+
+    def advance(self, n_steps: float) -> bool:
+        """Do so many steps, or a few more; say whether the growth has ended."""
+        until = self.n_steps + n_steps
+        while self.n_steps < until and (self.task or self.tasks):
+            if self.task is None:
+                self.open(self.tasks.pop())
+            elif self.n_left > 0 and (self.n_visited < self.max_features or self.best is None):
+                self.visit(self.task)
+            else:
+                task, self.task = self.task, None
+                if self.best is not None:
+                    self.split(task, self.best)
+        return not self.task and not self.tasks
+
+    def open(self, task: Task) -> None:
+        n, rules = len(task.samples), self.rules
+        self.n_steps += 1
+        if (
+            task.node.depth >= rules.max_depth
+            or n < rules.min_samples_split
+            or n < 2 * rules.min_samples_leaf
+        ):
+            return
+        self.n_steps += n
+        if len({sample.y for sample in task.samples}) > 1:
+            self.task, self.n_left, self.n_visited = task, task.n_active, 0
+            self.best: Split | None = None
+            self.best_score = -math.inf
+
+    def visit(self, task: Task) -> None:
+        """Draw a column, and offer its splits; a column that does not vary is not drawn again."""
+        columns, drawn = self.columns, self.rng.below(self.n_left)
+        self.n_left -= 1
+        columns[drawn], columns[self.n_left] = columns[self.n_left], columns[drawn]
+        column = columns[self.n_left]
+        self.n_steps += 2 * len(task.samples)
+        values = [value_of(sample.x, column) for sample in task.samples]
+        present = [value for value in values if not math.isnan(value)]
+        if len(set(present)) + (len(present) < len(values)) <= 1:
+            task.n_active -= 1
+            last = task.n_active
+            columns[self.n_left], columns[last] = columns[last], columns[self.n_left]
+            return
+        self.n_visited += 1
+        splits = self.nominal_splits if column in self.nominal else self.numeric_splits
+        for split in splits(column, values, task.samples):
+            self.offer(split, task.samples)
+
+    def nominal_splits(
+        self, column: int, values: list[float], samples: list[Sample]
+    ) -> list[Split]:
+        """Each value, or the missing ones, against all others; in the order in which they come."""
+        met = dict.fromkeys("missing" if math.isnan(value) else value for value in values)
+        return [
+            Split(column, NO_CODE, True, True)
+            if value == "missing"
+            else Split(column, float(value), True, False)
+            for value in met
+        ]
+
+    def numeric_splits(
+        self, column: int, values: list[float], samples: list[Sample]
+    ) -> list[Split]:
+        """A random threshold; missing values go right, then left."""
+        present = [value for value in values if not math.isnan(value)]
+        low, high = min(present), max(present)
+        threshold = low + self.rng.uniform() * (high - low)
+        if not low <= threshold < high:
+            threshold = low
+        if len(present) < len(values):
+            return [Split(column, threshold, False, left) for left in (False, True)]
+        split = Split(column, threshold, False, False)
+        left = sum(sample.weight for sample in samples if split.goes_left(sample.x))
+        return [split._replace(missing_left=left >= sum(s.weight for s in samples) - left)]
+
+    def offer(self, split: Split, samples: list[Sample]) -> None:
+        left = [sample for sample in samples if split.goes_left(sample.x)]
+        right = [sample for sample in samples if not split.goes_left(sample.x)]
+        if min(len(left), len(right)) >= max(1, self.rules.min_samples_leaf):
+            score = self.score(left) + self.score(right)
+            if score > self.best_score:
+                self.best, self.best_score = split, score
+
+    def score(self, samples: list[Sample]) -> float:
+        """Higher is better: the impurity of the samples, but for a constant."""
+        weight = sum(sample.weight for sample in samples)
+        counts = [
+            sum(sample.weight for sample in samples if sample.y == code)
+            for code in sorted({sample.y for sample in samples})
+        ]
+        if self.rules.criterion == "entropy":
+            return sum(count * math.log(count / weight) for count in counts)
+        return sum(count * count for count in counts) / weight
+
+    def split(self, task: Task, split: Split) -> None:
+        node = task.node
+        self.n_steps += 2 * len(task.samples)
+        node.left = self.tree.new_node(node.depth + 1)
+        node.right = self.tree.new_node(node.depth + 1)
+        node.split, node.gain = split, self.best_score - self.score(task.samples)
+        for child, is_left in ((node.right, False), (node.left, True)):
+            samples = [s for s in task.samples if split.goes_left(s.x) == is_left]
+            for sample in samples:
+                child.learn(int(sample.y), sample.weight)
+            if len(samples) >= max(2, self.rules.min_samples_split) and task.n_active:
+                self.tasks.append(Task(child, samples, task.n_active))
+
+
+@dataclass
+class Group:
+    """The trees of one memory, and the tree that is grown next."""
+
+    memory: int
+    trees: range
+    turn: int = 0
+    due: float = FIRST_GROWTH
+    tree: Tree | None = None
+    growth: Growth | None = None
+    begun: int = 0
+    caught_up: int | None = None  # samples seen when the grown tree learned last
+    steps: int = 0
+
+
+class NaiveBayes:
+    """Densities and counts of all samples ever seen, the older ones weighing less."""
+
+    def __init__(self, memory: float = NAIVE_MEMORY) -> None:
+        self.memory = memory
+        self.samples: list[Sample] = []
+
+    def faded(self) -> list[Sample]:
+        keep, n = 1.0 - 1.0 / self.memory, len(self.samples)
+        return [
+            s._replace(weight=s.weight * keep ** (n - 1 - i)) for i, s in enumerate(self.samples)
+        ]
+
+    def answer(self, x: Sequence[float], nominal: frozenset[int], n_classes: int) -> list[float]:
+        samples = self.faded()
+        total = math.fsum(s.weight for s in samples)
+        found = []
+        for code in range(n_classes):
+            own = [s for s in samples if s.y == code]
+            weight = math.fsum(s.weight for s in own)
+            log_likelihood = math.log((weight + 0.5) / (total + 0.5 * n_classes))
+            for column, value in enumerate(x):
+                if math.isnan(value):
+                    continue
+                if column in nominal:
+                    log_likelihood += self.nominal(column, value, own, weight)
+                else:
+                    log_likelihood += self.numeric(column, value, own)
+            found.append(log_likelihood)
+        largest = max(found)
+        shares = [math.exp(one - largest) for one in found]
+        return [share / math.fsum(shares) for share in shares]
+
+    def nominal(self, column: int, value: float, own: list[Sample], weight: float) -> float:
+        """A count of 0.5 for each value met, and for the unknown one."""
+        met = [value_of(s.x, column) for s in self.samples]
+        n_values = 1 + len({value for value in met if not math.isnan(value)})
+        count = math.fsum(s.weight for s in own if value_of(s.x, column) == value)
+        return math.log((count + 0.5) / (weight + 0.5 * n_values))
+
+    def numeric(self, column: int, value: float, own: list[Sample]) -> float:
+        """A normal density; its variance is drawn to that of all classes with a weight of 0.1."""
+        if len({v for s in self.samples if not math.isnan(v := value_of(s.x, column))}) < 2:
+            return 0.0
+        weight, mean, squares = moments(self.faded(), column)
+        own_weight, own_mean, own_squares = moments(own, column)
+        variance = (own_squares + 0.1 * squares / weight) / (own_weight + 0.1)
+        squared = (value - (own_mean if own_weight > 0.0 else mean)) ** 2 / variance
+        return -0.5 * (math.log(variance) + min(squared, 1e4))
+
+
+def moments(samples: Sequence[Sample], column: int) -> tuple[float, float, float]:
+    """Weight, mean and sum of squared deviations of a column where it is not missing."""
+    present = [(s.weight, v) for s in samples if not math.isnan(v := value_of(s.x, column))]
+    weight = math.fsum(w for w, _ in present)
+    mean = math.fsum(w * v for w, v in present) / weight if present else 0.0
+    return weight, mean, math.fsum(w * (v - mean) ** 2 for w, v in present)
+
+
+class NaiveMemoryForest:
+    """The whole learner; `memories` holds (latest samples to grow on, number of trees)."""
+
+    def __init__(
+        self,
+        memories: Sequence[tuple[int, int]],
+        batch_size: int,
+        fading: float,
+        max_features: int | float | str | None,
+        max_nodes: int,
+        rules: Rules,
+        seed: int,
+    ) -> None:
+        self.batch_size, self.fading, self.max_features = batch_size, fading, max_features
+        self.max_nodes, self.rules, self.seed = max_nodes, rules, seed
+        self.columns = Columns()
+        self.labels: list[Any] = []
+        self.samples: list[Sample] = []
+        self.naive = NaiveBayes()
+        self.groups: list[Group] = []
+        first = 0
+        for memory, n in memories:
+            self.groups.append(Group(memory, range(first, first + n)))
+            first += n
+        self.trees = [Tree() for _ in range(first)]
+        n_groups = len(self.groups)
+        self.weights = [1.0 / n_groups] * n_groups
+        self.exponents = [0.0] * n_groups + [1.0, 0.0]  # of groups, their mixture, naive Bayes
+
+    @property
+    def n_seen(self) -> int:
+        return len(self.samples)
+
+    def n_visited(self) -> int:
+        """Features that a split looks at."""
+        n = len(self.columns.numbers)
+        shares = {"sqrt": math.isqrt(n), "log2": int(math.log2(max(n, 1)))}
+        if self.max_features is None:
+            return n
+        if isinstance(self.max_features, str):
+            return max(1, shares[self.max_features])
+        if isinstance(self.max_features, float):
+            return max(1, int(self.max_features * n))
+        return self.max_features
+
+    # --- Answers ---
+
+    def group_answers(self, x: Sequence[float]) -> list[list[float]]:
+        """Per group the mean of the class frequencies in the leaves of its trees."""
+        found = []
+        for group in self.groups:
+            answer, n = [0.0] * len(self.labels), len(group.trees)
+            for tree in group.trees:
+                leaf = self.trees[tree].leaf(x)
+                for code in range(len(self.labels)):
+                    if leaf.weight > 0.0:
+                        answer[code] += leaf.counts.get(code, 0.0) * (1.0 / (leaf.weight * n))
+                    else:
+                        answer[code] += 1.0 / (len(self.labels) * n)
+            found.append(answer)
+        return found
+
+    def member_logs(self, x: Sequence[float]) -> list[list[float]]:
+        """Per member of the pool the logarithms of its answer, kept away from zero."""
+        groups, n = self.group_answers(x), len(self.labels)
+        mixture = [
+            sum(w * q[code] for w, q in zip(self.weights, groups, strict=True)) for code in range(n)
+        ]
+        naive = self.naive.answer(x, self.columns.nominal, n)
+        return [
+            [math.log((1.0 - FLOOR) * share + FLOOR / n) for share in member]
+            for member in [*groups, mixture, naive]
+        ]
+
+    def pool(self, logs: list[list[float]]) -> list[float]:
+        """p(c) is proportional to the product of q_m(c) ** e_m over the members m."""
+        found = [
+            sum(e * log[code] for e, log in zip(self.exponents, logs, strict=True))
+            for code in range(len(self.labels))
+        ]
+        shares = [math.exp(one - max(found)) for one in found]
+        return [share / sum(shares) for share in shares]
+
+    def predict_proba(self, x: dict[Any, Any]) -> dict[Any, float]:
+        if not self.labels:
+            return {}
+        answer = self.pool(self.member_logs(self.columns.encoded(x)))
+        return dict(zip(self.labels, answer, strict=True))
+
+    # --- Learning ---
+
+    def learn(self, x: dict[Any, Any], label: Any, weight: float = 1.0) -> None:
+        if weight == 0.0:
+            return
+        row = self.columns.learned(x)
+        if label not in self.labels:
+            self.labels.append(label)
+        sample = Sample(row, self.labels.index(label), weight)
+        self.weigh(row, int(sample.y))
+        for tree in self.trees:
+            self.learn_leaf(tree.leaf(row), sample)
+        self.samples.append(sample)
+        self.naive.samples.append(sample)
+        for number in range(len(self.trees)):
+            if number % self.batch_size == self.n_seen % self.batch_size:
+                self.split_leaves(number)
+        for group in self.groups:
+            self.continue_growth(group)
+
+    def weigh(self, x: Sequence[float], code: int) -> None:
+        """Fixed share of the groups' weights, and a gradient step of the pool's exponents."""
+        logs, groups = self.member_logs(x), self.group_answers(x)
+        answer = self.pool(logs)
+        for member, log in enumerate(logs):
+            slope = sum(p * one for p, one in zip(answer, log, strict=True)) - log[code]
+            self.exponents[member] = max(0.0, self.exponents[member] - LEARNING_RATE * slope)
+        raised = [
+            weight * math.sqrt(max(q[code], FLOOR))
+            for weight, q in zip(self.weights, groups, strict=True)
+        ]
+        total, n = sum(raised), len(raised)
+        self.weights = [(1.0 - SHARE) * weight / total + SHARE / n for weight in raised]
+
+    def learn_leaf(self, leaf: Node, sample: Sample) -> None:
+        if self.fading < 1.0:
+            leaf.fade(self.fading)
+        leaf.learn(int(sample.y), sample.weight)
+
+    def split_leaves(self, number: int) -> None:
+        """Split the leaves of a tree that several samples of its batch have reached."""
+        tree = self.trees[number]
+        batch = self.samples[max(self.n_seen - self.batch_size, tree.birth, 0) :]
+        reached: dict[int, tuple[Node, list[Sample]]] = {}
+        for sample in batch:
+            leaf = tree.leaf(sample.x)
+            reached.setdefault(leaf.number, (leaf, []))[1].append(sample)
+        for _, (leaf, samples) in sorted(reached.items()):
+            if len(samples) > 1 and tree.n_nodes + 2 <= self.max_nodes:
+                rng = NaiveRng(self.seed, number, self.n_seen, BRANCH)
+                self.growth(tree, leaf, samples, self.n_visited(), rng).advance(math.inf)
+        tree.shrink_to(self.max_nodes)
+
+    def growth(
+        self, tree: Tree, leaf: Node, samples: list[Sample], n_visited: int, rng: NaiveRng
+    ) -> Growth:
+        n_columns = len(self.columns.numbers)
+        task = (leaf, samples)
+        return Growth(self.rules, self.columns, n_columns, tree, task, n_visited, rng)
+
+    # --- Trees grown anew ---
+
+    def continue_growth(self, group: Group) -> None:
+        """Begin the next growth of a group if it is due; go on; end before the next is due."""
+        if self.n_seen >= group.due:
+            self.begin_growth(group)
+        if group.tree is not None:
+            is_last = self.n_seen + 1 >= group.due
+            self.advance(group, 1 << 60 if is_last else group.steps)
+
+    def begin_growth(self, group: Group) -> None:
+        """The root learns the latest samples; the growth shall end long before the next is due."""
+        n, n_visited = min(self.n_seen, group.memory), self.n_visited()
+        interval = max(1.0, n / len(group.trees))
+        group.due += interval
+        group.begun, group.caught_up = self.n_seen, None
+        expected = (2.0 * n_visited + 4.0) * math.log2(n + 2.0) * n
+        group.steps = 1 + int(HASTE * expected / interval)
+        group.tree = Tree()
+        samples = self.samples[-n:]
+        for sample in samples:
+            group.tree.root.learn(int(sample.y), sample.weight)
+        rng = NaiveRng(self.seed, group.trees[group.turn], self.n_seen, RENEW)
+        group.growth = self.growth(group.tree, group.tree.root, samples, n_visited, rng)
+
+    def advance(self, group: Group, n_steps: int) -> None:
+        """Grow the next tree; then let it learn what came meanwhile, and put it into its place."""
+        assert group.tree is not None
+        assert group.growth is not None
+        if group.caught_up is None:
+            if not group.growth.advance(n_steps):
+                return
+            group.tree.shrink_to(self.max_nodes)
+            group.caught_up = group.begun
+        stop = min(self.n_seen, group.caught_up + 1 + n_steps // WALK)
+        for sample in self.samples[group.caught_up : stop]:
+            self.learn_leaf(group.tree.leaf(sample.x), sample)
+        group.caught_up = stop
+        if stop == self.n_seen:
+            group.tree.birth = self.n_seen
+            self.trees[group.trees[group.turn]] = group.tree
+            group.tree = group.growth = None
+            group.turn = (group.turn + 1) % len(group.trees)
