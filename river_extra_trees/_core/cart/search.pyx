@@ -23,7 +23,7 @@ for _i in range(1, TABLE):
 # --- The two sides of a candidate -----------------------------------------------------------------
 
 
-cdef double x_log_x(double x) noexcept nogil:
+cdef inline double look_up(double x) noexcept nogil:
     cdef int whole
     if 0.0 <= x < TABLE:            # what is left of large weights by subtraction may be negative
         whole = <int>x
@@ -32,8 +32,13 @@ cdef double x_log_x(double x) noexcept nogil:
     return x * log(x) if x > 0.0 else 0.0
 
 
+cdef double x_log_x(double x) noexcept nogil:
+    """`look_up` for the other modules."""
+    return look_up(x)
+
+
 cdef inline double count_log_count(Workspace work, double count) noexcept nogil:
-    return X_LOG_X[<int>count] if work.in_table else x_log_x(count)
+    return X_LOG_X[<int>count] if work.in_table else look_up(count)
 
 
 cdef inline void begin_scan(Workspace work) noexcept nogil:

@@ -189,10 +189,6 @@ cdef class ForgetfulForest(Forest):
             for _ in range(<int64_t>bag * self.batch_size):
                 self.sample_counts[tree, <int>below(&rng, self.batch_size)] += 1
 
-    cdef int slot_at(self, int position) noexcept nogil:
-        """The slot of a sample of this batch, also when it is sorted in."""
-        return self.window.fresh[position]
-
     def losses(self, int tree, bint bagged=True):
         """Sum up the losses of a tree (or, after the last one, of the forest) on this batch.
 
@@ -213,7 +209,7 @@ cdef class ForgetfulForest(Forest):
         for position in range(self.window.n_fresh):
             if bag >= 0:
                 copies = self.sample_counts[bag, position]
-            target = self.window.target[self.slot_at(position)]
+            target = self.window.target[self.window.fresh[position]]
             if self.regression:
                 loss = (target - answers[position]) ** 2
                 of_mean += copies * (target - self.answers[n_trees + 1, position]) ** 2
@@ -245,7 +241,7 @@ cdef class ForgetfulForest(Forest):
             self.grow_anew(successor, tree, retained, splitter, max_depth, &counts[0], &chosen[0])
             for position in range(self.window.n_fresh):
                 leaf = successor.walk(
-                    successor.roots[0], self.window.data + self.slot_at(position),
+                    successor.roots[0], self.window.data + self.window.fresh[position],
                     self.window.capacity, self.window.n_columns)
                 answers[position] = successor.row(leaf)[HEADER] if self.regression else (
                     successor.majority(leaf))
@@ -308,12 +304,15 @@ cdef class ForgetfulForest(Forest):
             retained.forget_first(k)
 
     cdef void add_batch(self, int tree, Retained retained) noexcept nogil:
-        """Retain the batch; with `reference`, so that its last samples will be forgotten first."""
+        """Retain the batch; with `reference`, so that its last samples will be forgotten first.
+
+        `fresh` has its slots also when it is sorted in.
+        """
         cdef int i, position
         for i in range(self.batch_size):
             position = self.batch_size - 1 - i if self.reference else i
             if self.sample_counts[tree, position]:
-                retained.add(self.slot_at(position), self.sample_counts[tree, position])
+                retained.add(self.window.fresh[position], self.sample_counts[tree, position])
 
     cdef void release(self, uint8_t* gone) noexcept:
         """Release the samples that no tree retains; `gone` is memory for a mark per slot."""
@@ -382,9 +381,8 @@ cdef class ForgetfulForest(Forest):
     # --- State --------------------------------------------------------------------------------
 
     def __sizeof__(self):
-        return super().__sizeof__() + (
-            self.answers.nbytes + self.sample_counts.nbytes + self.batch_votes.nbytes
-        )
+        return super().__sizeof__() + (self.answers.nbytes + self.sample_counts.nbytes
+                                       + self.batch_votes.nbytes)
 
     def settings(self):
         return {**super().settings(), "subsets": self.subsets, "bagging": self.bagging,
