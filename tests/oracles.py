@@ -333,8 +333,8 @@ class DynamicTreeOfNumbers(DynamicTree):
 def in_leaf(nodes: list[dict[str, Any]], row: Any, samples: list[Sample]) -> list[Sample]:
     """The samples in the leaf of a row."""
     at = nodes[0]
-    while at["feature"] >= 0:
-        split = Split(at["feature"], at["threshold"], at["nominal"], bool(at["missing_left"]))
+    while at["column"] >= 0:
+        split = Split(at["column"], at["cut"], at["nominal"], bool(at["missing_left"]))
         left = split.goes_left(row)
         samples = [sample for sample in samples if split.goes_left(sample.x) == left]
         at = nodes[at["left" if left else "right"]]
