@@ -11,6 +11,13 @@ Who holds whom::
       |   |- StreamForest      stream.pyx: bootstraps, replaced trees, the latest samples
       |   `- ForgetfulForest   forgetful.pyx: one Retained (retained.pyx) per tree
       |
+      |- MemoryForest          forests/memories.pyx: trees with several memories, and their weights
+      |   |- Buffer            buffer.pyx: the latest samples, by column, in blocks
+      |   |- Trees ...         one object per tree
+      |   |- Group ...         the trees of one memory; each holds the Growth (growth.pyx) of its
+      |   |                      next tree, which takes a few steps per sample
+      |   `- NaiveBayes        naive_bayes.pyx: a member of the pool; none in a regression
+      |
       |- Shrubs                shrubs/: a weighted ensemble on a sliding window
       |   |- Window, Trees     one arena holds all trees
       |   `- Splitter
