@@ -232,8 +232,9 @@ def test_tags_are_fixed() -> None:
         sorted(found)
         == sorted(values.CORE_CLASSES)
         == [
-            *("active_samples", "dynamic_trees", "forgetful_forest", "labels", "schema"),
-            *("shrub_ensemble", "stream_forest", "training_sample", "trees", "window"),
+            *("active_samples", "buffer", "dynamic_trees", "forgetful_forest", "labels"),
+            *("memory_forest", "naive_bayes", "schema", "shrub_ensemble", "stream_forest"),
+            *("training_sample", "trees", "window"),
         ]
     )
 

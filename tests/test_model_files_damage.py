@@ -204,7 +204,7 @@ def test_shrubs_grown_on_no_sample_are_refused() -> None:
     def empty(document: Any, arrays: Any) -> None:
         arrays["state/core/trees/stats"][0] = 0.0
 
-    with pytest.raises(persistence.ModelFileError, match="a node has no weight"):
+    with pytest.raises(persistence.ModelFileError, match="a node was grown on no sample"):
         persistence.load_bytes(changed(content, empty))
 
 
@@ -295,7 +295,9 @@ def test_trees_of_another_forgetting_factor_are_refused(move: Any) -> None:
 
     content = competing()
     persistence.load_bytes(content)._state()["core"].check()
-    with pytest.raises(persistence.ModelFileError, match="forgets otherwise than its particle"):
+    with pytest.raises(
+        persistence.ModelFileError, match="particles that forget differently share a tree"
+    ):
         persistence.load_bytes(changed(content, change))
 
 
@@ -353,7 +355,7 @@ def hold_one_less(arrays: Any) -> None:
 @pytest.mark.parametrize("move", [hold_twice, exchange, hold_one_less])
 def test_trees_that_do_not_hold_each_point_once_are_refused(move: Any) -> None:
     """The sums of the leaves cannot tell: points of one label are alike to them."""
-    said = "hold each point once" if move is hold_one_less else "not where its features lead"
+    said = "hold each sample once" if move is hold_one_less else "not where its features lead"
     with pytest.raises(persistence.ModelFileError, match=said):
         persistence.load_bytes(changed(split_cloud(), lambda document, arrays: move(arrays)))
 
