@@ -65,3 +65,7 @@ cdef class Learner:
 cdef class Use:
     """Holds a core object in a `with` statement; for methods that are not called per sample."""
     cdef Learner learner
+
+cdef class Holder:
+    """Holds a core object for as long as this object lives."""
+    cdef Learner learner

@@ -287,11 +287,9 @@ cdef class Learner:
 
     def state(self):
         """What the object and its parts remember at this moment, see `state.py`."""
-        hold(self)
-        try:
-            return captured(self.fields())
-        finally:
-            end_use(&self.in_use)
+        # Without memory numpy may fail and not say why, on which `finally` would crash.
+        cdef Holder holder = Holder(self)
+        return captured(self.fields())
 
     def __reduce__(self):
         return from_state, (type(self), self.state())
@@ -361,3 +359,15 @@ cdef class Use:
 
     def __exit__(self, *_):
         self.learner.leave()
+
+
+cdef class Holder:
+    """Holds a core object for as long as this object lives."""
+
+    def __cinit__(self, Learner learner):
+        hold(learner)
+        self.learner = learner
+
+    def __dealloc__(self):
+        if self.learner is not None:
+            end_use(&self.learner.in_use)

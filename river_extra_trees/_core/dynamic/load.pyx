@@ -61,10 +61,12 @@ cdef object distinct_nodes(ParticleFilter filter):
 
 def state_of(ParticleFilter filter):
     cdef int q = filter.model.n_regressors, width = filter.model.width
-    found = distinct_nodes(filter)
-    number = np.full(filter.trees.n_nodes, -1, np.int32)
-    number[found] = np.arange(len(found))
-    roots = np.array([filter.roots[i] for i in range(filter.n_alive)], np.int32)
+    cdef const int[::1] found = distinct_nodes(filter)
+    cdef int[::1] number = np.full(filter.trees.n_nodes, -1, np.int32)
+    cdef Py_ssize_t i
+    for i in range(found.shape[0]):     # numpy's own indexing crashes where it finds no memory
+        number[found[i]] = <int>i
+    roots = [number[filter.roots[i]] for i in range(filter.n_alive)]
     return {
         **settings_of(filter),
         "schema": filter.schema, "labels": filter.labels, "pool": filter.pool,
@@ -77,7 +79,7 @@ def state_of(ParticleFilter filter):
         "log_predictive": filter.log_predictive,
         "factor_posterior": doubles(filter.factor_posterior, filter.n_decays),
         "stratum": np.array([filter.stratum[i] for i in range(filter.n_decays + 1)], np.int32),
-        "roots": number[roots], "n_regions": filter.trees.n_regions,
+        "roots": np.array(roots, np.int32), "n_regions": filter.trees.n_regions,
         **nodes_of(filter.trees, found, number), **leaves_of(filter.trees, found),
     }
 

@@ -337,7 +337,7 @@ cdef class ParticleFilter(Learner):
     # --- Inspection -------------------------------------------------------------------------
 
     cdef int count_trees(self) noexcept:
-        return self.n_particles
+        return self.n_alive      # twice as many after a rejuvenation
 
     cdef list tree_nodes(self, int tree):
         return describe(self, tree)
