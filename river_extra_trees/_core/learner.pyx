@@ -288,7 +288,7 @@ cdef class Learner:
     def state(self):
         """What the object and its parts remember at this moment, see `state.py`."""
         # Without memory numpy may fail and not say why, on which `finally` would crash.
-        cdef Holder holder = Holder(self)
+        cdef Holder _holder = Holder(self)
         return captured(self.fields())
 
     def __reduce__(self):
