@@ -7,7 +7,8 @@ STEPS ?= 100000
 ITEMS ?= 10000000
 # Of what Python writes alone: the report of a process that stops would be captured and lost.
 CAPTURE := --capture=sys
-CORE_TESTS := tests/core tests/test_contract_input.py tests/test_shrub_ensemble.py
+CORE_TESTS := tests/core tests/estimator/test_contract_input.py tests/test_shrub_ensemble.py \
+	--ignore=tests/core/dynamic/test_calibration.py
 VENV := .venv
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
@@ -75,7 +76,7 @@ checked-core: $(VENV)/installed/test ## run the tests of the core with bounds ch
 # Left out are the notebook whose kernel waits half a minute for a cluster, which then takes longer,
 # and the test of leaks: Python's caches take longer to fill without its own allocator.
 UNSANITIZED := --deselect "tests/test_notebooks.py::test_notebook[beyond_one_machine]" \
-	--deselect "tests/test_no_memory.py::test_no_memory[test_no_memory_leaks_none]"
+	--deselect "tests/estimator/test_no_memory.py::test_no_memory[test_no_memory_leaks_none]"
 asan: export RIVER_EXTRA_TREES_BUILD = asan
 asan: $(VENV)/installed/test ## run the tests under the sanitizers, which have to find planted bugs first
 	@$(RUN) setup.py --quiet build_ext --inplace
@@ -101,7 +102,7 @@ coverage: $(VENV)/installed/test $(VENV)/installed/coverage ## report the Python
 		--include=$$(echo $(WHOLLY_REACHED:%=river_extra_trees/%) | tr " " ,)
 
 machine: build $(VENV)/installed/test ## take 100,000 random steps with each family (STEPS=)
-	@RIVER_EXTRA_TREES_STEPS=$(STEPS) $(RUN) -m pytest -n auto tests/test_machine.py $(ARGS)
+	@RIVER_EXTRA_TREES_STEPS=$(STEPS) $(RUN) -m pytest -n auto tests/estimator/test_machine.py $(ARGS)
 
 mutants: build $(VENV)/installed/test ## plant small faults, each of which a test has to notice (ARGS= names some)
 	@$(RUN) tools/mutants.py $(ARGS)

@@ -14,8 +14,8 @@ from scipy import integrate
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees.active import AcquisitionSampler
-from tests.estimators import frozen, stream
-from tests.inputs import REFUSED_FEATURES, REFUSED_TARGETS, REFUSED_WEIGHTS, TAKEN_FEATURES
+from tests.tools.estimators import frozen, stream
+from tests.tools.inputs import REFUSED_FEATURES, REFUSED_TARGETS, REFUSED_WEIGHTS, TAKEN_FEATURES
 
 Row = dict[str, float]
 

@@ -14,9 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees._estimator.inspection import path
-from tests import estimators
-from tests.core.sums import check_sums
-from tests.estimators import frozen
+from tests.tools import estimators
+from tests.tools.estimators import frozen
+from tests.tools.sums import check_sums
 
 Row = dict[str, float]
 

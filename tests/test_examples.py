@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.ray_in_process import take_the_place_of_ray
-from tests.ray_ready import prepare_ray, started
+from tests.tools.ray_in_process import take_the_place_of_ray
+from tests.tools.ray_ready import prepare_ray, started
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem != "gallery")

@@ -19,11 +19,18 @@ from river_extra_trees import (
     persistence,
 )
 from river_extra_trees.distributed import Block, learn_together, merge, split
-from tests.forgetful_runs import RUNS, batches, declare_classes, read_run, read_stream, to_dict
-from tests.growing import assert_same_tree, growths, learn, prime
 from tests.naive.cart import NaiveTree as NaiveCart
 from tests.naive.cart import Rules, Sample
 from tests.naive.forgetful import NaiveForest, NaiveTree
+from tests.tools.forgetful_runs import (
+    RUNS,
+    batches,
+    declare_classes,
+    read_run,
+    read_stream,
+    to_dict,
+)
+from tests.tools.growing import assert_same_tree, growths, learn, prime
 
 Tree = tuple[Any, ...]
 

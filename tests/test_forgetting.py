@@ -16,8 +16,8 @@ from river_extra_trees import (
     ForgetfulRandomForestRegressor,
 )
 from river_extra_trees.forgetting import AdaptParameters, DriftTest, accuracy_of, add, p_value
-from tests.forgetful_runs import RUNS, read_run
 from tests.naive.forgetful import AdaptParameters as NaiveAdaptParameters
+from tests.tools.forgetful_runs import RUNS, read_run
 
 
 def answers(n: int, wrong: int) -> tuple[float, float, float, float]:

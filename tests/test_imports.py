@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import river_extra_trees
-from tests.estimators import CLASSES
+from tests.tools.estimators import CLASSES
 
 # Optional packages; what only distributions, frames, files and pictures need; river's collections.
 FORBIDDEN = (

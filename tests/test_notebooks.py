@@ -10,7 +10,7 @@ import jupytext
 import pytest
 from nbclient import NotebookClient
 
-from tests.ray_ready import prepare_ray, started
+from tests.tools.ray_ready import prepare_ray, started
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.py"))

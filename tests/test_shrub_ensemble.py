@@ -20,7 +20,7 @@ from river_extra_trees._core.trees import Trees
 from river_extra_trees._estimator.inspection import goes_left
 from river_extra_trees._estimator.parameters import n_features_visited
 from tests.naive.shrubs import NaiveShrubs
-from tests.shrub_runs import CASES, Run
+from tests.tools.shrub_runs import CASES, Run
 
 EXACT_CASES = [name for name in CASES if name != "r_reg"]
 

@@ -20,12 +20,12 @@ from river_extra_trees import (
 )
 from river_extra_trees._estimator.inspection import path
 from river_extra_trees.stream_forest import n_features_visited
-from tests.estimators import FORMER
-from tests.growing import assert_same_tree, growths, learn, tree_learner
 from tests.naive.cart import Rules, Sample
 from tests.naive.rng import NaiveRng
 from tests.naive.stream_tree import NaiveStreamTree, ReferenceStreamTree
 from tests.naive.test_stream_tree import INPUTS, OPTIONS, RUNS, read_integers, read_table
+from tests.tools.estimators import FORMER
+from tests.tools.growing import assert_same_tree, growths, learn, tree_learner
 
 ALL = [
     StreamDecisionTreeClassifier,

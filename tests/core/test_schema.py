@@ -31,7 +31,7 @@ from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.schema import Labels, Schema
 from river_extra_trees._core.state import StateError
 from river_extra_trees.distributed.blocks import Block
-from tests.inputs import HUGE, Percent
+from tests.tools.inputs import HUGE, Percent
 
 NUMBERS = st.one_of(
     st.integers(-(10**9), 10**9),

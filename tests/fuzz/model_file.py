@@ -15,7 +15,7 @@ import atheris
 
 with atheris.instrument_imports(include=["river_extra_trees"]):
     from river_extra_trees import persistence
-    from tests import damage
+    from tests.tools import damage
 
 
 def changed(content: bytes, most: int, seed: int) -> bytes:

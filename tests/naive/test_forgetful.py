@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.forgetful_runs import RUNS, read_run
 from tests.naive.forgetful import NaiveTree
+from tests.tools.forgetful_runs import RUNS, read_run
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.naive.shrubs import NaiveShrubs
-from tests.shrub_runs import CASES, Run
+from tests.tools.shrub_runs import CASES, Run
 
 
 @pytest.mark.parametrize("name", CASES)

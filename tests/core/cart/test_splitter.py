@@ -1,0 +1,178 @@
+"""Growth on presorted columns agrees with CART as one would explain it."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from river_extra_trees import StreamDecisionForestClassifier, StreamDecisionTreeClassifier
+from river_extra_trees._core.cart.splitter import Splitter
+from tests.naive.cart import NaiveTree, Rules, Sample
+from tests.naive.rng import NaiveRng
+from tests.tools.growing import assert_same_tree, growths, learn, prime, splits_of, tree_learner
+
+BOOTSTRAP = 1
+
+
+def labels_of(model: Any) -> list[int] | None:
+    return None if model._core.regression else list(model._core.labels.labels)
+
+
+@given(growths())
+@settings(max_examples=200)
+def test_growth_agrees_with_the_naive_tree(growth: tuple[list[Sample], Rules]) -> None:
+    """One batch grows the tree that the naive version grows on the same samples."""
+    samples, rules = growth
+    model = tree_learner(rules, len(samples[0].x), batch_size=len(samples))
+    learn(model, samples, rules)
+    assert_same_tree(model._core.trees[0], NaiveTree(samples, rules).root, labels_of(model))
+
+
+@given(growths())
+@settings(max_examples=100)
+def test_growth_on_a_bootstrap(growth: tuple[list[Sample], Rules]) -> None:
+    """A forest's trees are the naive trees on the copies that its generator draws."""
+    samples, rules = growth
+    if rules.criterion == "variance":
+        rules = Rules("gini", rules.nominal)
+        samples = [sample._replace(y=abs(sample.y)) for sample in samples]
+    n = len(samples)
+    model = StreamDecisionForestClassifier(
+        swap_rule="always", splitter="best", window_size=1000, n_models=3, batch_size=n,
+        criterion=rules.criterion, max_depth=rules.max_depth,
+        min_samples_split=rules.min_samples_split, min_samples_leaf=rules.min_samples_leaf,
+        max_features=None, n_swaps=0, leaf_memory=None, seed=7,
+    )  # fmt: skip
+    prime(model._core.schema, len(samples[0].x), rules.nominal)
+    learn(model, samples, rules)
+    for tree in range(3):
+        rng = NaiveRng(7, tree, 0, BOOTSTRAP)
+        copies = [0] * n
+        for _ in range(n):
+            copies[rng.below(n)] += 1
+        drawn = [s._replace(copies=c) for s, c in zip(samples, copies, strict=True)]
+        root = NaiveTree(drawn, rules).root
+        assert_same_tree(model._core.trees[tree], root, labels_of(model))
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "variance"])
+@pytest.mark.parametrize("seed", range(4))
+def test_growth_agrees_with_scikit_learn(criterion: str, seed: int) -> None:
+    """Where random weights leave no ties, scikit-learn grows the same tree."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(300, 5)).astype(np.float32).astype(float)
+    signal = np.sin(2 * x[:, 0]) + x[:, 1] * x[:, 2]
+    rules = Rules(criterion, max_depth=6, min_samples_leaf=8)
+    limits = {"max_depth": 6, "min_samples_leaf": 8, "random_state": 0}
+    if criterion == "variance":
+        y = signal + 0.3 * rng.normal(size=300)
+        peer: Any = DecisionTreeRegressor(**limits)
+    else:
+        y = np.digitize(signal, [-1, 0, 1]).astype(float)
+        peer = DecisionTreeClassifier(criterion=criterion, **limits)
+    weights = rng.uniform(0.5, 2.0, size=300)
+    peer.fit(x, y, sample_weight=weights)
+    model = tree_learner(rules, 5, batch_size=300)
+    learn(model, [Sample(tuple(r), t, w) for r, t, w in zip(x, y, weights, strict=True)], rules)
+    assert model.n_nodes == peer.tree_.node_count
+    impurity = peer.tree_.impurity * (np.log(2) if criterion == "entropy" else 1.0)  # bits there
+    nodes = [model._core.trees[0].node(i) for i in model._core.trees[0].preorder()]
+    for i, node in enumerate(nodes):  # both in preorder
+        assert node["weight"] == pytest.approx(peer.tree_.weighted_n_node_samples[i])
+        assert (node["feature"] < 0) == (peer.tree_.feature[i] < 0)
+        if node["feature"] >= 0:
+            assert node["feature"] == peer.tree_.feature[i]
+            assert node["threshold"] == pytest.approx(peer.tree_.threshold[i])
+            sides = [peer.tree_.children_left[i], peer.tree_.children_right[i]]
+            weighted = peer.tree_.weighted_n_node_samples * impurity
+            removed = weighted[i] - weighted[sides].sum()
+            assert node["gain"] == pytest.approx(removed, abs=1e-9)
+
+
+@given(growths(max_size=15))
+@settings(max_examples=100)
+def test_random_splits_obey_the_rules(growth: tuple[list[Sample], Rules]) -> None:
+    """Random thresholds split, too, until the rules forbid it, and never leave a side empty."""
+    samples, rules = growth
+    model = tree_learner(rules, len(samples[0].x), batch_size=len(samples), splitter="random")
+    learn(model, samples, rules)
+    trees = model._core.trees[0]
+    trees.check()
+    for number in trees.preorder():
+        node = trees.node(number)
+        assert node["weight"] > 0
+        assert rules.max_depth is None or node["depth"] <= rules.max_depth
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-8, 1.0, 1e8, 1e140])
+def test_splits_do_not_depend_on_the_scale_of_the_target(scale: float) -> None:
+    """Tiny and huge targets are told apart alike."""
+    rng = np.random.default_rng(0)
+    rules = Rules("variance", max_depth=4)
+    trees = []
+    for factor in (1.0, scale):
+        rng = np.random.default_rng(0)
+        samples = [
+            Sample((float(a), float(b)), factor * ((a + 2 * b) % 3))
+            for a, b in rng.integers(0, 6, size=(40, 2))
+        ]
+        model = tree_learner(rules, 2, batch_size=40)
+        learn(model, samples, rules)
+        trees.append(splits_of(model._core.trees[0]))
+    assert trees[0] == trees[1]
+
+
+def test_columns_are_chosen_evenly() -> None:
+    """Of features that are equally good, each is chosen about as often where few are looked at."""
+    model = StreamDecisionForestClassifier(
+        swap_rule="always",
+        splitter="best",
+        window_size=1000,
+        n_models=400,
+        batch_size=8,
+        max_features=1,
+        max_depth=1,
+        n_swaps=0,
+        seed=3,
+    )
+    for i in range(8):
+        model.learn_one({name: float(i) for name in "abcd"}, i >= 4)
+    roots = [trees.node(trees.root()) for trees in model._core.trees]
+    chosen = np.bincount([node["feature"] for node in roots if node["feature"] >= 0], minlength=4)
+    assert chosen.sum() > 380
+    assert chosen.min() > 60
+
+
+def test_features_that_do_not_vary_are_no_choice() -> None:
+    """Looking at one feature per split means one that varies in the node."""
+    model = StreamDecisionTreeClassifier(batch_size=4, max_features=1, seed=0)
+    for i in range(4):
+        model.learn_one({"varies": float(i), **{f"constant {j}": 1.0 for j in range(20)}}, i % 2)
+    assert model.n_leaves == 4
+
+
+def test_deep_trees_need_no_recursion() -> None:
+    """A tree as deep as its samples are many is grown, asked, pickled and felled."""
+    n = 5_000
+    model = StreamDecisionTreeClassifier(batch_size=n, max_nodes=10**6, seed=0)
+    for i in range(n):
+        model.learn_one({"a": float(i)}, i % 2)
+    assert model.n_leaves == n
+    assert model.height > 2_000
+    assert pickle.loads(pickle.dumps(model)).predict_one({"a": 3.0}) == 1
+
+
+def test_pickled_rules() -> None:
+    """A restored splitter has the rules of the first, and the same bytes."""
+    splitter = Splitter("entropy", 3, 4, 2, "random", True, "stream")
+    data = pickle.dumps(splitter)
+    restored = pickle.loads(data)
+    assert pickle.dumps(restored) == data
+    for name in ("criterion", "random", "shuffled", "program", "max_depth"):
+        assert getattr(restored, name) == getattr(splitter, name)
+    assert (restored.min_samples_split, restored.min_samples_leaf) == (4, 2)

@@ -1,0 +1,54 @@
+"""The posterior of a cloud is calibrated under the sequential prior, and wrong formulas are not.
+
+Streams are shortened here; `examples/benchmarks/dynamic/calibration.py` takes the whole ones, with
+any number of replications.
+
+What is no posterior of a model that streams can be drawn from is not calibrated. Rejuvenation grows
+new trees from the window by no move of the model: `test_rejuvenation.py` has what they inherit, and
+that the next sample decides between them and the old ones. Logistic leaves move by the counts of
+their classes and answer by one step of Newton's method: `test_logistic.py`. Factors of forgetting
+that compete are each a cloud of its own: one factor is calibrated here, and `test_enumeration.py`
+has its exact law.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.naive.dynamic_calibration import (
+    PROBLEMS,
+    SMALLEST_P,
+    p_values,
+    ranks,
+    replications_to_notice,
+    wrong_models,
+)
+
+pytestmark = pytest.mark.slow  # the exact laws of core/dynamic/test_enumeration.py are quick
+
+# A wrong formula, and the problem that brings it out soon.
+CONTROLS = [
+    ("constant", "depth exponent"),
+    ("constant", "prior exponent"),
+    ("linear", "degrees of freedom"),
+    ("linear", "determinant"),
+    ("multinomial", "Dirichlet"),
+    ("retiring", "degrees of freedom"),
+    ("forgetting", "no forgetting"),
+]
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_ranks_of_drawn_trees_are_uniform(name: str) -> None:
+    """Leaf mean and variance, number of leaves, log likelihood: chi-square over the ranks."""
+    problem = PROBLEMS[name].shortened()
+    found = list(ranks(problem, problem.model(), 1000))
+    for quantity, p in p_values(found, problem.n_asked).items():
+        assert p > SMALLEST_P, quantity
+
+
+@pytest.mark.parametrize(("name", "wrong"), CONTROLS)
+def test_a_wrong_formula_is_noticed(name: str, wrong: str) -> None:
+    """Streams from the wrong model, inference with the right one: some ranks are not uniform."""
+    problem = PROBLEMS[name].shortened()
+    assert replications_to_notice(problem, wrong_models(problem)[wrong], 1000)

@@ -1,0 +1,315 @@
+"""The compiled particle filter against the reference's outputs, and its own invariants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from river_extra_trees._core.dynamic import ParticleFilter
+from river_extra_trees._estimator.mixture import StudentMixture
+from tests.golden.dynatree import data, table
+from tests.naive.dynamic import DynamicTree
+from tests.naive.dynamic_filters import filter_of, leaf_at, row_of, sums_of
+from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
+from tests.tools.sums import check_sums
+
+MIN_SAMPLES_LEAF = {"constant": 4, "linear": 14, "class": 1}
+
+
+def learn(particles: ParticleFilter, model: DynamicTree, row: int) -> None:
+    particles.learn(row_of(model.X[row]), float(model.y[row]))
+
+
+def probabilities(particles: ParticleFilter, x: dict[str, float]) -> list[float]:
+    """Of the classes 0.0, 1.0, ... in this order."""
+    answer = particles.predict_proba(x)
+    return [answer[label] for label in sorted(answer)]
+
+
+def reference(leaf: str, min_samples_leaf: int | None = None) -> DynamicTree:
+    X, y = data("class_train" if leaf == "class" else "fried_train")
+    smallest = min_samples_leaf or MIN_SAMPLES_LEAF[leaf]
+    leaf_model = MultinomialLeaf(3) if leaf == "class" else GaussianLeaf(5, leaf == "linear")
+    return DynamicTree(X, y, leaf_model, smallest, reference_scores=True)
+
+
+def split_shares(particles: ParticleFilter, n_features: int) -> np.ndarray:
+    """Share of the particles whose root splits on each feature."""
+    shares = np.zeros(n_features)
+    for root, n_particles in particles.distinct_roots():
+        top = particles.nodes_at(root)[0]
+        if top["feature"] >= 0:
+            shares[top["feature"]] += n_particles / particles.n_particles
+    return shares
+
+
+def within_four_standard_errors(one: float, other: float, n: int, m: int) -> bool:
+    share = (n * one + m * other) / (n + m)
+    spread = max(share * (1 - share), 1 / (n + m))
+    return abs(one - other) <= 4 * np.sqrt(spread * (1 / n + 1 / m))
+
+
+# One leaf
+
+
+RETIREMENT = [("noretire", 1000, 1.0), ("w60_lam1", 60, 1.0), ("w60_lam0.9", 60, 0.9)]
+
+
+def one_leaf(leaf: str, factor: float) -> tuple[Any, ParticleFilter]:
+    """A model of the reference and a particle filter of one tree that never splits."""
+    model = reference(leaf)
+    particles = filter_of(model, 1, 0, decay=factor)
+    particles.min_samples_leaf = 10**6
+    return model, particles
+
+
+@pytest.mark.parametrize(("retirement", "window", "factor"), RETIREMENT)
+@pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
+def test_log_predictive_of_one_leaf_is_the_reference_s(
+    leaf: str, retirement: str, window: int, factor: float
+) -> None:
+    """Row by row to 1e-8, the oldest of a full window retired before each."""
+    model, particles = one_leaf(leaf, factor)
+    name = f"{'linear_augmented' if leaf == 'linear' else leaf}_{retirement}"
+    rows = table("exact_single_leaf_logpred")
+    for row, expected in enumerate(rows):
+        if particles.pool.size == window:
+            particles.retire(particles.oldest())
+        known = leaf != "class" or len(particles.labels.labels) == 3  # the reference knows
+        learn(particles, model, row)
+        if row >= model.min_samples_leaf and known:
+            assert particles.log_predictive == pytest.approx(float(expected[name]), abs=1e-8)
+    assert len(rows) >= 200
+
+
+@pytest.mark.parametrize(("retirement", "window", "factor"), RETIREMENT)
+@pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
+def test_answers_of_one_leaf_are_the_reference_s(
+    leaf: str, retirement: str, window: int, factor: float
+) -> None:
+    """Mean, variance, quantiles and density, or the class probabilities, to 1e-8."""
+    model, particles = one_leaf(leaf, factor)
+    for row in range(200):
+        if particles.pool.size == window:
+            particles.retire(particles.oldest())
+        learn(particles, model, row)
+    X, y = data("class_test" if leaf == "class" else "fried_test")
+    name = "linear_augmented" if leaf == "linear" else leaf
+    compared = 0
+    for expected in table("exact_single_leaf_predict"):
+        if expected["config"] != f"{name}_{retirement}":
+            continue
+        i = int(expected["i"]) - 1
+        compared += 1
+        if leaf == "class":
+            found = probabilities(particles, row_of(X[i]))
+            assert found == pytest.approx([float(expected[f"p{k}"]) for k in (1, 2, 3)], abs=1e-8)
+            continue
+        answer = StudentMixture(particles.mixture(row_of(X[i])))
+        found = [answer.mean, answer.variance, answer.quantile(0.05), answer.quantile(0.95)]
+        given = [float(expected[key]) for key in ("mean", "var", "q05", "q95", "dens")]
+        assert [*found, answer(y[i])] == pytest.approx(given, abs=1e-8)
+    assert compared >= 5
+
+
+# Forgetting
+
+
+@pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
+def test_forgetting_weighs_a_sample_by_its_age(leaf: str) -> None:
+    """Active or retired, a sample t steps back counts factor^t."""
+    factor = 0.97
+    model = replace(reference(leaf, min_samples_leaf=60), reference_scores=False)
+    particles = filter_of(model, 20, 0, decay=factor)
+    for row in range(100):
+        if row >= 60:
+            particles.retire(particles.oldest())
+        learn(particles, model, row)
+    ((root, _),) = particles.distinct_roots()
+    (leaf_node,) = particles.nodes_at(root)
+    ages = leaf_node["time"] - 1 - np.arange(100)
+    assert leaf_node["total"][0] == pytest.approx(np.sum(factor**ages))
+    assert leaf_node["retired"][0] == pytest.approx(np.sum(factor ** ages[:40]))
+    if leaf != "class":
+        mean = np.average(model.y[:100], weights=factor**ages)
+        assert leaf_node["total"][6 if leaf == "linear" else 1] == pytest.approx(mean)
+
+
+# The reference's outputs
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        row
+        for row in table("one_step_grow_fraction")
+        if row["rprop"] == "luvar" and row["model"] != "linear_implicit"
+    ],
+    ids=lambda row: f"{row['model']}-{row['n']}",
+)
+def test_first_grow_is_as_frequent_as_in_the_reference(expected: dict[str, str]) -> None:
+    """All particles are roots when the last row comes."""
+    model = reference(expected["model"].removesuffix("_augmented"))
+    n = int(expected["n"])
+    particles = filter_of(model, 10_000, 3)
+    particles.min_samples_leaf = n
+    for row in range(n - 1):
+        learn(particles, model, row)
+    particles.min_samples_leaf = model.min_samples_leaf
+    learn(particles, model, n - 1)
+    shares = split_shares(particles, model.X.shape[1])
+    for found, key in ((shares.sum(), "grow_frac"), (shares[0], "split_x1")):
+        assert within_four_standard_errors(found, float(expected[key]), 10_000, 20_000)
+
+
+@pytest.mark.parametrize(
+    "expected",
+    table("grow_fraction_with_retired"),
+    ids=lambda row: f"{row['model']}-{row['k']}-{row['lambda']}",
+)
+def test_grow_over_a_retired_prior_is_as_frequent_as_in_the_reference(
+    expected: dict[str, str],
+) -> None:
+    """With 30 points a side at least, 60 active ones allow one partition per feature."""
+    model = reference(expected["model"], min_samples_leaf=30)
+    k, factor = int(expected["k"]), float(expected["lambda"])
+    particles = filter_of(model, 10_000, 4, decay=factor)
+    for row in range(59):
+        learn(particles, model, row)
+    for _ in range(k):
+        particles.retire(particles.oldest())
+    for row in range(59, 60 + k):
+        learn(particles, model, row)
+    shares = split_shares(particles, model.X.shape[1])
+    grown = float(expected["grow_fraction"])
+    assert within_four_standard_errors(shares.sum(), grown, 10_000, 5_000)
+    for j, share in enumerate(shares):
+        assert within_four_standard_errors(share, float(expected[f"split_x{j + 1}"]), 10_000, 5_000)
+
+
+def densities_at(particles: ParticleFilter, model: DynamicTree, row: int) -> np.ndarray:
+    """Predictive density of the target of a row, tree by tree."""
+    x, y, leaf_model = model.X[row], model.y[row], model.leaf_model
+    logarithms, counts = [], []
+    for root, n in particles.distinct_roots():
+        total = sums_of(leaf_model, leaf_at(particles.nodes_at(root), x)["total"])
+        logarithms.append(leaf_model.log_predictive(total, x, y))
+        counts.append(n)
+    return np.repeat(np.exp(logarithms), counts)
+
+
+def retired_weights(particles: ParticleFilter) -> np.ndarray:
+    """Weight of the retired samples, tree by tree."""
+    return np.array([particles.nodes(i)[0]["retired"] for i in range(particles.n_particles)])
+
+
+@pytest.mark.parametrize(
+    "expected",
+    table("one_step_after_retire"),
+    ids=lambda row: f"{row['model']}-{row['retired']}-{row['lambda']}",
+)
+def test_trees_after_a_retirement_are_as_large_as_in_the_reference(
+    expected: dict[str, str],
+) -> None:
+    """One free step, k retirements, one more step: leaves, retired mass, log predictive."""
+    model = reference(expected["model"].removesuffix("_augmented"))
+    k, factor = int(expected["retired"]), float(expected["lambda"])
+    particles = filter_of(model, 5_000, 5, decay=factor)
+    particles.min_samples_leaf = 120
+    for row in range(119):
+        learn(particles, model, row)
+    particles.min_samples_leaf = model.min_samples_leaf
+    learn(particles, model, 119)
+    before = np.array(particles.tree_statistics()[0])
+    slots = particles.pool.slots()
+    for row in reversed(range(k)):
+        particles.retire(slots[row])
+    densities = densities_at(particles, model, 120)
+    learn(particles, model, 120)
+    after = np.array(particles.tree_statistics()[0])
+    found = {
+        "leaves_before": before,
+        "leaves_after": after,
+        "retired_per_leaf": retired_weights(particles) / after,
+        "lpred_last": densities / densities.mean() - 1 + particles.log_predictive,
+    }
+    for key, values in found.items():
+        error = values.std() * np.sqrt(1 / 5_000 + 1 / 10_000)
+        assert abs(values.mean() - float(expected[key])) < 4 * error, key
+
+
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+@pytest.mark.parametrize("factor", [1.0, 0.9])
+def test_a_leaf_without_spread_has_no_density(leaf: str, factor: float) -> None:
+    """Targets that repeat: such a particle weighs nothing, as in the reference, and all count."""
+    model = reference(leaf)
+    model = replace(model, y=np.floor(model.y / 12.0))
+    particles = filter_of(model, 30, 0, decay=factor)
+    evidence, without = 0.0, 0
+    for row in range(200):
+        if particles.pool.size == 60:
+            particles.retire(particles.oldest())
+        with np.errstate(invalid="ignore"):
+            densities = densities_at(particles, model, row) if row > 40 else np.ones(1)
+        learn(particles, model, row)
+        evidence += particles.log_predictive
+        if row > 40:
+            without += np.any(densities == 0.0)
+            expected = np.log(densities.mean()) if densities.any() else 0.0
+            assert particles.log_predictive == pytest.approx(expected, abs=1e-6)
+    assert without > 3 or leaf == "linear"
+    assert particles.log_evidence == pytest.approx(evidence)
+    particles.check()
+
+
+# Invariants
+
+
+@pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
+@pytest.mark.parametrize("decay", [1.0, 0.95])
+@pytest.mark.parametrize("by_reference", [False, True])
+def test_structures_stay_sound(leaf: str, decay: float, by_reference: bool) -> None:
+    """Every invariant after each of many random steps: learning, retiring, missing values."""
+    model = replace(reference(leaf), reference_scores=by_reference)
+    particles = filter_of(model, 30, 0, decay=decay)
+    rng = np.random.default_rng(0)
+    for row in range(200):
+        while particles.pool.size >= 40 or (particles.pool.size and rng.random() < 0.3):
+            particles.retire(int(rng.choice(particles.pool.slots())))
+        x = row_of(model.X[row])
+        if rng.random() < 0.3:
+            del x[rng.choice(sorted(x))]
+        if row > 50:
+            x["colour"] = str(rng.choice(["red", "green", "blue"]))
+        particles.learn(x, float(model.y[row]))
+        if row % 5 == 0:
+            particles.check()
+            check_sums(particles)
+    particles.check()
+
+
+def test_retiring_a_free_slot_is_refused() -> None:
+    """A slot that holds no point, or no slot at all."""
+    model = reference("constant")
+    particles = filter_of(model, 5, 0)
+    learn(particles, model, 0)
+    for slot in (-1, 3, 10_000):
+        with pytest.raises(ValueError, match="no active sample"):
+            particles.retire(slot)
+
+
+def test_same_seed_gives_the_same_bits() -> None:
+    """Randomness depends on the seed and the number of the step alone."""
+    model = reference("linear")
+    filters = [filter_of(model, 50, 7) for _ in range(2)]
+    for row in range(80):
+        for particles in filters:
+            learn(particles, model, row)
+    first, second = (
+        [(n, particles.nodes_at(root)) for root, n in particles.distinct_roots()]
+        for particles in filters
+    )
+    assert first == second

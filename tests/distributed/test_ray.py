@@ -1,0 +1,332 @@
+"""Learning on a real local Ray of two nodes: the answers are those of one process, nothing is lost.
+
+What does not depend on Ray itself is tested without it, in `test_workers.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from river import datasets, evaluate, metrics
+
+import river_extra_trees as ret
+from river_extra_trees.distributed import (
+    DistributedClassifier,
+    DistributedRegressor,
+    KeyedModels,
+    SnapshotServer,
+)
+from river_extra_trees.distributed.ray.workers import load_checkpoint, save_checkpoint
+from tests.tools.estimators import (
+    CASES,
+    FORMER,
+    SPLITTABLE,
+    answers,
+    begun_anew,
+    broken_stream,
+    is_classifier,
+    learn,
+    make,
+    stream,
+)
+from tests.tools.ray_ready import prepare_ray, started
+
+Case = tuple[str, int]
+FORESTS = [*(case for case in SPLITTABLE if case[1] == 1), ("StreamDecisionForestClassifier", 3)]
+# One Ray for all tests: with xdist, one process runs the whole file.
+pytestmark = pytest.mark.xdist_group("ray")
+
+
+@pytest.fixture(scope="module")
+def ray() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        prepare_ray(monkeypatch)
+        import ray
+        from ray.cluster_utils import Cluster
+
+        node = {"num_cpus": 2, "include_dashboard": False}
+        cluster = started(lambda: Cluster(initialize_head=True, head_node_args=node))
+        started(lambda: cluster.add_node(**node))
+        ray.init(cluster.address, log_to_driver=False)
+        yield ray
+        ray.shutdown()
+        cluster.shutdown()
+
+
+def spread(case: Case, forest: Any = None, **options: Any) -> Any:
+    kind = DistributedClassifier if is_classifier(case) else DistributedRegressor
+    return kind(forest or make(case), **options)
+
+
+def kill(process: int) -> None:
+    """End a process as a lack of memory would."""
+    os.kill(process, signal.SIGKILL)
+    while Path(f"/proc/{process}").exists() and "Z" not in state_of(process):
+        time.sleep(0.01)
+
+
+def state_of(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "Z"
+
+
+# --- Forests
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("case", "n_workers"), list(zip(FORESTS, (3, 5, 3, 3, 3), strict=True)), ids=str
+)
+def test_one_forest(ray: Any, case: Case, n_workers: int, tmp_path: Path) -> None:
+    """A forest over workers answers as one in this process, all along a stream.
+
+    A worker is killed with a block on its way. The forest that is gathered goes on alike.
+    """
+    weights, asked = random.Random(6), list(stream(case, 3, seed=2))
+    forest, gathered = make(case, n_models=5), None
+    planted = list(forest._core.trees)
+    options = {"block_size": 50, "folder": tmp_path, "checkpoint_every": 100}
+    with spread(case, forest.clone(), n_workers=n_workers, **options) as model:
+        processes = model.processes()
+        for i, (x, y) in enumerate(broken_stream(case, 500)):
+            label = "new" if is_classifier(case) and i == 300 else y
+            weight = weights.choice([0.0, 1.0, 2.5])
+            for each in (model, forest, gathered):
+                if each is not None:
+                    each.learn_one(x, label, weight)
+            if i % 97 == 0:
+                assert answers(model, asked) == answers(forest, asked)
+            if i == 250:
+                gathered = model.gather()
+            if i == 4 * 97 + 50:  # a block has just been sent
+                assert not model._gathered
+                kill(processes[-1])
+        assert answers(model, asked) == answers(forest, asked) == answers(gathered, asked)
+        assert model.n_restarts == 1
+        assert model.n_samples_seen == forest.n_samples_seen
+        for seen, saved in model.counters():
+            assert seen == forest.n_samples_seen
+            assert 0 < saved <= seen <= saved + 100 + 50
+        place = next(tmp_path.iterdir())
+        files = [f"part{i}.pickle" for i in range(n_workers)]
+        assert sorted(path.name for path in place.iterdir()) == files
+        frame = pd.DataFrame([{"a": x.get("a"), "d": 1.0} for x, _ in asked])
+        assert model.predict_many(frame).equals(forest.predict_many(frame))
+        assert begun_anew(forest, planted) > 0
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_evaluation(ray: Any) -> None:
+    """The evaluation of river needs to know nothing of workers, which are on both nodes.
+
+    Refused questions raise what the forest would; a death without a folder is told.
+    """
+    rows = list(datasets.Phishing().take(150))
+    forest = ret.StreamDecisionForestClassifier(**{**FORMER, "n_models": 4, "seed": 1})
+    expected = evaluate.progressive_val_score(rows, forest.clone(), metrics.Accuracy())
+    with DistributedClassifier(forest, n_workers=4) as model:
+        found = evaluate.progressive_val_score(rows, model, metrics.Accuracy())
+        assert found.get() == expected.get() > 0.5
+        actors = [worker._actor._actor_id.hex() for worker in model._workers]
+        known = ray._private.state.actors()
+        assert len({known[actor]["Address"]["NodeID"] for actor in actors}) == 2
+        with pytest.raises(ValueError, match="feature 'a': the value must be finite") as error:
+            model.predict_one({"a": float("inf")})
+        assert type(error.value) is ValueError
+        kill(model.processes()[0])
+        with pytest.raises(RuntimeError, match="no folder for checkpoints"):
+            model.predict_one({"a": 1.0})
+
+
+# --- Keyed models
+
+
+def keyed_rows(n: int) -> list[tuple[int, dict[str, float], float]]:
+    return [(i % 37, {"x": float(i % 11), "t": float(i)}, float(i % 11 + i % 37)) for i in range(n)]
+
+
+@pytest.mark.slow
+def test_keyed_models(ray: Any, tmp_path: Path) -> None:
+    """Each key has its model; a killed worker comes back; after an end it goes on from there."""
+    base = ret.StreamDecisionTreeRegressor(batch_size=5, seed=1)
+    rows = keyed_rows(3000)
+    alone = {key: base.clone() for key in range(37)}
+    options = {"n_workers": 2, "block_size": 100, "folder": tmp_path, "checkpoint_every": 400}
+    model = KeyedModels(base, **options)
+    processes = model.processes()
+    for i, (key, x, y) in enumerate(rows[:2000]):
+        model.learn_one(key, x, y)
+        alone[key].learn_one(x, y)
+        if i == 1199:  # a block has just been sent
+            kill(processes[1])
+    model.wait()
+    assert model.n_samples_seen == 2000
+    assert model.n_restarts == 1
+    unsaved = [seen - saved for seen, saved in model.counters()]
+    assert all(0 <= n <= 400 + 100 for n in unsaved)
+    for worker in model._workers:  # this process ends, without a word
+        worker.close()
+    model = KeyedModels(base, **options)
+    assert model.position == min(counts.position for counts in model.counts())
+    assert 2000 - 2 * (400 + 100) <= model.position < 2000
+    for key, x, y in rows[model.position :]:
+        model.learn_one(key, x, y)
+    for key, x, y in rows[2000:]:
+        alone[key].learn_one(x, y)
+    assert model.n_samples_seen == 3000
+    assert sum(counts.n_models for counts in model.counts()) == 37
+    asked = rows[:50]
+    keys, frame = [key for key, _, _ in asked], pd.DataFrame([x for _, x, _ in asked])
+    expected = [alone[key].predict_one(x) for key, x, _ in asked]
+    assert model.predict_many(keys, frame).tolist() == expected
+    assert model.predict_one(3, asked[3][1]) == expected[3]
+    assert model.predict_one("new", asked[3][1]) is None
+    assert model.model_of(3).predict_one(asked[3][1]) == expected[3]
+    model.close()
+    with pytest.raises(ValueError, match="another number of workers than 3"):
+        KeyedModels(base, n_workers=3, folder=tmp_path)
+
+
+# --- Serving
+
+
+@pytest.mark.slow
+def test_serving(ray: Any) -> None:
+    """Readers answer with the snapshot published last, and can be asked from anywhere."""
+    case = ("StreamDecisionForestClassifier", 0)
+    model = learn(make(case), stream(case, 100))
+    asked = list(stream(case, 10, seed=2))
+    frame = pd.DataFrame([x for x, _ in asked])
+    before = answers(model, asked)
+
+    @ray.remote
+    def ask(server: Any, x: Any) -> Any:
+        return server.predict_proba_one(x)
+
+    with SnapshotServer(model.snapshot(), n_readers=2) as server:
+        learn(model, stream(case, 100, seed=3))
+        said = [(server.predict_one(x), server.predict_proba_one(x)) for x, _ in asked]
+        assert [repr((label, sorted(shares.items(), key=repr))) for label, shares in said] == before
+        assert answers(model, asked) != before
+        server.publish(model.snapshot())
+        assert server.n_samples_seen() == [200, 200]
+        assert server.predict_many(frame).equals(model.predict_many(frame))
+        assert server.predict_proba_many(frame).equals(model.predict_proba_many(frame))
+        x = asked[0][0]
+        assert ray.get(ask.remote(server, x)) == model.predict_proba_one(x)
+        with pytest.raises(ValueError, match="feature 'a': the value must be finite") as error:
+            server.predict_one({"a": float("inf")})
+        assert type(error.value) is ValueError
+        kill(server.processes()[0])
+        assert server.n_samples_seen() == [200, 200]  # it is back, with the latest snapshot
+        assert server.predict_many(frame).equals(model.predict_many(frame))
+
+
+# --- Ports
+
+SERVE = """
+import json, pathlib, sys
+import river_extra_trees as ret
+from river_extra_trees.distributed import SnapshotServer
+
+if __name__ == "__main__":
+    with SnapshotServer(ret.StreamDecisionTreeRegressor(seed=1).snapshot(), n_readers=1) as server:
+        server.predict_one({})
+        pathlib.Path(sys.argv[1]).touch()
+        sys.stdin.read()
+"""
+
+
+def listening(process: int) -> dict[int, str]:
+    """The local addresses, as the system writes them, of the sockets a process listens on."""
+    found = {}
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
+            _, address, _, state, *_, inode = line.split()[:10]
+            if state == "0A":
+                found[int(inode)] = address.partition(":")[0]
+    return found
+
+
+def sockets(process: int) -> set[int]:
+    """The numbers of the sockets of a process."""
+    links = [os.readlink(path) for path in Path(f"/proc/{process}/fd").iterdir()]
+    return {int(link[8:-1]) for link in links if link.startswith("socket:[")}
+
+
+def descendants(process: int) -> list[int]:
+    """A process, those that it began, and those that they began."""
+    tasks = Path(f"/proc/{process}/task").glob("*/children")
+    own = [int(child) for path in tasks for child in path.read_text().split()]
+    return [process, *(each for child in own for each in descendants(child))]
+
+
+def test_ray_of_ours_listens_on_loopback(tmp_path: Path) -> None:
+    """Without a call of `ray.init` by the user, no process accepts connections from elsewhere."""
+    pytest.importorskip("ray", reason="the extra `ray` is not installed")
+    (tmp_path / "serve.py").write_text(SERVE)
+    names = ("RAY_ADDRESS", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER")
+    environment = {name: value for name, value in os.environ.items() if name not in names}
+    environment["PYTHONPATH"] = ":".join(filter(None, sys.path))
+    server = subprocess.Popen(
+        [sys.executable, tmp_path / "serve.py", tmp_path / "ready"],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        while not (tmp_path / "ready").exists():
+            assert server.poll() is None
+            time.sleep(0.1)
+        known = listening(server.pid)
+        ours = set().union(*map(sockets, descendants(server.pid)))
+        addresses = [known[number] for number in ours if number in known]
+        assert len(addresses) >= 4
+        # 127.0.0.1, by itself and as an address of IPv6
+        assert set(addresses) <= {"0100007F", "0000000000000000FFFF00000100007F"}
+    finally:
+        server.communicate(timeout=60)
+
+
+# --- Without Ray
+
+
+def test_checkpoints_are_whole(tmp_path: Path) -> None:
+    """A checkpoint that cannot be written leaves the old one, and no rubbish."""
+    path = tmp_path / "folder" / "checkpoint"
+    save_checkpoint(path, [1, 2])
+    with pytest.raises(AttributeError):
+        save_checkpoint(path, lambda: None)
+    assert load_checkpoint(path) == [1, 2]
+    assert [file.name for file in path.parent.iterdir()] == ["checkpoint"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_pickles_of_ray(case: Case) -> None:
+    """Ray's own pickler, which takes methods apart, copies every learner."""
+    cloudpickle = pytest.importorskip("ray.cloudpickle", reason="the extra `ray` is not installed")
+    model, asked = learn(make(case), stream(case, 70)), list(stream(case, 10, seed=2))
+    assert answers(pickle.loads(cloudpickle.dumps(model)), asked) == answers(model, asked)
+
+
+def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Ray, the first worker says what to install."""
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    model = spread(("StreamDecisionForestClassifier", 0))
+    with pytest.raises(ImportError, match=r"extra 'ray'.*pip install ray"):
+        model.predict_one({"a": 1.0})

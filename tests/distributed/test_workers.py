@@ -1,0 +1,453 @@
+"""Forests, keyed models and readers in workers, without processes: all that is not Ray itself."""
+
+from __future__ import annotations
+
+import doctest
+import math
+import os
+import pickle
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import narwhals
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from river import base, checks, tree
+
+import river_extra_trees as ret
+from river_extra_trees.distributed import (
+    Block,
+    DistributedClassifier,
+    DistributedRegressor,
+    KeyedModels,
+    Shard,
+    SnapshotServer,
+    split,
+)
+from river_extra_trees.distributed.ray import workers
+from river_extra_trees.distributed.ray.workers import Holder
+from river_extra_trees.distributed.splitting import is_splittable
+from tests.tools.estimators import (
+    CASES,
+    SPLITTABLE,
+    answers,
+    begun_anew,
+    broken_stream,
+    is_classifier,
+    learn,
+    make,
+    stream,
+)
+from tests.tools.ray_in_process import take_the_place_of_ray
+
+Case = tuple[str, int]
+
+
+@pytest.fixture(autouse=True)
+def _engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    take_the_place_of_ray(monkeypatch)
+
+
+def spread(forest: Any, **options: Any) -> Any:
+    is_one = isinstance(forest, base.Classifier)
+    return (DistributedClassifier if is_one else DistributedRegressor)(forest, **options)
+
+
+def stop_answering(model: Any, number: int) -> None:
+    """A worker dies, as its process might."""
+    model._workers[number]._actor.is_dead = True
+
+
+@pytest.mark.parametrize(
+    "kind", [DistributedClassifier, DistributedRegressor, KeyedModels, SnapshotServer]
+)
+def test_examples(kind: Any) -> None:
+    """The examples of the docstrings, which are not run where there is no Ray, hold."""
+    (test,) = doctest.DocTestFinder(recurse=False).find(kind, globs={})
+    for example in test.examples:
+        example.options.pop(doctest.SKIP, None)
+    found = doctest.DocTestRunner().run(test)
+    assert found.attempted > 2
+    assert found.failed == 0
+
+
+# --- The start of Ray
+
+
+@pytest.mark.parametrize(
+    ("environment", "is_imported", "options", "variable"),
+    [
+        ({}, False, {"address": "local", "include_dashboard": False}, "0"),
+        ({"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "1"}, False, None, "1"),
+        ({}, True, {"address": "local", "include_dashboard": False}, None),
+        ({"RAY_ADDRESS": "10.0.0.1:6379"}, False, {}, None),
+    ],
+)
+def test_start(
+    environment: dict[str, str],
+    is_imported: bool,
+    options: dict[str, Any] | None,
+    variable: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ray starts once, on loopback, unless the user has decided otherwise."""
+    name = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+    for each in (name, "RAY_ADDRESS"):
+        monkeypatch.setenv(each, "")  # so that it is restored, whatever is done to it
+        monkeypatch.delenv(each)
+    for each, value in environment.items():
+        monkeypatch.setenv(each, value)
+    ray, started = sys.modules["ray"], []
+    monkeypatch.setattr(ray, "is_initialized", lambda: bool(started))
+    monkeypatch.setattr(ray, "init", lambda **given: started.append(given), raising=False)
+    if not is_imported:
+        monkeypatch.delitem(sys.modules, "ray")
+        monkeypatch.setattr(workers, "import_extra", lambda module, extra: ray)
+    assert workers.connected() is workers.connected() is ray
+    assert len(started) == 1
+    assert options is None or started == [options]
+    assert os.environ.get(name) == variable
+
+
+# --- Forests
+
+
+@pytest.mark.parametrize("n_workers", [2, 3, 5])
+@pytest.mark.parametrize("case", SPLITTABLE, ids=str)
+def test_forests(case: Case, n_workers: int, tmp_path: Path) -> None:
+    """They answer as in one process: with weights, new labels, deaths, and after gather."""
+    weights, deaths = random.Random(5), random.Random(6)
+    asked = list(stream(case, 5, seed=2))
+    forest, gathered = make(case, n_models=5), None
+    planted = list(forest._core.trees)
+    options = {"n_workers": n_workers, "block_size": 37, "folder": tmp_path}
+    model = spread(forest.clone(), checkpoint_every=100, **options)
+    for i, (x, y) in enumerate(broken_stream(case, 800)):
+        label = "new" if is_classifier(case) and i == 300 else y
+        weight = weights.choice([0.0, 1.0, 2.5])
+        for each in (model, forest, gathered):
+            if each is not None:
+                each.learn_one(x, label, weight)
+        if i % 97 == 50:
+            expected = answers(forest, asked)
+            assert answers(model, asked) == expected
+            assert gathered is None or answers(gathered, asked) == expected
+        if i % 97 == 51:
+            stop_answering(model, deaths.randrange(n_workers))
+        if i == 350:
+            gathered = model.gather()
+    assert answers(model, asked) == answers(forest, asked) == answers(gathered, asked)
+    assert model.n_samples_seen == forest.n_samples_seen
+    assert model.n_restarts > 5
+    if getattr(forest, "n_swaps", None) != 0:
+        assert begun_anew(forest, planted) > 0
+
+
+def test_refused_questions() -> None:
+    """What the forest would not answer is refused in its words, before anything is sent."""
+    forest = ret.StreamDecisionForestClassifier(n_models=2, window_size=(20, 50), seed=1)
+    model = spread(forest)
+    for x in ({"a": float("inf")}, {"a": [1]}, None, 5):
+        for method in ("predict_one", "predict_proba_one"):
+            with pytest.raises((TypeError, ValueError)) as expected:
+                getattr(forest, method)(x)
+            with pytest.raises(type(expected.value)) as found:
+                getattr(model, method)(x)
+            assert type(found.value) is type(expected.value)
+            assert str(found.value) == str(expected.value)
+    with pytest.raises(ValueError, match="feature 'a': the value must be finite"):
+        model.predict_many(pd.DataFrame({"a": [float("inf")]}))
+    assert not model._workers
+
+
+def test_death_is_noticed() -> None:
+    """Without a folder, learning raises after two blocks at most, and an answer at once."""
+    forest = ret.StreamDecisionForestClassifier(n_models=2, window_size=(20, 50), seed=1)
+    rows = [({"a": float(i)}, i % 2) for i in range(20)]
+    for is_asked in (False, True):
+        model = spread(forest, block_size=20)
+        learn(model, rows).predict_one({"a": 1.0})
+        stop_answering(model, 0)
+        with pytest.raises(RuntimeError, match="no folder for checkpoints"):
+            model.predict_one({"a": 1.0}) if is_asked else learn(model, rows * 2)
+        model.close()
+
+
+def test_checkpoints_without_weight(tmp_path: Path) -> None:
+    """Samples of weight zero make checkpoints due as others do, so that the log stays short."""
+    forest = ret.StreamDecisionForestClassifier(n_models=2, window_size=(20, 50), seed=1)
+    with spread(forest, block_size=10, folder=tmp_path, checkpoint_every=20) as model:
+        for i in range(200):
+            model.learn_one({"a": float(i)}, i % 2, 0.0)
+        assert model.counters() == [(0, 0), (0, 0)]
+        assert max(len(worker._log) for worker in model._workers) <= 4
+
+
+def checks_of(model: Any) -> list[Any]:
+    skipped = model._unit_test_skips()
+    return [
+        check
+        for check in checks.yield_checks(model)
+        if getattr(check, "__name__", "") not in skipped
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "check"),
+    [
+        pytest.param(kind, check, id=f"{kind.__name__}-{i}-{check.__name__}")
+        for kind in (DistributedClassifier, DistributedRegressor)
+        for i, check in enumerate(checks_of(kind(**next(iter(kind._unit_test_params())))))
+    ],
+)
+def test_river_checks(kind: Any, check: Callable[[Any], None]) -> None:
+    """Spread forests pass the checks of river, but for those that pickle the model."""
+    check(kind(**next(iter(kind._unit_test_params()))))
+
+
+def test_skipped_checks() -> None:
+    """The checks that are skipped are those that pickle the model, which is refused."""
+    forest = ret.StreamDecisionForestClassifier(n_models=2, window_size=(20, 50), seed=1)
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(spread(forest))
+    for check in checks.yield_checks(spread(forest)):
+        if check.__name__ in spread(forest)._unit_test_skips():
+            with pytest.raises(TypeError, match="cannot be pickled"):
+                check(spread(forest))
+
+
+# --- Workers
+
+
+def test_worker_out_of_reach(tmp_path: Path) -> None:
+    """A worker that may live though it cannot be reached is ended, and another one begun."""
+    case = ("StreamDecisionForestRegressor", 1)
+    forest, asked = make(case), list(stream(case, 5, seed=2))
+    with spread(forest.clone(), block_size=20, folder=tmp_path, checkpoint_every=50) as model:
+        for i, (x, y) in enumerate(stream(case, 100)):
+            model.learn_one(x, y)
+            forest.learn_one(x, y)
+            if i == 70:
+                lost = model._workers[0]._actor
+                lost.is_out_of_reach = True
+        assert answers(model, asked) == answers(forest, asked)
+        assert lost.is_dead
+        assert model.n_restarts == 1
+
+
+def test_missing_call() -> None:
+    """A worker that was not told everything says so, rather than go on with a part of it."""
+    holder = Holder(Shard(ret.StreamDecisionTreeRegressor(seed=1)), None, 10)
+    for number in (1, 1, 2):  # told twice is learned once
+        holder.apply(number, "learn", ["a"], [number], Block([{"x": 0.0}], [1.0]), number + 1)
+    with pytest.raises(RuntimeError, match="call 5 after call 2"):
+        holder.apply(5, "learn", ["a"], [5], Block([{"x": 0.0}], [1.0]), 6)
+    assert holder.counters() == (2, 0)
+
+
+def test_all_machines() -> None:
+    """Workers and readers ask to be spread over the machines of a cluster."""
+    model = ret.StreamDecisionTreeRegressor(seed=1)
+    with KeyedModels(model) as keyed, SnapshotServer(model.snapshot()) as server:
+        actors = [*(worker._actor for worker in keyed._workers), *server._readers]
+    assert [actor.options["scheduling_strategy"] for actor in actors] == ["SPREAD"] * 4
+
+
+@pytest.mark.parametrize("labels", [("x", "y"), (1, "1"), (0.5, 2.5)], ids=repr)
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_answers_in_frames(kind: Any, labels: tuple[Any, Any]) -> None:
+    """Of any kind, as the model itself gives them; of readers and keyed models, too."""
+    rows = [({"a": float(i % 2)}, labels[i % 2]) for i in range(60)]
+    given = {"n_models": 2, "window_size": (20, 50), "seed": 1}
+    models = [learn(ret.StreamDecisionForestClassifier(**given), rows)]
+    if labels == (0.5, 2.5):
+        models.append(learn(ret.StreamDecisionForestRegressor(**given), rows))
+    for model in models:
+        for n in (0, 3):
+            asked = kind({"a": [1.0, 0.0, 1.0][:n]})
+            with SnapshotServer(model.snapshot()) as server, spread(model) as parts:
+                for other in (model.snapshot(), server, parts):
+                    found, expected = (each.predict_many(asked) for each in (other, model))
+                    assert (found.dtype, list(found)) == (expected.dtype, list(expected))
+                    if isinstance(model, base.Classifier):
+                        found = other.predict_proba_many(asked)
+                        assert found.equals(model.predict_proba_many(asked))
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pd", "pl", "pa"])
+def test_answers_of_keyed_models_in_frames(kind: Any) -> None:
+    """A key that is new has none, and a model may answer that it does not know."""
+    with KeyedModels(Doubtful()) as model:
+        model.learn_many(["a", "b", "c"], kind({"x": [0.0] * 3}), [1.0, math.nan, 2.0])
+        found = narwhals.from_native(
+            model.predict_many(["c", "b", "a", "new"], kind({"x": [0.0] * 4})), series_only=True
+        ).to_list()
+        assert found[0] == 2.0
+        assert math.isnan(found[1])
+        assert found[2] == 1.0
+        assert found[3] is None or math.isnan(found[3])
+        with pytest.raises(TypeError, match="keys must be a series"):
+            model.predict_many({"c": 1}, kind({"x": [0.0]}))
+        with pytest.raises(TypeError, match="keys must be a series"):
+            model.learn_many("c", kind({"x": [0.0]}), [1.0])
+
+
+class Doubtful(base.Regressor):
+    """A model that answers with the last target, whatever that is."""
+
+    def learn_one(self, x: dict[str, float], y: float) -> None:
+        self.last = y
+
+    def predict_one(self, x: dict[str, float]) -> float:
+        return self.last
+
+
+# --- Keyed models
+
+
+class Refusing(base.Regressor):
+    """A model that raises what no learner of this package would."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def learn_one(self, x: dict[str, float], y: float) -> None:
+        if y < 0:
+            raise KeyError("negative")
+        self.n += 1
+
+    def predict_one(self, x: dict[str, float]) -> int:
+        return 1 // (self.n - 5)
+
+
+def learn_keyed(model: KeyedModels, n: int) -> None:
+    for i in range(n):
+        model.learn_one(i, {"x": 0.0}, 1.0)
+
+
+def test_errors_of_models() -> None:
+    """Whatever a model raises, the samples of the other keys are learned, in all workers."""
+    with KeyedModels(Refusing(), n_workers=3, block_size=100) as model:
+        for i in range(3000):
+            model.learn_one(i % 30, {"x": 0.0}, -1.0 if i == 450 else 1.0)
+        counts = model.counts()
+        assert sum(count.n_samples_seen for count in counts) == 2999
+        assert [count.position for count in counts] == [3000] * 3
+        refusals = [count.refusal for count in counts if count.n_refused]
+        assert refusals == ["sample 450 of 0: KeyError: 'negative'"]
+
+
+def test_error_of_a_model_of_river() -> None:
+    """A target that a model of river cannot square is refused for its key alone."""
+    with KeyedModels(tree.HoeffdingTreeRegressor(), n_workers=2) as model:
+        for i in range(600):
+            model.learn_one(i % 2, {"x": float(i)}, 1e308 if i % 2 else 1.0)
+        counts = model.counts()
+        assert sum(count.n_refused for count in counts) > 0
+        assert sum(count.n_samples_seen + count.n_refused for count in counts) == 600
+        assert model.predict_one(0, {"x": 1.0}) == 1.0
+
+
+def test_errors_of_answers() -> None:
+    """What a model raises when it is asked arrives as it was raised."""
+    with KeyedModels(Refusing()) as model:
+        for _ in range(5):
+            model.learn_one("a", {"x": 0.0}, 1.0)
+        with pytest.raises(ZeroDivisionError) as error:
+            model.predict_one("a", {"x": 0.0})
+        assert type(error.value) is ZeroDivisionError
+        for x in (None, [("x", 1.0)]):
+            with pytest.raises(TypeError, match="x must be a mapping"):
+                model.predict_one("a", x)
+            with pytest.raises(TypeError, match="x must be a mapping"):
+                model.learn_one("a", x, 1.0)
+        assert model.position == 5
+
+
+def test_dead_worker_of_keyed_models() -> None:
+    """Without a folder, learning raises after five blocks at most; all workers end all the same."""
+    model = KeyedModels(Refusing(), n_workers=3, block_size=10)
+    learn_keyed(model, 30)
+    stop_answering(model, 0)
+    with pytest.raises(RuntimeError, match="no folder for checkpoints"):
+        learn_keyed(model, 50)
+    with pytest.raises(RuntimeError, match="no folder for checkpoints"):
+        model.close()
+    assert all(worker._actor.is_dead for worker in model._workers)
+
+
+def test_error_in_a_context() -> None:
+    """The error of the body is not hidden by that of a worker that died before."""
+
+    def stop(error: Exception | None) -> None:
+        with KeyedModels(Refusing()) as model:
+            stop_answering(model, 1)
+            if error is not None:
+                raise error
+
+    with pytest.raises(ZeroDivisionError):
+        stop(ZeroDivisionError())
+    with pytest.raises(RuntimeError, match="no folder for checkpoints"):
+        stop(None)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ret.ForgetfulDecisionTreeRegressor(seed=1),
+        ret.StreamDecisionTreeRegressor(batch_size=6, seed=1),
+    ],
+)
+def test_folder_of_another_model(other: Any, tmp_path: Path) -> None:
+    """Checkpoints of other models, or of other parameters, are refused, and both are named."""
+    with KeyedModels(ret.StreamDecisionTreeRegressor(batch_size=5, seed=1), folder=tmp_path) as a:
+        a.learn_one("a", {"x": 0.0}, 1.0)
+    with pytest.raises(ValueError, match=f"batch_size: 5.* not of {type(other).__name__}"):
+        KeyedModels(other, folder=tmp_path)
+    again = KeyedModels(ret.StreamDecisionTreeRegressor(batch_size=5, seed=1), folder=tmp_path)
+    assert again.position == 1
+
+
+# --- Serving
+
+
+def test_reader_that_begins_again() -> None:
+    """A reader that has forgotten what was published is told again by whoever asks it."""
+    model = ret.StreamDecisionTreeRegressor(seed=1)
+    with SnapshotServer(model.snapshot(), n_readers=2) as server:
+        model.learn_one({"x": 0.0}, 2.0)
+        server.publish(model.snapshot())
+        for reader in server._readers:  # as Ray begins it
+            reader.held.__init__()
+        assert [server.predict_one({"x": 0.0}) for _ in range(4)] == [2.0] * 4
+        for reader in server._readers:
+            reader.held.__init__()
+        assert server.n_samples_seen() == [1, 1]
+        with pytest.raises(ValueError, match="feature 'x': the value must be finite") as error:
+            server.predict_one({"x": float("inf")})
+        assert type(error.value) is ValueError
+        with pytest.raises(ValueError, match="a snapshot, as snapshot"):
+            server.publish("rubbish")
+    with pytest.raises(ValueError, match="a snapshot, as snapshot"):
+        SnapshotServer("rubbish")
+
+
+# --- What travels
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_flat_pickles(case: Case) -> None:
+    """All arrays travel beside the message, which stays small however much was learned."""
+    model = learn(make(case), stream(case, 300))
+    parts = [model, model.snapshot(), *(split(model, 2) if is_splittable(model) else ())]
+    for part in parts:
+        buffers: list[pickle.PickleBuffer] = []
+        message = pickle.dumps(part, 5, buffer_callback=buffers.append)
+        assert len(message) < 2000 + 300 * model._n_trees
+        pickle.loads(message, buffers=[bytes(buffer.raw()) for buffer in buffers])  # read-only
+        assert sum(buffer.raw().nbytes for buffer in buffers) > 0

@@ -1,0 +1,314 @@
+"""Public methods with arguments that make no sense, and calls that come while another one runs."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from river_extra_trees import persistence, plotting
+from tests.tools.estimators import CASES, CLASSES, answers, frozen, learn, make, stream
+
+Case = tuple[str, int]
+
+FIRST = [(name, 0) for name in CLASSES]
+IN_USE = "the model is in use"
+
+# -------------------------------------------------------------------- arguments
+
+ODD: list[Any] = [
+    *(-(2**63), -(2**31) - 1, -(10**6), -2, -1, 1, 2, 3, 7, 99, 100, 1000, 10**6),
+    *(2**31 - 1, 2**31, 2**32, 2**63, 10**30, True, 0.5, -1.0, 1e300, float("nan")),
+    *(float("inf"), "0", "x", "", b"0", None, (), [], [0], {}, {"a": 1.0}, object(), 1j),
+]
+# What is raised for an argument; river's own methods raise what they like.
+REFUSALS = (TypeError, ValueError, IndexError)
+
+
+def arguments(case: Case) -> dict[str, Any]:
+    """A good value for every argument that a public method may have."""
+    rows = list(stream(case, 6))
+    frame = pd.DataFrame([x for x, _ in rows])
+    frame.columns = frame.columns.map(str)
+    return {
+        **{"x": rows[0][0], "y": rows[0][1], "w": 1.0, "X": frame, "tree": 0, "max_depth": None},
+        **{"with_dist": False, "new_params": {}, "include_attributes": False, "new_attrs": {}},
+    }
+
+
+def public_methods(model: Any) -> Iterator[str]:
+    for name, member in inspect.getmembers(type(model), callable):
+        if not name.startswith("_") and not inspect.isclass(member):
+            yield name
+
+
+def good(method: Any, case: Case, **odd: Any) -> dict[str, Any]:
+    """Arguments for a call, some of them given; those of a frame fit its length."""
+    values = arguments(case)
+    if "X" in inspect.signature(method).parameters:
+        values["y"] = [y for _, y in stream(case, 6)]
+    names = inspect.signature(method).parameters
+    return {name: values[name] for name in names if name in values} | odd
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+@pytest.mark.parametrize("n", [0, 60])
+def test_odd_arguments(case: Case, n: int) -> None:
+    """Each is taken or refused; the model answers as before, unless it was taught."""
+    rows = list(stream(case, 60))
+    content = frozen(learn(make(case), rows[:n]))
+    model = learn(make(case), rows[:n])
+    wanted = answers(model, rows)
+    for name in public_methods(model):
+        method = getattr(model, name)
+        ours = "river_extra_trees" in str(inspect.getmodule(method))
+        for argument in inspect.signature(method).parameters:
+            for odd in ODD:
+                try:
+                    method(**good(method, case, **{argument: odd}))
+                except REFUSALS as error:
+                    assert str(error), (name, argument, odd)
+                except Exception as error:
+                    assert not ours, (name, argument, odd, error)
+        if name.startswith("learn"):
+            model._core.check()
+            model = learn(make(case), rows[:n])
+        else:
+            assert answers(model, rows) == wanted, name
+    assert frozen(model) == content
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_tree_numbers(case: Case) -> None:
+    """A wrong number of a tree is an IndexError that says which there are; no number, an error."""
+    model = learn(make(case), stream(case, 60))
+    n = model._n_trees
+    x = next(stream(case, 1))[0]
+    points = [({"a": 0.1, "b": 1.0}, 0), ({"a": 0.2, "b": 2.0}, 1)]
+    looks: list[Callable[[Any], Any]] = [
+        lambda tree: model.to_text(tree),
+        lambda tree: model.draw(tree),
+        lambda tree: model.debug_one(x, tree),
+        lambda tree: model._core.nodes(tree),
+        lambda tree: plotting.TreeDisplay.from_estimator(model, tree=tree),
+        lambda tree: plotting.LeafMapDisplay.from_estimator(
+            model, points, features=("a", "b"), tree=tree
+        ),
+    ]
+    have = f"trees 0 to {n - 1}" if n > 1 else "one tree, number 0"
+    for look in looks:
+        look(n - 1)
+        look(n > 1)  # as a list takes it
+        for number in (-1, -2, n, n + 1, 10**6, 2**31 - 1, 2**31, 2**63, 10**30, -(10**30)):
+            with pytest.raises(IndexError, match=f"there is no tree {number}: .*{have}"):
+                look(number)
+        for value in (0.0, "0", None, [0], float("nan")):
+            with pytest.raises(TypeError, match="tree must be a whole number"):
+                look(value)
+
+
+# -------------------------------------------------------------------- calls within calls
+
+
+class Hook:
+    """Calls a model, and counts how often that was refused because the model was in use."""
+
+    def __init__(self, model: Any) -> None:
+        self.acts: list[Callable[[], Any]] = []
+        self.refused = 0
+        self.model = model
+
+    def __call__(self) -> None:
+        for act in self.acts:
+            try:
+                act()
+            except RuntimeError as error:
+                assert IN_USE in str(error)
+                self.refused += 1
+
+
+def acts_of(model: Any, case: Case) -> list[Callable[[], Any]]:
+    """Every public method and property of a model, and what copies, saves and checks it."""
+    acts: list[Callable[[], Any]] = [
+        lambda: model._core.check(),
+        lambda: frozen(model),
+        lambda: persistence.save_bytes(model),
+    ]
+    for name, member in inspect.getmembers(type(model)):
+        if isinstance(member, property) and not name.startswith("_") and hasattr(model, name):
+            acts.append(functools.partial(getattr, model, name))
+    for name in public_methods(model):
+        method = getattr(model, name)
+        acts.append(functools.partial(method, **good(method, case)))
+    return acts
+
+
+def calling(hook: Hook, kind: type, value: Any) -> Any:
+    """A value that is equal to another one, whose own code calls the hook."""
+
+    class Calling(kind):  # type: ignore[misc, valid-type]
+        def __hash__(self) -> int:
+            hook()
+            return hash(value)
+
+        def __eq__(self, other: object) -> bool:
+            hook()
+            return bool(value == other)
+
+        def __float__(self) -> float:
+            hook()
+            return float(value)
+
+        def __str__(self) -> str:
+            hook()
+            return str(value)
+
+    return Calling(value)
+
+
+PLACES = ["name", "new name", "value", "new value", "number", "target", "weight", "items"]
+
+
+def sample(place: str, hook: Hook, case: Case) -> tuple[Any, Any, Any]:
+    """A sample whose own code calls a hook, from one place in it."""
+    (x, y), *_ = stream(case, 1, seed=5)
+    x = {**x, "a": 0.25, "c": "red"}
+    w: Any = 2.0
+    if place == "name":
+        x = {calling(hook, str, name) if name == "a" else name: x[name] for name in x}
+    elif place == "new name":
+        x[calling(hook, str, "new")] = 1.0
+    elif place == "value":
+        x["c"] = calling(hook, str, "red")
+    elif place == "new value":
+        x["c"] = calling(hook, str, "violet")
+    elif place == "number":
+        x["a"] = calling(hook, float, 0.25)
+    elif place == "target":
+        y = calling(hook, type(y), y)
+    elif place == "weight":
+        w = calling(hook, float, 2.0)
+    else:
+
+        class Items(dict):  # type: ignore[type-arg]
+            def items(self) -> Any:
+                hook()
+                return super().items()
+
+        x = Items(x)
+    return x, y, w
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_calls_within_a_call_are_refused(case: Case, place: str) -> None:
+    """A model that its own sample calls goes on as if nothing had called it."""
+    rows = list(stream(case, 70))
+    model, twin = (learn(make(case), rows[:37]) for _ in range(2))
+    quiet, hook = Hook(twin), Hook(model)
+    for _ in range(3):
+        x, y, w = sample(place, quiet, case)
+        twin.learn_one(x, y, w=w)
+        x, y, w = sample(place, hook, case)
+        hook.acts = acts_of(model, case)
+        model.learn_one(x, y, w=w)
+        model.predict_one(x)
+        hook.acts = []
+        model._core.check()
+    assert hook.refused > 0
+    assert answers(learn(model, rows[37:]), rows) == answers(learn(twin, rows[37:]), rows)
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_calls_of_threads_are_refused_while_another_runs(case: Case) -> None:
+    """Without a lock there is an error now and then, and the structures stay sound."""
+    model = make(case)
+    rows = list(stream(case, 200))
+    acts = acts_of(model, case)
+    errors: list[Exception] = []
+    until = time.monotonic() + 1.0
+
+    def work(number: int) -> None:
+        i = number
+        while time.monotonic() < until:
+            x, y = rows[i % len(rows)]
+            i += 1
+            try:
+                if number < 2:
+                    model.learn_one(x, y)
+                elif number == 2:
+                    model.predict_one(x)
+                else:
+                    acts[i % len(acts)]()
+            except RuntimeError as error:
+                if IN_USE not in str(error):
+                    errors.append(error)
+            except Exception as error:
+                errors.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not errors
+    model._core.check()
+    learn(model, rows)
+    persistence.load_bytes(persistence.save_bytes(model))
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_a_signal_handler_may_ask(case: Case) -> None:
+    """A handler that asks now and then changes nothing that is learned."""
+    rows = list(stream(case, 300))
+    asked = 0
+
+    def ask(*_: Any) -> None:
+        nonlocal asked
+        try:
+            model.predict_one(rows[0][0])
+            model.to_text()
+        except RuntimeError as error:
+            assert IN_USE in str(error)
+        asked += 1
+        signal.setitimer(signal.ITIMER_REAL, 2e-4)  # no sooner: it would interrupt itself
+
+    wanted = frozen(learn(make(case), rows))
+    model = make(case)
+    before = signal.signal(signal.SIGALRM, ask)
+    signal.setitimer(signal.ITIMER_REAL, 2e-4)
+    try:
+        learn(model, rows)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert asked > 0
+    assert frozen(model) == wanted
+
+
+def test_the_error_says_what_to_do() -> None:
+    """What happened, and what to do."""
+    model = make(CASES[0])
+
+    class Asking:
+        def __float__(self) -> float:
+            model.predict_one({})
+            return 1.0
+
+    with pytest.raises(RuntimeError, match=r"another thread.*signal handler.*lock.*copy"):
+        model.learn_one({"a": Asking()}, "a")
+    model.learn_one({"a": 1.0}, "a")

@@ -1,0 +1,123 @@
+"""The same seed and the same stream give the same bits, however they arrive."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import os
+import pickle
+import random
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.tools.estimators import CASES, CLASSES, THREE, answers, frozen, learn, make, stream
+
+Case = tuple[str, int]
+
+
+def split_stream(case: Case) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return rows to learn first, rows to learn then, and rows to answer."""
+    return (
+        list(stream(case, 150)),
+        list(stream(case, 130, seed=1)),
+        list(stream(case, 60, seed=2)),
+    )
+
+
+@pytest.mark.parametrize("case", THREE, ids=str)
+def test_two_runs(case: Case) -> None:
+    """Two models that learn the same stream are the same, byte for byte."""
+    first, _, _ = split_stream(case)
+    assert frozen(learn(make(case), first)) == frozen(learn(make(case), first))
+
+
+@pytest.mark.parametrize("case", THREE, ids=str)
+def test_key_order(case: Case) -> None:
+    """The order of the keys in a sample does not matter."""
+    first, then, asked = split_stream(case)
+    rng = random.Random(5)
+
+    def shuffled(rows: list[Any]) -> list[Any]:
+        return [(dict(rng.sample(list(x.items()), len(x))), y) for x, y in rows]
+
+    model = learn(make(case), first + then)
+    other = learn(make(case), shuffled(first + then))
+    assert answers(model, asked) == answers(other, shuffled(asked))
+
+
+@pytest.mark.parametrize("way", ["pickle", "deepcopy"])
+@pytest.mark.parametrize("case", THREE, ids=str)
+def test_copies_go_on_alike(case: Case, way: str) -> None:
+    """A copy made in mid-stream goes on as the original does, and apart from it."""
+    first, then, asked = split_stream(case)
+    model = learn(make(case), first)
+    other = pickle.loads(pickle.dumps(model)) if way == "pickle" else copy.deepcopy(model)
+    before = answers(other, asked)
+    learn(model, then)
+    assert answers(other, asked) == before
+    learn(other, then)
+    assert answers(model, asked) == answers(other, asked)
+
+
+@pytest.mark.parametrize("case", THREE, ids=str)
+def test_clone_starts_afresh(case: Case) -> None:
+    """A clone of a model that has learned behaves as a new one."""
+    first, then, asked = split_stream(case)
+    clone = learn(make(case), first).clone()
+    assert answers(learn(clone, then), asked) == answers(learn(make(case), then), asked)
+
+
+@pytest.mark.parametrize("case", THREE, ids=str)
+def test_answering_changes_nothing(case: Case) -> None:
+    """A model that is asked in between learns as one that is not."""
+    first, then, asked = split_stream(case)
+    quiet = learn(make(case), first)
+    model = make(case)
+    for row in first:
+        answers(model, [row, *asked[:2]])
+        learn(model, [row])
+    assert answers(learn(quiet, then), asked) == answers(learn(model, then), asked)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if hasattr(make(case), "n_jobs")], ids=str)
+def test_number_of_jobs(case: Case) -> None:
+    """The number of threads does not matter."""
+    first, then, asked = split_stream(case)
+    said = [answers(learn(make(case, n_jobs=n), first + then), asked) for n in (1, 2, 5)]
+    assert said[0] == said[1] == said[2]
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_without_a_seed(name: str) -> None:
+    """Without a seed a model draws one, once: its copies go on as it does."""
+    case = (name, 0)
+    first, then, asked = split_stream(case)
+    model = learn(make(case, seed=None), first)
+    other = copy.deepcopy(model)
+    assert model.seed is None
+    assert answers(learn(model, then), asked) == answers(learn(other, then), asked)
+
+
+def digest_of_all_answers() -> str:
+    """Return a digest of what every estimator says after learning."""
+    digest = hashlib.sha256()
+    for case in CASES:
+        first, _, asked = split_stream(case)
+        digest.update(repr((case, answers(learn(make(case), first), asked))).encode())
+    return digest.hexdigest()
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "1", "random"])
+def test_hash_seed(hash_seed: str) -> None:
+    """Other interpreters, whatever the seed of their string hashes, come to the same answers."""
+    run = subprocess.run(
+        [sys.executable, "-c", f"import {__name__} as tests; print(tests.digest_of_all_answers())"],
+        env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.strip() == digest_of_all_answers()

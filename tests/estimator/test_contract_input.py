@@ -1,0 +1,691 @@
+"""What every estimator does with unusual input: take it, or refuse it and stay as it was."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import datetime
+import functools
+import math
+import pickle
+import random
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import narwhals
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from river import base
+
+from river_extra_trees import StreamDecisionTreeClassifier, persistence
+from river_extra_trees._core.safe_repr import safe_repr
+from tests.tools.estimators import (
+    CASES,
+    CLASSIFIERS,
+    REGRESSORS,
+    answers,
+    frozen,
+    learn,
+    make,
+    stream,
+)
+from tests.tools.inputs import (
+    BEYOND_PYARROW,
+    HUGE,
+    LABELS,
+    REFUSED_FEATURES,
+    REFUSED_LABELS,
+    REFUSED_TARGETS,
+    REFUSED_WEIGHTS,
+    TAKEN_FEATURES,
+    TAKEN_TARGETS,
+)
+
+Case = tuple[str, int]
+# One parameter set of each estimator: how input is read does not depend on the parameters.
+FIRST = [case for case in CASES if case[1] == 0]
+FIRST_CLASSIFIERS = [case for case in CLASSIFIERS if case[1] == 0]
+FIRST_REGRESSORS = [case for case in REGRESSORS if case[1] == 0]
+# One estimator on each class of the core.
+FAMILIES = ("StreamDecisionTree", "ForgetfulRandomForest", "ShrubEnsemble", "DynamicTree")
+CORE_CLASSIFIERS = [(f"{family}Classifier", 0) for family in FAMILIES]
+CORE_REGRESSORS = [(f"{family}Regressor", 0) for family in FAMILIES]
+CORES = [CORE_CLASSIFIERS[0], CORE_REGRESSORS[1], CORE_CLASSIFIERS[2], CORE_REGRESSORS[3]]
+
+
+def told(cases: list[Case], values: Sequence[Any]) -> list[Any]:
+    """Give all values to the first case, and up to ten to each other: one function reads them."""
+    step = -(-len(values) // 10)
+    return [
+        pytest.param(case, value, id=f"{case[0]}-{safe_repr(value)}")
+        for case in cases
+        for value in (values if case == cases[0] else values[::step])
+    ]
+
+
+@functools.cache
+def pickled(case: Case) -> tuple[bytes, dict[Any, Any], Any]:
+    *rows, (x, y) = stream(case, 61)
+    return pickle.dumps(learn(make(case), rows)), {**x, "a": 0.5}, y
+
+
+def taught(case: Case) -> tuple[Any, dict[Any, Any], Any]:
+    """Return a model that has learned sixty samples, and the next sample."""
+    content, x, y = pickled(case)
+    model = pickle.loads(content)
+    model.predict_one(x)  # so that it remembers the keys: samples are then read the fast way
+    return model, dict(x), y
+
+
+def is_finite(model: Any, x: dict[Any, Any]) -> bool:
+    """Tell whether the model's answer is one."""
+    if isinstance(model, base.Classifier):
+        probabilities = model.predict_proba_one(x)
+        return math.isclose(sum(probabilities.values()), 1.0) and min(probabilities.values()) >= 0
+    return math.isfinite(model.predict_one(x))
+
+
+@pytest.mark.parametrize(("case", "value"), told(CORES, TAKEN_FEATURES))
+def test_feature_is_taken(case: Case, value: Any) -> None:
+    """A missing value, any kind of number and any name are learned, and the answers stay sane."""
+    model, x, y = taught(case)
+    for _ in range(30):
+        model.learn_one({**x, "a": value}, y)
+    assert is_finite(model, {**x, "a": value})
+    assert is_finite(model, x)
+    learn(model, stream(case, 60, seed=1))
+    assert is_finite(model, x)
+
+
+@pytest.mark.parametrize(("case", "refused"), told(CORES, REFUSED_FEATURES))
+def test_feature_is_refused(case: Case, refused: tuple[Any, type[Exception]]) -> None:
+    """What is neither missing nor a finite number nor a name is refused by name, unlearned."""
+    value, error = refused
+    model, x, y = taught(case)
+    before = frozen(model)
+    for name in ("a", "never seen"):
+        with pytest.raises(error, match=f"feature '{name}'"):
+            model.learn_one({**x, "new": 1.0, name: value}, y)
+        with pytest.raises(error, match=f"feature '{name}'"):
+            model.predict_one({**x, name: value})
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize(("case", "x"), told(CORES, [None, 1.0, "text", [("a", 1.0)]]))
+def test_sample_must_be_a_mapping(case: Case, x: Any) -> None:
+    """A sample that is no mapping is refused, unlearned."""
+    model, _, y = taught(case)
+    before = frozen(model)
+    with pytest.raises(TypeError):
+        model.learn_one(x, y)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize(("case", "y"), told(CORE_REGRESSORS, REFUSED_TARGETS))
+def test_target_is_refused(case: Case, y: Any) -> None:
+    """A target that is no finite number is refused, unlearned."""
+    model, x, _ = taught(case)
+    before = frozen(model)
+    with pytest.raises((TypeError, ValueError), match="target"):
+        model.learn_one({**x, "new": 1.0}, y)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize(("case", "y"), told(CORE_REGRESSORS, TAKEN_TARGETS))
+def test_target_of_any_number_type(case: Case, y: Any) -> None:
+    """Every kind of number is a target, and means what the float of it means."""
+    model, x, _ = taught(case)
+    twin = model.clone(include_attributes=True)
+    model.learn_one(x, y)
+    twin.learn_one(x, float(y))
+    assert model.predict_one(x) == twin.predict_one(x)
+
+
+@pytest.mark.parametrize(("case", "label"), told(CORE_CLASSIFIERS, REFUSED_LABELS))
+def test_label_is_refused(case: Case, label: Any) -> None:
+    """A label that is missing or cannot be a key is refused, unlearned."""
+    model, x, _ = taught(case)
+    before = frozen(model)
+    with pytest.raises((TypeError, ValueError), match="label"):
+        model.learn_one({**x, "new": 1.0}, label)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize(("case", "labels"), told(CORE_CLASSIFIERS, LABELS))
+def test_labels_of_any_kind(case: Case, labels: tuple[Any, Any]) -> None:
+    """Labels of any hashable kind come back as they went in."""
+    model = make(case)
+    for i in range(120):
+        model.learn_one({"a": float(i % 2), "b": i}, labels[i % 2])
+    probabilities = model.predict_proba_one({"a": 0.0, "b": 3})
+    assert set(probabilities) == set(labels)
+    assert {type(label) for label in probabilities} == {type(label) for label in labels}
+    assert model.predict_one({"a": 0.0, "b": 3}) == labels[0]
+    assert model.predict_one({"a": 1.0, "b": 4}) == labels[1]
+    for kind in (pd.DataFrame, pl.DataFrame):
+        answers = model.predict_many(kind({"a": [0.0, 1.0, 0.0], "b": [3, 4, 3]})).to_list()
+        assert answers == [labels[0], labels[1], labels[0]]
+        assert len({repr(each) for each in answers}) == 2
+        assert model.predict_many(kind({"a": [1.0], "b": [4]})).to_list() == [labels[1]]
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=safe_repr)
+def test_labels_in_frames_of_pyarrow(labels: tuple[Any, Any]) -> None:
+    """They come back as they are, or are refused by their types where pyarrow has none for them."""
+    model = learn(make(("StreamDecisionTreeClassifier", 0)), [({"a": 1.0}, y) for y in labels])
+    asked = pa.table({"a": [1.0, 1.0]})
+    if repr(labels) in BEYOND_PYARROW:
+        with pytest.raises(TypeError, match=r"types: .*pandas or polars"):
+            model.predict_many(asked)
+    else:
+        found = model.predict_many(asked).to_pylist()
+        assert found == [model.predict_one({"a": 1.0})] * 2
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pd", "pl", "pa"])
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_an_empty_frame_of_probabilities_has_all_columns(case: Case, kind: Any) -> None:
+    """Of numbers, as any other; the labels of a model that has learned nothing are none."""
+    model, x, _ = taught(case)
+    labels = list(model.predict_proba_one(x))
+    for n in (0, 2):
+        found = narwhals.from_native(model.predict_proba_many(kind({"a": [0.5] * n})))
+        assert found.columns == labels
+        assert found.schema.dtypes() == [narwhals.Float64] * len(labels)
+        assert len(found) == n
+    assert narwhals.from_native(make(case).predict_proba_many(kind({"a": [0.5]}))).columns == []
+    assert list(make(case).predict_many(kind({"a": []}))) == []
+
+
+def test_a_series_has_one_type_whatever_the_answers() -> None:
+    """That of all labels, so that the answers for two frames fit together."""
+    model = learn(make(("StreamDecisionTreeClassifier", 0)), [({"a": 1.0}, 1)] * 9)
+    assert model.predict_many(pl.DataFrame({"a": [1.0]})).dtype == pl.Int64
+    model.learn_one({"a": 0.0}, 2.5)
+    assert model.predict_many(pl.DataFrame({"a": [1.0]})).dtype == pl.Float64
+    model.learn_one({"a": 0.0}, "text")
+    assert model.predict_many(pl.DataFrame({"a": [1.0]})).to_list() == [1]
+    assert model.predict_many(pl.DataFrame({"a": [1.0]})).dtype == pl.Object
+
+
+class Same:
+    """A label that looks like any other of its kind."""
+
+    def __repr__(self) -> str:
+        return "same"
+
+
+@pytest.mark.parametrize("kind", [pl.DataFrame, pa.table], ids=["polars", "pyarrow"])
+def test_no_column_of_probabilities_hides_another(kind: Any) -> None:
+    """Labels that are one as strings are named by their repr, and refused if that is one, too."""
+    model = learn(make(("StreamDecisionTreeClassifier", 0)), [({}, y) for y in (1, "1", 2, "x")])
+    found = narwhals.from_native(model.predict_proba_many(kind({"a": [0.5]})))
+    assert found.columns == ["1", "'1'", "2", "x"]
+    expected = list(model.predict_proba_one({}).values())
+    assert list(found.row(0)) == pytest.approx(expected)
+    learn(model, [({}, Same()), ({}, Same())])
+    with pytest.raises(ValueError, match="same"):
+        model.predict_proba_many(kind({"a": [0.5]}))
+    assert len(model.predict_proba_many(pd.DataFrame({"a": [0.5]})).columns) == 6
+
+
+NO_SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
+    "none": lambda values: None,
+    "a number": lambda values: 7,
+    "a text": lambda values: "a" * len(values),
+    "bytes": lambda values: b"a" * len(values),
+    "a set": lambda values: {*range(len(values))},
+    "a dict": lambda values: dict.fromkeys(range(len(values)), values[0]),
+    "keys": lambda values: dict.fromkeys(range(len(values))).keys(),
+    "a generator": lambda values: (each for each in values),
+    "a frame of one column": lambda values: pd.DataFrame({"y": values}),
+    "a frame as wide as long": lambda values: pd.DataFrame(
+        dict.fromkeys(range(len(values)), values)
+    ),
+    "a polars frame": lambda values: pl.DataFrame({"y": values}),
+    "a lazy frame": lambda values: pl.LazyFrame({"y": values}),
+    "a table": lambda values: pa.table({"y": values}),
+    "a column vector": lambda values: np.array(values).reshape(-1, 1),
+    "an array of no dimension": lambda values: np.array(values[0]),
+}
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("case", CORES, ids=str)
+def test_targets_of_a_frame_must_be_a_sequence(case: Case, n: int) -> None:
+    """What has no order or holds names in place of values is refused by name, unlearned."""
+    model, _, y = taught(case)
+    before = frozen(model)
+    frame = pd.DataFrame({"a": [0.1] * n, "new": [1.0] * n})
+    for kind, made in NO_SEQUENCES.items():
+        with pytest.raises(TypeError, match=r"^y must be a series"):
+            model.learn_many(frame, made([y] * n))
+        if kind not in ("a number", "an array of no dimension"):  # one weight for all
+            with pytest.raises(TypeError, match=r"\bw must be a (series|number)"):
+                model.learn_many(frame, [y] * n, made([1.0] * n))
+    assert frozen(model) == before
+
+
+SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "deque": collections.deque,
+    "numpy": lambda values: np.array(values, dtype=object),
+    "pandas, another index": lambda values: pd.Series(values, index=range(len(values), 0, -1)),
+    "index of pandas": pd.Index,
+    "categories": lambda values: pd.Series(values, dtype="category"),
+    "polars": pl.Series,
+    "pyarrow": pa.array,
+    "chunks of pyarrow": lambda values: pa.chunked_array([values]),
+}
+
+
+@pytest.mark.parametrize(("case", "kind"), told(CORES, list(SEQUENCES)))
+def test_targets_of_a_frame_in_any_sequence(case: Case, kind: str) -> None:
+    """They belong to the rows by their position, and so do weights."""
+    model, _, _ = taught(case)
+    twin = model.clone(include_attributes=True)
+    rows = [(x, y, 1.0 + i % 3) for i, (x, y) in enumerate(stream(case, 40, seed=1))]
+    frame = pd.DataFrame({"a": [x.get("a") for x, _, _ in rows]})
+    targets, weights = [y for _, y, _ in rows], [w for _, _, w in rows]
+    model.learn_many(frame, SEQUENCES[kind](targets), SEQUENCES[kind](weights))
+    for x, y, w in rows:
+        twin.learn_one({"a": x.get("a")}, y, w=w)
+    assert persistence.save_bytes(model) == persistence.save_bytes(twin)
+
+
+@pytest.mark.parametrize(("case", "w"), told(CORES, [2, np.float32(2), np.array(2.0)]))
+def test_one_weight_for_a_frame(case: Case, w: Any) -> None:
+    """A number of any type is the weight of every row."""
+    model, _, y = taught(case)
+    twin = model.clone(include_attributes=True)
+    model.learn_many(pd.DataFrame({"a": [0.1, 0.2]}), [y, y], w)
+    for a in (0.1, 0.2):
+        twin.learn_one({"a": a}, y, w=2.0)
+    assert persistence.save_bytes(model) == persistence.save_bytes(twin)
+
+
+@pytest.mark.parametrize(("case", "w"), told(CORES, REFUSED_WEIGHTS))
+def test_weight_is_refused(case: Case, w: Any) -> None:
+    """A weight that is no finite number from zero on is refused, unlearned."""
+    model, x, y = taught(case)
+    before = frozen(model)
+    with pytest.raises((TypeError, ValueError), match=r"\bw\b"):
+        model.learn_one({**x, "new": 1.0}, y, w=w)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize("kind", [np.array, pd.Series, list], ids=["numpy", "pandas", "list"])
+@pytest.mark.parametrize("case", CORES, ids=str)
+def test_complex_numbers_of_a_frame_are_refused(case: Case, kind: Any) -> None:
+    """As targets and as weights, by the row; what is imaginary must not be dropped in silence."""
+    model, _, y = taught(case)
+    before = frozen(model)
+    frame, numbers = pd.DataFrame({"a": [0.1, 0.2]}), kind(np.array([1.0 + 5j, 2.0]))
+    with pytest.raises(TypeError, match=r"^row 0: w must be a number, not 'complex"):
+        model.learn_many(frame, [y, y], numbers)
+    if isinstance(model, base.Regressor):
+        with pytest.raises(TypeError, match=r"^row 0: the target must be a number, not 'complex"):
+            model.learn_many(frame, numbers)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_times_of_a_frame_are_refused(case: Case) -> None:
+    """As targets and as weights, by the row; to numpy nanoseconds are whole numbers."""
+    model, _, y = taught(case)
+    before = frozen(model)
+    frame = pd.DataFrame({"a": [0.1, 0.2]})
+    for kind in ("datetime64", "timedelta64"):
+        moments = np.array([5, 6], f"{kind}[ns]")
+        with pytest.raises(TypeError, match=f"^row 0: w must be a number, not '{kind}'"):
+            model.learn_many(frame, [y, y], moments)
+        with pytest.raises(TypeError, match=r"^row 0: w must be a number, not 'ndarray'"):
+            model.learn_many(frame, [y, y], np.array(5, f"{kind}[ns]"))
+        if isinstance(model, base.Regressor):
+            with pytest.raises(TypeError, match=f"^row 0: the target must .* not '{kind}'"):
+                model.learn_many(frame, moments)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_a_name_that_cannot_be_written_is_refused(case: Case) -> None:
+    """Whatever the weight, and before a row of its frame is learned; predictions ignore it."""
+    model, x, y = taught(case)
+    before = frozen(model)
+    for w in (1.0, 0.0):
+        with pytest.raises(ValueError, match=r"^a feature's name of type 'int'"):
+            model.learn_one({**x, HUGE: 1.0}, y, w=w)
+    frame = pd.DataFrame({"a": [0.1, 0.2, 0.3], HUGE: [None, None, 3.0]})
+    with pytest.raises(ValueError, match=r"^row 2: a feature's name of type 'int'"):
+        model.learn_many(frame, [y] * 3)
+    assert model.predict_one({**x, HUGE: 1.0}) == model.predict_one(x)
+    assert frozen(model) == before
+    model.learn_many(frame[:2], [y] * 2)  # a value that is missing brings no feature
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_weight_zero_learns_nothing(case: Case) -> None:
+    """A sample of weight zero leaves the model as it was, new feature and all."""
+    model, x, y = taught(case)
+    before = frozen(model)
+    model.learn_one({**x, "new": 1.0}, y, w=0)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_refused_before_the_first_sample(case: Case) -> None:
+    """A refusal leaves even a model without a sample as it was."""
+    model = make(case)
+    model.predict_one({"a": 1.0})
+    before = frozen(model)
+    with pytest.raises(ValueError, match="a"):
+        model.learn_one({"a": float("inf")}, 1)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_no_features(case: Case) -> None:
+    """Samples without features are learned and answered by frequencies or the mean."""
+    model = make(case)
+    for _, y in stream(case, 120):
+        model.learn_one({}, y)
+        assert is_finite(model, {})
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_ten_thousand_features(case: Case) -> None:
+    """Ten thousand features are learned and answered."""
+    model = make(case)
+    for i, (_, y) in enumerate(stream(case, 60)):
+        model.learn_one({f"f{k}": float((i * k) % 11) for k in range(10_000)}, y)
+    assert is_finite(model, {f"f{k}": 1.0 for k in range(0, 10_000, 3)})
+
+
+@pytest.mark.parametrize("kind", ["constant", "rising", "falling"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_monotone_streams(case: Case, kind: str) -> None:
+    """Constant, sorted and reversely sorted features are learned and answered."""
+    model = make(case)
+    step = {"constant": 0, "rising": 1, "falling": -1}[kind]
+    for i, (_, y) in enumerate(stream(case, 300)):
+        model.learn_one({"a": step * i, "b": "same"}, y)
+    assert is_finite(model, {"a": 150 * step, "b": "same"})
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_feature_that_changes_its_kind(case: Case) -> None:
+    """A feature may be now a number, now a name, now missing."""
+    model = make(case)
+    for i, (_, y) in enumerate(stream(case, 300)):
+        model.learn_one({"a": (0.5, "half", None, i, True)[i % 5], "b": i % 7}, y)
+        assert is_finite(model, {"a": ("half", 0.5, None)[i % 3], "b": 1})
+
+
+@pytest.mark.parametrize("case", FIRST_REGRESSORS, ids=str)
+def test_answers_stay_near_the_targets(case: Case) -> None:
+    """However far off a sample lies, the answer stays within one range of the targets seen."""
+    model = make(case)
+    rows = list(stream(case, 300))
+    low, high = min(y for _, y in rows), max(y for _, y in rows)
+    for x, y in rows:
+        model.learn_one(x, y)
+        for far in (1e300, -1e300):
+            answer = model.predict_one({**x, "a": far, 7: -far})
+            assert 2 * low - high <= answer <= 2 * high - low
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_input_is_left_alone(case: Case) -> None:
+    """Samples are neither changed nor kept."""
+    model = make(case)
+    rows = list(stream(case, 120))
+    twin = learn(make(case), rows)
+    for x, y in rows:
+        copy = dict(x)
+        model.learn_one(x, y)
+        model.predict_one(x)
+        assert repr(x) == repr(copy)
+        x.clear()
+    rest = list(stream(case, 50, seed=1))
+    assert answers(model, rest) == answers(twin, rest)
+
+
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_too_many_labels(case: Case) -> None:
+    """A stream of ever-new labels is refused from the 1,025th label on; known ones go on."""
+    model = make(case)
+    for i in range(1024):
+        model.learn_one({"a": float(i % 10)}, f"label {i}")
+    before = frozen(model)
+    with pytest.raises(ValueError, match="label 1024"):
+        model.learn_one({"a": 1.0, "new": 2.0}, "label 1024")
+    assert frozen(model) == before
+    model.learn_one({"a": 1.0}, "label 7")
+    assert len(model.predict_proba_one({"a": 1.0})) == 1024
+
+
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_frame_with_too_many_labels(case: Case) -> None:
+    """A frame that would bring the 1,025th label is refused whole; no weight brings none."""
+    model = make(case)
+    for i in range(1020):
+        model.learn_one({"a": float(i % 10)}, f"label {i}")
+    before = frozen(model)
+    labels = [f"label {i}" for i in (3, 1020, 1021, 1021, 1022, 1023, 1024)]
+    frame = pl.DataFrame({"a": [float(i) for i in range(len(labels))]})
+    with pytest.raises(ValueError, match="row 6: the label 'label 1024' is one too many"):
+        model.learn_many(frame, labels)
+    assert frozen(model) == before
+    for w in (0.0, 1e-310):
+        twin = model.clone(include_attributes=True)
+        twin.learn_many(frame, labels, [*[1.0] * 5, w, 1.0])
+        assert len(twin.predict_proba_one({"a": 1.0})) == 1024
+        assert "label 1023" not in twin.predict_proba_one({"a": 1.0})
+
+
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_one_class_only(case: Case) -> None:
+    """A stream with one label is answered by it, for sure; before the first sample by none."""
+    model = make(case)
+    assert model.predict_one({"a": 1.0}) is None
+    assert model.predict_proba_one({"a": 1.0}) == {}
+    for x, _ in stream(case, 120):
+        model.learn_one(x, "only")
+    assert model.predict_proba_one({"a": 0.5}) == {"only": 1.0}
+    assert model.predict_one({}) == "only"
+
+
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_label_that_comes_late(case: Case) -> None:
+    """A label is not among the answers until it is learned, and is from then on."""
+    model, x, _ = taught(case)
+    assert "late" not in model.predict_proba_one(x)
+    for _ in range(60):
+        model.learn_one(x, "late")
+    assert "late" in model.predict_proba_one(x)
+    assert is_finite(model, x)
+
+
+@pytest.mark.parametrize("y", [1e308, -1e200])
+@pytest.mark.parametrize("case", FIRST_REGRESSORS, ids=str)
+def test_target_too_large(case: Case, y: float) -> None:
+    """A target whose square is no float any more is refused, unlearned."""
+    model, x, _ = taught(case)
+    before = frozen(model)
+    with pytest.raises(ValueError, match="target"):
+        model.learn_one(x, y)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize("w", [1e-300, 1e-5, 1e50])
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_weight_of_any_size(case: Case, w: float) -> None:
+    """Very light and very heavy samples are learned, and the answers stay finite."""
+    model, x, y = taught(case)
+    for _ in range(30):
+        model.learn_one(x, y, w=w)
+        assert is_finite(model, x)
+    learn(model, stream(case, 60, seed=1))
+    assert is_finite(model, x)
+
+
+@pytest.mark.parametrize("exponents", [(0.0, 25.0), (-300.0, 99.0)], ids=str)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_weights_of_all_sizes_in_one_stream(case: Case, exponents: tuple[float, float]) -> None:
+    """Light samples vanish beside heavy ones, and what rounding leaves of them does no harm."""
+    rng = random.Random(1)
+    model = make(case)
+    for i, (x, y) in enumerate(stream(case, 120)):
+        model.learn_one(x, y, w=10.0 ** rng.uniform(*exponents))
+        assert i < 3 or is_finite(model, x)
+    model._core.check()
+    assert answers(copy.deepcopy(model), [(x, y)]) == answers(model, [(x, y)])
+
+
+@pytest.mark.parametrize("w", [5e-324, 1e-310])
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_weight_too_faint_counts_as_none(case: Case, w: float) -> None:
+    """It has no full precision, and what is divided by it overflows."""
+    model = make(case)
+    for x, y in stream(case, 30):
+        model.learn_one(x, y, w=w)
+    assert persistence.save_bytes(model) == persistence.save_bytes(make(case))
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_faintest_weight(case: Case) -> None:
+    """The faintest one that counts gives answers, from the first sample on."""
+    model = make(case)
+    for x, y in stream(case, 30):
+        model.learn_one(x, y, w=sys.float_info.min)
+        assert is_finite(model, x)
+
+
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_labels_of_mixed_types(case: Case) -> None:
+    """Labels are told apart as keys of a dict: 1, True, numpy's 1 and 1.0 are one, "1" is not."""
+    model = make(case)
+    for i in range(120):
+        model.learn_one({"a": float(i % 2)}, (1, "1", True, "1", np.int64(1), "1")[i % 6])
+    assert list(map(repr, model.predict_proba_one({"a": 0.0}))) == ["1", "'1'"]
+    assert model.predict_one({"a": 1.0}) == "1"
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_duplicates(case: Case) -> None:
+    """One sample over and over, with one target or with several, is learned and answered."""
+    model = make(case)
+    x, targets = {"a": 0.1, "b": "same"}, [y for _, y in stream(case, 300)]
+    for y in targets:
+        model.learn_one(x, y)
+    assert is_finite(model, x)
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_unknown_features_only(case: Case) -> None:
+    """A sample of which no feature was ever learned is answered."""
+    model, _, _ = taught(case)
+    assert is_finite(model, {"never": 1.0, "seen": "before"})
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_frame_without_columns(case: Case) -> None:
+    """Its rows are samples without features; no samples, if the frame has no rows either."""
+    model, _, y = taught(case)
+    twin = model.clone(include_attributes=True)
+    model.learn_many(pd.DataFrame(index=range(3)), [y] * 3)
+    learn(twin, [({}, y)] * 3)
+    assert persistence.save_bytes(model) == persistence.save_bytes(twin)
+    assert model.predict_many(pd.DataFrame(index=range(2))).to_list() == [model.predict_one({})] * 2
+    assert model.predict_many(pl.DataFrame()).to_list() == []
+
+
+MOMENTS = [datetime.datetime(2026, 11, 21, hour) for hour in range(4)]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": [0.5] * 4, "when": MOMENTS}),
+        pd.DataFrame({"a": [0.5] * 4, "when": pd.to_timedelta([1, 2, 3, 4], unit="s")}),
+        pd.DataFrame({"a": [0.5] * 4, "when": pd.period_range("2026-11", periods=4, freq="M")}),
+        pl.DataFrame({"a": [0.5] * 4, "when": MOMENTS}),
+        pl.DataFrame({"a": [0.5] * 4, "when": [moment.date() for moment in MOMENTS]}),
+        pa.table({"a": [0.5] * 4, "when": MOMENTS}),
+        pa.table({"a": [0.5] * 4, "when": pa.array([(1, 2, 3)] * 4, pa.month_day_nano_interval())}),
+    ],
+    ids=["pandas", "durations", "periods", "polars", "dates", "pyarrow", "intervals"],
+)
+@pytest.mark.parametrize("case", CORES, ids=str)
+def test_frame_with_a_column_of_dates(case: Case, frame: Any) -> None:
+    """It is refused by the name of the feature, with a word on what to do; missing ones are not."""
+    model, _, y = taught(case)
+    before = frozen(model)
+    with pytest.raises(TypeError, match=r"^row 0: feature 'when': .* Turn it into numbers"):
+        model.learn_many(frame, [y] * 4)
+    with pytest.raises(TypeError, match=r"^feature 'when': .* Turn it into numbers"):
+        model.predict_many(frame)
+    assert frozen(model) == before
+    model.learn_many(pd.DataFrame({"when": pd.to_datetime([None] * 4)}), [y] * 4)
+
+
+def test_names_that_no_file_holds_as_text_are_shown() -> None:
+    """Half a surrogate pair is a text to Python, but none in UTF-8: tables have it as it is."""
+    model = StreamDecisionTreeClassifier(batch_size=8, seed=1)
+    for i in range(64):
+        model.learn_one({"\ud800": "\udc00x"[i % 2]}, "\udfffy"[i % 2])
+    table = model.to_dataframe()
+    assert table["feature"][0] == "\ud800"
+    assert table["threshold"][0] in ("\udc00", "x")
+    assert "\udfff (100%)" in list(table["prediction"])
+    assert table["depth"].dtype == int
+    loaded = persistence.load_bytes(persistence.save_bytes(model))
+    assert repr(loaded.to_dataframe()) == repr(table)
+    assert list(make(("StreamDecisionTreeClassifier", 0)).to_dataframe()["is_leaf"]) == [True]
+
+
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_labels_that_are_no_utf8_come_back(case: Case) -> None:
+    """As they are, where the kind of frame has Python objects; else by `repr`, or not at all."""
+    model = learn(make(case), [({"a": float(i % 2)}, "\ud800x"[i % 2]) for i in range(60)])
+    said = [model.predict_one({"a": a}) for a in (0.0, 1.0)]
+    index = [7, 5]
+    asked = pd.DataFrame({"a": [0.0, 1.0]}, index=index)
+    found = model.predict_many(asked)
+    assert (list(found), list(found.index), found.name) == (said, index, "prediction")
+    table = model.predict_proba_many(asked)
+    assert (list(table.columns), list(table.index)) == (["\ud800", "x"], index)
+    expected = [model.predict_proba_one({"a": a}) for a in (0.0, 1.0)]
+    assert [dict(zip(table.columns, row, strict=True)) for row in table.to_numpy()] == expected
+    for kind in (pl.DataFrame, pa.table):
+        table = narwhals.from_native(model.predict_proba_many(kind({"a": [0.0, 1.0]})))
+        assert table.columns == ["'\\ud800'", "x"]
+    assert model.predict_many(pl.DataFrame({"a": [0.0, 1.0]})).to_list() == said
+    with pytest.raises(TypeError, match="pandas or polars"):
+        model.predict_many(pa.table({"a": [0.0, 1.0]}))
+
+
+def test_a_label_that_cannot_be_written() -> None:
+    """A number of more digits than Python writes is a label, and told as what it is."""
+    rows = [({"a": float(i % 2), (HUGE, 1): 1.0}, (HUGE, "x")[i % 2]) for i in range(60)]
+    with pytest.raises(ValueError, match="feature's name of type 'tuple'"):
+        StreamDecisionTreeClassifier().learn_one(*rows[0])
+    model = StreamDecisionTreeClassifier(batch_size=20, seed=1)
+    for x, y in rows:
+        model.learn_one({"a": x["a"], "b": (HUGE, 1)}, y)
+    assert model.predict_one({"a": 0.0}) == HUGE
+    text = "<int that cannot be written>"
+    assert text in model.to_text()
+    assert text in model.debug_one({"a": 0.0})
+    assert text in list(model.to_dataframe()["prediction"])[1]
+    assert text in model.draw().source.replace("&lt;", "<").replace("&gt;", ">")
+    assert StreamDecisionTreeClassifier(seed=HUGE)._repr_html_().count("cannot be written") == 1
+    assert model.predict_many(pd.DataFrame({"a": [0.0]})).to_list() == [HUGE]
+    assert model.predict_proba_many(pl.DataFrame({"a": [0.0]})).columns == [text, "x"]
+    loaded = persistence.load_bytes(persistence.save_bytes(model))
+    assert loaded.predict_proba_one({"a": 0.0}) == model.predict_proba_one({"a": 0.0})

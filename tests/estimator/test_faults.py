@@ -1,0 +1,175 @@
+"""Faults: signals at any instant, threads and other processes.
+
+After any of them a model is as it was before the sample, or as it is after it.
+"""
+
+from __future__ import annotations
+
+import _thread
+import io
+import multiprocessing
+import pickle
+import random
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from river_extra_trees import persistence
+from tests.tools.estimators import CASES, PARAMETERS, answers, learn, make, stream
+
+Case = tuple[str, int]
+FIRST = [case for case in CASES if case[1] == 0]
+THREADED = [case for case in CASES if PARAMETERS[case[0]][case[1]].get("n_jobs", 1) > 1]
+
+
+def fuller_stream(case: Case, n: int, seed: int) -> list[Any]:
+    """A stream in which new features, values and labels come all the time."""
+    rng = random.Random(seed)
+    rows = []
+    for i, (x, y) in enumerate(stream(case, n, seed)):
+        if i % 7 == 3:
+            x = {**x, f"feature {i}": rng.random(), "c": f"value {i}"}
+        rows.append((x, f"label {i}" if isinstance(y, str) and i % 11 == 5 else y))
+    return rows
+
+
+def state(model: Any) -> bytes:
+    """The whole state of a model, whichever equal objects in it are one and the same."""
+    file = io.BytesIO()
+    pickler = pickle.Pickler(file)
+    pickler.fast = True
+    pickler.dump(model)
+    return file.getvalue()
+
+
+# --- Signals
+
+
+class Alarm(BaseException):
+    """What the signal raises."""
+
+
+@pytest.fixture
+def alarm() -> Iterator[Callable[[float], None]]:
+    """Let a signal raise after some seconds."""
+
+    def raise_alarm(*_: Any) -> None:
+        raise Alarm
+
+    previous = signal.signal(signal.SIGALRM, raise_alarm)
+    yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, previous)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+@pytest.mark.parametrize("case", FIRST + THREADED, ids=str)
+def test_interrupted_anywhere(case: Case, alarm: Callable[[float], None]) -> None:
+    """A signal that raises at any instant finds the model as before some sample or after it."""
+    rows = fuller_stream(case, 120, 2)
+    twins = [state(make(case))]
+    model = make(case)
+    for row in rows:
+        twins.append(state(learn(model, [row])))
+    rng = random.Random(3)
+    n_interrupted = 0
+    for _ in range(25):
+        model, learned = make(case), 0
+        try:
+            alarm(rng.uniform(1e-5, 2e-3))
+            for x, y in rows:
+                model.learn_one(x, y)
+                learned += 1
+            alarm(0)
+        except Alarm:
+            n_interrupted += 1
+        if state(model) not in twins:  # the batch is full: the next call would grow on it first
+            model._grow()
+        assert state(model) in twins[learned : learned + 2]
+        model._state()["core"].check()
+    assert n_interrupted > 2
+
+
+# --- Threads and processes
+
+
+@pytest.mark.parametrize("case", FIRST + THREADED, ids=str)
+def test_eight_threads_answer_while_one_learns(case: Case) -> None:
+    """With a lock around each call, any number of threads may use one model."""
+    rows = list(stream(case, 150))
+    expected = state(learn(make(case), rows))
+    model, lock, done = make(case), threading.Lock(), threading.Event()
+    errors: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            while not done.is_set():
+                for x, _ in rows[:5]:
+                    with lock:
+                        model.predict_one(x)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for x, y in rows:
+        with lock:
+            model.learn_one(x, y)
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert state(model) == expected
+
+
+HELD: list[Any] = []  # models and rows that a child process has got from its parent
+
+
+def hold(models: list[Any]) -> None:
+    HELD[:] = models
+
+
+def go_on(i: int) -> tuple[list[str], bytes]:
+    """What one of the models says, and its file, after a further stretch of its stream."""
+    model, rows = HELD[i]
+    said = answers(learn(model, rows), rows)
+    return said, persistence.save_bytes(model)
+
+
+@pytest.mark.parametrize("case", THREADED, ids=str)
+@pytest.mark.parametrize("starts", [False, True])
+def test_a_thread_whose_start_fails_is_not_missed(
+    case: Case, starts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other threads do its work, whether it was started in spite of the error or not."""
+    start_new_thread = _thread.start_new_thread
+
+    def fail(*args: Any) -> int:
+        if starts:
+            start_new_thread(*args)
+        raise MemoryError
+
+    rows = list(stream(case, 200))
+    expected = learn(make(case), rows)
+    monkeypatch.setattr(_thread, "start_new_thread", fail)
+    assert state(learn(make(case), rows)) == state(expected)
+
+
+@pytest.mark.parametrize("way", ["fork", "spawn"])
+def test_processes(way: str) -> None:
+    """A child process learns and answers as its parent does: every learner, threads included.
+
+    A forked one has the models in its memory, and to a spawned one they are sent.
+    """
+    if way not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"this system cannot {way} processes")
+    cases = FIRST + THREADED
+    models = [(learn(make(case), stream(case, 70)), list(stream(case, 70, 1))) for case in cases]
+    with multiprocessing.get_context(way).Pool(2, hold, (models,)) as pool:
+        theirs = pool.map(go_on, range(len(models)))
+    hold(models)
+    assert theirs == [go_on(i) for i in range(len(models))]

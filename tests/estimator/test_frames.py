@@ -1,0 +1,104 @@
+"""Predictions for data frames: labels come back as they are, or are refused in plain words."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+from typing import Any
+
+import narwhals
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from river_extra_trees import StreamDecisionTreeClassifier, StreamDecisionTreeRegressor
+from tests.tools.estimators import learn
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Shade(enum.StrEnum):
+    DARK = "dark"
+    LIGHT = "light"
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+LABELS = [
+    (Colour.RED, Colour.BLUE),
+    (Colour.RED, "red"),
+    (Colour.RED, 0.5),
+    (Shade.DARK, Shade.LIGHT),
+    (Level.LOW, Level.HIGH),
+    (Level.LOW, "low"),
+    (decimal.Decimal("1e400"), decimal.Decimal(2)),
+    (decimal.Decimal("0.1"), decimal.Decimal("1e-39")),
+    (decimal.Decimal("0.1"), decimal.Decimal("0.12")),
+    (decimal.Decimal("0.1"), "0.1"),
+    (datetime.date(2026, 11, 22), "never"),
+    (frozenset({1}), "text"),
+    (2**200, "large"),
+    ("\ud800", "x"),
+]
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+
+
+def taught(labels: tuple[Any, Any]) -> StreamDecisionTreeClassifier:
+    model = StreamDecisionTreeClassifier(batch_size=5, seed=1)
+    rows = [({"a": float(i % 2)}, labels[i % 2]) for i in range(40)]
+    learned: StreamDecisionTreeClassifier = learn(model, rows)
+    return learned
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@pytest.mark.parametrize("labels", LABELS, ids=repr)
+def test_labels_come_back_as_they_are(labels: tuple[Any, Any], kind: str) -> None:
+    """With their types, whichever of them comes first, and also where there is one answer only."""
+    for first, second in (labels, labels[::-1]):
+        model = taught((first, second))
+        for asked in ([0.0, 1.0], [1.0, 0.0, 1.0], [0.0], []):
+            expected = [model.predict_one({"a": a}) for a in asked]
+            found = model.predict_many(FRAMES[kind]({"a": asked})).to_list()
+            assert found == expected
+            assert [type(each) for each in found] == [type(each) for each in expected]
+        table = narwhals.from_native(model.predict_proba_many(FRAMES[kind]({"a": [0.0, 1.0]})))
+        assert len(set(table.columns)) == 2
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=repr)
+def test_pyarrow_has_no_objects(labels: tuple[Any, Any]) -> None:
+    """Labels that it has no type for are refused by their types."""
+    model = taught(labels)
+    asked = pa.table({"a": [0.0, 1.0]})
+    if all(type(label) is decimal.Decimal and 0.01 < label < 10 for label in labels):
+        assert model.predict_many(asked).to_pylist() == list(labels)
+    else:
+        said = rf"no series of pyarrow holds these labels .*\b{type(labels[0]).__name__}\b"
+        with pytest.raises(TypeError, match=said):
+            model.predict_many(asked)
+
+
+def test_index_of_pandas_is_kept() -> None:
+    """Of objects, too."""
+    for labels in (("x", "y"), (Colour.RED, Colour.BLUE)):
+        frame = pd.DataFrame({"a": [0.0, 1.0]}, index=[7, 5])
+        found = taught(labels).predict_many(frame)
+        assert (list(found), list(found.index), found.name) == (list(labels), [7, 5], "prediction")
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_numbers(kind: str) -> None:
+    """The predictions of a regressor are doubles."""
+    model = learn(StreamDecisionTreeRegressor(seed=1), [({"a": 0.0}, 1.5)] * 5)
+    found = narwhals.from_native(
+        model.predict_many(FRAMES[kind]({"a": [0.0]})), series_only=True, allow_series=True
+    )
+    assert (found.dtype, found.to_list()) == (narwhals.Float64, [1.5])

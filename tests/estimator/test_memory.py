@@ -1,0 +1,52 @@
+"""The memory that a model tells is the memory that it holds."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from typing import Any
+
+import pytest
+
+from tests.tools.estimators import CLASSES, is_classifier, make
+
+LONG = "x" * 2000
+
+
+def rows(kind: str, n: int, classifier: bool) -> list[tuple[dict[Any, Any], Any]]:
+    """Samples whose values, names or labels are long texts, or are plain."""
+    found = []
+    for i in range(n):
+        x: dict[Any, Any] = {"a": i * 0.37 % 1.0, "b": i % 7}
+        y: Any = i % 3 if classifier else i * 0.11 % 1.0
+        if kind == "values":
+            x["text"] = f"{i} {LONG}"
+        elif kind == "tuples":
+            x["text"] = (i, f"{i} {LONG}")
+        elif kind == "names":
+            x[f"{i % 200} {LONG}"] = 1.0
+        elif kind == "labels" and classifier:
+            y = f"{i % 100} {LONG}"
+        found.append((x, y))
+    return found
+
+
+@pytest.mark.parametrize("kind", ["plain", "values", "tuples", "names", "labels"])
+@pytest.mark.parametrize("name", CLASSES)
+def test_memory_is_what_is_held(name: str, kind: str) -> None:
+    """Texts of nominal values, names and labels included: within a fifth and 30 kB."""
+    case = (name, 0)
+    make(case).learn_one({"a": 1.0}, 1)  # what is made once stays
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        model = make(case)
+        for x, y in rows(kind, 400, is_classifier(case)):
+            model.learn_one(x, y)
+        del x, y
+        gc.collect()
+        held = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert model.summary["memory"] == pytest.approx(held, rel=0.2, abs=30_000)

@@ -1,0 +1,26 @@
+"""No memory: whichever allocation fails, nothing crashes, leaks, or is half done."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tools import no_memory
+
+pytestmark = pytest.mark.slow
+
+TESTS = [name for name in vars(no_memory) if name.startswith("test_")]
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_no_memory(name: str) -> None:
+    """The tests of `no_memory.py`, each in an interpreter without any thread of another's."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    path = Path(no_memory.__file__)
+    run = subprocess.run(
+        [*command, f"{path}::{name}"], cwd=path.parents[2], capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stdout + run.stderr

@@ -1,0 +1,158 @@
+"""Explanations, missing values of other libraries, and parameters of any type."""
+
+from __future__ import annotations
+
+import fractions
+import functools
+import math
+import random
+from collections.abc import Callable
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from river_extra_trees import DynamicTreeRegressor, StreamDecisionTreeClassifier, persistence
+from river_extra_trees._core.safe_repr import safe_repr
+from river_extra_trees._estimator.inspection import path
+from river_extra_trees.active import AcquisitionSampler
+from tests.tools.estimators import CASES, CLASSES, learn, make, stream
+
+
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_explained_path_is_the_path_taken(splitter: str) -> None:
+    """Values beyond the remembered ones, and missing ones, are explained as they are answered."""
+    generator = random.Random(1)
+    model = StreamDecisionTreeClassifier(batch_size=50, splitter=splitter, seed=1)
+    samples = []
+    for _ in range(1500):
+        name = generator.randrange(3000)
+        x: dict[str, Any] = {"name": f"v{name}", "b": generator.choice([1.0, "one", None])}
+        samples.append(x)
+        model.learn_one(x, name % 3 == 0)
+    for x in samples[-300:]:
+        *_, leaf = path(model._core.nodes(0), model._core.row_of(x))
+        shares = [value / leaf["weight"] for value in leaf["values"]]
+        assert shares == pytest.approx(list(model.predict_proba_one(x).values()), rel=1e-12)
+
+
+@pytest.mark.parametrize("missing", [pd.NA, pd.NaT], ids=["NA", "NaT"])
+def test_missing_values_of_pandas_are_missing(missing: Any) -> None:
+    """NA and NaT mean that the feature is missing; no label may be one."""
+    model = StreamDecisionTreeClassifier(seed=1)
+    model.learn_one({"a": 1.0, "b": missing}, "yes")
+    assert model._core.schema.names == ["a"]
+    with pytest.raises(ValueError, match="label"):
+        model.learn_one({"a": 1.0}, missing)
+
+
+def made_or_refused(parameter: str, kind: Callable[..., Any], value: Any) -> Any:
+    """What is made with this value of a parameter, or None if an error names the parameter."""
+    try:
+        return kind(**{parameter: value})
+    except ValueError as error:
+        message = str(error)
+    assert parameter in message
+    return None
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [(name, parameter) for name in CLASSES for parameter in signature(CLASSES[name]).parameters],
+)
+def test_a_parameter_of_no_use_is_named(name: str, parameter: str) -> None:
+    """Any value of any parameter is refused by name, or makes a learner that learns."""
+    taken = []
+    sizes = SIZES_OF_FORESTS if name.startswith("StreamDecision") else SIZES
+    for value in PARAMETERS_OF_ALL_KINDS:
+        if parameter in sizes and isinstance(value, int) and value == 2**31 - 1:
+            continue  # as many as the memory holds
+        model = made_or_refused(parameter, functools.partial(make, (name, 0)), value)
+        if model is None:
+            continue
+        taken.append(value)
+        rows = list(stream((name, 0), 70))
+        learn(model, rows)
+        persistence.load_bytes(persistence.save_bytes(model))
+        answers = [model.predict_one(x) for x, _ in rows]
+        assert all(isinstance(y, str) or math.isfinite(y) for y in answers)
+    assert len(taken) < len(PARAMETERS_OF_ALL_KINDS) / 2
+
+
+SIZES = ("n_models", "n_particles", "batch_size", "window_size")
+SIZES_OF_FORESTS = ("n_models", "batch_size")  # whose windows grow with what they hold
+PARAMETERS_OF_ALL_KINDS: list[Any] = [
+    *(None, True, False, np.False_, -1, 0, 1, 2, 1.5, 2.5, 0.5, -0.5, np.int64(3), np.float32(0.5)),
+    *(2**31 - 1, 2**31, 2**63, 2**64, 10**400, -(10**400), 10**5000, 1e308, 5e-324),
+    *(math.inf, math.nan, np.float64("nan"), fractions.Fraction(10**400, 3), 1j, 10.5),
+    *("", "x", "1", b"x", (), (1,), [], [1], {}, {1}, np.array([1.0, 2.0]), np.array([1.0])),
+    *(np.array([]), np.datetime64("NaT"), pd.NA, Ellipsis, int),
+    *(np.timedelta64(2), np.timedelta64(2, "D"), np.timedelta64("NaT")),
+]
+
+
+@pytest.mark.parametrize("value", PARAMETERS_OF_ALL_KINDS, ids=safe_repr)
+@pytest.mark.parametrize("parameter", ["regressor", "criterion", "budget", "n_first"])
+def test_a_parameter_of_a_sampler_is_named(parameter: str, value: Any) -> None:
+    """In the same way."""
+    given = {"regressor": DynamicTreeRegressor(n_particles=5, seed=1)}
+    make_sampler = functools.partial(AcquisitionSampler, **given)
+    sampler = made_or_refused(parameter, make_sampler, value)
+    for x, y in [] if sampler is None else stream(("DynamicTreeRegressor", 0), 30):
+        sampler.predict_one(x)
+        sampler.learn_one(x, y)
+
+
+NUMBERS_OF_OTHERS: list[Any] = [
+    *(np.int8, np.uint8, np.int64, np.longlong),
+    *(np.float16, np.float32, np.longdouble, fractions.Fraction),
+]
+
+
+def in_type(value: Any, kind: Any) -> Any:
+    """A parameter as a number of another type if that holds it exactly, or as it is."""
+    if type(value) is int and issubclass(kind, np.integer):
+        limits = np.iinfo(kind)
+        return kind(value) if limits.min <= value <= limits.max else value
+    if type(value) is float and not issubclass(kind, np.integer):
+        return kind(value) if float(kind(value)) == value else value
+    return value
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_parameters_may_be_numbers_of_any_type(case: tuple[str, int]) -> None:
+    """They mean what Python's own numbers mean: the same model, whose file has the same bytes."""
+    rows = list(stream(case, 300))
+    model = make(case)
+    plain = model._get_params()
+    expected = persistence.save_bytes(learn(model, rows))
+    for kind in NUMBERS_OF_OTHERS:
+        given = {name: in_type(value, kind) for name, value in plain.items()}
+        if not any(isinstance(value, kind) for value in given.values()):
+            continue
+        twin = make(case, **given)
+        assert list(map(repr, twin._get_params().values())) == list(map(repr, plain.values()))
+        assert persistence.save_bytes(learn(twin, rows)) == expected
+
+
+def test_switches_and_words_may_be_those_of_numpy() -> None:
+    """As numbers; and a share of the features may be any number from 0 to 1."""
+    made = StreamDecisionTreeClassifier(
+        criterion=np.str_("entropy"),
+        max_features=np.float32(0.5),  # type: ignore[arg-type]
+        reference=np.True_,  # type: ignore[arg-type]
+    )
+    plain = StreamDecisionTreeClassifier(criterion="entropy", max_features=0.5, reference=True)
+    assert repr(made._get_params()) == repr(plain._get_params())
+    assert type(made.criterion) is str
+    assert repr(AcquisitionSampler(DynamicTreeRegressor(), budget=np.float16(0.5)).budget) == "0.5"
+
+
+def test_a_seed_is_a_whole_number_of_any_size() -> None:
+    """Negative and huge seeds are seeds; fractions and words are refused by name."""
+    StreamDecisionTreeClassifier(seed=-(2**80))
+    for seed in (1.5, "x"):
+        with pytest.raises(ValueError, match="seed"):
+            StreamDecisionTreeClassifier(seed=seed)  # type: ignore[arg-type]

@@ -1,0 +1,268 @@
+"""Model files: saved and loaded models are the same, now and in later versions."""
+
+from __future__ import annotations
+
+import decimal
+import enum
+import fractions
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from river import compose, preprocessing
+
+import river_extra_trees as ret
+from river_extra_trees import active, persistence
+from river_extra_trees.persistence import container, files, values
+from tests.tools import stored_models
+from tests.tools.estimators import CASES, answers, learn, make, stream
+
+Case = tuple[str, int]
+
+
+class Colour(enum.IntEnum):
+    """A label that is an int, and is not."""
+
+    RED = 1
+
+
+# --- The same model
+
+
+@pytest.mark.parametrize("n", [0, 1, 137])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_loaded_models_go_on_alike(case: Case, n: int, tmp_path: Path) -> None:
+    """A model that was saved in mid-stream goes on as the original does, to the last bit."""
+    model = learn(make(case), stream(case, n))
+    persistence.save(model, tmp_path / "model")
+    other = persistence.load(tmp_path / "model")
+    assert type(other) is type(model)
+    assert other._get_params() == model._get_params()
+    asked = list(stream(case, 40, seed=2))
+    assert answers(other, asked) == answers(model, asked)
+    then = list(stream(case, 90, seed=1))
+    assert answers(learn(other, then), asked) == answers(learn(model, then), asked)
+    other._state()["core"].check()
+    assert persistence.save_bytes(other) == persistence.save_bytes(model)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_equal_models_give_equal_files(case: Case) -> None:
+    """Files do not depend on how a model came to be: learned twice, copied, or pickled."""
+    rows = list(stream(case, 120))
+    content = persistence.save_bytes(learn(make(case), rows))
+    again = learn(make(case), rows)
+    assert persistence.save_bytes(again) == content
+    assert persistence.save_bytes(pickle.loads(pickle.dumps(again))) == content
+
+
+def test_a_drawn_seed_is_kept() -> None:
+    """A model without a seed goes on with the one it drew."""
+    for name in ("StreamDecisionForestClassifier", "ShrubEnsembleClassifier"):
+        case = (name, 0)
+        model = learn(make(case, seed=None), stream(case, 60))
+        other = persistence.load_bytes(persistence.save_bytes(model))
+        assert other.seed is None
+        rows, asked = list(stream(case, 60, seed=1)), list(stream(case, 20, seed=2))
+        assert answers(learn(other, rows), asked) == answers(learn(model, rows), asked)
+
+
+VALUES = [
+    *(True, False, 0, -(2**70), 1.5, -0.0, 5e-324, "", "grün\ud800", b"\0\xff", ("a", (1, None))),
+    *(np.bool_(True), np.int8(-3), np.uint64(2**64 - 1), np.float32(0.1), np.float64(2.5)),
+    *(np.str_("s"), np.bytes_(b"a\0b"), ()),
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{type(value).__name__}:{value!a}")
+@pytest.mark.parametrize("name", ["StreamDecisionTreeClassifier", "ShrubEnsembleClassifier"])
+def test_labels_names_and_values_keep_their_types(name: str, value: Any) -> None:
+    """What comes back is what was learned, of the same type, as label, name and nominal value."""
+    model = getattr(ret, name)(seed=1)
+    for i in range(6):
+        model.learn_one({value: float(i), "other": (value,)}, value if i % 2 else "else")
+    core = persistence.load_bytes(persistence.save_bytes(model))._state()["core"]
+    (label,) = (label for label in core.labels.labels if label != "else" or value == "else")
+    (name_again,) = (found for found in core.schema.names if found != "other")
+    category = next(iter(next(codes for codes in core.schema.codes if codes)))[0]
+    for found in (label, name_again, category):
+        assert type(found) is type(value)
+        assert repr(found) == repr(value)
+
+
+@pytest.mark.parametrize("value", [np.longlong(-3), np.ulonglong(2**64 - 1)], ids=repr)
+def test_numbers_of_either_type_of_64_bits_are_saved(value: Any) -> None:
+    """What comes back is of numpy's type of 64 bits, and finds what was learned."""
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    for i in range(6):
+        model.learn_one({value: float(i), "other": (value,)}, value if i % 2 else "else")
+    content = persistence.save_bytes(model)
+    loaded = persistence.load_bytes(content)
+    assert persistence.save_bytes(loaded) == content
+    x = {value: 1.0, "other": (value,)}
+    assert loaded.predict_proba_one(x)[value] == model.predict_proba_one(x)[value]
+    assert loaded._core.schema.row_of(x) == model._core.schema.row_of(x)
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, np.bytes_])
+def test_bytes_of_any_kind_are_loaded(kind: Any) -> None:
+    """As they come from a socket or a shared memory."""
+    content = persistence.save_bytes(ret.StreamDecisionTreeClassifier(seed=1))
+    assert persistence.save_bytes(persistence.load_bytes(kind(content))) == content
+
+
+@pytest.mark.parametrize("content", [None, "text", 7, [1], np.zeros(9, np.uint8)], ids=repr)
+def test_what_is_no_bytes_is_not_loaded(content: Any) -> None:
+    """The message says what is expected."""
+    wanted = rf"must be bytes, .*, not '{type(content).__name__}'"
+    with pytest.raises(TypeError, match=wanted):
+        persistence.load_bytes(content)
+
+
+# --- What cannot be saved
+
+
+@pytest.mark.parametrize(
+    "label",
+    [decimal.Decimal(1), fractions.Fraction(1, 3), np.longdouble(0.5), frozenset(), Colour.RED],
+    ids=repr,
+)
+def test_labels_of_other_types_are_refused_by_name(label: Any, tmp_path: Path) -> None:
+    """The message names the value and its type, and the file that was there stays."""
+    model = ret.StreamDecisionTreeClassifier()
+    persistence.save(model, tmp_path / "model")
+    model.learn_one({"a": 1.0}, label)
+    with pytest.raises(persistence.ModelFileError, match=type(label).__name__):
+        persistence.save(model, tmp_path / "model")
+    assert persistence.load(tmp_path / "model").n_samples_seen == 0
+    model = ret.StreamDecisionTreeClassifier()
+    model.learn_one({"a": 1.0}, ((((((((label,),),),),),),),))
+    with pytest.raises(persistence.ModelFileError, match=type(label).__name__):
+        persistence.save_bytes(model)
+
+
+ODD = frozenset({1})
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "place"),
+    [
+        ({"a": 1.0}, ODD, "a label"),
+        ({"a": 1.0}, (1, ODD), "a label"),
+        ({ODD: 1.0}, "red", "a feature name"),
+        ({"a": ODD}, "red", "a nominal value"),
+    ],
+)
+@pytest.mark.parametrize("name", ["StreamDecisionTreeClassifier", "DynamicTreeClassifier"])
+def test_the_place_of_what_cannot_be_saved_is_named(name: str, x: Any, y: Any, place: str) -> None:
+    """In the words of whoever gave it."""
+    model = getattr(ret, name)(seed=1)
+    model.learn_one(x, y)
+    with pytest.raises(persistence.ModelFileError, match=rf": {place}: frozenset.* has the type"):
+        persistence.save_bytes(model)
+
+
+def test_a_parameter_that_cannot_be_saved_is_named() -> None:
+    """As one may be that was changed behind the model's back."""
+    model = ret.StreamDecisionTreeClassifier()
+    vars(model)["leaf_memory"] = decimal.Decimal(10)
+    with pytest.raises(persistence.ModelFileError, match=": the parameter leaf_memory: Decimal"):
+        persistence.save_bytes(model)
+
+
+def test_too_deep_a_label_is_refused() -> None:
+    """Tuples within tuples have an end."""
+    label: Any = ()
+    for _ in range(100):
+        label = (label,)
+    model = ret.StreamDecisionTreeClassifier()
+    model.learn_one({"a": 1.0}, label)
+    with pytest.raises(persistence.ModelFileError, match=r"a label: .* too deep"):
+        persistence.save_bytes(model)
+
+
+def test_only_estimators_of_this_package_are_saved() -> None:
+    """Pipelines and subclasses hold what a file knows nothing of."""
+
+    class Mine(ret.StreamDecisionTreeClassifier):
+        pass
+
+    pipeline = compose.Pipeline(preprocessing.StandardScaler(), ret.StreamDecisionTreeClassifier())
+    regressor = ret.DynamicTreeRegressor(n_particles=4)
+    others = (active.AcquisitionSampler(regressor), regressor.snapshot(), None)
+    for model in (pipeline, Mine(), preprocessing.StandardScaler(), *others):
+        with pytest.raises(TypeError, match="only the estimators that river_extra_trees exports"):
+            persistence.save_bytes(model)  # type: ignore[arg-type]
+
+
+def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
+    """The bytes are read back before they replace a file."""
+    model = ret.StreamDecisionTreeClassifier(batch_size=10)
+    persistence.save(model, tmp_path / "model")
+    vars(model)["batch_size"] = 11  # no longer what the core was made with
+    with pytest.raises(persistence.ModelFileError, match="batch_size"):
+        persistence.save(model, tmp_path / "model")
+    assert persistence.load(tmp_path / "model").batch_size == 10
+
+
+# --- The tags of the format
+
+
+def tags_of(code: Any) -> set[str]:
+    """The tags of all core objects in an encoded value."""
+    if isinstance(code, dict):
+        return set().union(*map(tags_of, code.values()))
+    if not isinstance(code, list):
+        return set()
+    own = {code[1]} if code[:1] == ["object"] else set()
+    return own.union(*map(tags_of, code))
+
+
+def test_tags_are_fixed() -> None:
+    """Files name core objects by these tags, whatever their classes are called; each is in use."""
+    found: set[str] = set()
+    for case in CASES:
+        content = persistence.save_bytes(learn(make(case), stream(case, 40)))
+        _, document, _ = container.unpack(content, files.MAGIC, range(1, files.VERSION + 1))
+        found |= tags_of(document)
+    assert (
+        sorted(found)
+        == sorted(values.CORE_CLASSES)
+        == [
+            *("active_samples", "buffer", "dynamic_trees", "forgetful_forest", "labels"),
+            *("memory_forest", "naive_bayes", "schema", "shrub_ensemble", "stream_forest"),
+            *("training_sample", "trees", "window"),
+        ]
+    )
+
+
+# --- Files of earlier versions
+
+
+STORED = sorted(stored_models.FOLDER.glob("*/*.model"))
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_stored_files_load_for_ever(path: Path) -> None:
+    """The files of each version of the format give the answers they gave then, and learn on."""
+    case = stored_models.case_of(path)
+    expected = json.loads(path.with_suffix(".json").read_text())
+    model = persistence.load(path)
+    assert np.allclose(stored_models.predictions(model, case), expected, rtol=1e-9, atol=1e-12)
+    learn(model, stream(case, 80, seed=1))
+    assert model.n_samples_seen == stored_models.LEARNED + 80
+    model._state()["core"].check()
+
+
+def test_stored_files_stay_as_they_are() -> None:
+    """Whoever writes one anew has to change the list of their hashes, too."""
+    assert stored_models.hashes() == (stored_models.FOLDER / "SHA256SUMS").read_text()
+
+
+def test_every_estimator_has_stored_files() -> None:
+    """Of the present version."""
+    folder = stored_models.FOLDER / f"version_{files.VERSION}"
+    assert {path.stem.rsplit("_", 1)[0] for path in folder.glob("*.model")} == set(ret.__all__)

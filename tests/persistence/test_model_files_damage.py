@@ -1,0 +1,457 @@
+"""Damaged and forged model files: they are refused, or hold a sound model."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import river_extra_trees as ret
+from river_extra_trees import persistence
+from river_extra_trees.persistence import container, files
+from tests.tools import damage, nasty
+from tests.tools.estimators import learn, stream
+
+# Their samples are in the slots of a window, not in the order of arrival.
+WINDOWED = [name for name in damage.SMALL if not name.endswith("rotation")]
+
+
+@pytest.mark.parametrize("name", damage.SMALL)
+def test_every_truncation_and_every_flipped_bit_is_noticed(name: str) -> None:
+    """Accidents raise the one error, and nothing else."""
+    content = damage.small_file(name)
+    for damaged in itertools.chain(damage.truncations(content), damage.flips(content)):
+        with pytest.raises(persistence.ModelFileError):
+            persistence.load_bytes(damaged)
+
+
+@pytest.mark.parametrize("name", damage.SMALL)
+def test_flipped_bits_of_the_right_hash_do_no_harm(name: str) -> None:
+    """A forger's file is refused, or is a sound model."""
+    content = damage.small_file(name)
+    n_text = int.from_bytes(content[12:20], "little")
+    description = damage.flips(content, 8, 331)
+    arrays = damage.flips(content, damage.START_OF_CONTENT + n_text, 149)
+    said = {damage.outcome(damage.signed(bad)) for bad in itertools.chain(description, arrays)}
+    assert said == {"refused", "sound"}
+
+
+@pytest.mark.parametrize("name", damage.SMALL)
+def test_random_damage_of_the_right_hash_does_no_harm(name: str) -> None:
+    """So do other damages, to the description and to the arrays."""
+    rng = random.Random(name)
+    content = damage.small_file(name)
+    for _ in range(60):
+        damage.outcome(damage.scrambled(content, rng))
+
+
+@pytest.mark.parametrize("name", damage.SMALL)
+def test_nasty_values_of_the_right_hash_do_no_harm(name: str) -> None:
+    """Some of them, in each place of the description and in each array."""
+    counts = nasty.run(name, step=19, first=len(name))
+    assert counts["refused"] > counts["sound"] > 0
+
+
+def changed(content: bytes, change: Any) -> bytes:
+    """A file whose document and arrays were changed by a function, signed anew."""
+    file = nasty.opened(content)
+    change(*file)
+    return nasty.closed(file)
+
+
+def drop(document: Any, arrays: Any) -> None:
+    arrays.pop("state/core/root_statistics/roots")
+
+
+def add(document: Any, arrays: Any) -> None:
+    arrays["more"] = np.zeros(3)
+
+
+def rename(document: Any, arrays: Any) -> None:
+    document[1]["class"] = ["str", "TreeLearner"]
+
+
+def unhashable(document: Any, arrays: Any) -> None:
+    document[1]["class"] = ["list", []]
+
+
+def parameter(document: Any, arrays: Any) -> None:
+    document[1]["parameters"][1]["depth"] = ["int", "0x1"]
+
+
+def bad_parameter(document: Any, arrays: Any) -> None:
+    document[1]["parameters"][1]["criterion"] = ["str", "none"]
+
+
+def other_size(document: Any, arrays: Any) -> None:
+    document[1]["parameters"][1]["batch_size"] = ["int", "0x7fffffff"]
+
+
+def other_setting(document: Any, arrays: Any) -> None:
+    document[1]["parameters"][1]["leaf_memory"] = ["none", None]
+
+
+def other_family(document: Any, arrays: Any) -> None:
+    document[1]["class"] = ["str", "DynamicTreeClassifier"]
+
+
+def no_state(document: Any, arrays: Any) -> None:
+    document[1]["state"] = ["dict", {}]
+
+
+def deep(document: Any, arrays: Any) -> None:
+    for _ in range(60):
+        document[1]["state"] = ["list", [document[1]["state"]]]
+
+
+def bad_name(document: Any, arrays: Any) -> None:
+    document[1]["state"][1]["__class__"] = ["none", None]
+
+
+def no_fields(document: Any, arrays: Any) -> None:
+    document[1]["state"][1]["core"][2] = []
+
+
+def no_class(document: Any, arrays: Any) -> None:
+    document[1]["state"][1]["core"][1] = "Splitter"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(drop, add, rename, unhashable, parameter, bad_parameter, other_size, other_setting),
+        *(other_family, no_state, deep, bad_name, no_fields, no_class),
+    ],
+)
+def test_forged_documents_are_refused(change: Any) -> None:
+    """Whatever the description says that is not so."""
+    content = damage.small_file("StreamDecisionTreeClassifier")
+    assert changed(content, lambda document, arrays: None) == content
+    with pytest.raises(persistence.ModelFileError, match="not a valid model file"):
+        persistence.load_bytes(changed(content, change))
+
+
+def forest_of(arrays: Any, name: str) -> Any:
+    """The links, the flags and the cuts of some tree that has a split by a nominal feature."""
+    for path in arrays:
+        if path.endswith("links"):
+            place = path.removesuffix("links")
+            flags = arrays[place + "flags"]
+            if (flags[:, 0] != 0).any():
+                cuts = "cuts" if place + "cuts" in arrays else "threshold"
+                return arrays[path], flags, arrays[place + cuts]
+    raise AssertionError(f"{name} has no split by a nominal feature")
+
+
+def nominal_model(name: str) -> bytes:
+    """The file of a model that splits by a nominal feature."""
+    model = damage.small(name)
+    for i in range(41):
+        target = 100.0 * (i % 2)
+        model.learn_one(
+            {"c": ("red", "green")[i % 2]},
+            target + 0.1 * (i % 7) if "Regressor" in name else str(target),
+        )
+    return persistence.save_bytes(model)
+
+
+@pytest.mark.parametrize("name", damage.SMALL)
+def test_a_nominal_leaf_is_refused(name: str) -> None:
+    """A leaf has no feature, so there is no value that a code in it could stand for."""
+
+    def change(document: Any, arrays: Any) -> None:
+        links, flags, _ = forest_of(arrays, name)
+        flags[links[:, 0] < 0, 0] = 1
+
+    content = nominal_model(name)
+    with pytest.raises(persistence.ModelFileError):
+        persistence.load_bytes(changed(content, change))
+
+
+@pytest.mark.parametrize("code", [-(2.0**31), -2.0, 0.5, 3.0, 1e9, 1e300])
+@pytest.mark.parametrize("name", damage.SMALL)
+def test_codes_of_no_value_do_no_harm(name: str, code: float) -> None:
+    """A split by a code that no value has is refused, or parts missing values from all others."""
+
+    def change(document: Any, arrays: Any) -> None:
+        _, flags, cuts = forest_of(arrays, name)
+        cuts[flags[:, 0] != 0] = code
+
+    assert damage.outcome(changed(nominal_model(name), change)) in ("refused", "sound")
+
+
+@pytest.mark.parametrize("column", [1, 7, 2**14, 2**31 - 1])
+@pytest.mark.parametrize("name", damage.SMALL)
+def test_splits_by_columns_that_are_not_there_are_refused(name: str, column: int) -> None:
+    """The only feature has the column 0."""
+
+    def change(document: Any, arrays: Any) -> None:
+        links, _, _ = forest_of(arrays, name)
+        links[links[:, 0] >= 0, 0] = column
+
+    with pytest.raises(persistence.ModelFileError):
+        persistence.load_bytes(changed(nominal_model(name), change))
+
+
+def test_shrubs_grown_on_no_sample_are_refused() -> None:
+    """Their answers would be no numbers."""
+    content = damage.small_file("ShrubEnsembleClassifier")
+
+    def empty(document: Any, arrays: Any) -> None:
+        arrays["state/core/trees/stats"][0] = 0.0
+
+    with pytest.raises(persistence.ModelFileError, match="a node was grown on no sample"):
+        persistence.load_bytes(changed(content, empty))
+
+
+def test_a_sample_that_no_tree_retains_is_refused() -> None:
+    """It would take its place in the window for ever."""
+
+    def change(document: Any, arrays: Any) -> None:
+        for place in ("state/core/retained/0/", "state/core/retained/1/"):
+            for name in ("slots", "copies"):
+                arrays[place + name] = arrays[place + name][1:].copy()
+
+    content = damage.small_file("ForgetfulRandomForestClassifier")
+    with pytest.raises(persistence.ModelFileError, match="retained by no tree"):
+        persistence.load_bytes(changed(content, change))
+
+
+def longer(slots: Any) -> Any:
+    """More free slots than the batch has samples, the last one first."""
+    return np.concatenate([slots[:3], np.arange(3, 1000, dtype=slots.dtype)])
+
+
+def swapped(slots: Any) -> Any:
+    """The next sample takes the place of the one after."""
+    return np.concatenate([slots[:-2], slots[:-3:-1]])
+
+
+@pytest.mark.parametrize("change_slots", [longer, swapped])
+@pytest.mark.parametrize("name", [name for name in WINDOWED if name.startswith("Stream")])
+def test_batches_that_would_be_filled_out_of_order_are_refused(
+    name: str, change_slots: Any
+) -> None:
+    """The bootstraps have as many places as the batch has samples."""
+
+    def change(document: Any, arrays: Any) -> None:
+        arrays["state/core/window/slots"] = change_slots(arrays["state/core/window/slots"])
+
+    with pytest.raises(persistence.ModelFileError, match="not in its slots"):
+        persistence.load_bytes(changed(damage.small_file(name), change))
+
+
+def test_means_beyond_all_values_are_refused() -> None:
+    """They take the place of missing values, and their squares would be infinite."""
+
+    def change(document: Any, arrays: Any) -> None:
+        arrays["state/core/fill"][0] = 1e300
+
+    with pytest.raises(persistence.ModelFileError, match="fill"):
+        persistence.load_bytes(changed(damage.small_file("DynamicTreeRegressor"), change))
+
+
+@pytest.mark.parametrize("name", WINDOWED)
+def test_samples_that_came_before_the_first_are_refused(name: str) -> None:
+    """The last one, so far before that the difference to the one before it overflows."""
+
+    def change(document: Any, arrays: Any) -> None:
+        changed = [
+            each for place, each in arrays.items() if place.endswith("arrival") and each.size
+        ]
+        for arrival in changed:
+            arrival[-1] = -(2**63)
+        assert changed
+
+    with pytest.raises(persistence.ModelFileError, match="order"):
+        persistence.load_bytes(changed(damage.small_file(name), change))
+
+
+def competing() -> bytes:
+    """The file of dynamic trees of several forgetting factors."""
+    case = ("DynamicTreeRegressor", 0)
+    model = ret.DynamicTreeRegressor(n_particles=8, window=20, forgetting_factor="auto", seed=1)
+    return persistence.save_bytes(learn(model, stream(case, 60)))
+
+
+def turn(roots: Any, stratum: Any) -> None:
+    roots[:] = roots[::-1].copy()
+
+
+def shift(roots: Any, stratum: Any) -> None:
+    stratum[1] += 1 if stratum[2] - stratum[1] > 1 else -1
+
+
+@pytest.mark.parametrize("move", [turn, shift])
+def test_trees_of_another_forgetting_factor_are_refused(move: Any) -> None:
+    """Each factor has the particles whose leaves forget by it."""
+
+    def change(document: Any, arrays: Any) -> None:
+        move(arrays["state/core/roots"], arrays["state/core/stratum"])
+
+    content = competing()
+    persistence.load_bytes(content)._state()["core"].check()
+    with pytest.raises(
+        persistence.ModelFileError, match="particles that forget differently share a tree"
+    ):
+        persistence.load_bytes(changed(content, change))
+
+
+def split_cloud() -> bytes:
+    """The file of dynamic trees with splits, and with labels of either kind in every leaf."""
+    model = ret.DynamicTreeClassifier(n_particles=8, window=40, forgetting_factor=1.0, seed=1)
+    for i in range(60):
+        model.learn_one({"a": i % 20}, str((i % 20 > 9) ^ (i % 7 == 3)))
+    return persistence.save_bytes(model)
+
+
+def points_of_leaves(arrays: Any) -> list[Any]:
+    """Views of the slots that each leaf of a cloud holds."""
+    slots, ends = arrays["state/core/leaf_slots"], np.cumsum(arrays["state/core/n_active"])
+    return [
+        slots[end - n : end] for end, n in zip(ends, arrays["state/core/n_active"], strict=True)
+    ]
+
+
+def labels_by_slot(arrays: Any) -> dict[int, float]:
+    """The codes of the points' labels."""
+    n = len(arrays["state/core/pool/v"])
+    slots, codes = arrays["state/core/pool/slots"][:n], arrays["state/core/pool/v"][:, -1]
+    return dict(zip(slots.tolist(), codes.tolist(), strict=True))
+
+
+def hold_twice(arrays: Any) -> None:
+    labels = labels_by_slot(arrays)
+    for held in points_of_leaves(arrays):
+        for i, j in itertools.combinations(range(len(held)), 2):
+            if labels[held[i]] == labels[held[j]]:
+                held[i] = held[j]
+                return
+
+
+def exchange(arrays: Any) -> None:
+    labels, leaves = labels_by_slot(arrays), points_of_leaves(arrays)
+    for some, others in itertools.combinations(leaves, 2):
+        for i, j in itertools.product(range(len(some)), range(len(others))):
+            if not set(some) & set(others) and labels[some[i]] == labels[others[j]]:
+                some[i], others[j] = int(others[j]), int(some[i])
+                return
+
+
+def hold_one_less(arrays: Any) -> None:
+    """All points of a leaf are retired, in the eyes of its sums."""
+    n_active, rows = arrays["state/core/n_active"], arrays["state/core/rows"]
+    leaf = int(np.flatnonzero(n_active)[0])
+    kept = [each for i, each in enumerate(points_of_leaves(arrays)) if i != leaf]
+    arrays["state/core/leaf_slots"] = np.concatenate(kept)
+    n_active[leaf] = 0
+    rows[leaf, rows.shape[1] // 2 :] = rows[leaf, : rows.shape[1] // 2]
+
+
+@pytest.mark.parametrize("move", [hold_twice, exchange, hold_one_less])
+def test_trees_that_do_not_hold_each_point_once_are_refused(move: Any) -> None:
+    """The sums of the leaves cannot tell: points of one label are alike to them."""
+    said = "hold each sample once" if move is hold_one_less else "not where its features lead"
+    with pytest.raises(persistence.ModelFileError, match=said):
+        persistence.load_bytes(changed(split_cloud(), lambda document, arrays: move(arrays)))
+
+
+SUMS = {
+    "none": ["int", "0x0"],
+    "more than there can be": ["int", hex(2**63)],
+    "no float": ["int", hex(2**1600)],
+    "infinite": ["float", "inf"],
+    "negative": ["float", "-0x1p-1"],
+    "missing": ["float", "nan"],
+}
+
+
+@pytest.mark.parametrize("what", SUMS)
+@pytest.mark.parametrize("place", range(4))
+def test_sums_of_losses_that_no_answers_have_are_refused(what: str, place: int) -> None:
+    """Or the model goes on learning: the squares of large losses are infinite."""
+
+    def change(document: Any, arrays: Any) -> None:
+        tree = document[1]["state"][1]["core"][2]["parameters"][1][0][1]
+        tree["cold_state"] = ["int", "0x0"]
+        tree["last"] = ["list", [["int", "0x14"], *(["float", "0x1p+1"],) * 3]]
+        tree["last"][1][place] = SUMS[what]
+
+    content = changed(damage.small_file("ForgetfulDecisionTreeRegressor", 40), change)
+    harmless = (2, "infinite"), *((place, "none") for place in (1, 2, 3))
+    assert damage.outcome(content) == ("sound" if (place, what) in harmless else "refused")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *(None, [], ["?"], ["int", 3], ["int", "x"], ["int"], ["str", 1], ["float", "1e"]),
+        *(["bytes", "0"], ["bool", 1], ["none", 0], ["list", 1], ["array", "a"], ["numpy", "x"]),
+        *(["numpy", "int8", "int", "0x80"], ["numpy", "int8", "str", "a"], ["object", "X", {}]),
+        *(["numpy", "float16", "float", "0x1p+20"], ["numpy", "uint8", "int", "-0x1"], ["dict", 1]),
+        *(["numpy", "str", "int", "0x1"], ["numpy", "int64", "none", None]),
+    ],
+    ids=repr,
+)
+def test_values_that_are_not_what_their_tags_say_are_refused(code: Any) -> None:
+    """A seed of any such form."""
+    content = damage.small_file("StreamDecisionTreeClassifier")
+
+    def change(document: Any, arrays: Any) -> None:
+        document[1]["parameters"][1]["seed"] = code
+
+    with pytest.raises(persistence.ModelFileError):
+        persistence.load_bytes(changed(content, change))
+
+
+@pytest.mark.parametrize("text", [b"[" * 100_000, b"\xff", b"", b"{}"], ids=len)
+def test_descriptions_that_are_no_json_of_ours_are_refused(text: bytes) -> None:
+    """Deep nesting, no UTF-8, nothing, something else."""
+    block = container.pack(b"12345678", 1, None, {})[-8:]
+    head = container.HEAD.pack(files.MAGIC, 1, len(text), len(block))
+    with pytest.raises(persistence.ModelFileError):
+        persistence.load_bytes(damage.signed(head + bytes(32) + text + block))
+
+
+def test_a_name_that_is_there_twice_is_refused() -> None:
+    """Two readers could otherwise take one file for two models."""
+    content = damage.small_file("StreamDecisionTreeClassifier")
+    n_text = int.from_bytes(content[12:20], "little")
+    text = content[damage.START_OF_CONTENT :][:n_text]
+    block = content[damage.START_OF_CONTENT + n_text :]
+    text = text.replace(b'"seed":', b'"seed":["none",null],"seed":', 1)
+    head = container.HEAD.pack(files.MAGIC, 1, len(text), len(block))
+    with pytest.raises(persistence.ModelFileError, match="JSON cannot be read"):
+        persistence.load_bytes(damage.signed(head + bytes(32) + text + block))
+
+
+def test_later_formats_are_named() -> None:
+    """A file of the future says so."""
+    content = bytearray(damage.small_file("StreamDecisionTreeClassifier"))
+    content[8:12] = (99).to_bytes(4, "little")
+    said = "version 99 of the format; this package reads versions 1 to 1"
+    with pytest.raises(persistence.ModelFileError, match=said):
+        persistence.load_bytes(damage.signed(bytes(content)))
+
+
+def test_a_lying_length_takes_no_memory() -> None:
+    """Lengths are compared with the file before anything is allocated."""
+    content = damage.small_file("StreamDecisionTreeClassifier")
+    for start in (12, 20):
+        for length in (2**63, 2**64 - 1, 2**40):
+            lying = content[:start] + length.to_bytes(8, "little") + content[start + 8 :]
+            with pytest.raises(persistence.ModelFileError, match="length in its header"):
+                persistence.load_bytes(damage.signed(lying))
+
+
+def test_errors_name_the_file(tmp_path: Path) -> None:
+    """The path is in the message; a file that is not there is the usual error."""
+    (tmp_path / "broken").write_bytes(b"no model")
+    with pytest.raises(persistence.ModelFileError, match="broken: not a valid model file"):
+        persistence.load(tmp_path / "broken")
+    with pytest.raises(FileNotFoundError):
+        persistence.load(tmp_path / "absent")

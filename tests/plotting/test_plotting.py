@@ -1,0 +1,354 @@
+"""Pictures: what they show, that nothing overlaps, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import subprocess
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from river import datasets, drift, dummy, evaluate, metrics, tree, utils
+
+import river_extra_trees as ret
+from river_extra_trees import plotting
+from river_extra_trees._estimator.inspection import path
+from tests.tools import estimators
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _close_figures() -> Iterator[None]:
+    yield
+    pyplot.close("all")
+
+
+def pixels(figure: Any) -> np.ndarray:
+    figure.canvas.draw()
+    return np.asarray(figure.canvas.buffer_rgba())
+
+
+def bananas(n: int = 400) -> list[Any]:
+    return list(datasets.Bananas().take(n))
+
+
+# --- PrequentialDisplay
+
+
+def test_scores_are_those_of_river() -> None:
+    """The last point of a curve is what river's own evaluation says."""
+    display = plotting.PrequentialDisplay.from_stream(
+        tree.HoeffdingTreeClassifier(), datasets.Phishing(), metrics.Accuracy(), step=1000
+    )
+    expected = evaluate.progressive_val_score(
+        datasets.Phishing(), tree.HoeffdingTreeClassifier(), metrics.Accuracy()
+    )
+    (curve,) = display.curves
+    assert curve.items == [1000, 1250]
+    assert curve.scores["Accuracy"][-1] == expected.get()
+    assert all(size > 0 for size in curve.memory)
+
+
+def test_learners_run_in_step() -> None:
+    """However many learners read it, a stream is read once, and hardly further than the slowest."""
+    behind: list[int] = []
+
+    class Watch(dummy.NoChangeClassifier):
+        def learn_one(self, x: Any, y: Any) -> None:
+            behind.append(read - x["i"])
+
+    read = 0
+
+    def stream() -> Iterator[Any]:
+        nonlocal read
+        for read in range(1, 101):
+            yield {"i": read}, read % 2
+
+    models = {"first": Watch(), "second": Watch()}
+    plotting.PrequentialDisplay.from_stream(models, stream(), metrics.Accuracy(), step=10)
+    assert len(behind) == 200
+    assert max(behind) <= 10
+
+
+def test_several_scores_and_learners() -> None:
+    """A sum of metrics gives a panel each; learners of one class are numbered; all are copies."""
+    metric = metrics.Accuracy() + metrics.MacroF1()
+    display = plotting.PrequentialDisplay.from_stream(
+        [dummy.NoChangeClassifier(), dummy.NoChangeClassifier()], bananas(), metric, memory=False
+    ).plot()
+    assert [curve.name for curve in display.curves] == [
+        "NoChangeClassifier 1",
+        "NoChangeClassifier 2",
+    ]
+    assert len(display.axes_) == 2
+    assert metric[0].get() == 0.0
+    assert display.curves[0].scores == display.curves[1].scores
+
+
+def test_drift_is_detected() -> None:
+    """Where labels swap, the detector fires for the learner that the swap hurts, and only then."""
+    rows = [({"a": i % 2}, (i % 2) ^ (i >= 1000)) for i in range(2000)]
+    display = plotting.PrequentialDisplay.from_stream(
+        {"tree": ret.StreamDecisionTreeClassifier(leaf_memory=None, seed=1)},
+        rows,
+        utils.Rolling(metrics.Accuracy, window_size=200),
+        detector=drift.ADWIN(),
+        drifts=[1000],
+    )
+    (curve,) = display.curves
+    assert not any(500 < item <= 1000 for item in curve.detections)
+    assert any(1000 < item < 1200 for item in curve.detections)
+    display.plot()
+    labels = [text.get_text() for text in display.figure_.legends[0].get_texts()]
+    assert labels == ["tree", "the stream changes", "drift detected"]
+
+
+def test_delayed_targets() -> None:
+    """With delayed targets every item is still scored once."""
+    display = plotting.PrequentialDisplay.from_stream(
+        tree.HoeffdingTreeRegressor(), datasets.TrumpApproval(), metrics.MAE(), delay=30
+    )
+    assert display.curves[0].items[-1] == 1001
+
+
+def test_best_learner_comes_first() -> None:
+    """The legend ranks, by the way of the metric; R2 is cut, and far errors get a log axis."""
+    rows = [
+        {"learner": name, "items": 10, "MAE": mae, "R2": r2, "memory_bytes": 1000}
+        for name, mae, r2 in (("poor", "900", -50), ("good", "1", 0.9), ("none", math.nan, 0))
+    ]
+    display = plotting.PrequentialDisplay.from_records(rows, muted=["poor"]).plot()
+    names = [text.get_text() for text in display.figure_.legends[0].get_texts()]
+    assert names == ["good", "poor", "none"]
+    mae, r2, memory = display.axes_
+    assert mae.get_yscale() == "log"
+    assert r2.get_ylim() == (-1, 1)
+    assert memory.get_ylabel() == "memory"
+
+
+def test_records_of_anything() -> None:
+    """Any number that was recorded gets a panel, whether or not river knows such a metric."""
+    rows = [{"learner": "t", "items": i, "height": i // 10} for i in range(50)]
+    display = plotting.PrequentialDisplay.from_records(rows, detections={"t": [30]}).plot()
+    assert [ax.get_ylabel() for ax in display.axes_] == ["height"]
+
+
+@pytest.mark.parametrize(
+    ("record", "word"),
+    [({"items": 1}, "'learner'"), ({"learner": "a"}, "'items'")],
+)
+def test_record_without_a_name(record: dict[str, Any], word: str) -> None:
+    """A record that does not say whose it is, or when, is refused."""
+    with pytest.raises(ValueError, match=f"record 0 has no {word}"):
+        plotting.PrequentialDisplay.from_records([record])
+
+
+def test_bad_input() -> None:
+    """What cannot be shown is named."""
+    with pytest.raises(ValueError, match="record 1: 'MAE' is 'x'"):
+        plotting.PrequentialDisplay.from_records(
+            [{"learner": "a", "items": i, "MAE": score} for i, score in enumerate(("1", "x"))]
+        )
+    with pytest.raises(ValueError, match="record 1 has a column 'MAE'"):
+        plotting.PrequentialDisplay.from_records(
+            [{"learner": "a", "items": 1}, {"learner": "b", "items": 1, "MAE": 2}]
+        )
+    with pytest.raises(ValueError, match="no record of 'b'"):
+        plotting.PrequentialDisplay.from_records(
+            [{"learner": "a", "items": 1, "MAE": 2}], detections={"b": [1]}
+        )
+    with pytest.raises(ValueError, match="nothing to draw"):
+        plotting.PrequentialDisplay.from_records([]).plot()
+    with pytest.raises(ValueError, match="step must be at least 1"):
+        plotting.PrequentialDisplay.from_stream(
+            dummy.NoChangeClassifier(), [], metrics.Accuracy(), step=0
+        )
+    with pytest.raises(ValueError, match="MAE cannot score NoChangeClassifier"):
+        plotting.PrequentialDisplay.from_stream(
+            dummy.NoChangeClassifier(), bananas(), metrics.MAE()
+        )
+
+
+def test_given_axes() -> None:
+    """The picture can be part of another one."""
+    figure, axes = pyplot.subplots(2, 1)
+    rows = [{"learner": "t", "items": 1, "Accuracy": 1, "memory_bytes": 8}]
+    display = plotting.PrequentialDisplay.from_records(rows).plot(axes)
+    assert display.figure_ is figure
+    assert display.axes_ == list(axes)
+
+
+# --- Live
+
+
+def test_live_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a notebook one picture is shown, and then replaced in its place."""
+    log: list[str] = []
+
+    def display(figure: Any, display_id: bool) -> Any:
+        assert display_id
+        log.append("shown")
+        return types.SimpleNamespace(update=lambda figure: log.append("replaced"))
+
+    module = types.ModuleType("IPython")
+    module.get_ipython = lambda: types.SimpleNamespace(kernel=None)  # type: ignore[attr-defined]
+    module.display = types.ModuleType("IPython.display")  # type: ignore[attr-defined]
+    module.display.display = display
+    monkeypatch.setitem(sys.modules, "IPython", module)
+    monkeypatch.setitem(sys.modules, "IPython.display", module.display)
+    monkeypatch.setattr(plotting.Live.__init__, "__defaults__", (0.0,))
+    plotting.PrequentialDisplay.from_stream(
+        dummy.NoChangeClassifier(), bananas(), metrics.Accuracy(), live=True
+    )
+    assert log == ["shown", "replaced", "replaced", "replaced", "replaced"]
+    assert not pyplot.get_fignums()
+
+
+def test_live_in_a_window() -> None:
+    """While matplotlib is interactive, its window is drawn anew."""
+    figure, ax = pyplot.subplots()
+    live = plotting.Live(figure, seconds=60)
+    assert live.due
+    with pyplot.ion():
+        ax.plot([0, 1])
+        live.show()
+    assert not live.due
+
+
+# --- Trees
+
+
+@pytest.mark.parametrize("case", estimators.TIGHTEST)
+def test_every_learner_can_be_drawn(case: tuple[str, int]) -> None:
+    """Trees of all families, with all kinds of features, can be drawn and mapped."""
+    model = estimators.make(case)
+    rows = list(estimators.stream(case, 250))
+    plotting.TreeDisplay.from_estimator(model).plot()
+    estimators.learn(model, rows)
+    display = plotting.TreeDisplay.from_estimator(model, max_depth=None).plot()
+    assert len(display.boxes) == len(model._nodes(0))
+    plotting.LeafMapDisplay.from_estimator(model, rows, features=("a", 7), at=rows[0][0]).plot()
+    plotting.ImportancesDisplay.from_estimator(model).plot()
+    pyplot.close("all")
+
+
+def test_boxes_do_not_overlap() -> None:
+    """However many leaves a tree has, and however small the axes, its boxes stay apart."""
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    for x, y in datasets.ImageSegments():
+        model.learn_one(x, y)
+    for ax in (None, pyplot.subplots(figsize=(4, 3))[1]):
+        display = plotting.TreeDisplay.from_estimator(model, max_depth=5).plot(ax)
+        display.figure_.canvas.draw()
+        boxes = [text.get_bbox_patch().get_window_extent() for text in display.texts_]
+        for first, second in itertools.combinations(boxes, 2):
+            assert not first.overlaps(second)
+
+
+def test_left_means_that_the_rule_holds() -> None:
+    """The box of a left child is drawn to the left, with what it predicts."""
+    model = ret.StreamDecisionTreeClassifier(batch_size=20, seed=1)
+    for i in range(20):
+        model.learn_one({"a": i}, "low" if i < 10 else "high")
+    root, left, right = plotting.TreeDisplay.from_estimator(model).boxes
+    assert root.text == "a\n≤ 9.5 or missing"
+    assert left.column < root.column < right.column
+    assert left.text.startswith("low (100%)")
+    assert right.text.startswith("high (100%)")
+
+
+# --- Leaf maps
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_map_agrees_with_the_tree(regression: bool) -> None:
+    """The regions tile the map, and each belongs to the leaf that its middle falls into."""
+    kind = ret.StreamDecisionTreeRegressor if regression else ret.StreamDecisionTreeClassifier
+    model = kind(seed=1)
+    rows = [(x, float(y) + x["1"] if regression else y) for x, y in bananas()]
+    for x, y in rows:
+        model.learn_one(x, y)
+    display = plotting.LeafMapDisplay.from_estimator(model, rows, features=("1", "2"))
+    areas = 0.0
+    for region in display.regions:
+        (left, right), (bottom, top) = region.limits
+        areas += (right - left) * (top - bottom)
+        middle = {"1": (left + right) / 2, "2": (bottom + top) / 2}
+        *_, leaf = path(model._nodes(0), model._schema.row_of(middle))
+        assert leaf["node"] == region.node["node"]
+    ax = display.plot().ax_
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    assert areas == pytest.approx((right - left) * (top - bottom))
+
+
+def test_map_takes_the_most_important_features() -> None:
+    """Without names the two features that explain most are shown."""
+    model = ret.StreamDecisionForestClassifier(n_models=8, seed=1)
+    rows = list(datasets.ImageSegments().take(500))
+    for x, y in rows:
+        model.learn_one(x, y)
+    first, second = plotting.LeafMapDisplay.from_estimator(model, rows).features
+    shares = sorted(model.feature_importances_.values())
+    assert model.feature_importances_[first] == shares[-1]
+    assert model.feature_importances_[second] == shares[-2]
+
+
+def test_map_that_cannot_be() -> None:
+    """A map without two numeric features is refused."""
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    with pytest.raises(ValueError, match="two features"):
+        plotting.LeafMapDisplay.from_estimator(model, bananas())
+    with pytest.raises(ValueError, match="no sample has numbers for both 'a' and 'b'"):
+        plotting.LeafMapDisplay.from_estimator(model, [({"a": "x"}, 1)], features=("a", "b"))
+
+
+# --- Bands
+
+
+def test_bands_are_the_predictive_distribution() -> None:
+    """Mean and intervals are those of `predict_one` at each value; wider levels lie outside."""
+    rng = random.Random(1)
+    model = ret.DynamicTreeRegressor(n_particles=20, window=50, seed=1)
+    for _ in range(100):
+        x = rng.uniform(0, 1)
+        model.learn_one({"x": x, "z": rng.random()}, x + rng.gauss(0, 0.1))
+    display = plotting.PredictiveBandDisplay.from_estimator(
+        model, "x", (0, 1), at={"z": 0.5}, n_points=5
+    )
+    answer = model.predict_one({"x": 0.25, "z": 0.5}, with_dist=True)
+    assert display.means[1] == answer.mean
+    assert (display.intervals[0.9][0][1], display.intervals[0.9][1][1]) == answer.interval(0.9)
+    assert np.all(display.intervals[0.9][0] < display.intervals[0.5][0])
+    assert np.all(display.intervals[0.9][1] > display.intervals[0.5][1])
+    assert len(display.plot().ax_.collections) == 2
+
+
+# --- Without the extra
+
+
+def test_missing_matplotlib() -> None:
+    """The module can be imported without matplotlib, and a picture says what to install."""
+    program = """
+import sys
+sys.modules["matplotlib"] = sys.modules["matplotlib.pyplot"] = None
+from river_extra_trees import plotting
+rows = [{"learner": "a", "items": 1, "MAE": 1}]
+plotting.PrequentialDisplay.from_records(rows).plot()
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "this needs matplotlib (extra 'plot'): pip install matplotlib" in done.stderr
+
+
+def test_same_picture_twice() -> None:
+    """A display draws the same picture each time."""
+    display = plotting.ImportancesDisplay({"a": 0.7, "b": 0.3})
+    assert np.array_equal(pixels(display.plot().figure_), pixels(display.plot().figure_))

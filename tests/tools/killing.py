@@ -1,0 +1,77 @@
+"""Kill a process while it saves, again and again: the file is whole every time.
+
+The process saves a long and a short file in turn, so that what a killed one has left is now longer
+and now shorter than what is saved next.
+
+python -m tests.tools.killing --kills 1000
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import random
+import signal
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from river_extra_trees import persistence
+from river_extra_trees.persistence.atomic import replace_file
+from tests.tools.estimators import learn, make, stream
+
+CASE = ("StreamDecisionForestClassifier", 0)
+LONGEST = 0.02  # seconds until a writer is killed: some saves
+
+
+def start_writer(path: Path, contents: tuple[bytes, ...]) -> int:
+    """A process that saves one content after the other without end."""
+    writer = os.fork()
+    if writer == 0:
+        for content in itertools.cycle(contents):
+            replace_file(path, content)
+    return writer
+
+
+def kill_often(folder: Path, kills: int, seed: int = 0) -> Counter[str]:
+    """Kill writers of one file; count what they leave behind.
+
+    Returns the number of kills, of files that could not be loaded then, of temporary files left by
+    the killed process, and of those that were still there after the next save.
+    """
+    rng = random.Random(seed)
+    path = folder / "killed.model"
+    models = [learn(make(CASE), stream(CASE, n)) for n in (150, 20)]
+    contents = tuple(map(persistence.save_bytes, models))
+    assert len(contents[0]) > len(contents[1])
+    persistence.save(models[0], path)
+    counts = Counter(kills=0, unreadable=0, left_behind=0, left_after_next_save=0)
+    for _ in range(kills):
+        writer = start_writer(path, contents)
+        time.sleep(rng.random() * LONGEST)
+        os.kill(writer, signal.SIGKILL)
+        os.waitpid(writer, 0)
+        counts["kills"] += 1
+        counts["unreadable"] += path.read_bytes() not in contents
+        persistence.load(path)
+        counts["left_behind"] += len(list(folder.iterdir())) - 1
+        persistence.save(rng.choice(models), path)
+        counts["left_after_next_save"] += len(list(folder.iterdir())) - 1
+        if counts["kills"] % 100 == 0:
+            print(dict(counts), flush=True)
+    return counts
+
+
+def main() -> None:
+    """Kill as often as asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=1000)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        kill_often(Path(folder), arguments.kills)
+
+
+if __name__ == "__main__":
+    main()
