@@ -43,6 +43,9 @@ __all__ = [
 
 Losses = npt.NDArray[np.float64]
 
+# Of a regression: the nodes of a tree that have a linear model.
+LINEAR_MODELS = ("none", "leaves", "root")
+
 
 class _StreamForest(BatchForest):
     """The batches of all four learners. Subclasses set their parameters and call `_begin`."""
@@ -135,14 +138,14 @@ class _StreamForest(BatchForest):
             self.batch_size,
             f"at most {LARGEST // 4} when swap_rule is 'rotation'",
         )
-        least, more = divmod(n_models, len(window_size))
+        kinds = LINEAR_MODELS if criterion == "variance" else LINEAR_MODELS[:1]
+        groups = [(int(size), kind) for kind in kinds for size in window_size]
+        least, more = divmod(n_models, len(groups))
+        n_trees = [least + (i < more) for i in range(len(groups)) if least or i < more]
         return MemoryForest(
             regression=criterion == "variance",
-            memories=[
-                (int(size), least + (i < more))
-                for i, size in enumerate(window_size)
-                if least or i < more
-            ],
+            memories=[(size, n) for (size, _), n in zip(groups, n_trees, strict=False)],
+            linear=[kind for (_, kind), _ in zip(groups, n_trees, strict=False)],
             batch_size=self.batch_size,
             fading=1.0 if self.leaf_memory is None else 1.0 - 1.0 / self.leaf_memory,
             max_features=self.max_features,
@@ -602,7 +605,7 @@ class StreamDecisionForestRegressor(_StreamForest, TreeRegressor):
     @plain_parameters
     def __init__(
         self,
-        n_models: int = 32,
+        n_models: int = 48,
         batch_size: int = 20,
         max_depth: int | None = None,
         min_samples_split: int = 2,
