@@ -43,6 +43,7 @@ cdef class Growth:
     cdef readonly int max_depth
     cdef readonly int min_samples_split
     cdef readonly int min_samples_leaf
+    cdef double least_ratio             # of scores, for the later split to be the better one
 
     # What is grown.
     cdef Buffer buffer

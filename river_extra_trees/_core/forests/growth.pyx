@@ -29,6 +29,8 @@ cdef class Growth:
 
     def __cinit__(self, criterion, int max_depth, int min_samples_split, int min_samples_leaf):
         self.criterion = CRITERIA.index(criterion)
+        # Where two splits part a node alike their scores of numbers differ by rounding.
+        self.least_ratio = 1.0 + 1e-12 if self.criterion == VARIANCE else 1.0
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -366,7 +368,7 @@ cdef class Growth:
                 or not self.left.weight > 0.0 or not self.right.weight > 0.0):
             return
         score = self.side_score(&self.left) + self.side_score(&self.right)
-        if self.best.split.feature < 0 or score > self.best.score:
+        if self.best.split.feature < 0 or score > self.best.score * self.least_ratio:
             self.best.score = score
             self.best.split.feature, self.best.split.threshold = column, threshold
             self.best.split.nominal, self.best.split.missing_left = nominal, missing_left

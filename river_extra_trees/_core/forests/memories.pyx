@@ -557,7 +557,13 @@ cdef class MemoryForest(Learner):
         return <int>len(self.trees)
 
     cdef list tree_nodes(self, int tree):
-        return [self.trees[tree].node(node) for node in self.trees[tree].preorder()]
+        cdef Trees trees = self.trees[tree]
+        nodes = [trees.node(node) for node in trees.preorder()]
+        if self.regression:
+            for node in nodes:
+                node["coefficients"] = (<LinearModels>self.models[tree]).coefficients_of(
+                    node["node"])
+        return nodes
 
     cdef tuple tree_sizes(self):
         return (sum(trees.n_nodes for trees in self.trees),
