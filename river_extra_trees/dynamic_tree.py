@@ -13,8 +13,6 @@ import abc
 import math
 import typing
 
-import numpy as np
-
 from ._core.dynamic import ParticleFilter
 from ._estimator.frames import Sample
 from ._estimator.inspection import describe_number

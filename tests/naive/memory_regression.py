@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.naive.cart import NO_CODE, Sample, Split, value_of
+from tests.naive.cart import Sample, Split, value_of
 from tests.naive.columns import Columns
 from tests.naive.memory_forest import (
     RENEW,
@@ -23,7 +23,6 @@ from tests.naive.memory_forest import (
     Growth,
     NaiveMemoryForest,
     Node,
-    Rules,
     Task,
     Tree,
 )
@@ -127,7 +126,7 @@ def standard_of(samples: list[Sample], columns: Columns, n_columns: int) -> Stan
 
 
 def ridge(samples: list[Sample], standard: Standard) -> Model:
-    """b = (Z'WZ + r I)^-1 Z'W y about the means, r being the mean weight."""
+    """Solve (Z'WZ + r I) b = Z'W y about the means, r being the mean weight."""
     n = len(standard.columns)
     z = np.array([standard(s.x) for s in samples]).reshape(len(samples), n)
     y, w = np.array([s.y for s in samples]), np.array([s.weight for s in samples])
@@ -365,7 +364,7 @@ class NaiveNumberForest(NaiveMemoryForest):
         leaf.learn(sample.y, sample.weight)  # type: ignore[arg-type]
 
     def split_leaves(self, number: int) -> None:
-        """Split the leaves that several samples of a batch have reached, unless they have models."""
+        """Split the leaves that several samples of a batch reached, unless they have models."""
         if self.trees[number].kind != "leaves":
             super().split_leaves(number)
 

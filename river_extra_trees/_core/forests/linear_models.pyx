@@ -271,6 +271,7 @@ cdef void init_model(LeafModel* model, int n_regressors, double* scratch) noexce
     memset(model, 0, sizeof(LeafModel))
     model.n_regressors = n_regressors
     model.width = row_width(False, n_regressors, 0)
+    model.df_offset = 1.0               # so that there is a solution whatever the samples weigh
     model.prior, model.scratch = &NO_PRIOR, scratch
 
 
