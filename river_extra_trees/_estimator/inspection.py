@@ -11,7 +11,6 @@ from river_extra_trees._core.safe_repr import safe_repr
 from .extras import import_extra
 
 if typing.TYPE_CHECKING:
-    import graphviz
     import pandas as pd
 
 __all__ = [
@@ -21,8 +20,8 @@ __all__ = [
     "describe_number",
     "explained",
     "goes_left",
-    "graph_of",
     "importances",
+    "in_bytes",
     "indented",
     "is_leaf",
     "path",
@@ -128,29 +127,6 @@ def indented(nodes: list[Node], max_depth: int | None, describe: Callable[[Node]
     return "\n".join(lines)
 
 
-def graph_of(
-    nodes: list[Node], max_depth: int | None, describe: Callable[[Node], str]
-) -> graphviz.Digraph:
-    """A tree as a graph."""
-    graphviz = import_extra("graphviz", "plot")
-    graph = graphviz.Digraph(
-        graph_attr={"splines": "ortho"},
-        node_attr={"shape": "box", "fontname": "Helvetica", "fontsize": "10"},
-        edge_attr={"fontname": "Helvetica", "fontsize": "9"},
-    )
-    for node, parent in shallow(nodes, max_depth):
-        name = str(node["node"])
-        if is_leaf(node):
-            label = f"{describe(node)}\nweight {node['weight']:.6g}"
-            graph.node(name, graphviz.escape(label), style="rounded")
-        else:
-            graph.node(name, graphviz.escape(safe_repr(node["feature"], str)))
-        if parent is not None:
-            text = condition(parent, parent["left"] == node["node"])
-            graph.edge(str(parent["node"]), name, xlabel=graphviz.escape(text))
-    return graph
-
-
 def table_of(
     trees: Iterable[list[Node]], more_columns: tuple[str, ...], describe: Callable[[Node], str]
 ) -> pd.DataFrame:
@@ -205,3 +181,21 @@ def importances(trees: Iterable[list[Node]]) -> dict[Hashable, float]:
     whole = sum(gains.values())
     names = sorted(gains, key=lambda name: safe_repr(name, str))
     return {name: gains[name] / whole for name in names}
+
+
+def in_bytes(size: float) -> str:
+    """A number of bytes with a unit.
+
+    Examples
+    --------
+    >>> from river_extra_trees._estimator.inspection import in_bytes
+    >>> in_bytes(999), in_bytes(12_345), in_bytes(2_500_000)
+    ('999 B', '12.3 kB', '2.5 MB')
+    """
+    if size < 1000:
+        return f"{size:.4g} B"
+    for unit in ("kB", "MB"):
+        size /= 1000
+        if size < 999.5:  # which rounds to less than 1000
+            return f"{size:.3g} {unit}"
+    return f"{size / 1000:.3g} GB"

@@ -34,11 +34,11 @@ from .frames import (
 from .snapshot import ClassifierSnapshot, RegressorSnapshot
 
 if typing.TYPE_CHECKING:
-    import graphviz
     import pandas as pd
 
     from river_extra_trees._core.schema import Schema
     from river_extra_trees._core.state import State
+    from river_extra_trees.plotting import TreeDisplay
 
 __all__ = ["TreeClassifier", "TreeLearner", "TreeRegressor"]
 
@@ -241,13 +241,13 @@ class TreeLearner(base.Estimator):
 
     @property
     def summary(self) -> dict[str, typing.Any]:
-        """Numbers of trees, nodes and leaves, height, and memory in bytes."""
+        """Numbers of trees, nodes and leaves, height, and memory with its unit."""
         return {
             "n_trees": self._n_trees,
             "n_nodes": self.n_nodes,
             "n_leaves": self.n_leaves,
             "height": self.height,
-            "memory": self._raw_memory_usage,
+            "memory": inspection.in_bytes(self._raw_memory_usage),
         }
 
     @property
@@ -306,32 +306,42 @@ class TreeLearner(base.Estimator):
         """
         return inspection.table_of(self._trees(), self._more_columns, self._describe)
 
-    def draw(self, tree: int = 0, max_depth: int | None = None) -> graphviz.Digraph:
-        """One tree as a graph (needs graphviz to be shown; `to_text` needs nothing).
+    def draw(self, tree: int = 0, max_depth: int | None = 3) -> TreeDisplay:
+        """Draw one tree (needs matplotlib; `to_text` needs nothing).
 
         Parameters
         ----------
         tree
             Number of the tree, from 0.
         max_depth
-            Depth below which nothing is drawn.
+            Depth of the deepest nodes to draw; `None` sets no limit. The picture tells how many
+            nodes are left out.
+
+        Returns
+        -------
+        The picture; `model.draw().figure_.savefig("tree.png")` writes it to a file.
 
         Raises
         ------
         IndexError
             If there is no such tree.
         """
-        return inspection.graph_of(self._nodes(tree), max_depth, self._describe)
+        from river_extra_trees.plotting import TreeDisplay
+
+        return TreeDisplay.from_estimator(self, tree=tree, max_depth=max_depth).plot()
 
     def _repr_html_(self) -> str:
         parameters = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{html.escape(safe_repr(value))}</td></tr>"
             for name, value in self._get_params().items()
         )
-        size = ", ".join(f"{name} {value:,}" for name, value in self.summary.items())
+        size = (
+            f"{self._n_trees:,} trees, {self.n_nodes:,} nodes, {self.n_leaves:,} leaves, "
+            f"height {self.height:,}, {self.summary['memory']}"
+        )
         return (
             f"<details open><summary><b>{html.escape(type(self).__name__)}</b> "
-            f"({html.escape(size)} bytes)</summary><table>{parameters}</table></details>"
+            f"({html.escape(size)})</summary><table>{parameters}</table></details>"
         )
 
 

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from river_extra_trees import persistence
 from river_extra_trees._core.safe_repr import safe_repr
-from river_extra_trees.cli import UserError, checkpoint, report
+from river_extra_trees._estimator.inspection import in_bytes
+from river_extra_trees.cli import UserError, checkpoint
 
 File = Annotated[Path, typer.Argument(help="A saved model, or a checkpoint of a race.")]
 Learner = Annotated[
@@ -64,7 +65,7 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
             ", ".join(dict.fromkeys(safe_repr(name, str) for name in schema.names)) or "none yet",
         ),
         *((name.removeprefix("n_"), text) for name, text in counts.items()),
-        ("memory", report.in_bytes(model.summary["memory"])),
+        ("memory", model.summary["memory"]),
     ]
 
 
@@ -84,7 +85,7 @@ def show(file: Path, learner: str | None) -> None:
     table = Table(show_header=False, box=None)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    for name, text in [*rows, ("file", report.in_bytes(file.stat().st_size))]:
+    for name, text in [*rows, ("file", in_bytes(file.stat().st_size))]:
         table.add_row(name, Text(printable(text)))
     console = Console()
     (console if console.is_terminal else Console(width=200)).print(table)
