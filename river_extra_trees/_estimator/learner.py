@@ -62,28 +62,66 @@ class TreeLearner(base.Estimator):
     # that they have among its settings.
     _sizes: typing.ClassVar[dict[str, str]]
 
+    # Parameters that are read anew for every sample or batch, so that `mutate` can change them.
+    _mutable: typing.ClassVar[frozenset[str]] = frozenset()
+
     # ------------------------------------------------------------------ parameters
 
     def __setattr__(self, name: str, value: typing.Any) -> None:
-        self._check_change(name)
+        if self._is_fixed(name):
+            self._refuse_change(name)
         super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
-        self._check_change(name)
+        if self._is_fixed(name):
+            self._refuse_change(name)
         super().__delattr__(name)
 
-    def _check_change(self, name: str) -> None:
-        """Refuse to change a parameter of a model whose core object was made by it."""
+    def _is_fixed(self, name: str) -> bool:
+        """Whether a name is that of a parameter, and the core object was made already."""
         # Reading `self.__dict__` here would slow down every later access to an attribute.
-        if (
-            name in parameters_of(type(self))
-            and hasattr(self, "_core")
-            and name not in self._mutable_attributes
-        ):
-            raise AttributeError(
-                f"the parameter {name} of a {type(self).__name__} cannot be changed; "
-                f"make a new model by clone({{{name!r}: ...}})"
-            )
+        return name in parameters_of(type(self)) and hasattr(self, "_core")
+
+    def _refuse_change(self, name: str) -> None:
+        way = (
+            f"use mutate({{{name!r}: ...}})"
+            if name in self._mutable_attributes
+            else f"make a new model by clone({{{name!r}: ...}})"
+        )
+        raise AttributeError(
+            f"the parameter {name} of a {type(self).__name__} cannot be changed like this; {way}"
+        )
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return set(self._mutable)
+
+    def mutate(self, new_attrs: dict[str, typing.Any]) -> None:
+        """Change parameters of a living model: all that are named, or none.
+
+        The description of a parameter says so if it can be changed. All others decide how the model
+        was made; `clone` makes a new one.
+
+        Parameters
+        ----------
+        new_attrs
+            The new values by the names of the parameters.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, it cannot be changed, or a value is invalid.
+        """
+        for name in new_attrs:
+            if name not in self._mutable_attributes:
+                can = ", ".join(sorted(self._mutable_attributes)) or "none"
+                raise ValueError(
+                    f"{name!r} is not a mutable attribute of {type(self).__name__}; mutable are: "
+                    f"{can}. Make a new model by clone({{{name!r}: ...}})"
+                )
+        checked = self.clone(new_attrs)  # raises what is wrong with the values
+        for name in new_attrs:
+            super().__setattr__(name, getattr(checked, name))
 
     # ------------------------------------------------------------------ copies and files
 
