@@ -26,6 +26,7 @@ __all__ = [
     "is_leaf",
     "path",
     "shallow",
+    "summed_up",
     "table_of",
 ]
 
@@ -114,6 +115,36 @@ def shallow(nodes: list[Node], max_depth: int | None) -> list[tuple[Node, Node |
         for node in nodes
         if max_depth is None or node["depth"] <= max_depth
     ]
+
+
+def summed_up(nodes: list[Node], regression: bool) -> list[Node]:
+    """The nodes, each with the weight and the values of all leaves below it together.
+
+    What an inner node itself holds is from the time when it was split, or fades.
+    """
+    by_id = {node["node"]: dict(node) for node in nodes}
+    for node in reversed(by_id.values()):  # children come after their parents
+        if not is_leaf(node):
+            left, right = by_id[node["left"]], by_id[node["right"]]
+            node["weight"] = left["weight"] + right["weight"]
+            node["values"] = (joined_numbers if regression else joined_classes)(left, right)
+    return list(by_id.values())
+
+
+def joined_classes(one: Node, other: Node) -> list[float]:
+    """The weights of the classes in two nodes together."""
+    return [sum(pair) for pair in zip(one["values"], other["values"], strict=True)]
+
+
+def joined_numbers(one: Node, other: Node) -> list[float]:
+    """The mean of two nodes together, and the sum of the squared distances from it."""
+    whole = one["weight"] + other["weight"]
+    if one["weight"] <= 0.0 or other["weight"] <= 0.0:
+        return list((one if other["weight"] <= 0.0 else other)["values"])
+    (mean, squares), (other_mean, other_squares) = one["values"], other["values"]
+    share = other["weight"] / whole
+    between = one["weight"] * share * (other_mean - mean) ** 2
+    return [mean + share * (other_mean - mean), squares + other_squares + between]
 
 
 def indented(nodes: list[Node], max_depth: int | None, describe: Callable[[Node], str]) -> str:

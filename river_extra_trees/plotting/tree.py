@@ -6,7 +6,9 @@ import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from river_extra_trees._estimator.inspection import Node, condition, is_leaf, shallow
+from river import base
+
+from river_extra_trees._estimator.inspection import Node, condition, is_leaf, shallow, summed_up
 
 from ._axes import AxesDisplay, written
 from ._predictions import Colour, Colours, is_dark
@@ -42,8 +44,9 @@ class Box:
 class TreeDisplay(AxesDisplay):
     """A tree as a picture: features in boxes, conditions beside lines, and predictions in leaves.
 
-    Every box has the colour of its prediction, paler where it is less certain. The width of a line
-    shows the share of the samples. If nodes are left out, the title says so.
+    Every box tells what its leaves predict together, and has the colour of that, paler where it is
+    less certain. The width of a line shows the share of the samples. If nodes are left out, the
+    title says so.
 
     Parameters
     ----------
@@ -75,7 +78,7 @@ class TreeDisplay(AxesDisplay):
     foliage (20%) … weight 85
     grass (100%) weight 15
     >>> display.note
-    '3 of 17 nodes; below “…” there are more'
+    '3 of 27 nodes; below “…” there are more'
     """
 
     texts_: list[Text]
@@ -101,7 +104,7 @@ class TreeDisplay(AxesDisplay):
             Depth of the deepest nodes to draw; `None` sets no limit. Dots mark nodes whose children
             are left out. To zoom into a large tree, save it as PDF or SVG.
         """
-        whole_tree = model._nodes(tree)
+        whole_tree = summed_up(model._nodes(tree), not isinstance(model, base.Classifier))
         nodes = [node for node, _ in shallow(whole_tree, max_depth)]
         by_id = {node["node"]: node for node in nodes}
         places = {node["node"]: i for i, node in enumerate(nodes)}

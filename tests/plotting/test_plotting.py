@@ -306,6 +306,31 @@ def test_left_means_that_the_rule_holds() -> None:
     assert right.text.startswith("high (100%)")
 
 
+@pytest.mark.parametrize("regression", [False, True])
+def test_inner_nodes_are_their_leaves_together(regression: bool) -> None:
+    """What a split node held before fades; the picture tells what its leaves say now."""
+    kind = ret.StreamDecisionTreeRegressor if regression else ret.StreamDecisionTreeClassifier
+    model = kind(max_depth=3, leaf_memory=None, seed=1)
+    targets = []
+    for x, y in datasets.ImageSegments().take(500):
+        targets.append(x["hue-mean"] if regression else y)
+        model.learn_one(x, targets[-1])
+    leaves = [node for node in model._nodes(0) if node["column"] < 0]
+    weight = sum(leaf["weight"] for leaf in leaves)
+    root, *others = plotting.TreeDisplay.from_estimator(model).boxes
+    if regression:
+        mean = sum(leaf["weight"] * leaf["values"][0] for leaf in leaves) / weight
+        squares = sum(
+            leaf["values"][1] + leaf["weight"] * (leaf["values"][0] - mean) ** 2 for leaf in leaves
+        )
+        expected = f"{mean:.6g} (sd {(squares / weight) ** 0.5:.3g})"
+    else:
+        sums = np.sum([leaf["values"] for leaf in leaves], axis=0)
+        expected = f"{model._core.labels.labels[sums.argmax()]} ({sums.max() / weight:.0%})"
+    assert root.text.splitlines()[1:] == [expected, f"weight {weight:,.0f}"]
+    assert sum(box.share for box in others if box.parent == 0) == pytest.approx(1.0)
+
+
 def test_draw_is_the_display() -> None:
     """`draw` makes the picture of `TreeDisplay`, which says what it leaves out."""
     model = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
