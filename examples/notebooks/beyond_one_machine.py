@@ -46,8 +46,8 @@ ray.init(
 #
 # Each worker holds half of the trees and learns every sample. Once per batch, the workers exchange
 # the losses of their trees, so that the worst trees of the whole forest are replaced. The
-# predictions are those of one process, bit for bit, whatever the number of workers. In the middle
-# of the stream one worker is killed. The gap between the two lines is what would be sent again to a
+# predictions are those of one process, bit for bit, whatever the number of workers. After 1,700
+# samples one worker is killed. The gap between the two lines is what would be sent again to a
 # worker if it were killed then.
 
 # %%

@@ -102,10 +102,13 @@ def most_probable(factors):
 
 
 errors = {name: utils.Rolling(metrics.MAE, window_size=100) for name in models}
+whole = {name: metrics.MAE() for name in models}
 records, live = [], plotting.Live()
 for items, (x, y) in enumerate(there_and_back(), start=1):
     for name, model in models.items():
-        errors[name].update(y, model.predict_one(x))
+        y_pred = model.predict_one(x)
+        errors[name].update(y, y_pred)
+        whole[name].update(y, y_pred)
         model.learn_one(x, y)
         if items % 25 == 0:
             records.append(
@@ -128,10 +131,5 @@ for items, (x, y) in enumerate(there_and_back(), start=1):
 # Mean absolute error over the whole stream:
 
 # %%
-for name, model in models.items():
-    error = metrics.MAE()
-    model = model.clone()
-    for x, y in there_and_back():
-        error.update(y, model.predict_one(x))
-        model.learn_one(x, y)
+for name, error in whole.items():
     print(f"{name:10} {error.get():.3f}")

@@ -291,7 +291,13 @@ class PrequentialDisplay(Display):
         """Draw a triangle on the curve where the detector fired."""
         for item in curve.detections:
             at = min(range(len(curve.items)), key=lambda i: abs(curve.items[i] - item))
-            ax.plot([item], [curve.scores[score][at]], "v", color=colour, markersize=6)
+            ax.plot(
+                *([item], [curve.scores[score][at]], "v"),
+                color=colour,
+                markersize=8,
+                markeredgecolor="black",
+                zorder=3,
+            )
 
     def _finish(self, n_curves: int) -> None:
         """Add what all panels share: known drifts, grid, legend and axis of items."""
@@ -444,7 +450,7 @@ def _markers_of(curves: Sequence[Curve], curve: Curve) -> dict[str, typing.Any]:
     if len(curves) == 1:
         return {}
     number = curves.index(curve)
-    markers = [marker for marker in CLASS_MARKERS if marker != "v"]  # which shows detections
+    markers = [marker for marker in CLASS_MARKERS if marker not in "v^<>"]  # detections' triangles
     # The first markers of two curves stand apart, so that neither hides the other.
     every = max(1, len(curve.items) // N_MARKERS)
     first = every * number // len(curves)
