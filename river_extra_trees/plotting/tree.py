@@ -238,7 +238,9 @@ def _columns(nodes: Sequence[Node], places: dict[int, int], is_tip: Sequence[boo
 
 def _text_of(model: TreeLearner, node: Node, is_tip: bool) -> str:
     """Return what a box says: the feature of a split, the prediction, and the weight."""
-    lines = [written(model._describe(node)), _weight_of(node)]
+    # Of a long label the end is cut off, but not the share behind it.
+    label, bracket, share = model._describe(node).rpartition(" (")
+    lines = [written(label) + bracket + share, _weight_of(node)]
     if not is_tip:
         lines.insert(0, written(node["feature"]))
     elif not is_leaf(node):

@@ -348,15 +348,19 @@ def test_draw_is_the_display() -> None:
 def test_names_are_written_as_they_are() -> None:
     """Neither a dollar sign nor an underscore at its start changes or hides a name or a label."""
     model = ret.StreamDecisionTreeClassifier(batch_size=20, seed=1)
-    rows = [({"a$b$": i, "n" * 300: -i}, "_$x$" if i < 10 else "$\\bad") for i in range(20)]
+    rows = [({"a$b$": i, "n" * 300: -i}, "_$x$" if i < 10 else "$\\bad" * 9) for i in range(20)]
     for x, y in rows:
         model.learn_one(x, y)
-    text = model.draw().texts_[1].get_text()
-    assert r"_\$x\$" in text
+    texts = [text.get_text() for text in model.draw().texts_[1:]]
+    assert any(text.startswith(r"_\$x\$ (100%)") for text in texts)
+    assert any("… (100%)" in text for text in texts)
     display = plotting.LeafMapDisplay.from_estimator(model, rows, features=("a$b$", "n" * 300))
     display.plot()
     (legend,) = display.figure_.legends
-    assert [key.get_text() for key in legend.get_texts()] == [r"_\$x\$", "\\$\\bad"]
+    assert [key.get_text() for key in legend.get_texts()] == [
+        r"_\$x\$",
+        (r"\$\bad" * 9)[: 27 + 6] + "…",
+    ]
     assert display.ax_.get_ylabel() == "n" * 27 + "…"
     pixels(display.figure_)
 
