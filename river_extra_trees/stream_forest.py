@@ -171,6 +171,13 @@ class _StreamForest(BatchForest):
             seed=draw_seed(self.seed),
         )
 
+    def _more_summary(self) -> dict[str, str]:
+        if not isinstance(self._core, MemoryForest):
+            return {}
+        weights = self._core.memory_weights()
+        texts = (f"{memory:,} samples {weight:.0%}" for memory, weight in weights)
+        return {"memory_weights": "; ".join(texts)}
+
     def _grow(self, losses: Losses | None = None) -> None:
         """Grow the trees on a batch, and swap some of them.
 

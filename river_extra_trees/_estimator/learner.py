@@ -279,14 +279,22 @@ class TreeLearner(base.Estimator):
 
     @property
     def summary(self) -> dict[str, typing.Any]:
-        """Numbers of trees, nodes and leaves, height, and memory with its unit."""
+        """Numbers of trees, nodes and leaves, height, and memory with its unit.
+
+        Forests with several memories add their weights.
+        """
         return {
             "n_trees": self._n_trees,
             "n_nodes": self.n_nodes,
             "n_leaves": self.n_leaves,
             "height": self.height,
             "memory": inspection.in_bytes(self._raw_memory_usage),
+            **self._more_summary(),
         }
+
+    def _more_summary(self) -> dict[str, str]:
+        """What the summary tells of this family only."""
+        return {}
 
     @property
     def feature_importances_(self) -> dict[Hashable, float]:
@@ -377,9 +385,13 @@ class TreeLearner(base.Estimator):
             f"{self._n_trees:,} trees, {self.n_nodes:,} nodes, {self.n_leaves:,} leaves, "
             f"height {self.height:,}, {self.summary['memory']}"
         )
+        more = "".join(
+            f"<p>{html.escape(name.replace('_', ' '))}: {html.escape(text)}</p>"
+            for name, text in self._more_summary().items()
+        )
         return (
             f"<details open><summary><b>{html.escape(type(self).__name__)}</b> "
-            f"({html.escape(size)})</summary><table>{parameters}</table></details>"
+            f"({html.escape(size)})</summary>{more}<table>{parameters}</table></details>"
         )
 
 

@@ -61,7 +61,10 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
     pipeline, model = model, learner_of(model)
     schema = model._schema
     parameters = ", ".join(f"{name}={value!r}" for name, value in model._get_params().items())
-    counts = {name: f"{value:,}" for name, value in model.summary.items() if name != "memory"}
+    summary = {
+        name.removeprefix("n_").replace("_", " "): value if isinstance(value, str) else f"{value:,}"
+        for name, value in model.summary.items()
+    }
     return [
         *([("pipeline", str(pipeline))] if pipeline is not model else []),
         ("model", type(model).__name__),
@@ -71,8 +74,7 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
             "features",
             ", ".join(dict.fromkeys(safe_repr(name, str) for name in schema.names)) or "none yet",
         ),
-        *((name.removeprefix("n_"), text) for name, text in counts.items()),
-        ("memory", model.summary["memory"]),
+        *summary.items(),
     ]
 
 

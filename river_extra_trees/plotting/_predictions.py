@@ -17,11 +17,20 @@ if typing.TYPE_CHECKING:
 
     from river_extra_trees._estimator.learner import TreeLearner
 
-__all__ = ["FULLEST", "Colour", "Colours", "is_dark", "is_number", "mixed_with_white"]
+__all__ = [
+    "FULLEST",
+    "HATCH_COLOUR",
+    "Colour",
+    "Colours",
+    "is_dark",
+    "is_number",
+    "mixed_with_white",
+]
 
 Colour = tuple[float, float, float]
 # Share of its colour that a leaf shows, from the least to the most certain; the rest is white.
 PALEST, FULLEST = 0.15, 0.7
+HATCH_COLOUR = (1.0, 1.0, 1.0, 0.55)
 
 
 class Colours:

@@ -11,7 +11,7 @@ from river_extra_trees._estimator.extras import import_extra
 from river_extra_trees._estimator.inspection import goes_left, is_leaf
 
 from ._axes import AxesDisplay, written
-from ._predictions import FULLEST, Colours, is_number, mixed_with_white
+from ._predictions import FULLEST, HATCH_COLOUR, Colours, is_number, mixed_with_white
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,6 @@ __all__ = ["LeafMapDisplay"]
 
 Limits = tuple[float, float]
 Features = tuple[Hashable, Hashable]
-HATCH_COLOUR = (1.0, 1.0, 1.0, 0.55)
 MARGIN = 0.03  # of the range of the samples, on all sides
 
 
