@@ -322,7 +322,12 @@ class TreeLearner(base.Estimator):
             If there is no such tree.
         """
         nodes = self._nodes(tree)
-        return inspection.explained(nodes, self._core.row_of(x), self._describe)
+        row = self._core.row_of(x)
+        return inspection.explained(nodes, row, lambda leaf: self._describe_answer(leaf, tree, x))
+
+    def _describe_answer(self, leaf: inspection.Node, tree: int, x: Sample) -> str:
+        """The answer of a tree to a sample that its leaf has met, in a few words."""
+        return self._describe(leaf)
 
     def to_text(self, tree: int = 0, max_depth: int | None = None) -> str:
         """One tree as indented text.
@@ -349,6 +354,8 @@ class TreeLearner(base.Estimator):
         `active`, the number of active samples, and `retired`, the weight of the retired ones; those
         for regression also `degrees_of_freedom` and `residual_variance` of the Student-t at a node,
         and its `intercept` and `coefficients` by feature, in the units of target and features.
+        `StreamDecisionForestRegressor` adds the `coefficients` of the linear models; `values` and
+        `prediction` have the means and variances of what the models leave of the targets.
         """
         return inspection.table_of(self._trees(), self._more_columns, self._describe)
 
