@@ -1,7 +1,7 @@
 """A particle filter of dynamic trees. See the header for its data."""
 
 from libc.limits cimport INT_MAX
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, pow
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -22,7 +22,7 @@ from .step cimport (
 from .inspection import describe, distinct_roots, nodes_at, split_shares, tree_statistics
 from .load import serving_state_of, invariants, restored, settings_of, state_of
 
-cdef double LARGEST_SQUARE = 1e290
+LARGEST_SQUARE = 1e290
 
 
 cdef class ParticleFilter(Learner):
@@ -62,7 +62,7 @@ cdef class ParticleFilter(Learner):
         double alpha, double beta, double leaf_bonus, decays, double prior_weight, bint reference,
         uint64_t seed,
     ):
-        cdef int k
+        cdef int k, age
         assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles)
         self.regression, self.linear, self.reference = not classifier, linear, reference
         self.model.multinomial = classifier
@@ -75,6 +75,8 @@ cdef class ParticleFilter(Learner):
         for k in range(self.n_decays):
             self.decays[k] = decays[k]
             self.factor_posterior[k] = 1.0 / self.n_decays
+            for age in range(N_POWERS):
+                self.powers[k][age] = pow(self.decays[k], <double>age)
         self.lowest, self.highest = INFINITY, -INFINITY
         self.logistic = LogisticLeaves() if classifier and linear else None
         self.pool, self.trees = Pool(), SharedTrees()

@@ -18,7 +18,7 @@ from copy import deepcopy
 import numpy as np
 
 from ..cart.splitter cimport Splitter
-from ..learner cimport Learner, first_largest, normalised
+from ..learner cimport Holder, Learner, first_largest, normalised
 from ..memory cimport free, resized
 from ..schema cimport Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
@@ -211,15 +211,22 @@ cdef class Forest(Learner):
 
     def keep(self, int first, int stop):
         """Become the part of the forest that holds the trees from `first` to before `stop`."""
+        with self.using():
+            self.keep_trees(first, stop)
+
+    cdef object keep_trees(self, int first, int stop):
         self.trees = self.trees[first:stop]
         self.first_tree += first
         self.is_part = True
 
     def join(self, parts):
         """Become the whole forest again: this part, the first one, and all the others in order."""
-        cdef Forest part
-        for part in parts:
-            self.trees = self.trees + part.trees
+        parts = [self, *parts]
+        held = [Holder(part) for part in parts]
+        self.join_parts(parts)
+
+    cdef object join_parts(self, list parts):
+        self.trees = [trees for part in parts for trees in (<Forest>part).trees]
         self.is_part = False
 
     # --- State --------------------------------------------------------------------------------

@@ -76,4 +76,3 @@ cdef class Shrubs(Learner):
     cdef int load(self, object state) except -1
     cdef int check_samples(self) except -1
     cdef int check_weights(self) except -1
-    cdef int check_sums(self) except -1
