@@ -42,6 +42,27 @@ def test_import_is_light() -> None:
     assert len(modules) < MOST_MODULES
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        "ForgetfulRandomForestClassifier(n_models=2, batch_size=10)",
+        "ForgetfulDecisionTreeRegressor(batch_size=10, warm_size=10)",
+        "StreamDecisionForestRegressor(n_models=4)",
+        "ShrubEnsembleClassifier(n_models=4)",
+        "DynamicTreeClassifier(n_particles=10)",
+    ],
+)
+def test_a_stream_imports_nothing(model: str) -> None:
+    """What a learner needs is there once it is made: no item of the stream waits for an import."""
+    program = (
+        f"import sys, river_extra_trees as ret; model = ret.{model}; before = set(sys.modules)\n"
+        "for i in range(60):\n"
+        "    model.predict_one({'a': i % 7}); model.learn_one({'a': i % 7}, i % 7 > i % 5)\n"
+        "[sys.modules.pop(name) for name in before]"
+    )
+    assert set(imported_by(program)) <= {"sys"}
+
+
 def test_optional_packages_are_optional() -> None:
     """The subpackages can be imported without the extras."""
     modules = imported_by(
