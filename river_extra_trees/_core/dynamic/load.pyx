@@ -25,10 +25,11 @@ from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, captured, require
 LARGEST_INT, LARGEST_REGION = 2**31 - 1, 2**62
 # Of the weights and of the squares in a leaf. Ten billion of the largest samples have less; the sums
 # of ten million leaves can be merged.
-LARGEST_TOTAL, LARGEST_SQUARES = 1e130, 1e300
+cdef double LARGEST_TOTAL = 1e130, LARGEST_SQUARES = 1e300
 LEAST_POSTERIOR = 1e-4      # of a forgetting factor: see `SWITCH` in `step`
 FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}
-LARGEST_MEAN, LARGEST_MEAN_TARGET = 1.01 * LARGEST_REGRESSOR, 1.01 * LARGEST_TARGET    # as they round
+cdef double LARGEST_MEAN = 1.01 * LARGEST_REGRESSOR         # as they round
+cdef double LARGEST_MEAN_TARGET = 1.01 * LARGEST_TARGET
 FLAGS = ("classifier", "linear", "reference")
 NAMES = (
     *("n_particles", "window", "min_samples_leaf", "alpha", "beta", "leaf_bonus", "decays"),
@@ -210,19 +211,32 @@ cdef int restore(ParticleFilter filter, state) except -1:
 
 cdef double[:, ::1] limited_rows(ParticleFilter filter, values) except *:
     """Rows of statistics, see `leaf_models`; sums larger than those of any stream get smaller."""
-    cdef int q = filter.model.n_regressors
-    rows = values.reshape(-1, filter.model.width)
-    weights, means, targets = rows[:, :1], rows[:, 1 : 1 + q], rows[:, 1 + q : 2 + q]
-    require(np.all((rows if filter.model.multinomial else weights) >= 0.0),
-            "ParticleFilter: a leaf has a negative weight")
+    cdef double[:, ::1] rows = values.reshape(-1, filter.model.width).copy()
+    cdef Py_ssize_t i
+    cdef bint sound = True
+    for i in range(rows.shape[0]):
+        sound = limit_row(filter, &rows[i, 0]) and sound
+    require(sound, "ParticleFilter: a weight is negative, or a mean larger than any feature or target")
+    return rows
+
+
+cdef bint limit_row(ParticleFilter filter, double* row) noexcept:
+    """Make large sums smaller; returns whether weights and means are in range."""
+    cdef int i, q = filter.model.n_regressors
+    cdef bint sound = row[0] >= 0.0
     if filter.model.multinomial:
-        return np.minimum(rows, LARGEST_TOTAL)
-    require(np.all(np.abs(means) <= LARGEST_MEAN)
-            and np.all(np.abs(targets) <= LARGEST_MEAN_TARGET),
-            "ParticleFilter: a mean is larger than any feature or target")
-    heaviest = LARGEST_SQUARES / np.maximum(targets**2, LARGEST_SQUARES / LARGEST_TOTAL)
-    products = np.clip(rows[:, 2 + q :], -LARGEST_SQUARES, LARGEST_SQUARES)
-    return np.hstack([np.minimum(weights, heaviest), means, targets, products])
+        for i in range(filter.model.width):
+            sound = sound and row[i] >= 0.0
+            row[i] = min(row[i], LARGEST_TOTAL)
+        return sound
+    for i in range(q):
+        sound = sound and fabs(row[1 + i]) <= LARGEST_MEAN
+    sound = sound and fabs(row[1 + q]) <= LARGEST_MEAN_TARGET
+    row[0] = min(row[0], LARGEST_SQUARES / max(
+        row[1 + q] * row[1 + q], LARGEST_SQUARES / LARGEST_TOTAL))
+    for i in range(2 + q, filter.model.width):
+        row[i] = min(max(row[i], -LARGEST_SQUARES), LARGEST_SQUARES)
+    return sound
 
 
 cdef int copy_doubles(double* into, const double[::1] values) except -1:
