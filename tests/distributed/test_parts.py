@@ -350,4 +350,5 @@ def test_no_part_is_cut_or_joined_while_it_learns(forest: Any) -> None:
     first.check()
     second.check()
     assert [len(first.trees), len(second.trees)] == [2, 2]
-    assert first.is_part and second.is_part
+    assert first.is_part
+    assert second.is_part

@@ -23,8 +23,8 @@ from .step cimport LARGEST_REGRESSOR, set_shares
 from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, captured, require
 
 LARGEST_INT, LARGEST_REGION = 2**31 - 1, 2**62
-# Of the weights and of the squares in a leaf. Ten billion of the largest samples have less; the sums
-# of ten million leaves can be merged.
+# Of the weights and of the squares in a leaf. Ten billion of the largest samples have less, and the
+# sums of ten million leaves can be merged.
 cdef double LARGEST_TOTAL = 1e130, LARGEST_SQUARES = 1e300
 LEAST_POSTERIOR = 1e-4      # of a forgetting factor: see `SWITCH` in `step`
 FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}
@@ -216,7 +216,7 @@ cdef double[:, ::1] limited_rows(ParticleFilter filter, values) except *:
     cdef bint sound = True
     for i in range(rows.shape[0]):
         sound = limit_row(filter, &rows[i, 0]) and sound
-    require(sound, "ParticleFilter: a weight is negative, or a mean larger than any feature or target")
+    require(sound, "ParticleFilter: a weight is negative, or a mean larger than what it is of")
     return rows
 
 
