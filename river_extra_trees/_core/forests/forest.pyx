@@ -222,7 +222,7 @@ cdef class Forest(Learner):
     def join(self, parts):
         """Become the whole forest again: this part, the first one, and all the others in order."""
         parts = [self, *parts]
-        held = [Holder(part) for part in parts]
+        _held = [Holder(part) for part in parts]
         self.join_parts(parts)
 
     cdef object join_parts(self, list parts):
