@@ -14,6 +14,11 @@ def is_classifier(model: Any) -> bool:
     return hasattr(model, "predict_proba_one")
 
 
+def task_of(model: Any) -> str:
+    """Return the task of a model."""
+    return "classification" if is_classifier(model) else "regression"
+
+
 def description_of(model: Any) -> dict[str, Any]:
     """Describe a model.
 
@@ -30,7 +35,7 @@ def description_of(model: Any) -> dict[str, Any]:
     sizes = dict(model.summary)
     return {
         "model": type(model).__name__,
-        "task": "classification" if is_classifier(model) else "regression",
+        "task": task_of(model),
         "version": river_extra_trees.__version__,
         "parameters": {name: safe_repr(value) for name, value in model._get_params().items()},
         "samples_seen": int(model.n_samples_seen),

@@ -101,15 +101,17 @@ class Application:
         }
         self.asgi = Starlette(
             routes=[
-                *(Route(path, self.timed(path, to), methods=["POST"]) for path, to in posts.items()),
+                *(
+                    Route(path, self.timed(path, to), methods=["POST"])
+                    for path, to in posts.items()
+                ),
                 *(Route(path, self.timed(path, to), methods=["GET"]) for path, to in gets.items()),
             ],
-            middleware=[
-                Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
-            ],
+            middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)],
             exception_handlers={HTTPException: refuse_http},
             lifespan=self.lifespan,
         )
+        self.asgi.router.redirect_slashes = False  # another path is not found, as the message says
 
     # ------------------------------------------------------------------ the thread of the model
 

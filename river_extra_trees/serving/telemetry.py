@@ -33,7 +33,9 @@ class Telemetry:
             buckets=SECONDS,
             registry=self.registry,
         )
-        self.waiting = self.gauge("requests_waiting", "Requests that are read, wait or are worked on.")
+        self.waiting = self.gauge(
+            "requests_waiting", "Requests that are read, wait or are worked on."
+        )
         self.samples_seen = self.gauge("samples_seen", "Samples that the model has learned in all.")
         self.learned = self.gauge("samples_learned", "Samples learned since the start.")
         self.predicted = self.gauge("samples_predicted", "Samples predicted since the start.")
