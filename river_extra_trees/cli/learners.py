@@ -93,7 +93,8 @@ def with_parameters(spec: str, settings: Iterable[str]) -> str:
 
     """
     for setting in settings:
-        if not setting.partition("=")[0].strip().isidentifier():
+        name, equals, _ = setting.partition("=")
+        if not (equals and name.isidentifier()):
             raise UserError(f"cannot read {setting!r}; write it as name=value")
         spec += f"{',' if ':' in spec.rpartition('|')[2] else ':'}{setting}"
     return spec
