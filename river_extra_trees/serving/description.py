@@ -48,14 +48,15 @@ def description_of(model: Any) -> dict[str, Any]:
     }
 
 
-def learned_by(model: Any) -> dict[str, Any]:
+def learned_by(model: Any, most: int) -> dict[str, Any]:
     """Return what a model has learned: importances of features, weights of memories if it has any.
 
-    It walks through all trees, which takes tens of milliseconds for large forests.
+    So many of the most important features are named, and the others counted. This walks through all trees, which takes tens of milliseconds for large forests.
     """
     importances = sorted(model.feature_importances_.items(), key=lambda pair: -pair[1])
     return {
-        "importances": [[safe_repr(name, str), float(share)] for name, share in importances],
+        "importances": [[safe_repr(name, str), float(share)] for name, share in importances[:most]],
+        "n_more": max(0, len(importances) - most),
         "memory_weights": weights_of_memories(model),
     }
 

@@ -170,4 +170,7 @@ class Service:
 
     def status(self) -> dict[str, Any]:
         """Return all that the page shows."""
-        return {"info": self.info(), **self.monitor.view(self.model)}
+        info = self.info()
+        for names in ("features", "labels"):  # there may be thousands, and the page asks often
+            info[names] = None if info[names] is None else len(info[names])
+        return {"info": info, **self.monitor.view(self.model)}
