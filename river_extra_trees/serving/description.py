@@ -51,7 +51,8 @@ def description_of(model: Any) -> dict[str, Any]:
 def learned_by(model: Any, most: int) -> dict[str, Any]:
     """Return what a model has learned: importances of features, weights of memories if it has any.
 
-    So many of the most important features are named, and the others counted. This walks through all trees, which takes tens of milliseconds for large forests.
+    So many of the most important features are named, and the others counted. This walks through all
+    trees, which takes tens of milliseconds for large forests.
     """
     importances = sorted(model.feature_importances_.items(), key=lambda pair: -pair[1])
     return {

@@ -96,6 +96,7 @@ def serve(
         signal.signal(number, pass_over)
     ready()
     uvicorn.Server(config).run(sockets=[listener])
+    application.stop()  # a second signal ends the server at once
     if service.unsaved:
         service.save()
 

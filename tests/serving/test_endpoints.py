@@ -248,6 +248,20 @@ def test_a_full_queue_refuses(tmp_path: Path) -> None:
     assert model.n_samples_seen == 2
 
 
+def test_an_error_of_the_service_is_told_and_counted(tmp_path: Path) -> None:
+    """The answer is JSON, and the next request is answered."""
+    app = application(tmp_path)
+    model, app.service.model = app.service.model, None
+    answer = asked(app, "/predict", body_of({"x": {}}))
+    assert (answer.status, "its log" in answer.json["error"]) == (500, True)
+    app.service.model = model
+    assert asked(app, "/predict", body_of({"x": {}})).status == 200
+    assert (
+        'requests_total{endpoint="/predict",status="500"} 1.0'
+        in asked(app, "/metrics").body.decode()
+    )
+
+
 # --- Snapshots and metrics
 
 
