@@ -14,7 +14,7 @@ from rich.text import Text
 from river_extra_trees import persistence
 from river_extra_trees.cli import UserError, checkpoint, outputs, report
 from river_extra_trees.persistence.atomic import replace_file
-from river_extra_trees.serving.description import description_of
+from river_extra_trees.serving.description import description_of, learner_of
 
 File = Annotated[Path, typer.Argument(help="A saved model, or a checkpoint of a race.")]
 Learner = Annotated[
@@ -136,8 +136,8 @@ def show(file: Path, learner: str | None) -> None:
 
 
 def tree_of(file: Path, learner: str | None, tree: int) -> Any:
-    """Return the model of a file, if it has a tree of this number."""
-    model = open_model(file, learner)
+    """Return the learner of a file, if it has a tree of this number."""
+    model = learner_of(open_model(file, learner))
     if tree >= (n := model.summary["n_trees"]):
         raise UserError(f"there is no tree {tree}: the model has {n} trees, numbered from 0")
     return model

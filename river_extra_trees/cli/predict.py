@@ -15,7 +15,12 @@ import typer
 from river_extra_trees._estimator.frames import names_of
 from river_extra_trees.cli import UserError, models, options, outputs, streams
 from river_extra_trees.persistence.atomic import replace_file
-from river_extra_trees.serving.description import is_classifier
+from river_extra_trees.serving.description import (
+    has_intervals,
+    is_classifier,
+    learner_of,
+    name_of,
+)
 
 FORMATS = (".csv", ".parquet")
 ROWS_AT_A_TIME = 1000
@@ -40,7 +45,7 @@ class Answers:
     Parameters
     ----------
     model
-        A learner of this package.
+        A learner of this package, or a pipeline that ends with one.
     probabilities
         Whether the probabilities of labels are wanted.
     interval
@@ -53,16 +58,16 @@ class Answers:
     """
 
     def __init__(self, model: Any, probabilities: bool, interval: float | None) -> None:
-        name = type(model).__name__
+        name = name_of(model)
         if probabilities and not is_classifier(model):
             raise UserError(f"a {name} has no probabilities; leave --probabilities out")
-        if interval is not None and not hasattr(model, "acquisition_one"):
+        if interval is not None and not has_intervals(model):
             raise UserError(f"a {name} has no intervals; a DynamicTreeRegressor has")
         if interval is not None and not 0 < interval < 1:
             raise UserError(f"--interval is {interval}; it must lie between 0 and 1, such as 0.9")
         self.model = model
         self.interval = interval
-        self.labels = model._labels() if probabilities else []
+        self.labels = learner_of(model)._labels() if probabilities else []
         self.columns = [
             "prediction",
             *(["lower", "upper"] if interval is not None else []),

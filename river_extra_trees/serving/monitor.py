@@ -10,7 +10,7 @@ from typing import Any
 
 from river_extra_trees._core.safe_repr import safe_repr
 
-from .description import learned_by
+from .description import learned_by, learner_of, memory_of
 
 RECENT = 1000  # scored samples in the recent score
 LATEST = 10  # answers on the page
@@ -87,12 +87,12 @@ class Monitor:
         """Return the present state."""
         return Point(
             time=time.time(),
-            samples_seen=model.n_samples_seen,
+            samples_seen=learner_of(model).n_samples_seen,
             learned=self.n_learned,
             predicted=self.n_predicted,
             recent_score=self.recent_score,
             score=self.score,
-            memory_bytes=model._raw_memory_usage,
+            memory_bytes=memory_of(model),
         )
 
     def look(self, model: Any) -> Point:
