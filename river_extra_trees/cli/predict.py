@@ -15,6 +15,7 @@ import typer
 from river_extra_trees._estimator.frames import names_of
 from river_extra_trees.cli import UserError, models, options, outputs, streams
 from river_extra_trees.persistence.atomic import replace_file
+from river_extra_trees.serving.checks import refused
 from river_extra_trees.serving.description import (
     has_intervals,
     is_classifier,
@@ -132,8 +133,10 @@ def predict(
         name, rows = streams.open_rows(data, target=target, nominal=nominal or ())
         score = Score(is_classifier(model))
         records = _records(name, rows, answers, score)
-        truth = [target or "target"] if target or data in streams.bundled_names() else []
-        header = ["row", *answers.columns, *truth]
+        header = ["row", *answers.columns]
+        if target or data in streams.bundled_names():
+            truth = target or "target"
+            header.append(f"true {truth}" if truth in header else truth)
         if to_file:
             outputs.write(output, lambda path: _write_file(path, header, records))
         else:
@@ -149,9 +152,11 @@ def _records(
     for number, (x, y) in enumerate(rows, start=1):
         try:
             answer = answers.of(x)
-            score.add(y, answer[0])
-        except (TypeError, ValueError) as error:
+        except refused(answers.model) as error:
             raise UserError(f"{name}, row {number}: {error}") from error
+        if not score.counts_labels and isinstance(y, str):
+            raise UserError(f"{name}, row {number}: the target is {y!r}, not a number")
+        score.add(y, answer[0])
         yield [number, *answer, y]
 
 

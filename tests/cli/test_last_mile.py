@@ -201,6 +201,24 @@ def test_intervals(tmp_path: Path) -> None:
     assert_refused(run("predict", model, "TrumpApproval", "--probabilities"), "no probabilities")
 
 
+def test_names_of_columns_stay_apart(model: Path, table: Path, tmp_path: Path) -> None:
+    """A target that is named as a column of the answers gets another name."""
+    data, answers = tmp_path / "named.csv", tmp_path / "a.parquet"
+    data.write_text(table.read_text().replace("class", "prediction", 1))
+    done("predict", model, data, "--target", "prediction", "--output", answers)
+    frame = pd.read_parquet(answers)
+    assert list(frame) == ["row", "prediction", "true prediction"]
+    assert list(frame["true prediction"]) == [i % 2 for i in range(90)]
+
+
+def test_targets_of_a_regressor_are_numbers(tmp_path: Path) -> None:
+    """The row of one that is not is named."""
+    model, data = tmp_path / "m.model", tmp_path / "t.csv"
+    persistence.save(ret.StreamDecisionTreeRegressor(), model)
+    data.write_text("a,y\n1,2\n2,x\n")
+    assert_refused(run("predict", model, data, "--target", "y"), "row 2: the target is 'x', not a")
+
+
 def test_a_failed_prediction_leaves_the_old_file(model: Path, tmp_path: Path) -> None:
     """All answers are written, or none."""
     data, answers = tmp_path / "new.csv", tmp_path / "a.csv"
