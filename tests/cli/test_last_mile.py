@@ -215,8 +215,8 @@ def test_targets_of_a_regressor_are_numbers(tmp_path: Path) -> None:
     """The row of one that is not is named."""
     model, data = tmp_path / "m.model", tmp_path / "t.csv"
     persistence.save(ret.StreamDecisionTreeRegressor(), model)
-    data.write_text("a,y\n1,2\n2,x\n")
-    assert_refused(run("predict", model, data, "--target", "y"), "row 2: the target is 'x', not a")
+    data.write_text("a,y\n1,x\n2,z\n")
+    assert_refused(run("predict", model, data, "--target", "y"), "row 1: the target is 'x', not a")
 
 
 def test_a_failed_prediction_leaves_the_old_file(model: Path, tmp_path: Path) -> None:
