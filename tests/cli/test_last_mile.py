@@ -233,6 +233,25 @@ def test_a_failed_prediction_leaves_the_old_file(model: Path, tmp_path: Path) ->
     assert sorted(os.listdir(tmp_path)) == ["a.csv", "m.model", "new.csv", "table.csv"]
 
 
+def test_pipelines_are_trained_saved_and_applied(tmp_path: Path) -> None:
+    """All commands take them, as far as model files hold their steps."""
+    path, answers = tmp_path / "m.model", tmp_path / "a.csv"
+    done("train", "Phishing", f"StandardScaler | {OURS}", "--save", path, "--limit", 300)
+    pipeline = preprocessing.StandardScaler() | ret.StreamDecisionTreeClassifier(seed=1)
+    for x, y in datasets.Phishing().take(300):
+        pipeline.learn_one(x, y)
+    assert path.read_bytes() == persistence.save_bytes(pipeline)
+    done("predict", path, "Phishing", "--probabilities", "--output", answers)
+    with answers.open() as file:
+        found = [row["prediction"] for row in csv.DictReader(file)]
+    assert found == [str(pipeline.predict_one(x)) for x, _ in datasets.Phishing()]
+    assert "StandardScaler | StreamDecisionTreeClassifier" in done("info", path).stdout
+    assert "<=" in done("draw", path).stdout
+    bad = tmp_path / "bad.csv"
+    bad.write_text("https\nx\n")
+    assert_refused(run("predict", path, bad), "row 1")
+
+
 # --- info, draw, list, version
 
 
