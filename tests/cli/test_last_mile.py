@@ -246,7 +246,7 @@ def test_pipelines_are_trained_saved_and_applied(tmp_path: Path) -> None:
         found = [row["prediction"] for row in csv.DictReader(file)]
     assert found == [str(pipeline.predict_one(x)) for x, _ in datasets.Phishing()]
     assert "StandardScaler | StreamDecisionTreeClassifier" in done("info", path).stdout
-    assert "<=" in done("draw", path).stdout
+    assert "all samples" in done("draw", path).stdout
     bad = tmp_path / "bad.csv"
     bad.write_text("https\nx\n")
     assert_refused(run("predict", path, bad), "row 1")
