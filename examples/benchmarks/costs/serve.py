@@ -75,15 +75,14 @@ def answer(connection: socket.socket) -> None:
 
 def client(port: int, path: str, size: int, seconds: float, results: Any) -> None:
     """Send requests for some seconds; tell how long each took."""
-    times = []
+    times: list[float] = []
+    stream = itertools.cycle(requests(path, size))
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         end = time.perf_counter() + seconds
-        for request in itertools.cycle(requests(path, size)):
+        while not times or time.perf_counter() < end:
             start = time.perf_counter()
-            if start >= end:
-                break
-            connection.sendall(request)
+            connection.sendall(next(stream))
             answer(connection)
             times.append(time.perf_counter() - start)
     results.put(times)
