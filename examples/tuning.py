@@ -53,14 +53,14 @@ def accuracies(model: base.Classifier) -> list[float]:
 
 
 def main() -> None:
-    print(f"{'':60}{'segments':>9}{'bananas':>9}{'a change':>9}")
+    print(f"{'':36}{'segments':>9}{'bananas':>9}{'a change':>9}")
     for family, changes in CHANGES:
         defaults = accuracies(family(seed=1))
-        print(f"{family.__name__:60}" + "".join(f"{score:9.3f}" for score in defaults))
+        print(f"{family.__name__:36}" + "".join(f"{score:9.3f}" for score in defaults))
         for change in changes:
             differences = zip(accuracies(family(seed=1, **change)), defaults, strict=True)
             words = ", ".join(f"{name}={value!r}" for name, value in change.items())
-            print(f"  {words:58}" + "".join(f"{new - old:+9.3f}" for new, old in differences))
+            print(f"  {words:34}" + "".join(f"{new - old:+9.3f}" for new, old in differences))
 
 
 if __name__ == "__main__":

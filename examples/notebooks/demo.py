@@ -90,7 +90,11 @@ for items, (x, y) in enumerate(parts(), start=1):
         weights = forest.memory_weights
         average = sum(size * weight for size, weight in weights.items())
         records += [
-            {"learner": "forgetful tree", "items": items, "samples remembered": kept}
+            {
+                "learner": "forgetful tree",
+                "items": items,
+                "samples remembered": kept,
+            }
             for kept in forgetful.retained_sizes
         ]
         records.append(
@@ -149,7 +153,10 @@ from river_extra_trees import persistence
 
 stored = persistence.save_bytes(small)
 loaded = persistence.load_bytes(stored)
-print(f"{len(stored):,} bytes;", loaded.predict_proba_one(x) == small.predict_proba_one(x))
+print(
+    f"{len(stored):,} bytes;",
+    loaded.predict_proba_one(x) == small.predict_proba_one(x),
+)
 
 # %% [markdown]
 # Next: [the first five minutes](first_five_minutes.ipynb) with river's own data sets.
