@@ -26,7 +26,7 @@ import random
 from river import drift, metrics, tree, utils
 
 import river_extra_trees as ret
-from river_extra_trees import plotting
+from river_extra_trees import persistence, plotting
 
 
 def parts(n=6000, seed=1):
@@ -149,8 +149,6 @@ picture = plotting.TreeDisplay.from_estimator(small).plot()
 print(small.debug_one(x))
 
 # %%
-from river_extra_trees import persistence
-
 stored = persistence.save_bytes(small)
 loaded = persistence.load_bytes(stored)
 print(
