@@ -24,7 +24,7 @@ def read(path: Path) -> Any:
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_actions_are_pinned(path: Path) -> None:
-    """Each action is named by its commit, with the version beside it; rights are given one by one."""
+    """Each action is named by its commit, with the version beside it; rights are few."""
     used = re.findall(r"uses: *(.*)", path.read_text(encoding="utf-8"))
     assert used
     for action in used:
