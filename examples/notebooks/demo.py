@@ -87,24 +87,18 @@ for items, (x, y) in enumerate(parts(), start=1):
     forgetful.learn_one(x, y)
     forest.learn_one(x, y)
     if items % 100 == 0:
-        weights = forest.memory_weights
-        average = sum(size * weight for size, weight in weights.items())
+        remembered = {
+            "forgetful tree": forgetful.retained_sizes[0],
+            "stream forest, on average": sum(
+                size * weight for size, weight in forest.memory_weights.items()
+            ),
+        }
         records += [
-            {
-                "learner": "forgetful tree",
-                "items": items,
-                "samples remembered": kept,
-            }
-            for kept in forgetful.retained_sizes
+            {"learner": name, "items": items, "samples remembered": n}
+            for name, n in remembered.items()
         ]
-        records.append(
-            {
-                "learner": "stream forest, on average",
-                "items": items,
-                "samples remembered": average,
-            }
-        )
-display = plotting.PrequentialDisplay.from_records(records, drifts=[3000]).plot()
+display = plotting.PrequentialDisplay.from_records(records, drifts=[3000])
+picture = display.plot()
 
 # %% [markdown]
 # ## How sure is a prediction?
