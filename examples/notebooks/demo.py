@@ -90,7 +90,8 @@ for items, (x, y) in enumerate(parts(), start=1):
         remembered = {
             "forgetful tree": forgetful.retained_sizes[0],
             "stream forest, on average": sum(
-                size * weight for size, weight in forest.memory_weights.items()
+                min(size, items) * weight
+                for size, weight in forest.memory_weights.items()
             ),
         }
         records += [
