@@ -104,7 +104,7 @@ def test_notebook(pages: dict[str, str], script: Path) -> None:
 
 def test_results_of_notebooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page of a notebook that has run shows its pictures, described by the heading above."""
-    sys.path.insert(0, str(ROOT / "tools"))
+    monkeypatch.syspath_prepend(ROOT / "tools")
     import notebooks
 
     notebook = nbformat.v4.new_notebook()
