@@ -18,11 +18,12 @@ from copy import deepcopy
 import numpy as np
 
 from ..cart.splitter cimport Splitter
-from ..learner cimport Holder, Learner, first_largest, normalised
+from ..learner cimport Holder, Learner
 from ..memory cimport free, resized
 from ..schema cimport Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
+from .ensemble cimport Ensemble
 
 from ..state import State, require
 
@@ -38,7 +39,7 @@ cdef extern from *:
     long count_up(long* counter) noexcept       # returns what it was
 
 
-cdef class Forest(Learner):
+cdef class Forest(Ensemble):
     """A number of trees over one schema. Subclasses call `begin` in their constructor."""
 
     cdef int begin(self, int n_trees, bint regression, int batch_size, bint reference,
@@ -57,12 +58,6 @@ cdef class Forest(Learner):
 
     def __dealloc__(self):
         free(self.sums)
-
-    cdef Trees new_tree(self):
-        """A tree of one empty leaf."""
-        cdef Trees trees = Trees(len(self.labels), self.regression, self.fading)
-        trees.add_tree()
-        return trees
 
     # --- Learning -----------------------------------------------------------------------------
 
@@ -137,17 +132,9 @@ cdef class Forest(Learner):
             self.add_votes(self.root_statistics, self.root_statistics.roots[0], self.sums)
         return 0
 
-    cdef object label(self, object x):
-        """The label with the largest share of the votes."""
+    cdef const double* shares(self, object x) except? NULL:
         self.vote(x)
-        if not self.labels.labels:
-            return None
-        return self.labels.labels[first_largest(self.sums, <int>len(self.labels.labels))]
-
-    cdef dict probabilities(self, object x):
-        """Every label learned so far and its share of the votes."""
-        self.vote(x)
-        return normalised(self.sums, self.labels.labels)
+        return self.sums
 
     cdef double number(self, object x) except? -1.0:
         """The mean of the leaf means."""
@@ -187,18 +174,6 @@ cdef class Forest(Learner):
                     else:
                         votes[row, tree, 0] = NAN
             return votes.base
-
-    # --- Looking at the trees -----------------------------------------------------------------
-
-    cdef int count_trees(self) noexcept:
-        return <int>len(self.trees)
-
-    cdef list tree_nodes(self, int tree):
-        return [self.trees[tree].node(node) for node in self.trees[tree].preorder()]
-
-    cdef tuple tree_sizes(self):
-        return (sum(trees.n_nodes for trees in self.trees),
-                max((trees.height for trees in self.trees), default=0))
 
     # --- Copies and parts ---------------------------------------------------------------------
 
