@@ -27,6 +27,7 @@ from .frames import (
     PredictsLabels,
     PredictsNumbers,
     Sample,
+    check_labels,
     frame_of_shares,
     into_frame,
     series_of_codes,
@@ -38,7 +39,8 @@ if typing.TYPE_CHECKING:
     import graphviz
     import pandas as pd
 
-    from river_extra_trees._core.batch import Reader
+    from river_extra_trees._core.batch import Batch, Reader
+    from river_extra_trees._core.columns import Column
     from river_extra_trees._core.schema import Schema
     from river_extra_trees._core.state import State
 
@@ -204,12 +206,16 @@ class TreeLearner(base.Estimator):
             self._core.go_on(reader)
         return reader
 
+    def _check_answers(self, frame: typing.Any, batch: Batch, shares: bool) -> None:
+        """Refuse a frame whose kind cannot hold the answers."""
+
     def _answered_and_learned(
         self, frame: typing.Any, y: typing.Any, w: typing.Any, shares: bool = False
     ) -> Reader:
         """Answer each row of a frame, then learn it."""
         batch = labelled_batch_of(frame, y, w, self._core.regression)
         reader = self._core.reader(batch, learns=True)
+        self._check_answers(frame, batch, shares)
         self._core.ask(reader, shares)
         self._learn_rows(reader)
         return reader
@@ -385,6 +391,11 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
     def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
         self._core.labels.foresee(y, coming)
 
+    def _check_answers(self, frame: typing.Any, batch: Batch, shares: bool) -> None:
+        targets = typing.cast("Column", batch.targets)
+        known = dict.fromkeys([*self._core.labels.labels, *targets.values])
+        check_labels(list(known), frame, shares)
+
     def _predict_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
         return self._answered(frame).labels, self._core.labels.labels
 
@@ -414,8 +425,7 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
         Raises
         ------
         ValueError, TypeError
-            As `learn_many`; and where `predict_many` has no series for the labels, on which all
-            rows have been learned.
+            As `learn_many` and `predict_many`.
         """
         frame = into_frame(X)
         reader = self._answered_and_learned(frame, y, w)
@@ -447,8 +457,7 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
         Raises
         ------
         ValueError, TypeError
-            As `learn_many`; and where two labels have the same `repr`, on which all rows have been
-            learned.
+            As `learn_many` and `predict_proba_many`.
         """
         frame = into_frame(X)
         reader = self._answered_and_learned(frame, y, w, True)
