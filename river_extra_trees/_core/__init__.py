@@ -14,9 +14,12 @@ Who holds whom::
       |- MemoryForest          forests/memories.pyx: trees with several memories, and their weights
       |   |- Buffer            buffer.pyx: the latest samples, by column, in blocks
       |   |- Trees ...         one object per tree
-      |   |- Group ...         the trees of one memory; each holds the Growth (growth.pyx) of its
-      |   |                      next tree, which takes a few steps per sample
-      |   `- NaiveBayes        naive_bayes.pyx: a member of the pool; none in a regression
+      |   |- Group ...         the trees of one memory; each holds the TreeGrowth (tree_growth.pyx,
+      |   |                      growth.pyx) of its next tree, which takes a few steps per sample
+      |   |- ClassPool         class_pool.pyx: one answer of those of the groups
+      |   |- NaiveBayes        naive_bayes.pyx: a member of the pool
+      |   |- NumberMixture     number_mixture.pyx: one answer of those of a regression's groups
+      |   `- LinearModels ...  linear_models.pyx: one object per tree of a regression
       |
       |- Shrubs                shrubs/: a weighted ensemble on a sliding window
       |   |- Window, Trees     one arena holds all trees

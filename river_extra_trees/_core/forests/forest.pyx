@@ -23,6 +23,7 @@ from ..memory cimport free, resized
 from ..schema cimport Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
+from .ensemble cimport Ensemble
 
 from ..state import State, require
 
@@ -38,7 +39,7 @@ cdef extern from *:
     long count_up(long* counter) noexcept       # returns what it was
 
 
-cdef class Forest(Learner):
+cdef class Forest(Ensemble):
     """A number of trees over one schema. Subclasses call `begin` in their constructor."""
 
     cdef int begin(self, int n_trees, bint regression, int batch_size, bint reference,
@@ -57,12 +58,6 @@ cdef class Forest(Learner):
 
     def __dealloc__(self):
         free(self.sums)
-
-    cdef Trees new_tree(self):
-        """A tree of one empty leaf."""
-        cdef Trees trees = Trees(len(self.labels), self.regression, self.fading)
-        trees.add_tree()
-        return trees
 
     # --- Learning -----------------------------------------------------------------------------
 
@@ -173,18 +168,6 @@ cdef class Forest(Learner):
                     else:
                         votes[row, tree, 0] = NAN
             return votes.base
-
-    # --- Looking at the trees -----------------------------------------------------------------
-
-    cdef int count_trees(self) noexcept:
-        return <int>len(self.trees)
-
-    cdef list tree_nodes(self, int tree):
-        return [self.trees[tree].node(node) for node in self.trees[tree].preorder()]
-
-    cdef tuple tree_sizes(self):
-        return (sum(trees.n_nodes for trees in self.trees),
-                max((trees.height for trees in self.trees), default=0))
 
     # --- Copies and parts ---------------------------------------------------------------------
 
