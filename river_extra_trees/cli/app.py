@@ -1,4 +1,4 @@
-"""The commands: race, info and draw."""
+"""The command: `race` and `train`, and where the other subcommands are found."""
 
 from __future__ import annotations
 
@@ -6,25 +6,28 @@ import itertools
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Any
 
 import typer
-from rich.console import Console
 from rich.live import Live
 
+from river_extra_trees import persistence
 from river_extra_trees.cli import (
     UserError,
     checkpoint,
     learners,
+    listing,
     models,
     options,
     outputs,
+    predict,
     report,
+    serving,
     streams,
 )
 from river_extra_trees.cli.race import Entrant, Interruptible, Race, checksum, enter
+from river_extra_trees.serving import description
 
-FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 SECONDS_BETWEEN_VIEWS = 0.25
 
 app = typer.Typer(
@@ -36,7 +39,7 @@ app = typer.Typer(
 
 
 @app.callback()
-def about() -> None:
+def about(version: options.Version = False) -> None:
     """Streaming tree learners for river."""
 
 
@@ -61,7 +64,7 @@ def race(
     resume: options.Resume = False,
 ) -> None:
     """Race learners: each predicts an item, is scored, and then learns the item."""
-    try:
+    with outputs.refusing():
         inputs = streams.files_of(data)
         outputs.check(inputs, csv=csv, plot=plot, json=json, checkpoint=checkpoint)
         stream = streams.open_stream(
@@ -79,48 +82,70 @@ def race(
         _skip(stream, contest)
         interrupted = _watch(contest, stream, saver)
         _write_all(contest, stream, interrupted, csv, plot, json)
-    except UserError as error:
-        _refuse(error)
-    if interrupted:
-        raise typer.Exit(INTERRUPTED)
-    if any(entrant.error is not None for entrant in contest.entrants):
-        raise typer.Exit(FAILED)
+    _leave(contest, interrupted)
 
 
-@app.command()
-def info(file: models.File, learner: models.Learner = None) -> None:
-    """Describe a saved model or a checkpoint of a race."""
-    try:
-        models.show(file, learner)
-    except UserError as error:
-        _refuse(error)
-
-
-@app.command()
-def draw(
-    file: models.File,
-    learner: models.Learner = None,
-    tree: Annotated[int, typer.Option(min=0, help="Number of the tree.")] = 0,
-    max_depth: Annotated[int, typer.Option(min=0, help="Depth of the deepest nodes to draw.")] = 3,
-    output: Annotated[
-        Path | None,
-        typer.Option(help="Draw to this file (.png, .svg, .pdf); by default, print text."),
-    ] = None,
+@app.command(
+    epilog="Exit status: 0 on success, 1 if the learner failed, 2 if the command or the data are "
+    "invalid, 130 after Ctrl-C. What was learned until then is saved in all cases."
+)
+def train(
+    data: options.Data,
+    learner: options.Learner,
+    save: options.Save,
+    parameters: options.Parameters = None,
+    target: options.Target = None,
+    task: options.Task = None,
+    metric: options.Metrics = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 1,
+    nominal: options.Nominal = None,
+    checkpoint: options.Checkpoint = None,
+    every: options.Every = 10_000,
+    resume: options.Resume = False,
 ) -> None:
-    """Draw a tree of a saved model."""
-    try:
-        if output is None:
-            typer.echo(models.text_of(file, learner, tree, max_depth))
-        else:
-            outputs.check([file], plot=output)
-            _write(output, lambda path: models.draw(path, file, learner, tree, max_depth))
-    except UserError as error:
-        _refuse(error)
+    """Train a learner and save it: each item is predicted and scored before it is learned."""
+    with outputs.refusing():
+        outputs.check(streams.files_of(data), checkpoint=checkpoint, model=save)
+        spec = learners.with_parameters(learner, parameters or ())
+        saved = models.open_model(Path(spec), None) if Path(spec).is_file() else None
+        if saved is not None and task is None:
+            task = description.task_of(saved)
+        stream = streams.open_stream(
+            data, target=target, task=_task(task), nominal=nominal or (), limit=limit
+        )
+        plan = {
+            **{"command": "train", "data": data, "target": target, "task": stream.task},
+            **{"learners": [spec], "metric": metric, "nominal": nominal, "seed": seed},
+        }
+        saver = Saver(checkpoint, every, plan)
+        contest = saver.resumed(resume) or Race(
+            _entrants([spec], metric, stream.task, seed, saved), stream.task
+        )
+        entrant = contest.entrants[0]
+        models.require_file(entrant.model)
+        _skip(stream, contest)
+        try:
+            interrupted = _watch(contest, stream, saver)
+        finally:
+            if contest.items:
+                outputs.write(save, lambda path: persistence.save(entrant.model, path))
+    _leave(contest, interrupted)
 
 
-def _refuse(error: UserError) -> NoReturn:
-    typer.echo(f"error: {error}", err=True)
-    raise typer.Exit(MISUSED) from None
+app.command()(predict.predict)
+app.command()(serving.serve)
+app.command()(models.info)
+app.command()(models.draw)
+app.command("list")(listing.list_names)
+
+
+def _leave(contest: Race, interrupted: bool) -> None:
+    """End the command with the status of a race."""
+    if interrupted:
+        raise typer.Exit(outputs.INTERRUPTED)
+    if any(entrant.error is not None for entrant in contest.entrants):
+        raise typer.Exit(outputs.FAILED)
 
 
 class Saver:
@@ -194,25 +219,21 @@ def _write_all(
     ]
     for path, write in results:
         if path is not None:
-            _write(path, write)
-
-
-def _write(path: Path, write: Callable[[Path], None]) -> None:
-    try:
-        write(path)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
-    typer.echo(f"wrote {path}")
+            outputs.write(path, write)
 
 
 def _entrants(
-    names: list[str], metric: list[str] | None, task: streams.Task, seed: int
+    names: list[str],
+    metric: list[str] | None,
+    task: streams.Task,
+    seed: int,
+    saved: Any = None,
 ) -> list[Entrant]:
     if len(set(names)) < len(names):
         raise UserError("a learner is named twice")
     entrants = []
     for name in names:
-        model = learners.make_learner(name, task, seed)
+        model = saved if saved is not None else learners.make_learner(name, task, seed)
         specs = metric or learners.USUAL_METRICS[task]
         entrants.append(enter(name, model, {s: learners.make_metric(s, model) for s in specs}))
     return entrants
@@ -220,10 +241,7 @@ def _entrants(
 
 def _watch(contest: Race, stream: streams.Stream, saver: Saver) -> bool:
     """Run the race, with live standings on a terminal; return whether the user interrupted it."""
-    console = Console()
-    if not console.is_terminal:
-        # In a file or a pipe, the table is as wide as it needs to be.
-        console = Console(width=200)
+    console = outputs.console()
     with (
         Interruptible() as interruptible,
         Live(console=console, auto_refresh=False, transient=True) as live,

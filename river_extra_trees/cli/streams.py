@@ -160,6 +160,23 @@ def _table(
     return Stream(name, task, rows, n_items)
 
 
+def open_rows(
+    data: str, *, target: str | None = None, nominal: Collection[str] = ()
+) -> tuple[str, Iterator[Row]]:
+    """Open rows to predict, whose targets may be missing; return their name, too."""
+    if data in bundled_names():
+        return data, _bundled(data, None).rows
+    name = "standard input" if data == "-" else data
+    if data == "-" or data.endswith((".csv", ".csv.gz")):
+        return name, _read_csv(name, _lines(data, name), target, nominal)
+    if data.endswith(".parquet"):
+        return name, _read_parquet(name, target)[0]
+    raise UserError(
+        f"{data!r} is neither a .csv, .csv.gz or .parquet file nor one of river's bundled "
+        f"data sets ({', '.join(bundled_names())})"
+    )
+
+
 def _infer_task(targets: Iterable[Any]) -> Task:
     """Take many or broken numbers for measurements and everything else for labels."""
     numbers = set()
@@ -202,7 +219,7 @@ def _lines(data: str, name: str) -> Iterator[str]:
 
 
 def _read_csv(
-    name: str, lines: Iterator[str], target: str, nominal: Collection[str]
+    name: str, lines: Iterator[str], target: str | None, nominal: Collection[str]
 ) -> Iterator[Row]:
     """Yield rows whose cells are numbers, strings, or absent when missing."""
     reader = csv.reader(lines, skipinitialspace=True, strict=True)
@@ -210,8 +227,8 @@ def _read_csv(
         header = next(reader, [])
     except csv.Error as error:
         raise UserError(f"{name}, header: {error}") from error
-    _check_header(name, header, [target, *nominal])
-    position = header.index(target)
+    _check_header(name, header, [*([target] if target else []), *nominal])
+    position = header.index(target) if target else None
     cells: list[Callable[[str], Any]] = [
         str if column in nominal else _Cell(column) for column in header
     ]
@@ -224,7 +241,7 @@ def _read_csv(
                 continue
             if len(fields) != len(header):
                 raise ValueError(f"{len(fields)} fields, but the header has {len(header)}")
-            text = fields[position]
+            text = "" if position is None else fields[position]
             y = None if text in MISSING else _label(text)
             x = {
                 column: cell(field)
@@ -233,7 +250,8 @@ def _read_csv(
             }
         except (ValueError, csv.Error) as error:
             raise UserError(f"{name}, row {row}: {error}") from error
-        x.pop(target, None)
+        if target is not None:
+            x.pop(target, None)
         yield x, y
 
 
@@ -300,7 +318,7 @@ def _label(text: str) -> Hashable:
 # --- Parquet
 
 
-def _read_parquet(name: str, target: str) -> tuple[Iterator[Row], int]:
+def _read_parquet(name: str, target: str | None) -> tuple[Iterator[Row], int]:
     try:
         import pyarrow
         from pyarrow import parquet
@@ -310,15 +328,15 @@ def _read_parquet(name: str, target: str) -> tuple[Iterator[Row], int]:
         file = parquet.ParquetFile(name)
     except (OSError, pyarrow.ArrowException) as error:
         raise UserError(f"cannot read {name}: {str(error).splitlines()[0]}") from error
-    _check_header(name, file.schema_arrow.names, [target])
+    _check_header(name, file.schema_arrow.names, [target] if target else [])
     return _parquet_rows(name, file, target), file.metadata.num_rows
 
 
-def _parquet_rows(name: str, file: Any, target: str) -> Iterator[Row]:
+def _parquet_rows(name: str, file: Any, target: str | None) -> Iterator[Row]:
     batches = file.iter_batches(batch_size=1024)
     records = itertools.chain.from_iterable(batch.to_pylist() for batch in batches)
     for row, record in enumerate(records, start=1):
-        y = record.pop(target)
+        y = record.pop(target) if target else None
         try:
             x = _plain(record, row)
         except UserError as error:
