@@ -22,7 +22,6 @@ cdef class Forest(Ensemble):
     cdef int n_gathered(self) noexcept nogil
     cdef int reserve_sums(self, int n_labels) except -1
     cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil
-    cdef int vote(self, object x) except -1
     cdef int leaf_of(self, Trees trees) noexcept nogil
     cdef object keep_trees(self, int first, int stop)
     cdef object join_parts(self, list parts)
