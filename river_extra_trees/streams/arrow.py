@@ -128,7 +128,7 @@ def _batches(records: Iterator[Any], bad_rows: BadRows, layout: Layout) -> Itera
         numbers = range(start, start + record.num_rows)
         start += record.num_rows
         batch = Batch(numbers, columns, targets)
-        yield from bad_rows.sift(batch, missing_targets(layout.target, targets) | faults)
+        yield from bad_rows.sift(batch, missing_targets(layout, targets) | faults)
 
 
 def _targets(values: Any) -> list[Any]:

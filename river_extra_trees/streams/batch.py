@@ -23,13 +23,15 @@ class TableError(ValueError):
 class Layout:
     """What is read of a table: the column of the targets, if any, and the others but the dropped.
 
-    The numbers of nominal columns are names. No batch has more rows than `batch_size`.
+    The numbers of nominal columns are names. No batch has more rows than `batch_size`. A row
+    without a target is bad, unless rows may lack theirs.
     """
 
     target: str | None
     nominal: Collection[str]
     drop: Collection[str]
     batch_size: int
+    may_lack_targets: bool = False
 
     @property
     def named(self) -> list[str]:
@@ -54,6 +56,9 @@ class Batch:
         array of pyarrow.
     targets
         The target of each row; None if the table is read without a target.
+    begins_file
+        Whether these are the first rows of another file, which has taken the place of the last
+        one: its header came again.
 
     Examples
     --------
@@ -71,6 +76,7 @@ class Batch:
     numbers: Sequence[int]
     columns: dict[str, Column]
     targets: list[Any] | None
+    begins_file: bool = False
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -89,6 +95,7 @@ class Batch:
             [self.numbers[i] for i in positions],
             {name: _taken(column, positions) for name, column in self.columns.items()},
             None if self.targets is None else [self.targets[i] for i in positions],
+            self.begins_file,
         )
 
     def rows(self) -> Iterator[dict[str, Any]]:

@@ -82,6 +82,7 @@ def open_table(
     delimiter: str | None = None,
     encoding: str = "utf-8-sig",
     batch_size: int = BATCH_SIZE,
+    may_lack_targets: bool = False,
 ) -> Reader:
     r"""Open a table to be read batch by batch, in the memory of a few batches.
 
@@ -107,6 +108,8 @@ def open_table(
         The encoding of CSV and JSON lines.
     batch_size
         Largest number of rows of a batch.
+    may_lack_targets
+        Whether a row without a target is read, with None in its place, rather than bad.
 
     Raises
     ------
@@ -136,7 +139,7 @@ def open_table(
     suffix, packed = suffix_of(path)
     name = "standard input" if path == "-" else path
     bad_rows = BadRows(name, on_bad_row)
-    layout = Layout(target, nominal, drop, batch_size)
+    layout = Layout(target, nominal, drop, batch_size, may_lack_targets)
     if suffix in (PARQUET, *IPC):
         opened: Any = open_parquet if suffix == PARQUET else open_ipc
         batches, n_rows = read_arrow(path, opened, bad_rows, layout)

@@ -15,7 +15,14 @@ from .batch import BadRows, Batch, Layout, TableError
 from .sources import Lines, is_text
 from .values import MISSING, Column, Kind, kind_of, label_of, read_values
 
-__all__ = ["Columns", "batch_of", "check_header", "read_csv", "read_json_lines"]
+__all__ = [
+    "Columns",
+    "batch_of",
+    "batches_of_records",
+    "check_header",
+    "read_csv",
+    "read_json_lines",
+]
 
 DELIMITERS = ",;\t"
 Record = Mapping[str, Any]
@@ -63,13 +70,12 @@ class Columns:
         return Batch(numbers, columns, targets), found
 
 
-def missing_targets(target: str | None, targets: Iterable[Any] | None) -> dict[int, str]:
-    """Return by position which targets are missing."""
-    return {
-        i: f"the target {target!r} is missing"
-        for i, y in enumerate(targets or ())
-        if y is None or y != y
-    }
+def missing_targets(layout: Layout, targets: Iterable[Any] | None) -> dict[int, str]:
+    """Return by position which targets are missing but must not be."""
+    if targets is None or layout.may_lack_targets:
+        return {}
+    message = f"the target {layout.target!r} is missing"
+    return {i: message for i, y in enumerate(targets) if y is None or y != y}
 
 
 # --- CSV
@@ -88,6 +94,7 @@ def _csv_batches(records: Records, bad_rows: BadRows, layout: Layout) -> Iterato
     header, target = records.header, layout.target
     features = layout.features(header)
     columns = Columns(layout.nominal)
+    n_files = records.n_files
     while not records.is_over:
         numbers, fields, faults = records.read(layout.batch_size)
         cells = dict(zip(header, zip(*fields, strict=True), strict=True)) if fields else {}
@@ -99,7 +106,11 @@ def _csv_batches(records: Records, bad_rows: BadRows, layout: Layout) -> Iterato
         batch, bad_cells = columns.batch(
             numbers, {name: _present(cells[name]) for name in features}, targets
         )
-        yield from bad_rows.sift(batch, missing_targets(target, targets) | bad_cells | faults)
+        faults = missing_targets(layout, targets) | bad_cells | faults
+        for part in bad_rows.sift(batch, faults):
+            part.begins_file = records.n_files > n_files
+            n_files = records.n_files
+            yield part
 
 
 def _present(cells: Sequence[str]) -> list[str | None]:
@@ -115,6 +126,11 @@ class Records:
         The text.
     delimiter
         What stands between fields; None takes what the first line looks like.
+
+    Attributes
+    ----------
+    n_files
+        How often the header came: a log file that is rotated begins with it again.
 
     """
 
@@ -135,6 +151,8 @@ class Records:
             raise TableError(f"{lines.name} is not text in {lines.encoding}")
         self.number = 0
         self.is_over = False
+        self.n_files = 1
+        self.next_begins_file = False
 
     def read(self, most: int) -> tuple[list[int], list[list[str]], dict[int, str]]:
         """Return numbers and fields of some records, and by position what is wrong with some.
@@ -144,6 +162,8 @@ class Records:
         numbers: list[int] = []
         fields: list[list[str]] = []
         faults: dict[int, str] = {}
+        self.n_files += self.next_begins_file
+        self.next_begins_file = False
         while len(numbers) < most and not (numbers and self.lines.would_wait):
             fault = None
             try:
@@ -154,8 +174,13 @@ class Records:
                 self.is_over = True
                 break
             self.number += 1
-            # An empty line, most often the last one; a header, where a log file begins anew.
-            if not found or found == self.header:
+            if not found:  # an empty line, most often the last one
+                continue
+            if found == self.header:  # where a log file begins anew
+                if numbers:
+                    self.next_begins_file = True
+                    break
+                self.n_files += 1
                 continue
             fault = fault or self._fault(found)
             if fault is not None:
@@ -231,7 +256,7 @@ def read_json_lines(lines: Lines, bad_rows: BadRows, layout: Layout) -> Iterator
         if not numbers:
             return
         batch, bad_cells = batch_of(numbers, records, columns, layout)
-        bad_targets = missing_targets(layout.target, batch.targets)
+        bad_targets = missing_targets(layout, batch.targets)
         yield from bad_rows.sift(batch, bad_targets | bad_cells | faults)
 
 
@@ -270,6 +295,22 @@ def batch_of(
     if layout.target is not None:
         targets = [record.get(layout.target) for record in records]
     return columns.batch(numbers, cells, targets)
+
+
+def batches_of_records(rows: Iterable[tuple[Record, Any]], batch_size: int) -> Iterator[Batch]:
+    """Yield samples as river's data sets hold them in batches."""
+    columns = Columns(())
+    layout = Layout(None, (), (), batch_size)
+    pairs = iter(rows)
+    number = 1
+    while chunk := list(itertools.islice(pairs, batch_size)):
+        numbers = range(number, number + len(chunk))
+        batch, faults = batch_of(numbers, [x for x, _ in chunk], columns, layout)
+        if faults:
+            position = min(faults)
+            raise TableError(f"row {numbers[position]}: {faults[position]}")
+        yield Batch(batch.numbers, batch.columns, [y for _, y in chunk])
+        number += len(chunk)
 
 
 def _is_number(value: object) -> bool:
