@@ -280,7 +280,7 @@ class Race:
             if isinstance(metric, metrics.base.BinaryMetric) and metric.pos_val not in self.targets:
                 yield (
                     f"{name} looks for the label {metric.pos_val!r}, which never came; "
-                    f"name another as in {name}:pos_val=spam"
+                    f"name another as in {type(metric).__name__}:pos_val=spam"
                 )
 
     def ranking(self) -> list[Entrant]:
