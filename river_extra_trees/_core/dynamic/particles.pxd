@@ -136,6 +136,8 @@ cdef class ParticleFilter(Learner):
     cdef SplitScan scan
 
     cdef int reserve_particles(self, int n) except -1
+    cdef int find_row(self) except -1
+    cdef int make_room(self, int leaving) except -1
     cdef int most_cuts(self, int n) noexcept
     cdef size_t bytes_for(self, size_t n) noexcept
     cdef int check_slot(self, int slot) except -1

@@ -30,7 +30,6 @@ cdef class Forest(Learner):
     cdef int n_gathered(self) noexcept nogil
     cdef int reserve_sums(self, int n_labels) except -1
     cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil
-    cdef int vote(self, object x) except -1
     cdef int leaf_of(self, Trees trees) noexcept nogil
     cdef object read(self, object state)
     cdef int check_fits(self) except -1

@@ -18,7 +18,7 @@ from copy import deepcopy
 import numpy as np
 
 from ..cart.splitter cimport Splitter
-from ..learner cimport Learner, first_largest, normalised
+from ..learner cimport Learner
 from ..memory cimport free, resized
 from ..schema cimport Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
@@ -125,37 +125,23 @@ cdef class Forest(Learner):
             votes[code] += row[HEADER + code] / row[WEIGHT]
         return True
 
-    cdef int vote(self, object x) except -1:
-        """Add up the class frequencies of the leaves that x falls into."""
+    cdef double* row_shares(self) except? NULL:
+        """The sums of the class frequencies of the leaves."""
         cdef Trees trees
         cdef bint voted = False
-        self.schema.encode(x)
         memset(self.sums, 0, len(self.labels.labels) * sizeof(double))
         for trees in self.trees:
             voted |= self.add_votes(trees, self.leaf_of(trees), self.sums)
         if not voted:
             self.add_votes(self.root_statistics, self.root_statistics.roots[0], self.sums)
-        return 0
+        return self.sums
 
-    cdef object label(self, object x):
-        """The label with the largest share of the votes."""
-        self.vote(x)
-        if not self.labels.labels:
-            return None
-        return self.labels.labels[first_largest(self.sums, <int>len(self.labels.labels))]
-
-    cdef dict probabilities(self, object x):
-        """Every label learned so far and its share of the votes."""
-        self.vote(x)
-        return normalised(self.sums, self.labels.labels)
-
-    cdef double number(self, object x) except? -1.0:
+    cdef double row_number(self) except? -1.0:
         """The mean of the leaf means."""
         cdef Trees trees
         cdef double* row
         cdef double total = 0.0
         cdef int n = 0
-        self.schema.encode(x)
         for trees in self.trees:
             row = trees.row(self.leaf_of(trees))
             if row[WEIGHT] > 0.0:

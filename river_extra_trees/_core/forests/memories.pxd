@@ -103,7 +103,6 @@ cdef class MemoryForest(Learner):
     cdef int read_answers(self, const double[:, :, ::1] answers, Py_ssize_t at,
                           int width) except -1
     cdef int begin_weights(self) except -1
-    cdef int ask(self, object x) except -1
     cdef int read(self, object state, list trees, const int64_t[:, ::1] growths) except -1
     cdef int grow_again(self, Group group, int64_t n_steps, int64_t caught_up) except -1
     cdef void find_leaves(self) noexcept

@@ -4,7 +4,7 @@ from libc.math cimport INFINITY, exp, log, log2, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from ..learner cimport Learner, first_largest, normalised
+from ..learner cimport Learner
 from ..memory cimport free, product, resized, zeroed
 from ..schema cimport OTHER, Labels, Schema
 from ..rng cimport BRANCH, RENEW, rng_for
@@ -543,25 +543,13 @@ cdef class MemoryForest(Learner):
             self.weights[g] = ((1.0 - SHARE_OF_NUMBERS) * self.weights[g] / total
                                + SHARE_OF_NUMBERS / n_groups)
 
-    cdef int ask(self, object x) except -1:
-        self.schema.encode(x)
+    cdef double* row_shares(self) except? NULL:
         self.reserve_answers(<int>len(self.labels.labels))
         self.answer()
-        return 0
+        return self.pooled
 
-    cdef object label(self, object x):
-        self.ask(x)
-        if not self.labels.labels:
-            return None
-        return self.labels.labels[first_largest(self.pooled, <int>len(self.labels.labels))]
-
-    cdef dict probabilities(self, object x):
-        self.ask(x)
-        return normalised(self.pooled, self.labels.labels)
-
-    cdef double number(self, object x) except? -1.0:
-        self.ask(x)
-        return self.pooled[0]
+    cdef double row_number(self) except? -1.0:
+        return self.row_shares()[0]
 
     @property
     def n_seen(self):

@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from ..cart.splitter cimport Splitter
-from ..learner cimport Learner, first_largest, normalised
+from ..learner cimport Learner
 from ..memory cimport free, resized, zeroed
 from ..rng cimport FEATURES, rng_for
 from ..schema cimport Labels, Schema
@@ -245,28 +245,18 @@ cdef class Shrubs(Learner):
 
     # --- Answers ------------------------------------------------------------------------------
 
-    cdef int answer_row(self, object x) except -1:
-        """f(x) of a dict into `slopes`."""
+    cdef double* row_shares(self) except? NULL:
+        """f(x) into `slopes`."""
         cdef int c
-        self.schema.encode(x)
         with nogil:
             evaluate(self, self.schema.row, 1, self.schema.n_columns, self.answering, 1)
             gather(self, self.answering, 1)
             for c in range(self.width):
                 self.slopes[c] = answer(self, c)
-        return 0
+        return self.slopes
 
-    cdef object label(self, object x):
-        self.answer_row(x)
-        return self.labels.labels[first_largest(self.slopes, self.width)] if self.width else None
-
-    cdef dict probabilities(self, object x):
-        self.answer_row(x)
-        return normalised(self.slopes, self.labels.labels)
-
-    cdef double number(self, object x) except? -1.0:
-        self.answer_row(x)
-        return self.slopes[0]
+    cdef double row_number(self) except? -1.0:
+        return self.row_shares()[0]
 
     # --- Inspection ---------------------------------------------------------------------------
 
