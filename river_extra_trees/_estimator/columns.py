@@ -66,9 +66,7 @@ def labelled_batch_of(frame: typing.Any, y: typing.Any, w: typing.Any, regressio
     weights = read_weights(w, len(batch))
     n_weights = len(batch) if weights is None else weights.length
     if not targets.length == n_weights == len(batch):
-        raise ValueError(
-            f"X has {len(batch)} rows, y has {targets.length} and w has {n_weights}"
-        )
+        raise ValueError(f"X has {len(batch)} rows, y has {targets.length} and w has {n_weights}")
     return Batch(len(batch), batch.columns, targets, weights)
 
 
@@ -167,7 +165,7 @@ def numbers_in_polars(series: typing.Any) -> Numbers | None:
 
 # Those that are cast to doubles as Python makes floats of their values.
 POLARS_NUMBERS = frozenset(
-    "Boolean Float32 Int8 Int16 Int32 Int64 UInt8 UInt16 UInt32 UInt64".split()
+    ["Boolean", "Float32", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"]
 )
 
 

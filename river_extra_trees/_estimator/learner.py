@@ -38,7 +38,7 @@ if typing.TYPE_CHECKING:
     import graphviz
     import pandas as pd
 
-    from river_extra_trees._core.batch import Reader
+    from river_extra_trees._core.batch import Batch, Reader
     from river_extra_trees._core.schema import Schema
     from river_extra_trees._core.state import State
 
@@ -209,6 +209,10 @@ class TreeLearner(base.Estimator):
     ) -> Reader:
         """Answer each row of a frame, then learn it."""
         batch = labelled_batch_of(frame, y, w, self._core.regression)
+        return self._answer_and_learn(batch, shares)
+
+    def _answer_and_learn(self, batch: Batch, shares: bool = False) -> Reader:
+        """Answer each row of a batch, then learn it."""
         reader = self._core.reader(batch, learns=True)
         self._core.ask(reader, shares)
         self._learn_rows(reader)

@@ -16,15 +16,14 @@ from river import base, metrics, utils
 
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.streams import Task
-from river_extra_trees.evaluate.answers import answered, predict_learn, reads_frames
-from river_extra_trees.evaluate.updates import updater_of
+from river_extra_trees.evaluate.answers import answered, predict_learn, reads_samples
+from river_extra_trees.evaluate.blocks import SMALLEST_BLOCK, Block
+from river_extra_trees.evaluate.updates import Update, updater_of
 from river_extra_trees.streams import Batch
 from river_extra_trees.streams.batch import values_of
 
 # A curve keeps between half of this and this many points, however long the stream is.
 MOST_POINTS = 400
-# Fewer items than this a learner reads faster one by one than as a frame.
-SMALLEST_FRAME = 32
 # Measuring a large model made of Python objects takes seconds: spend at most this share of time.
 SHARE_FOR_MEMORY = 0.02
 
@@ -52,31 +51,33 @@ class Entrant:
     error: str | None = None
     curve: list[Point] = field(default_factory=list)
     next_look: float = 0.0
+    updaters: dict[str, Update] = field(default_factory=dict)
 
-    def take(self, batch: Batch) -> None:
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "updaters": {}}  # which are made anew
+
+    def take(self, block: Block) -> None:
         """Predict, score and learn items; a learner that raises leaves the race."""
-        if len(batch) >= SMALLEST_FRAME and self.reads_frames:
+        if len(block) >= SMALLEST_BLOCK and self.reads_samples:
             try:
-                answers = self._take_frame(batch)
+                answers = self._take_all(block)
             except (TypeError, ValueError):
-                pass  # nothing is learned of a frame that is refused: find the item
+                pass  # nothing is learned of a block that is refused: find the item
             except Exception as error:  # a learner of any origin may raise anything
                 self._leave(error)
                 return
             else:
-                self.items += len(batch)
-                self._score_all(batch.targets or [], answers)
+                self.items += len(block)
+                self._score_all(block.targets, answers)
                 return
-        for x, y in zip(batch.rows(), batch.targets or (), strict=True):
+        for x, y in block.rows():
             if self.error is None:
                 self._take_one(x, y)
 
-    def _take_frame(self, batch: Batch) -> list[Any]:
-        frame = batch.frame()
+    def _take_all(self, block: Block) -> list[Any]:
+        samples = block.samples(self.model._core.regression)
         start = time.perf_counter()
-        answers = predict_learn(
-            self.model, frame, batch.targets or [], probabilities=self.wants_probabilities
-        )
+        answers = predict_learn(self.model, samples, probabilities=self.wants_probabilities)
         self.seconds += time.perf_counter() - start
         return answers
 
@@ -110,9 +111,11 @@ class Entrant:
 
     def _score_all(self, targets: list[Any], answers: list[Any]) -> None:
         targets, answers = answered(targets, answers)
-        for name, metric in self.metrics.items():
+        if not self.updaters:
+            self.updaters = {name: updater_of(metric) for name, metric in self.metrics.items()}
+        for name, update in self.updaters.items():
             try:
-                updater_of(metric)(targets, answers)
+                update(targets, answers)
             except Exception as error:
                 raise UserError(f"the metric {name} cannot score the targets") from error
 
@@ -120,7 +123,7 @@ class Entrant:
         kinds = {needs_label(metric) for metric in self.metrics.values()}
         self.wants_labels = True in kinds
         self.wants_probabilities = False in kinds
-        self.reads_frames = len(kinds) == 1 and reads_frames(self.model)
+        self.reads_samples = len(kinds) == 1 and reads_samples(self.model)
 
     def look(self, *, force: bool = False) -> None:
         """Add the present results to the curve."""
@@ -247,9 +250,10 @@ class Race:
         if self.remembers_rows:
             self.shown.add(batch)
             self.shown_of_file.add(batch)
+        block = Block(batch, batch.targets or [])
         for entrant in self.entrants:
             if entrant.error is None:
-                entrant.take(batch)
+                entrant.take(block)
         self.items += len(batch)
         if self.task == "classification":
             self.targets.update(batch.targets or ())

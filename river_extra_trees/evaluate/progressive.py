@@ -11,17 +11,14 @@ from typing import Any
 from river import base, evaluate, metrics, utils
 from river.active.base import ActiveLearningClassifier
 
-from .answers import answered, predict_learn, reads_frames
-from .blocks import Block, blocks_of, rows_of
+from .answers import answered, predict_learn, reads_samples
+from .blocks import SMALLEST_BLOCK, Block, blocks_of, rows_of
 from .updates import updater_of
 
 __all__ = ["iter_progressive_val_score", "progressive_val_score"]
 
 Delay = str | int | datetime.timedelta | Callable[..., Any] | None
 Moment = str | Callable[..., Any] | None
-
-# A block of fewer rows takes longer than its rows one by one.
-SMALLEST_BLOCK = 32
 
 
 def iter_progressive_val_score(
@@ -86,7 +83,7 @@ def iter_progressive_val_score(
     data = itertools.chain([] if first is None else [first], data)
     if isinstance(first, Block):
         is_prompt = moment is None and delay is None
-        if is_prompt and reads_frames(model) and not 0 < step < SMALLEST_BLOCK:
+        if is_prompt and reads_samples(model) and not 0 < step < SMALLEST_BLOCK:
             evaluation = _Evaluation(model, metric)
             return evaluation.run(data, step, measure_time, measure_memory, yield_predictions)
         data = rows_of(data)
@@ -254,19 +251,10 @@ class _Evaluation:
 
     def read(self, block: Block) -> Any:
         """Predict, score and learn a block; return the last answer."""
-        answers = self.answers(block)
+        samples = block.samples(self.model._core.regression)
+        answers = predict_learn(self.model, samples, probabilities=not self.wants_labels)
         self.update(*answered(block.targets, answers))
         return answers[-1]
-
-    def answers(self, block: Block) -> list[Any]:
-        """Predict and learn each row of a block; return the labels, numbers or probabilities."""
-        return predict_learn(
-            self.model,
-            block.frame.to_native(),
-            block.targets,
-            block.weights,
-            probabilities=not self.wants_labels,
-        )
 
 
 def _cut(blocks: Iterator[Block], step: int) -> Iterator[Block]:

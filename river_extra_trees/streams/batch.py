@@ -100,26 +100,22 @@ class Batch:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield each row as a dict, without its missing values."""
-        if not self.columns:
-            return ({} for _ in range(len(self)))
-        names = list(self.columns)
-        columns = [values_of(column) for column in self.columns.values()]
-        return (
-            {
-                name: value
-                for name, value in zip(names, row, strict=True)
-                if value is not None and value == value
-            }
-            for row in zip(*columns, strict=True)
-        )
+        columns = {name: values_of(column) for name, column in self.columns.items()}
+        return rows_of_columns(columns, len(self))
 
-    def frame(self) -> Any:
-        """Return the features as a table of pyarrow, which the mini-batch methods take."""
-        import pyarrow
 
-        if not self.columns:
-            return pyarrow.table({"": pyarrow.nulls(len(self))}).select([])
-        return pyarrow.table({name: pyarrow.array(column) for name, column in self.columns.items()})
+def rows_of_columns(columns: Mapping[Any, list[Any]], n: int) -> Iterator[dict[Any, Any]]:
+    """Yield each of n rows as a dict, without its missing values, None and NaN."""
+    if not columns:
+        return ({} for _ in range(n))
+    return (
+        {
+            name: value
+            for name, value in zip(columns, row, strict=True)
+            if value is not None and value == value
+        }
+        for row in zip(*columns.values(), strict=True)
+    )
 
 
 def values_of(column: Column) -> list[Any]:
