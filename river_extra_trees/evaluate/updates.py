@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
 from river import metrics, stats, utils
 from river.metrics.base import BinaryMetric, ClassificationMetric, MeanMetric
 
@@ -149,12 +148,11 @@ def update_thresholds(metric: Any, truths: Sequence[Any], answers: Sequence[Any]
 
 def absolute_errors(truths: Sequence[Any], answers: Sequence[Any]) -> Iterable[Any]:
     """Return what MAE averages."""
-    return np.abs(np.subtract(truths, answers, dtype=np.float64)).tolist()
+    return [abs(truth - answer) for truth, answer in zip(truths, answers, strict=True)]
 
 
 def squared_errors(truths: Sequence[Any], answers: Sequence[Any]) -> Iterable[Any]:
     """Return what MSE averages."""
-    # numpy multiplies here, and Python raises to a power: not always the same number.
     return [(truth - answer) ** 2 for truth, answer in zip(truths, answers, strict=True)]
 
 

@@ -29,7 +29,7 @@ from river import (
 import river_extra_trees as ret
 from river_extra_trees import streams
 from river_extra_trees.evaluate import iter_progressive_val_score, progressive_val_score
-from tests.evaluate.test_updates import state_of
+from tests.tools.metrics import state_of
 
 KINDS: dict[str, Any] = {
     "pandas": lambda data: pd.DataFrame(data),
@@ -87,7 +87,7 @@ def pieces_of(data: dict[str, Any], targets: list[Any], size: int, kind: str) ->
         yield frame, targets[part]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(
     st.sampled_from(sorted(KINDS)),
     st.sampled_from(
@@ -106,7 +106,7 @@ def test_results_are_those_of_river(kind: str, chosen: tuple[str, str], draw: An
     step = draw.draw(st.sampled_from([0, 1, 7, 32, 50, 100]))
     delay = draw.draw(st.sampled_from([None, None, 5]))
     data = table_of(n, draw.draw(st.integers(0, 9)))
-    if name == "pipeline" and task == "r":
+    if name in ("of river", "pipeline") and task == "r":  # which take complete numbers only
         del data["b"], data["c"]
     targets: list[Any] = data["a"] if task == "r" else [value > 0 for value in data["a"]]
     found, expected = make_metric(), make_metric()
@@ -147,7 +147,7 @@ def test_a_whole_frame_with_its_target() -> None:
     """The target is one of its columns, or stands beside it; weights, too."""
     data = table_of(100, 2)
     targets = [value > 0 for value in data["a"]]
-    weights = [float(i % 3) for i in range(100)]
+    weights = [1.0 + i % 3 for i in range(100)]
     expected = evaluate.progressive_val_score(
         rows_of(data, targets), CLASSIFIERS["shrubs"](), metrics.Accuracy()
     )
@@ -237,7 +237,7 @@ def test_printed_lines_are_those_of_river(name: str) -> None:
         make(),
         metric.clone(),
         print_every=40,
-        show_memory=name == "of river",
+        show_memory=name == "decision tree",
         file=found,
     )
     evaluate.progressive_val_score(
@@ -245,7 +245,7 @@ def test_printed_lines_are_those_of_river(name: str) -> None:
         make(),
         metric.clone(),
         print_every=40,
-        show_memory=name == "of river",
+        show_memory=name == "decision tree",
         file=expected,
     )
     assert found.getvalue() == expected.getvalue()
@@ -283,7 +283,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="row 1"):
         progressive_val_score(frame, model, metrics.Accuracy(), target="y")
     assert model.n_samples_seen == 0
-    with pytest.raises(ValueError, match="target=..."):
+    with pytest.raises(ValueError, match="target="):
         progressive_val_score(frame, model, metrics.Accuracy())
     with pytest.raises(ValueError, match="no column 'z'; the frame has a, y"):
         progressive_val_score(frame, model, metrics.Accuracy(), target="z")
