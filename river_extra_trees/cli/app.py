@@ -1,25 +1,27 @@
-"""The commands: race, info and draw."""
+"""The command: `race` and `train`, and where the other subcommands are found."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, NoReturn
 
 import typer
 
+from river_extra_trees import persistence
 from river_extra_trees.cli import (
     UserError,
     learners,
+    listing,
     models,
     options,
     outputs,
+    predict,
     running,
+    serving,
     streams,
 )
 from river_extra_trees.cli.race import Race
+from river_extra_trees.serving import description
 from river_extra_trees.streams import OnBadRow
-
-FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 
 app = typer.Typer(
     add_completion=False,
@@ -30,13 +32,13 @@ app = typer.Typer(
 
 
 @app.callback()
-def about() -> None:
+def about(version: options.Version = False) -> None:
     """Streaming tree learners for river."""
 
 
 @app.command(
     epilog="Exit status: 0 on success, 1 if a learner failed, 2 if the command or the data are "
-    "invalid, 130 after Ctrl-C (the results so far are still reported)."
+    "invalid, 130 after Ctrl-C (the results so far are reported in all cases)."
 )
 def race(
     data: options.Data,
@@ -47,20 +49,20 @@ def race(
     limit: options.Limit = None,
     seed: options.Seed = 1,
     nominal: options.Nominal = None,
+    drop: options.Drop = None,
+    on_bad_row: options.OnBadRow = "stop",
+    encoding: options.Encoding = "utf-8-sig",
+    rolling: options.Rolling = None,
     csv: options.Csv = None,
     plot: options.Plot = None,
     json: options.Json = None,
     checkpoint: options.Checkpoint = None,
     every: options.Every = 10_000,
     resume: options.Resume = False,
-    drop: options.Drop = None,
-    on_bad_row: options.OnBadRow = "stop",
-    encoding: options.Encoding = "utf-8-sig",
-    rolling: options.Rolling = None,
     unseen: options.Unseen = False,
 ) -> None:
     """Race learners: each predicts an item, is scored, and then learns the item."""
-    try:
+    with outputs.refusing():
         inputs = streams.files_of(data)
         outputs.check(inputs, csv=csv, plot=plot, json=json, checkpoint=checkpoint)
         stream = streams.open_stream(
@@ -81,60 +83,93 @@ def race(
         }
         saver = running.Saver(checkpoint, every, plan)
         contest = saver.resumed(resume) or Race(
-            running.make_entrants(names, metric, stream.task, seed, rolling),
+            running.make_entrants(names, metric, stream.task, seed, rolling=rolling),
             stream.task,
             remembers_rows=checkpoint is not None,
         )
-        if not unseen:
-            running.skip(stream, contest)
+        running.skip(stream, contest, unseen=unseen)
         ending = running.watch(contest, stream, saver)
         running.write_all(contest, stream, ending, csv, plot, json)
-        if ending.error is not None:
-            raise ending.error
-    except UserError as error:
-        _refuse(error)
-    if ending.interrupted:
-        raise typer.Exit(INTERRUPTED)
-    if any(entrant.error is not None for entrant in contest.entrants):
-        raise typer.Exit(FAILED)
+        _leave(contest, ending)
 
 
-@app.command()
-def info(file: models.File, learner: models.Learner = None) -> None:
-    """Describe a saved model or a checkpoint of a race."""
-    try:
-        models.show(file, learner)
-    except UserError as error:
-        _refuse(error)
-
-
-@app.command()
-def draw(
-    file: models.File,
-    learner: models.Learner = None,
-    tree: Annotated[int, typer.Option(min=0, help="Number of the tree.")] = 0,
-    max_depth: Annotated[int, typer.Option(min=0, help="Depth of the deepest nodes to draw.")] = 3,
-    output: Annotated[
-        Path | None,
-        typer.Option(help="Draw to this file (.png, .svg, .pdf); by default, print text."),
-    ] = None,
+@app.command(
+    epilog="Exit status: 0 on success, 1 if the learner failed, 2 if the command or the data are "
+    "invalid, 130 after Ctrl-C. What was learned until then is saved in all cases."
+)
+def train(
+    data: options.Data,
+    learner: options.Learner,
+    save: options.Save,
+    parameters: options.Parameters = None,
+    target: options.Target = None,
+    task: options.Task = None,
+    metric: options.Metrics = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 1,
+    nominal: options.Nominal = None,
+    drop: options.Drop = None,
+    on_bad_row: options.OnBadRow = "stop",
+    encoding: options.Encoding = "utf-8-sig",
+    checkpoint: options.Checkpoint = None,
+    every: options.Every = 10_000,
+    resume: options.Resume = False,
+    unseen: options.Unseen = False,
 ) -> None:
-    """Draw a tree of a saved model."""
-    try:
-        if output is None:
-            typer.echo(models.text_of(file, learner, tree, max_depth))
-        else:
-            outputs.check([file], plot=output)
-            running.write_file(
-                output, lambda path: models.draw(path, file, learner, tree, max_depth)
-            )
-    except UserError as error:
-        _refuse(error)
+    """Train a learner and save it: each item is predicted and scored before it is learned."""
+    with outputs.refusing():
+        outputs.check(streams.files_of(data), checkpoint=checkpoint, model=save)
+        spec = learners.with_parameters(learner, parameters or ())
+        saved = models.open_model(Path(spec), None) if Path(spec).is_file() else None
+        if saved is not None and task is None:
+            task = description.task_of(saved)
+        stream = streams.open_stream(
+            data,
+            target=target,
+            task=_task(task),
+            nominal=nominal or (),
+            drop=drop or (),
+            limit=limit,
+            on_bad_row=_on_bad_row(on_bad_row),
+            encoding=encoding,
+        )
+        plan = {
+            **{"command": "train", "data": data, "target": target, "task": stream.task},
+            **{"learners": [spec], "metric": metric, "nominal": nominal, "seed": seed},
+            **{"drop": drop},
+        }
+        saver = running.Saver(checkpoint, every, plan)
+        contest = saver.resumed(resume) or Race(
+            running.make_entrants([spec], metric, stream.task, seed, saved),
+            stream.task,
+            remembers_rows=checkpoint is not None,
+        )
+        entrant = contest.entrants[0]
+        models.require_file(entrant.model)
+        running.skip(stream, contest, unseen=unseen)
+        try:
+            ending = running.watch(contest, stream, saver)
+        finally:
+            if contest.items:
+                outputs.write(save, lambda path: persistence.save(entrant.model, path))
+        _leave(contest, ending)
 
 
-def _refuse(error: UserError) -> NoReturn:
-    typer.echo(f"error: {error}", err=True)
-    raise typer.Exit(MISUSED) from None
+app.command()(predict.predict)
+app.command()(serving.serve)
+app.command()(models.info)
+app.command()(models.draw)
+app.command("list")(listing.list_names)
+
+
+def _leave(contest: Race, ending: running.Ending) -> None:
+    """End the command with the status of a race."""
+    if ending.error is not None:
+        raise ending.error
+    if ending.interrupted:
+        raise typer.Exit(outputs.INTERRUPTED)
+    if any(entrant.error is not None for entrant in contest.entrants):
+        raise typer.Exit(outputs.FAILED)
 
 
 def _task(text: str | None) -> streams.Task | None:

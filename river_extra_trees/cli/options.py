@@ -1,4 +1,4 @@
-"""The arguments and options of `race`, with their help texts."""
+"""The arguments and options of `race` and `train`, with their help texts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,21 @@ from typing import Annotated
 
 import typer
 
+import river_extra_trees
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(river_extra_trees.__version__)
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool,
+    typer.Option(
+        "--version", callback=_show_version, is_eager=True, help="Print the version and end."
+    ),
+]
 Data = Annotated[
     str,
     typer.Argument(
@@ -20,6 +35,18 @@ Learners = Annotated[
         help="Learners of this package or of river, as Name or Name:key=value,key=value. "
         "Default: all of this package and river's usual trees."
     ),
+]
+Learner = Annotated[
+    str,
+    typer.Argument(
+        help="A learner of this package, as Name or Name:key=value,key=value, or the file of a "
+        "saved model, which goes on learning."
+    ),
+]
+Save = Annotated[Path, typer.Option(help="Save the model to this file.")]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A parameter of the learner as name=value; repeatable."),
 ]
 Target = Annotated[str | None, typer.Option(help="The column to predict.")]
 Task = Annotated[

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.live import Live
 from river import metrics, utils
 
-from river_extra_trees.cli import UserError, checkpoint, learners, report
+from river_extra_trees.cli import UserError, checkpoint, learners, outputs, report
 from river_extra_trees.cli.race import Checksum, Entrant, Interruptible, Race, enter
 from river_extra_trees.cli.streams import Stream, Task
 
@@ -70,14 +69,18 @@ def make_entrants(
     metric: list[str] | None,
     task: Task,
     seed: int,
+    saved: Any = None,
     rolling: int | None = None,
 ) -> list[Entrant]:
-    """Create the learners and their metrics, over all items or the last so many."""
+    """Create the learners and their metrics, over all items or the last so many.
+
+    A saved model, if there is one, takes the place of a new one.
+    """
     if len(set(names)) < len(names):
         raise UserError("a learner is named twice")
     entrants = []
     for name in names:
-        model = learners.make_learner(name, task, seed)
+        model = saved if saved is not None else learners.make_learner(name, task, seed)
         found: dict[str, Any] = {}
         for spec in metric or learners.USUAL_METRICS[task]:
             made = learners.make_metric(spec, model)
@@ -95,11 +98,13 @@ def rolled(spec: str, metric: metrics.base.Metric, window_size: int) -> Any:
     return utils.Rolling(type(metric), window_size=window_size, **parameters)
 
 
-def skip(stream: Stream, contest: Race) -> None:
-    """Skip the rows that a resumed race has seen.
+def skip(stream: Stream, contest: Race, *, unseen: bool = False) -> None:
+    """Skip the rows that a resumed race has seen, unless all of them are unseen.
 
     A log file that was rotated holds only those since the last file began.
     """
+    if unseen:
+        return
     found = Checksum()
     for seen in (contest.shown_of_file, contest.shown):
         while found.n_rows < seen.n_rows:
@@ -122,10 +127,7 @@ def skip(stream: Stream, contest: Race) -> None:
 
 def watch(contest: Race, stream: Stream, saver: Saver) -> Ending:
     """Run the race, with live standings on a terminal, and print what was reached."""
-    console = Console()
-    if not console.is_terminal:
-        # In a file or a pipe, the table is as wide as it needs to be.
-        console = Console(width=200)
+    console = outputs.console()
     ending = Ending(interrupted=False)
     with (
         Interruptible() as interruptible,
@@ -168,15 +170,6 @@ def write_all(
     for path, write in results:
         if path is not None:
             try:
-                write_file(path, write)
+                outputs.write(path, write)
             except UserError as error:
                 ending.error = ending.error or error
-
-
-def write_file(path: Path, write: Callable[[Path], None]) -> None:
-    """Write a file, and say so."""
-    try:
-        write(path)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
-    typer.echo(f"wrote {path}")
