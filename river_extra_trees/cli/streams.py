@@ -56,7 +56,7 @@ class Stream:
     def notes(self) -> Iterator[str]:
         """Say how many rows were skipped, and why."""
         if self.bad_rows is not None and self.bad_rows.count:
-            yield f"{self.bad_rows.count:,} rows skipped; the first: {self.bad_rows.first}"
+            yield f"rows skipped: {self.bad_rows.count:,}; the first: {self.bad_rows.first}"
 
     @property
     def bad_rows(self) -> BadRows | None:
