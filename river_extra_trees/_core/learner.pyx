@@ -138,7 +138,6 @@ cdef class Learner:
 
     cdef bint learn_sample(self, object x, object y, object w) except -1:
         cdef double weight = read_weight(w), target = self.read_target(y)
-        cdef bint is_new = not self.regression and target < 0.0
         self.check_sample(target, weight)
         if weight == 0.0:
             self.schema.validate(x)

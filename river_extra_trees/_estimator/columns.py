@@ -212,7 +212,7 @@ def codes_in_pandas(series: typing.Any) -> Codes | None:
 def codes_in_polars(series: typing.Any) -> Codes | None:
     import polars
 
-    if not isinstance(series, polars.Series) or series.dtype != polars.Enum:
+    if not isinstance(series, polars.Series) or not isinstance(series.dtype, polars.Enum):
         return None
     codes = series.to_physical().cast(polars.Int64).fill_null(-1)
     return compacted(codes.to_numpy(), series.dtype.categories)
@@ -254,7 +254,7 @@ def read_targets(y: typing.Any, regression: bool) -> Column:
         if numbers is not None and (np.abs(numbers) <= LARGEST_TARGET).all():
             return Column(None, len(numbers), numbers.copy())
         return column_of_targets(values_of(y, "y"))
-    coded = codes_in(y)
+    coded = codes_in(y) or whole_codes_in(y)
     if coded is not None:
         codes, values = coded
         labels = column_of_labels(values)
@@ -263,13 +263,27 @@ def read_targets(y: typing.Any, regression: bool) -> Column:
     return column_of_labels(values_of(y, "y"))
 
 
+def whole_codes_in(series: typing.Any) -> Codes | None:
+    """Whole numbers and truth values by their codes, if none is missing; else None.
+
+    The values are those of a list of the series: Python's own, or numpy's of an array.
+    """
+    if numbers_in(series) is None:
+        return None
+    array = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
+    if array.dtype.kind not in "biu":
+        return None
+    values, codes = np.unique(array, return_inverse=True)
+    return codes.astype(np.intc), list(values) if array is series else values.tolist()
+
+
 def read_weights(w: typing.Any, n: int) -> Column | None:
     """Weights as a column, from one for all or from a sequence; None if each is 1."""
     if getattr(w, "ndim", None) == 0 or not hasattr(w, "__len__"):
         one = column_of_weights([w] if n else [])
         if one.refused >= 0:
             return Column(None, n, np.full(n, np.nan), None, None, 0, one.error)
-        return None if w == 1.0 or not n else Column(None, n, np.full(n, one.numbers[0]))
+        return None if w == 1.0 else Column(None, n, np.full(n, one.numbers))
     numbers = numbers_in(w)
     if numbers is not None and ((numbers >= 0.0) & (numbers <= LARGEST_WEIGHT)).all():
         return Column(None, len(numbers), np.where(numbers < FAINTEST_WEIGHT, 0.0, numbers))

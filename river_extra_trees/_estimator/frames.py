@@ -21,6 +21,7 @@ __all__ = [
     "PredictsLabels",
     "PredictsNumbers",
     "Sample",
+    "check_labels",
     "coded",
     "frame_of_shares",
     "into_frame",
@@ -107,6 +108,9 @@ def series_of_codes(
     codes: npt.NDArray[np.intc], labels: list[typing.Any], frame: typing.Any
 ) -> typing.Any:
     """Labels by their codes, -1 for none, as `series_of_labels` has them."""
+    known = array_of(labels)
+    if known.dtype != object and known.dtype.kind != "U" and not (codes < 0).any():
+        return series_of_numbers(known[codes], frame)
     answered = np.bincount(codes + 1, minlength=len(labels) + 1) > 0
     present = np.flatnonzero(answered)
     answers = [labels[code - 1] if code else None for code in present]
@@ -176,6 +180,16 @@ def pandas_series(answers: list[typing.Any], frame: typing.Any, index: typing.An
         return pandas.Series(answers, index, dtype=None if keeps else object, name="prediction")
     except UnicodeEncodeError:  # the texts of pandas are in UTF-8
         return pandas.Series(answers, index, dtype=object, name="prediction")
+
+
+def check_labels(labels: list[typing.Any], frame: typing.Any, as_names: bool) -> None:
+    """Refuse labels that no series, or no names of columns, of the kind of a frame can hold."""
+    if is_array(frame) or frame.implementation.is_pandas_like():
+        return
+    if as_names:
+        names_of(labels)
+    else:
+        series_of_labels([], labels, frame)
 
 
 def frame_of_shares(

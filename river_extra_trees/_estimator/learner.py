@@ -27,6 +27,7 @@ from .frames import (
     PredictsLabels,
     PredictsNumbers,
     Sample,
+    check_labels,
     frame_of_shares,
     into_frame,
     series_of_codes,
@@ -39,6 +40,7 @@ if typing.TYPE_CHECKING:
     import pandas as pd
 
     from river_extra_trees._core.batch import Batch, Reader
+    from river_extra_trees._core.columns import Column
     from river_extra_trees._core.schema import Schema
     from river_extra_trees._core.state import State
 
@@ -204,19 +206,23 @@ class TreeLearner(base.Estimator):
             self._core.go_on(reader)
         return reader
 
+    def _check_answers(self, frame: typing.Any, batch: Batch, shares: bool) -> None:
+        """Refuse a frame whose kind cannot hold the answers."""
+
     def _answered_and_learned(
         self, frame: typing.Any, y: typing.Any, w: typing.Any, shares: bool = False
     ) -> Reader:
         """Answer each row of a frame, then learn it."""
         batch = labelled_batch_of(frame, y, w, self._core.regression)
-        return self._answer_and_learn(batch, shares)
-
-    def _answer_and_learn(self, batch: Batch, shares: bool = False) -> Reader:
-        """Answer each row of a batch, then learn it."""
         reader = self._core.reader(batch, learns=True)
+        self._check_answers(frame, batch, shares)
+        self._answer_and_learn(reader, shares)
+        return reader
+
+    def _answer_and_learn(self, reader: Reader, shares: bool = False) -> None:
+        """Answer each row of a batch, then learn it; the reader has the answers."""
         self._core.ask(reader, shares)
         self._learn_rows(reader)
-        return reader
 
     # ------------------------------------------------------------------ size
 
@@ -389,6 +395,11 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
     def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
         self._core.labels.foresee(y, coming)
 
+    def _check_answers(self, frame: typing.Any, batch: Batch, shares: bool) -> None:
+        targets = typing.cast("Column", batch.targets)
+        known = dict.fromkeys([*self._core.labels.labels, *targets.values])
+        check_labels(list(known), frame, shares)
+
     def _predict_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
         return self._answered(frame).labels, self._core.labels.labels
 
@@ -418,8 +429,7 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
         Raises
         ------
         ValueError, TypeError
-            As `learn_many`; and where `predict_many` has no series for the labels, on which all
-            rows have been learned.
+            As `learn_many` and `predict_many`.
         """
         frame = into_frame(X)
         reader = self._answered_and_learned(frame, y, w)
@@ -451,8 +461,7 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
         Raises
         ------
         ValueError, TypeError
-            As `learn_many`; and where two labels have the same `repr`, on which all rows have been
-            learned.
+            As `learn_many` and `predict_proba_many`.
         """
         frame = into_frame(X)
         reader = self._answered_and_learned(frame, y, w, True)

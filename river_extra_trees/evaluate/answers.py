@@ -24,7 +24,8 @@ def predict_learn(model: Any, samples: Any, *, probabilities: bool = False) -> l
     probabilities
         Whether to answer with the probabilities of labels, as `predict_proba_one` does.
     """
-    answers = model._answer_and_learn(samples, shares=probabilities)
+    answers = model._core.reader(samples, learns=True)
+    model._answer_and_learn(answers, shares=probabilities)
     if answers.numbers is not None:
         numbers: list[Any] = answers.numbers.tolist()
         return numbers

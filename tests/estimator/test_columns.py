@@ -134,10 +134,13 @@ def series(library: str, values: Values) -> Any:
     return pa.chunked_array([values]) if library == "pyarrow" else np.array(values)
 
 
-def targets(case: Case, n: int, rng: random.Random) -> Values:
+def targets(case: Case, n: int, library: str, rng: random.Random) -> Values:
+    """Targets; of labels those that a series holds together with the others."""
     if not is_classifier(case):
         return [rng.choice([rng.gauss(0, 1), rng.gauss(0, 1), -2.5]) for _ in range(n)]
-    labels = rng.choice([["low", "high"], [1, 2, 3], [True, False], ["low", "new", "newer"]])
+    labels = rng.choice([["low", "high"], ["low", "new", "newer"], [1, 2, 3], [True, False]])
+    if library == "pyarrow":
+        labels = ["low", "new"]
     return [rng.choice(labels) for _ in range(n)]
 
 
@@ -160,17 +163,17 @@ def rows_of_shares(found: Any, labels: Values) -> list[Values]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def said(call: Callable[[], Any]) -> tuple[Any, str]:
+def said(call: Callable[..., Any], *arguments: Any) -> tuple[Any, str]:
     """What a call returns, and what it says if it refuses."""
     try:
-        return call(), ""
+        return call(*arguments), ""
     except (TypeError, ValueError) as error:
         return None, f"{type(error).__name__}: {error}"
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     seed=st.integers(0, 2**32),
@@ -190,12 +193,12 @@ def test_frames_are_learned_as_their_rows(
     for kinds, n in plans:
         kinds = ["few floats", *kinds]
         X = array(kinds, n, rng) if library == "numpy" else frame(library, kinds, n, rng)
-        y, w = series(library, targets(case, n, rng)), weights(n, rng)
+        y, w = series(library, targets(case, n, library, rng)), weights(n, rng)
         alike = copy.deepcopy(model)
         by_answers, by_shares = copy.deepcopy(model), copy.deepcopy(model)
-        expected, words = said(lambda: naive.learn_many(model, X, y, w))
-        assert said(lambda: alike.learn_many(X, y, w))[1] == words
-        found, refusal = said(lambda: by_answers.predict_learn_many(X, y, w))
+        expected, words = said(naive.learn_many, model, X, y, w)
+        assert said(alike.learn_many, X, y, w)[1] == words
+        found, refusal = said(by_answers.predict_learn_many, X, y, w)
         assert refusal == words
         state = persistence.save_bytes(model)
         assert persistence.save_bytes(alike) == state
