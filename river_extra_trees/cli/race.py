@@ -24,6 +24,8 @@ from river_extra_trees.streams.batch import values_of
 
 # A curve keeps between half of this and this many points, however long the stream is.
 MOST_POINTS = 400
+# Ctrl-C is heeded between blocks of at most so many items.
+LARGEST_BLOCK = 1024
 # Measuring a large model made of Python objects takes seconds: spend at most this share of time.
 SHARE_FOR_MEMORY = 0.02
 
@@ -230,7 +232,7 @@ class Race:
     def run(self, batches: Iterable[Batch], stop_every: int = 0) -> Iterator[int]:
         """Show all items to every learner, yielding the number of items shown so far.
 
-        It is yielded after every batch, and after each `stop_every` items.
+        It is yielded after every block of items, and after each `stop_every` items.
         """
         for batch in batches:
             if batch.begins_file:
@@ -238,6 +240,7 @@ class Race:
             start = 0
             while start < len(batch):
                 stop = min(len(batch), start + self.spacing - self.items % self.spacing)
+                stop = min(stop, start + LARGEST_BLOCK)
                 if stop_every:
                     stop = min(stop, start + stop_every - self.items % stop_every)
                 self._show(batch[start:stop])

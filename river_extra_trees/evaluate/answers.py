@@ -31,7 +31,8 @@ def predict_learn(model: Any, samples: Any, *, probabilities: bool = False) -> l
         return numbers
     labels = model._core.labels.labels
     if not probabilities:
-        return [labels[code] if code >= 0 else None for code in answers.labels.tolist()]
+        # The code of no answer is -1, the place of None.
+        return list(map([*labels, None].__getitem__, answers.labels.tolist()))
     shares = answers.shares[:, : len(labels)]
     if not (shares != shares).any():
         return [dict(zip(labels, row, strict=True)) for row in shares.tolist()]
@@ -44,7 +45,7 @@ def predict_learn(model: Any, samples: Any, *, probabilities: bool = False) -> l
 
 def answered(targets: list[Any], answers: list[Any]) -> tuple[list[Any], list[Any]]:
     """Return targets and answers of the rows that got one; as in river, others are not scored."""
-    kept = [i for i, answer in enumerate(answers) if answer is not None and answer != {}]
-    if len(kept) == len(answers):
+    if None not in answers and {} not in answers:
         return targets, answers
+    kept = [i for i, answer in enumerate(answers) if answer is not None and answer != {}]
     return [targets[i] for i in kept], [answers[i] for i in kept]

@@ -6,6 +6,7 @@ import csv
 import itertools
 import json
 import math
+import operator
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -70,9 +71,11 @@ class Columns:
         return Batch(numbers, columns, targets), found
 
 
-def missing_targets(layout: Layout, targets: Iterable[Any] | None) -> dict[int, str]:
+def missing_targets(layout: Layout, targets: Sequence[Any] | None) -> dict[int, str]:
     """Return by position which targets are missing but must not be."""
     if targets is None or layout.may_lack_targets:
+        return {}
+    if None not in targets and all(map(operator.eq, targets, targets)):  # NaN is not itself
         return {}
     message = f"the target {layout.target!r} is missing"
     return {i: message for i, y in enumerate(targets) if y is None or y != y}

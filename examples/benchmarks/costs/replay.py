@@ -12,7 +12,6 @@ the scores must be equal. Times are CPU time of this process, all threads togeth
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
 import resource
 import statistics
@@ -56,6 +55,33 @@ def measure(run: Callable[[Any], Any]) -> tuple[float, float]:
     return metric.get(), time.process_time() - start
 
 
+def compare(
+    path: Path, model: Callable[[], Any], ours: Callable[[Any], Any], n: int, repeats: int
+) -> None:
+    """Print the time of each way to evaluate the rows of a file; the first is the yardstick."""
+    ready = list(dicts_of(path))
+    runs = {
+        "river_extra_trees, from Parquet": ours,
+        "river, from dicts": lambda metric: river_evaluate.progressive_val_score(
+            ready, model(), metric
+        ),
+        "river, from Parquet": lambda metric: river_evaluate.progressive_val_score(
+            dicts_of(path), model(), metric
+        ),
+    }
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
+    for _ in range(repeats):
+        for name, run in runs.items():
+            found[name].append(measure(run))
+    assert len({score for pairs in found.values() for score, _ in pairs}) == 1
+    first = [seconds for _, seconds in next(iter(found.values()))]
+    for name, pairs in found.items():
+        taken = [seconds for _, seconds in pairs]
+        ratio = statistics.median(b / a for a, b in zip(first, taken, strict=True))
+        each = 1e6 * statistics.median(taken) / n
+        print(f"{name:34} {each:7.2f} us per row {ratio:7.2f} x")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -77,32 +103,13 @@ def main() -> None:
         return run
 
     with tempfile.TemporaryDirectory() as folder:
-        part, whole = Path(folder, "part.parquet"), Path(folder, "whole.parquet")
-        n = write_covtype(part, options.items)
-        ready = list(itertools.islice(dicts_of(part), n))
-        runs: dict[str, Callable[[Any], Any]] = {
-            "river_extra_trees, from Parquet": from_file(part),
-            "river, from dicts": lambda m: river_evaluate.progressive_val_score(ready, model(), m),
-            "river, from Parquet": lambda m: river_evaluate.progressive_val_score(
-                dicts_of(part), model(), m
-            ),
-        }
-        found: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
-        for _ in range(options.repeats):
-            for name, run in runs.items():
-                found[name].append(measure(run))
-        assert len({score for pairs in found.values() for score, _ in pairs}) == 1
-        first = [seconds for _, seconds in next(iter(found.values()))]
-        print(f"{options.learner}, covtype, CPU time of {n:,} rows")
-        for name, pairs in found.items():
-            seconds = [taken for _, taken in pairs]
-            ratio = statistics.median(b / a for a, b in zip(first, seconds, strict=True))
-            each = 1e6 * statistics.median(seconds) / n
-            print(f"{name:34} {each:7.2f} us per row {ratio:7.2f} x")
-        del ready, runs
-        n = write_covtype(whole)
+        path = Path(folder, "covtype.parquet")
+        write_covtype(path, options.items)
+        print(f"{options.learner}, covtype, CPU time of {options.items:,} rows")
+        compare(path, model, from_file(path), options.items, options.repeats)
+        n = write_covtype(path)
         start = time.perf_counter()
-        score, seconds = measure(from_file(whole))
+        score, seconds = measure(from_file(path))
         wall = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
