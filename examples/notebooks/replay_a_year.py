@@ -75,8 +75,8 @@ print(f"{ROWS:,} rows, {PATH.stat().st_size / 2**20:,.0f} MiB")
 # ## The replay
 #
 # `open_table` reads batches, and `iter_progressive_val_score` yields the state after every step, so
-# that the curves grow while the year goes by. The accuracy is that of the latest rows. A stream tree
-# keeps what it has learned; a forgetful tree forgets what no longer holds.
+# that the curves grow while the year goes by. The accuracy is that of the latest rows. A stream
+# tree keeps what it has learned; a forgetful tree forgets what no longer holds.
 
 # %%
 figure, (upper, lower) = plt.subplots(

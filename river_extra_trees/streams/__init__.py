@@ -13,7 +13,8 @@ or ``2026-11-22T14:15:00+01:00``. All other values are names. What the first val
 all of them have to be.
 """
 
-from .batch import BadRows, Batch, OnBadRow, TableError
+from .batch import BadRows, Batch, TableError
+from .batch import OnBadRow as OnBadRow
 from .reader import Reader, open_table
 
-__all__ = ["BadRows", "Batch", "OnBadRow", "Reader", "TableError", "open_table"]
+__all__ = ["BadRows", "Batch", "Reader", "TableError", "open_table"]
