@@ -66,16 +66,16 @@ def iter_progressive_val_score(
     Examples
     --------
     >>> import pandas as pd
-    >>> from river import metrics
+    >>> from river import datasets, metrics
     >>> from river_extra_trees import StreamDecisionTreeClassifier, evaluate
-    >>> frame = pd.DataFrame({"a": range(3000), "y": [i % 3 == 0 for i in range(3000)]})
+    >>> frame = pd.DataFrame([{**x, "y": y} for x, y in datasets.Phishing()])
     >>> for state in evaluate.iter_progressive_val_score(
-    ...     frame, StreamDecisionTreeClassifier(seed=1), metrics.Accuracy(), step=1000, target="y"
+    ...     frame, StreamDecisionTreeClassifier(seed=1), metrics.Accuracy(), step=500, target="y"
     ... ):
     ...     print(state)
-    {'Accuracy': Accuracy: 66.47%, 'Step': 1000}
-    {'Accuracy': Accuracy: 66.53%, 'Step': 2000}
-    {'Accuracy': Accuracy: 66.56%, 'Step': 3000}
+    {'Accuracy': Accuracy: 8...%, 'Step': 500}
+    {'Accuracy': Accuracy: 8...%, 'Step': 1000}
+    {'Accuracy': Accuracy: 8...%, 'Step': 1250}
 
     """
     data = blocks_of(dataset, target)
@@ -158,13 +158,13 @@ def progressive_val_score(
     Examples
     --------
     >>> import polars as pl
-    >>> from river import metrics
+    >>> from river import datasets, metrics
     >>> from river_extra_trees import StreamDecisionTreeClassifier, evaluate
-    >>> frame = pl.DataFrame({"a": range(3000), "y": [i % 100 < 30 for i in range(3000)]})
+    >>> frame = pl.DataFrame([{**x, "y": y} for x, y in datasets.Phishing()])
     >>> evaluate.progressive_val_score(
     ...     frame, StreamDecisionTreeClassifier(seed=1), metrics.Accuracy(), target="y"
     ... )
-    Accuracy: 69.77%
+    Accuracy: 8...%
 
     References
     ----------
