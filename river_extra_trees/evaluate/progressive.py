@@ -73,7 +73,7 @@ def iter_progressive_val_score(
     ...     frame, StreamDecisionTreeClassifier(seed=1), metrics.Accuracy(), step=500, target="y"
     ... ):
     ...     print(state)
-    {'Accuracy': Accuracy: 8...%, 'Step': 500}
+    {'Accuracy': Accuracy: ...%, 'Step': 500}
     {'Accuracy': Accuracy: 8...%, 'Step': 1000}
     {'Accuracy': Accuracy: 8...%, 'Step': 1250}
 
