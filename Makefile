@@ -32,7 +32,7 @@ $(VENV)/installed/package: pyproject.toml setup.py
 	@$(RUN) setup.py --quiet build_ext --inplace 2> build/compiler.txt || \
 		{ cat build/compiler.txt >&2; exit 1; }
 	@echo "Installing what it needs ..."
-	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[cli,plot]'
+	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[cli,plot,serve]'
 	@mkdir -p $(@D) && touch $@
 
 $(VENV)/installed/test $(VENV)/installed/lint $(VENV)/installed/coverage $(VENV)/installed/fuzz \

@@ -82,6 +82,7 @@ class _DynamicTree(TreeLearner):
     reference: bool
     seed: int | None
     _more_columns: typing.ClassVar[tuple[str, ...]] = ("active", "retired")
+    _mutable = frozenset({"discard", "rejuvenate_every"})
 
     def _begin(
         self, classifier: bool, linear: bool, min_samples_leaf: int, leaf_bonus: float
@@ -225,14 +226,15 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     discard
         Which active sample retires when the window is full: `"oldest"`; `"random"`; `"alc"`, the
         one that reduces the predictive variance least; `"alm"`, the one with the most certain
-        prediction. The last two are for streams without drift.
+        prediction. The last two are for streams without drift. `mutate` can change it.
     forgetting_factor
         Factor by which every later sample multiplies the weight of a sample, in (0, 1]; or
         `"auto"`: trees that remember all samples, about 500, 120 and 30 compete, and the evidence
         decides at every sample how much each memory counts and how many trees it has.
     rejuvenate_every
         Interval, in samples, at which `n_particles` new trees, grown on the window, compete with
-        the old ones; half of them inherit the retired samples. `None` for never.
+        the old ones; half of them inherit the retired samples. `None` for never. `mutate` can
+        change it.
     alpha
         Prior probability that the root is split, in [0, 1).
     beta
@@ -423,7 +425,8 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         Number of active samples, between which new splits can be placed.
     discard
         Which active sample retires when the window is full: `"oldest"`; `"random"`; `"entropy"`,
-        the one whose predicted label has the smallest entropy (for streams without drift).
+        the one whose predicted label has the smallest entropy (for streams without drift). `mutate`
+        can change it.
     forgetting_factor
         Factor by which every later sample multiplies the weight of a sample, in (0, 1]; or
         `"auto"`: trees that remember all samples, about 500, 120 and 30 compete, and the evidence
@@ -431,7 +434,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
     rejuvenate_every
         Interval, in samples, at which `n_particles` new trees, grown on the window, compete with
         the old ones; half of them inherit the retired samples. `None` for never. It pays off on
-        streams that drift fast.
+        streams that drift fast. `mutate` can change it.
     alpha
         Prior probability that the root is split, in [0, 1).
     beta

@@ -60,6 +60,13 @@ class _StreamForest(BatchForest):
     reference: bool
     seed: int | None
 
+    _mutable = frozenset({"max_features", "max_nodes"})
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        # With rotation, trees that are still growing were begun with these parameters.
+        return set() if isinstance(self._core, MemoryForest) else set(self._mutable)
+
     def _begin(
         self,
         criterion: str,
@@ -195,10 +202,11 @@ class StreamDecisionTreeClassifier(_StreamForest, TreeClassifier):
     min_samples_leaf
         Smallest number of samples of a batch on either side of a split.
     max_features
-        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
+        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share. `mutate`
+        can change it.
     max_nodes
         Largest number of nodes. Beyond it, the lowest splits that were visited least recently
-        become leaves again.
+        become leaves again. `mutate` can change it.
     leaf_memory
         Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
         the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
@@ -282,10 +290,11 @@ class StreamDecisionTreeRegressor(_StreamForest, TreeRegressor):
     min_samples_leaf
         Smallest number of samples of a batch on either side of a split.
     max_features
-        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
+        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share. `mutate`
+        can change it.
     max_nodes
         Largest number of nodes. Beyond it, the lowest splits that were visited least recently
-        become leaves again.
+        become leaves again. `mutate` can change it.
     leaf_memory
         Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
         the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
@@ -389,10 +398,11 @@ class StreamDecisionForestClassifier(_StreamForest, TreeClassifier):
         Smallest number of samples of a batch on either side of a split. Copies in the bootstrap
         count.
     max_features
-        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
+        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share. `mutate`
+        can change it unless `swap_rule="rotation"`.
     max_nodes
         Largest number of nodes of each tree. Beyond it, the lowest splits that were visited least
-        recently become leaves again.
+        recently become leaves again. `mutate` can change it unless `swap_rule="rotation"`.
     leaf_memory
         Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
         the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
@@ -540,10 +550,11 @@ class StreamDecisionForestRegressor(_StreamForest, TreeRegressor):
         Smallest number of samples of a batch on either side of a split. Copies in the bootstrap
         count.
     max_features
-        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share.
+        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share. `mutate`
+        can change it unless `swap_rule="rotation"`.
     max_nodes
         Largest number of nodes of each tree. Beyond it, the lowest splits that were visited least
-        recently become leaves again.
+        recently become leaves again. `mutate` can change it unless `swap_rule="rotation"`.
     leaf_memory
         Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
         the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.

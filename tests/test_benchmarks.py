@@ -6,6 +6,7 @@ import csv
 import doctest
 import importlib
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -74,6 +75,13 @@ def test_speed() -> None:
         *("--streams", "Phishing", "--items", 1000, "--repeats", 2),
     )
     assert "ForgetfulRandomForestClassifier" in printed
+
+
+def test_serve() -> None:
+    """The service is asked for a moment; every kind of request has its line."""
+    learner = "StreamDecisionTreeClassifier"
+    done = succeed("costs.serve", "--seconds", 0.2, "--clients", 1, "--learners", learner)
+    assert len(re.findall(r"^\| /(predict|learn|predict-learn) +\| 100? +\| 1 ", done, re.M)) == 6
 
 
 def test_conversion() -> None:

@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from river_extra_trees import persistence
-from river_extra_trees.cli import UserError, checkpoint, outputs, report
+from river_extra_trees._estimator.inspection import in_bytes
+from river_extra_trees.cli import UserError, checkpoint, outputs
 from river_extra_trees.persistence.atomic import replace_file
-from river_extra_trees.serving.description import description_of
+from river_extra_trees.serving.description import description_of, learner_of
 
 File = Annotated[Path, typer.Argument(help="A saved model, or a checkpoint of a race.")]
 Learner = Annotated[
@@ -75,7 +76,7 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
         ("features", ", ".join(found["features"]) or "none yet"),
         *labels,
         *((name, f"{value:,}") for name, value in found["size"].items()),
-        ("memory", report.in_bytes(found["memory_bytes"])),
+        ("memory", in_bytes(found["memory_bytes"])),
         ("read by", f"river-extra-trees {found['version']}"),
     ]
 
@@ -130,14 +131,14 @@ def show(file: Path, learner: str | None) -> None:
     table = Table(show_header=False, box=None)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    for name, text in [*rows, ("file", report.in_bytes(file.stat().st_size))]:
+    for name, text in [*rows, ("file", in_bytes(file.stat().st_size))]:
         table.add_row(name, Text(printable(text)))
     outputs.console().print(table)
 
 
 def tree_of(file: Path, learner: str | None, tree: int) -> Any:
-    """Return the model of a file, if it has a tree of this number."""
-    model = open_model(file, learner)
+    """Return the learner of a file, if it has a tree of this number."""
+    model = learner_of(open_model(file, learner))
     if tree >= (n := model.summary["n_trees"]):
         raise UserError(f"there is no tree {tree}: the model has {n} trees, numbered from 0")
     return model

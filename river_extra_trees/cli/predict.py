@@ -15,7 +15,13 @@ import typer
 from river_extra_trees._estimator.frames import names_of
 from river_extra_trees.cli import UserError, models, options, outputs, streams
 from river_extra_trees.persistence.atomic import replace_file
-from river_extra_trees.serving.description import is_classifier
+from river_extra_trees.serving.checks import refused
+from river_extra_trees.serving.description import (
+    has_intervals,
+    is_classifier,
+    learner_of,
+    name_of,
+)
 
 FORMATS = (".csv", ".parquet")
 ROWS_AT_A_TIME = 1000
@@ -40,7 +46,7 @@ class Answers:
     Parameters
     ----------
     model
-        A learner of this package.
+        A learner of this package, or a pipeline that ends with one.
     probabilities
         Whether the probabilities of labels are wanted.
     interval
@@ -53,16 +59,16 @@ class Answers:
     """
 
     def __init__(self, model: Any, probabilities: bool, interval: float | None) -> None:
-        name = type(model).__name__
+        name = name_of(model)
         if probabilities and not is_classifier(model):
             raise UserError(f"a {name} has no probabilities; leave --probabilities out")
-        if interval is not None and not hasattr(model, "acquisition_one"):
+        if interval is not None and not has_intervals(model):
             raise UserError(f"a {name} has no intervals; a DynamicTreeRegressor has")
         if interval is not None and not 0 < interval < 1:
             raise UserError(f"--interval is {interval}; it must lie between 0 and 1, such as 0.9")
         self.model = model
         self.interval = interval
-        self.labels = model._labels() if probabilities else []
+        self.labels = learner_of(model)._labels() if probabilities else []
         self.columns = [
             "prediction",
             *(["lower", "upper"] if interval is not None else []),
@@ -127,8 +133,10 @@ def predict(
         name, rows = streams.open_rows(data, target=target, nominal=nominal or ())
         score = Score(is_classifier(model))
         records = _records(name, rows, answers, score)
-        truth = [target or "target"] if target or data in streams.bundled_names() else []
-        header = ["row", *answers.columns, *truth]
+        header = ["row", *answers.columns]
+        if target or data in streams.bundled_names():
+            truth = target or "target"
+            header.append(f"true {truth}" if truth in header else truth)
         if to_file:
             outputs.write(output, lambda path: _write_file(path, header, records))
         else:
@@ -144,9 +152,11 @@ def _records(
     for number, (x, y) in enumerate(rows, start=1):
         try:
             answer = answers.of(x)
-            score.add(y, answer[0])
-        except (TypeError, ValueError) as error:
+        except refused(answers.model) as error:
             raise UserError(f"{name}, row {number}: {error}") from error
+        if not score.counts_labels and isinstance(y, str):
+            raise UserError(f"{name}, row {number}: the target is {y!r}, not a number")
+        score.add(y, answer[0])
         yield [number, *answer, y]
 
 

@@ -71,7 +71,7 @@ def serve(
         except (OSError, persistence.ModelFileError) as error:
             typer.echo(f"error: cannot save to {file}: {error}", err=True)
             raise typer.Exit(outputs.FAILED) from error
-        typer.echo(f"stopped; {file} holds {model.n_samples_seen:,} samples")
+        typer.echo(f"stopped; {file} holds {served.learner.n_samples_seen:,} samples")
 
 
 def read_every(text: str | None) -> tuple[float | None, int | None]:

@@ -2,6 +2,7 @@
 
 - `schema` reads requests and writes answers; it knows JSON, and neither models nor servers.
 - `service` predicts, learns and saves, one call after the other.
+- `checks` tries samples before they are learned.
 - `monitor` keeps what the page shows: scores, counts and the latest answers.
 - `description` says what a model is and what it has learned.
 - `endpoints` is the web application, on Starlette; `telemetry` its metrics for Prometheus.

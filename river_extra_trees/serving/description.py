@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
+
+from river.compose import Pipeline
 
 import river_extra_trees
 from river_extra_trees._core.safe_repr import safe_repr
 
 
+def learner_of(model: Any) -> Any:
+    """Return the learner of a model: the last step of a pipeline, or the model itself."""
+    return model.steps[next(reversed(model.steps))] if isinstance(model, Pipeline) else model
+
+
+def name_of(model: Any) -> str:
+    """Return the name of a model, with all steps of a pipeline."""
+    if not isinstance(model, Pipeline):
+        return type(model).__name__
+    return " | ".join(map(str, model.steps))
+
+
 def is_classifier(model: Any) -> bool:
     """Return whether a model predicts labels."""
-    return hasattr(model, "predict_proba_one")
+    return hasattr(learner_of(model), "predict_proba_one")
+
+
+def has_intervals(model: Any) -> bool:
+    """Return whether a model predicts whole distributions."""
+    return "with_dist" in inspect.signature(learner_of(model).predict_one).parameters
+
+
+def memory_of(model: Any) -> int:
+    """Return the bytes of a model."""
+    steps = model.steps.values() if isinstance(model, Pipeline) else [model]
+    return sum(int(step._raw_memory_usage) for step in steps)
 
 
 def task_of(model: Any) -> str:
@@ -32,31 +58,35 @@ def description_of(model: Any) -> dict[str, Any]:
     >>> found["features"], found["labels"], found["samples_seen"]
     (['age'], ['True'], 1)
     """
-    sizes = dict(model.summary)
+    learner = learner_of(model)
+    sizes = {name: size for name, size in learner.summary.items() if name != "memory"}
     return {
-        "model": type(model).__name__,
+        "model": name_of(model),
         "task": task_of(model),
         "version": river_extra_trees.__version__,
-        "parameters": {name: safe_repr(value) for name, value in model._get_params().items()},
-        "samples_seen": int(model.n_samples_seen),
-        "features": list(dict.fromkeys(safe_repr(name, str) for name in model._schema.names)),
-        "labels": [safe_repr(label, str) for label in model._labels()]
+        "parameters": {name: safe_repr(value) for name, value in learner._get_params().items()},
+        "samples_seen": int(learner.n_samples_seen),
+        "features": list(dict.fromkeys(safe_repr(name, str) for name in learner._schema.names)),
+        "labels": [safe_repr(label, str) for label in learner._labels()]
         if is_classifier(model)
         else None,
-        "memory_bytes": sizes.pop("memory"),
+        "memory_bytes": memory_of(model),
         "size": {name.removeprefix("n_"): value for name, value in sizes.items()},
     }
 
 
-def learned_by(model: Any) -> dict[str, Any]:
+def learned_by(model: Any, most: int) -> dict[str, Any]:
     """Return what a model has learned: importances of features, weights of memories if it has any.
 
-    It walks through all trees, which takes tens of milliseconds for large forests.
+    So many of the most important features are named, and the others counted. This walks through all
+    trees, which takes tens of milliseconds for large forests.
     """
-    importances = sorted(model.feature_importances_.items(), key=lambda pair: -pair[1])
+    learner = learner_of(model)
+    importances = sorted(learner.feature_importances_.items(), key=lambda pair: -pair[1])
     return {
-        "importances": [[safe_repr(name, str), float(share)] for name, share in importances],
-        "memory_weights": weights_of_memories(model),
+        "importances": [[safe_repr(name, str), float(share)] for name, share in importances[:most]],
+        "n_more": max(0, len(importances) - most),
+        "memory_weights": weights_of_memories(learner),
     }
 
 

@@ -12,6 +12,7 @@ import base64
 import contextlib
 import hashlib
 import importlib.resources
+import logging
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -32,6 +33,8 @@ from . import schema
 from .schema import RequestError
 from .service import FAILURES, Service
 from .telemetry import Telemetry
+
+logger = logging.getLogger("uvicorn.error")  # which the server shows
 
 SECONDS_TO_READ = 30.0  # a body
 SECONDS_BETWEEN_LOOKS = 1.0
@@ -143,12 +146,19 @@ class Application:
         yield
         for task in tasks:
             task.cancel()
-        await asyncio.to_thread(self.thread.shutdown)
+        await asyncio.to_thread(self.stop)
+
+    def stop(self) -> None:
+        """Wait for the thread of the model; what it has not begun, it never will."""
+        self.thread.shutdown(cancel_futures=True)
 
     async def repeat(self, seconds: float, function: Callable[[], Any]) -> None:
         """Call a function in the thread of the model at intervals."""
         while True:
-            await self.run(function)
+            try:
+                await self.run(function)
+            except Exception:  # without memory, for example: it may be better next time
+                logger.exception("the service goes on without it")
             await asyncio.sleep(seconds)
 
     def look(self) -> None:
@@ -168,6 +178,9 @@ class Application:
                 response = refusal(error.status, str(error))
             except ClientDisconnect:
                 response = refusal(400, "the connection ended before the body")
+            except Exception:
+                logger.exception("%s failed", path)
+                response = refusal(500, "an error of the service, which its log describes")
             self.telemetry.count(path, response.status_code, time.perf_counter() - started)
             return response
 

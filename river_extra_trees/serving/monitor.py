@@ -10,11 +10,12 @@ from typing import Any
 
 from river_extra_trees._core.safe_repr import safe_repr
 
-from .description import learned_by
+from .description import learned_by, learner_of, memory_of
 
 RECENT = 1000  # scored samples in the recent score
 LATEST = 10  # answers on the page
 MOST_POINTS = 360  # of a curve; then every second point goes
+MOST_IMPORTANCES = 12
 MOST_FEATURES = 4  # of a sample on the page
 # What a model has learned takes long to find out for large forests: this share of time at most.
 SHARE_FOR_LEARNED = 0.01
@@ -58,7 +59,7 @@ class Monitor:
         self.curve: list[Point] = []
         self.spacing = 1  # looks between two points
         self.n_looks = 0
-        self.learned: dict[str, Any] = {"importances": [], "memory_weights": None}
+        self.learned: dict[str, Any] = {}
         self.next_learned = 0.0
 
     def note_answer(self, x: dict[str, Any], y: Any, target: Any = None) -> None:
@@ -86,12 +87,12 @@ class Monitor:
         """Return the present state."""
         return Point(
             time=time.time(),
-            samples_seen=model.n_samples_seen,
+            samples_seen=learner_of(model).n_samples_seen,
             learned=self.n_learned,
             predicted=self.n_predicted,
             recent_score=self.recent_score,
             score=self.score,
-            memory_bytes=model._raw_memory_usage,
+            memory_bytes=memory_of(model),
         )
 
     def look(self, model: Any) -> Point:
@@ -109,7 +110,7 @@ class Monitor:
         """Return what the page shows, besides the description of the model."""
         now = time.perf_counter()
         if now >= self.next_learned:
-            self.learned = learned_by(model)
+            self.learned = learned_by(model, MOST_IMPORTANCES)
             cost = time.perf_counter() - now
             self.next_learned = now + cost / SHARE_FOR_LEARNED
         return {

@@ -255,7 +255,8 @@ def answer(
             for each, probability in probabilities.items()
         ]
     if interval is not None:
-        document["interval"] = list(interval)
+        # JSON has no infinity, which is where a bound may lie before the first samples.
+        document["interval"] = [bound if math.isfinite(bound) else None for bound in interval]
     return document
 
 

@@ -44,7 +44,10 @@ def listen(host: str, port: int) -> socket.socket:
         If there is no such host, or another program has the port.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family, backlog=1024)
+    found = socket.create_server((host, port), family=family, backlog=1024)
+    # asyncio sends small answers at once only on sockets that say they are TCP; otherwise an answer
+    # in two parts waits some 40 ms for the client to acknowledge the first.
+    return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, found.detach())
 
 
 def serve(
@@ -93,6 +96,7 @@ def serve(
         signal.signal(number, pass_over)
     ready()
     uvicorn.Server(config).run(sockets=[listener])
+    application.stop()  # a second signal ends the server at once
     if service.unsaved:
         service.save()
 

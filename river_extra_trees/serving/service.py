@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from river_extra_trees import persistence
 
-from .description import description_of, is_classifier
+from .checks import REFUSED, check, refused
+from .description import description_of, has_intervals, is_classifier, learner_of
 from .monitor import Monitor, Point
 from .schema import RequestError, Sample, Wanted, answer, at_line
-
-REFUSED = 422  # a request that was understood, with a value that the model refuses
 
 # of a snapshot
 FAILURES = (OSError, persistence.ModelFileError, MemoryError)
@@ -30,7 +29,7 @@ class Service:
     Parameters
     ----------
     model
-        A learner of this package.
+        A learner of this package, or a pipeline that ends with one.
     path
         The file of the model, which snapshots replace.
     every
@@ -39,6 +38,7 @@ class Service:
 
     def __init__(self, model: Any, path: Path, every: int | None = None) -> None:
         self.model = model
+        self.learner = learner_of(model)
         self.path = path
         self.every = every
         self.classifies = is_classifier(model)
@@ -57,7 +57,7 @@ class Service:
         for sample in samples:
             try:
                 answers.append(self._answer(sample, wanted))
-            except (TypeError, ValueError) as error:
+            except refused(self.model) as error:
                 raise at_line(sample.line, error, REFUSED) from None
         for sample, each in zip(samples, answers, strict=True):
             self.monitor.note_answer(sample.x, each["y"])
@@ -65,16 +65,16 @@ class Service:
 
     def learn(self, samples: Sequence[Sample]) -> dict[str, Any]:
         """Learn the samples, or none of them."""
-        self._check(samples)
+        check(self.model, samples)
         for sample in samples:
             self._learn(sample)
         self._save_if_due()
-        return {"learned": len(samples), "samples_seen": self.model.n_samples_seen}
+        return {"learned": len(samples), "samples_seen": self.learner.n_samples_seen}
 
     def predict_learn(self, samples: Sequence[Sample], wanted: Wanted) -> list[dict[str, Any]]:
         """Answer each sample and then learn it, before the next; or learn none of them."""
         self._check_wanted(wanted)
-        self._check(samples)
+        check(self.model, samples)
         answers = []
         for sample in samples:
             answers.append(self._answer(sample, wanted))
@@ -84,20 +84,11 @@ class Service:
         return answers
 
     def _check_wanted(self, wanted: Wanted) -> None:
-        name = type(self.model).__name__
+        name = type(self.learner).__name__
         if wanted.probabilities and not self.classifies:
             raise RequestError(f"a {name} predicts no probabilities; ask a classifier")
-        if wanted.interval is not None and not hasattr(self.model, "acquisition_one"):
+        if wanted.interval is not None and not has_intervals(self.model):
             raise RequestError(f"a {name} predicts no intervals; a DynamicTreeRegressor does")
-
-    def _check(self, samples: Sequence[Sample]) -> None:
-        """Raise what learning the samples would raise."""
-        coming: set[Hashable] = set()
-        for sample in samples:
-            try:
-                self.model._check_next(sample.x, sample.y, sample.w, coming)
-            except (TypeError, ValueError) as error:
-                raise at_line(sample.line, error, REFUSED) from None
 
     def _answer(self, sample: Sample, wanted: Wanted) -> dict[str, Any]:
         model, x = self.model, sample.x
@@ -147,7 +138,7 @@ class Service:
         self.saved, self.saved_at, self.save_error = self.monitor.n_learned, time.time(), None
         return {
             "file": str(self.path),
-            "samples_seen": self.model.n_samples_seen,
+            "samples_seen": self.learner.n_samples_seen,
             "bytes": self.path.stat().st_size,
             "seconds": time.perf_counter() - started,
         }
@@ -170,4 +161,7 @@ class Service:
 
     def status(self) -> dict[str, Any]:
         """Return all that the page shows."""
-        return {"info": self.info(), **self.monitor.view(self.model)}
+        info = self.info()
+        for names in ("features", "labels"):  # there may be thousands, and the page asks often
+            info[names] = None if info[names] is None else len(info[names])
+        return {"info": info, **self.monitor.view(self.model)}

@@ -201,6 +201,24 @@ def test_intervals(tmp_path: Path) -> None:
     assert_refused(run("predict", model, "TrumpApproval", "--probabilities"), "no probabilities")
 
 
+def test_names_of_columns_stay_apart(model: Path, table: Path, tmp_path: Path) -> None:
+    """A target that is named as a column of the answers gets another name."""
+    data, answers = tmp_path / "named.csv", tmp_path / "a.parquet"
+    data.write_text(table.read_text().replace("class", "prediction", 1))
+    done("predict", model, data, "--target", "prediction", "--output", answers)
+    frame = pd.read_parquet(answers)
+    assert list(frame) == ["row", "prediction", "true prediction"]
+    assert list(frame["true prediction"]) == [i % 2 for i in range(90)]
+
+
+def test_targets_of_a_regressor_are_numbers(tmp_path: Path) -> None:
+    """The row of one that is not is named."""
+    model, data = tmp_path / "m.model", tmp_path / "t.csv"
+    persistence.save(ret.StreamDecisionTreeRegressor(), model)
+    data.write_text("a,y\n1,x\n2,z\n")
+    assert_refused(run("predict", model, data, "--target", "y"), "row 1: the target is 'x', not a")
+
+
 def test_a_failed_prediction_leaves_the_old_file(model: Path, tmp_path: Path) -> None:
     """All answers are written, or none."""
     data, answers = tmp_path / "new.csv", tmp_path / "a.csv"
@@ -213,6 +231,25 @@ def test_a_failed_prediction_leaves_the_old_file(model: Path, tmp_path: Path) ->
     assert_refused(run("predict", model, data, "--interval", 0.9), "has no intervals")
     assert_refused(run("predict", tmp_path / "no.model", data), "cannot read")
     assert sorted(os.listdir(tmp_path)) == ["a.csv", "m.model", "new.csv", "table.csv"]
+
+
+def test_pipelines_are_trained_saved_and_applied(tmp_path: Path) -> None:
+    """All commands take them, as far as model files hold their steps."""
+    path, answers = tmp_path / "m.model", tmp_path / "a.csv"
+    done("train", "Phishing", f"StandardScaler | {OURS}", "--save", path, "--limit", 300)
+    pipeline = preprocessing.StandardScaler() | ret.StreamDecisionTreeClassifier(seed=1)
+    for x, y in datasets.Phishing().take(300):
+        pipeline.learn_one(x, y)
+    assert path.read_bytes() == persistence.save_bytes(pipeline)
+    done("predict", path, "Phishing", "--probabilities", "--output", answers)
+    with answers.open() as file:
+        found = [row["prediction"] for row in csv.DictReader(file)]
+    assert found == [str(pipeline.predict_one(x)) for x, _ in datasets.Phishing()]
+    assert "StandardScaler | StreamDecisionTreeClassifier" in done("info", path).stdout
+    assert "<=" in done("draw", path).stdout
+    bad = tmp_path / "bad.csv"
+    bad.write_text("https\nx\n")
+    assert_refused(run("predict", path, bad), "row 1")
 
 
 # --- info, draw, list, version

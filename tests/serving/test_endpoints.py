@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import pickle
 import random
 import time
 from collections.abc import Callable
@@ -11,7 +13,7 @@ from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from river import datasets
+from river import datasets, preprocessing
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
@@ -115,6 +117,34 @@ def test_many_clients_at_once(tmp_path: Path) -> None:
 
     answers = asyncio.run(storm())
     assert sorted(answer.json["samples_seen"] for answer in answers) == list(range(3, 301, 3))
+
+
+def scaled() -> Any:
+    return preprocessing.StandardScaler() | classifier()
+
+
+def test_pipelines(tmp_path: Path) -> None:
+    """They learn and answer as in Python; a sample that a step refuses changes no step."""
+    model, alone = scaled(), scaled()
+    app = Application(Service(model, tmp_path / "m.model"), Limits())
+    expected = []
+    for sample in SAMPLES:
+        expected.append({"y": alone.predict_one(sample["x"])})
+        alone.learn_one(sample["x"], sample["y"])
+    body = body_of(*SAMPLES)
+    assert asked(app, "/predict-learn", body, kind=LINES).lines == expected
+    before = pickle.dumps(model)
+    bad = [{"https": "text"}, {"https": 10**400}, {"https": [1]}]
+    for x, path in itertools.product(bad, ("/learn", "/predict-learn")):
+        lines = body_of(SAMPLES[0], {"x": {**SAMPLES[1]["x"], **x}, "y": True})
+        answer = asked(app, path, lines, kind=LINES)
+        assert answer.status in (400, 422)
+        assert answer.json["error"].startswith("line 2: ")
+    assert asked(app, "/predict", body_of({"x": {"https": "text"}})).status == 422
+    assert pickle.dumps(model) == before == pickle.dumps(alone)
+    info = asked(app, "/status").json["info"]
+    assert info["model"] == "StandardScaler | StreamDecisionTreeClassifier"
+    assert info["samples_seen"] == 300
 
 
 # --- Refusals
@@ -246,6 +276,20 @@ def test_a_full_queue_refuses(tmp_path: Path) -> None:
     assert health.status == 200
     assert all(a.headers["retry-after"] == "1" for a in answers if a.status == 503)
     assert model.n_samples_seen == 2
+
+
+def test_an_error_of_the_service_is_told_and_counted(tmp_path: Path) -> None:
+    """The answer is JSON, and the next request is answered."""
+    app = application(tmp_path)
+    model, app.service.model = app.service.model, None
+    answer = asked(app, "/predict", body_of({"x": {}}))
+    assert (answer.status, "its log" in answer.json["error"]) == (500, True)
+    app.service.model = model
+    assert asked(app, "/predict", body_of({"x": {}})).status == 200
+    assert (
+        'requests_total{endpoint="/predict",status="500"} 1.0'
+        in asked(app, "/metrics").body.decode()
+    )
 
 
 # --- Snapshots and metrics

@@ -60,6 +60,12 @@ def test_labels_keep_their_types() -> None:
     assert [each["label"] for each in document["probabilities"]] == [1, "1", 2, "b'x'"]
 
 
+def test_infinite_bounds_are_null() -> None:
+    """JSON has no infinity."""
+    found = schema.answer(0.0, interval=(-np.inf, 2.5))
+    assert json.loads(schema.write(found)) == {"y": 0.0, "interval": [None, 2.5]}
+
+
 @pytest.mark.parametrize(
     ("query", "says"),
     [

@@ -14,7 +14,9 @@ from typer.testing import CliRunner
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
+from river_extra_trees.cli import serving
 from river_extra_trees.cli.app import app
+from river_extra_trees.serving import server
 from tests.tools.http_service import LINES, Served, body_of, served
 
 SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(600)]
@@ -85,6 +87,20 @@ def test_snapshots_by_time(path: Path) -> None:
         written = path.stat().st_mtime_ns
         time.sleep(0.6)
         assert path.stat().st_mtime_ns == written
+
+
+def test_answers_are_sent_at_once() -> None:
+    """The event loop recognises the socket as TCP, and does not wait to fill its packets."""
+    for host in ("127.0.0.1", "localhost"):
+        with server.listen(host, 0) as listener:
+            assert listener.proto == socket.IPPROTO_TCP
+
+
+def test_missing_packages_are_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message is the command that installs them."""
+    monkeypatch.setattr(serving, "MODULES", ("starlette", "no_such_package"))
+    result = CliRunner().invoke(app, ["serve", str(path)])
+    assert (result.exit_code, "pip install no_such_package" in result.stderr) == (2, True)
 
 
 def test_what_cannot_be_served_is_refused(path: Path) -> None:
