@@ -44,7 +44,7 @@ cdef class Reader:
     cdef readonly object labels         # ... numbers; codes of labels, -1 for none
     cdef readonly object shares         # ... probabilities by row and label, NaN where unknown
     cdef double[::1] number_answers
-    cdef int[::1] label_answers
+    cdef Py_ssize_t[::1] label_answers
     cdef double[:, ::1] share_answers
 
     cdef Link* links

@@ -25,7 +25,7 @@ class Reader:
     row: int
     learns: bool
     numbers: npt.NDArray[np.float64]
-    labels: npt.NDArray[np.intc]
+    labels: npt.NDArray[np.intp]
     shares: npt.NDArray[np.float64]
     def __new__(cls, batch: Batch, learns: bool) -> Self: ...
     def ask(self, regression: bool, n_labels: int | None = None) -> None: ...

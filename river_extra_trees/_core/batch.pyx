@@ -118,7 +118,7 @@ cdef class Reader:
         elif regression:
             self.numbers = self.number_answers = np.empty(self.n)
         else:
-            self.labels = self.label_answers = np.empty(self.n, dtype=np.intc)
+            self.labels = self.label_answers = np.empty(self.n, dtype=np.intp)
 
     cdef int link(self, Schema schema, Labels labels) except -1:
         """Look up where the columns go, unless that is known."""

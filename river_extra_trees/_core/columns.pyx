@@ -157,8 +157,8 @@ def column_of_codes(name, codes, list values):
             n_numbers += 1
         elif kind == CATEGORY:
             places[position] = known.setdefault(values[position], len(known))
-    column = Column(name, len(codes), numbers.base[codes] if n_numbers else None,
-                    codes if len(known) == n else places.base[codes] if known else None,
+    column = Column(name, len(codes), numbers.base.take(codes) if n_numbers else None,
+                    codes if len(known) == n else places.base.take(codes) if known else None,
                     list(known))
     for position, error in errors:
         rows = np.flatnonzero(codes == position)

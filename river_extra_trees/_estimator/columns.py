@@ -49,7 +49,7 @@ def batch_of(frame: typing.Any) -> Batch:
         return Batch(len(frame), columns_of_pandas(frame))
     names, native = frame.columns, frame.to_native()
     if frame.implementation.is_polars():
-        series = native.get_columns()
+        series = columns_of_polars(native)
     elif frame.implementation.is_pyarrow():
         series = native.columns
     else:
@@ -99,6 +99,19 @@ def columns_of_pandas(frame: typing.Any) -> list[Column]:
         column_of_numbers(name, next(numbers)) if is_plain else column_of(name, native.iloc[:, i])
         for i, (name, is_plain) in enumerate(zip(names, plain, strict=True))
     ]
+
+
+def columns_of_polars(native: typing.Any) -> list[typing.Any]:
+    """The columns of a frame of polars: arrays, made in one go, or series."""
+    import polars
+
+    columns = native.get_columns()
+    doubles = [i for i, dtype in enumerate(native.dtypes) if dtype == polars.Float64]
+    if doubles:
+        only = native if len(doubles) == len(columns) else native[:, doubles]
+        for i, numbers in zip(doubles, only.to_numpy(order="fortran").T, strict=True):
+            columns[i] = numbers
+    return list(columns)
 
 
 def column_of(name: typing.Hashable, series: typing.Any) -> Column:

@@ -101,11 +101,18 @@ def series_of_numbers(answers: typing.Any, frame: typing.Any) -> typing.Any:
 
     if is_array(frame):
         return np.asarray(answers)
+    if isinstance(answers, np.ndarray) and frame.implementation.is_pandas():
+        index = frame.to_native().index
+        return pandas_of(frame).Series(answers, index, name="prediction")
+    if isinstance(answers, np.ndarray) and frame.implementation.is_polars():
+        import polars
+
+        return polars.Series("prediction", answers)
     return dataframe.to_native_series(answers, name="prediction", like=frame)
 
 
 def series_of_codes(
-    codes: npt.NDArray[np.intc], labels: list[typing.Any], frame: typing.Any
+    codes: npt.NDArray[np.intp], labels: list[typing.Any], frame: typing.Any
 ) -> typing.Any:
     """Labels by their codes, -1 for none, as `series_of_labels` has them."""
     known = array_of(labels)
@@ -258,10 +265,10 @@ def is_utf8(text: str) -> bool:
 
 def coded(
     answers: list[typing.Any], labels: list[typing.Any]
-) -> tuple[npt.NDArray[np.intc], list[typing.Any]]:
+) -> tuple[npt.NDArray[np.intp], list[typing.Any]]:
     """Answers as codes of labels, -1 for none, and the labels."""
     codes = {label: code for code, label in enumerate(labels)}
-    return np.array([codes.get(answer, -1) for answer in answers], dtype=np.intc), labels
+    return np.array([codes.get(answer, -1) for answer in answers], dtype=np.intp), labels
 
 
 def shares_of(

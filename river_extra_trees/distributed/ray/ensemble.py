@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 from river import base
 
 from ..._estimator.frames import (
@@ -416,5 +417,5 @@ class DistributedRegressor(_Distributed, PredictsNumbers, base.MiniBatchRegresso
         """
         return float(self._predict(Block([x]))[0])
 
-    def _predict_frame(self, frame: typing.Any) -> list[float]:
-        return self._predict(Block.from_frame(frame))
+    def _predict_frame(self, frame: typing.Any) -> typing.Any:
+        return np.array(self._predict(Block.from_frame(frame)), dtype=float)

@@ -6,6 +6,8 @@ import os
 import typing
 from collections.abc import Hashable
 
+import numpy as np
+
 from ..._estimator.frames import (
     PredictsLabels,
     Sample,
@@ -174,7 +176,8 @@ class SnapshotServer(PredictsLabels):
         if self._has_labels:
             return super().predict_many(X)
         frame = into_frame(X)
-        return series_of_numbers(self._answers("predict_one", Block.from_frame(frame)), frame)
+        answers = self._answers("predict_one", Block.from_frame(frame))
+        return series_of_numbers(np.array(answers, dtype=float), frame)
 
     def n_samples_seen(self) -> list[int]:
         """For each reader, the samples that the model had learned when its snapshot was taken."""
