@@ -8,8 +8,9 @@ __all__ = ["answered", "predict_learn", "reads_samples"]
 
 
 def reads_samples(model: Any) -> bool:
-    """Return whether a model reads samples as columns."""
-    return hasattr(model, "_answer_and_learn")
+    """Return whether a model reads samples as columns; a class derived elsewhere may not."""
+    is_ours = type(model).__module__.startswith("river_extra_trees.")
+    return is_ours and hasattr(model, "_answer_and_learn")
 
 
 def predict_learn(model: Any, samples: Any, *, probabilities: bool = False) -> list[Any]:

@@ -58,6 +58,9 @@ def updater_of(metric: Any) -> Update:
 
 
 def _updater_of_all(sum_of_metrics: Any) -> Update:
+    matrices = [id(metric.cm) for metric in sum_of_metrics if hasattr(metric, "cm")]
+    if len(set(matrices)) < len(matrices):  # which is updated by several metrics in turn
+        return lambda truths, answers: update_one_by_one(sum_of_metrics, truths, answers)
     updaters = [(metric, updater_of(metric)) for metric in sum_of_metrics]
 
     def update(truths: Sequence[Any], answers: Sequence[Any]) -> None:

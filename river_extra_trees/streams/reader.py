@@ -136,6 +136,8 @@ def open_table(
         )
     if path != "-" and not Path(path).is_file():
         raise TableError(f"there is no file {path!r}")
+    if target is not None and target in drop:
+        raise TableError(f"the target {target!r} cannot be dropped")
     suffix, packed = suffix_of(path)
     name = "standard input" if path == "-" else path
     bad_rows = BadRows(name, on_bad_row)

@@ -19,6 +19,7 @@ from .batch import TableError
 __all__ = ["PACKED", "Lines", "suffix_of"]
 
 CHUNK = 1 << 16
+LONGEST_LINE = 1 << 24
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 UNKNOWN = re.compile("[\udc80-\udcff]")
 BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)
@@ -149,6 +150,10 @@ class Lines:
         lines = list(io.StringIO(text, newline=""))
         unfinished = lines and not self.is_over and not lines[-1].endswith("\n")
         self.rest = lines.pop() if unfinished else ""
+        if len(self.rest) > LONGEST_LINE:
+            raise TableError(
+                f"cannot read {self.name}: a line has more than {LONGEST_LINE:,} characters"
+            )
         self.ready.extend(lines)
 
 

@@ -156,6 +156,7 @@ class Records:
         self.is_over = False
         self.n_files = 1
         self.next_begins_file = False
+        self.failure: TableError | None = None
 
     def read(self, most: int) -> tuple[list[int], list[list[str]], dict[int, str]]:
         """Return numbers and fields of some records, and by position what is wrong with some.
@@ -165,6 +166,8 @@ class Records:
         numbers: list[int] = []
         fields: list[list[str]] = []
         faults: dict[int, str] = {}
+        if self.failure is not None:
+            raise self.failure
         self.n_files += self.next_begins_file
         self.next_begins_file = False
         while len(numbers) < most and not (numbers and self.lines.would_wait):
@@ -173,6 +176,9 @@ class Records:
                 found = next(self.reader, None)
             except csv.Error as error:
                 found, fault = self.header[:1], str(error)
+            except TableError as error:
+                self.failure = error  # told after the records before it
+                break
             if found is None:
                 self.is_over = True
                 break
@@ -240,12 +246,17 @@ def read_json_lines(lines: Lines, bad_rows: BadRows, layout: Layout) -> Iterator
     """Yield the rows of JSON lines, one object each; those of a pipe as soon as they come."""
     columns = Columns(layout.nominal)
     number = 0
-    while True:
+    failure: TableError | None = None
+    while failure is None:
         numbers: list[int] = []
         records: list[Record] = []
         faults: dict[int, str] = {}
         while len(numbers) < layout.batch_size and not (numbers and lines.would_wait):
-            line = next(lines, None)
+            try:
+                line = next(lines, None)
+            except TableError as error:
+                failure = error  # told after the rows before it
+                break
             if line is None:
                 break
             number += 1
@@ -257,10 +268,12 @@ def read_json_lines(lines: Lines, bad_rows: BadRows, layout: Layout) -> Iterator
             numbers.append(number)
             records.append(record)
         if not numbers:
-            return
+            break
         batch, bad_cells = batch_of(numbers, records, columns, layout)
         bad_targets = missing_targets(layout, batch.targets)
         yield from bad_rows.sift(batch, bad_targets | bad_cells | faults)
+    if failure is not None:
+        raise failure
 
 
 def _object(line: str, encoding: str) -> tuple[Record, str | None]:

@@ -276,6 +276,27 @@ def test_last_predictions() -> None:
         assert [each["Prediction"] for each in found] == [each["Prediction"] for each in expected]
 
 
+class Contrary(ret.StreamDecisionTreeClassifier):
+    """A model derived from one of ours."""
+
+    def predict_one(self, x: Any) -> Any:
+        return not super().predict_one(x)
+
+
+def test_models_derived_from_ours() -> None:
+    """Their methods are called for each row."""
+    data = table_of(200, 7)
+    targets = [value > 0 for value in data["a"]]
+    scores = [
+        progressive_val_score(
+            pieces_of(data, targets, 64, "pandas"), make(seed=1), metrics.Accuracy()
+        ).get()
+        for make in (ret.StreamDecisionTreeClassifier, Contrary)
+    ]
+    assert scores[0] > 0.7
+    assert scores[1] < 0.3
+
+
 def test_what_is_refused() -> None:
     """With what to do instead; a bad row leaves the model as it was before its frame."""
     model = CLASSIFIERS["decision tree"]()

@@ -105,6 +105,13 @@ def test_sums_of_metrics(pairs: list[tuple[Any, float]], cuts: list[int]) -> Non
     assert_alike(metrics.Accuracy() + metrics.F1() + metrics.CohenKappa(), labels, cuts)
 
 
+def test_metrics_that_share_a_matrix() -> None:
+    """It is updated by all of them, answer by answer."""
+    matrix = metrics.ConfusionMatrix()
+    both = metrics.Accuracy(cm=matrix) + metrics.F1(cm=matrix, pos_val="a")
+    assert_alike(both, [("a", "b"), ("b", "a"), ("c", "c")], [])
+
+
 def test_weights_of_earlier_updates_are_kept() -> None:
     """Where the counts are no whole numbers, sums are taken one by one."""
     metric = metrics.Accuracy()

@@ -349,6 +349,28 @@ def test_what_is_no_table(tmp_path: Path, name: str, content: bytes | None, mess
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("suffix", [".csv.gz", ".jsonl.gz"])
+def test_rows_before_a_damage_are_read(tmp_path: Path, suffix: str) -> None:
+    """The error comes after them."""
+    row = "1,0\n" if suffix == ".csv.gz" else '{"a": 1, "y": 0}\n'
+    text = "a,y\n" * (suffix == ".csv.gz") + row * 100_000
+    path = tmp_path / f"cut{suffix}"
+    path.write_bytes(gzip.compress(text.encode())[:-50])
+    seen: list[int] = []
+    with pytest.raises(streams.TableError, match="cannot read"):
+        seen.extend(len(batch) for batch in streams.open_table(path, target="y"))
+    assert sum(seen) > 90_000
+    assert set(seen[:-1]) == {4096} != {seen[-1]}
+
+
+def test_a_line_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not fill the memory."""
+    monkeypatch.setattr("river_extra_trees.streams.sources.LONGEST_LINE", 100_000)
+    (tmp_path / "t.csv").write_bytes(b"a,y\n1,0\n" + b"x" * 500_000)
+    with pytest.raises(streams.TableError, match="a line has more than 100,000 characters"):
+        read(tmp_path / "t.csv", target="y")
+
+
 def test_columns_that_no_model_reads(tmp_path: Path) -> None:
     """Lists and bytes have to be dropped."""
     parquet.write_table(pa.table({"a": [[1]], "y": [1]}), tmp_path / "t.parquet")
@@ -371,5 +393,7 @@ def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_choice_that_does_not_exist(tmp_path: Path) -> None:
     """It is refused by name."""
     (tmp_path / "t.csv").write_bytes(b"a,y\n1,0\n")
+    with pytest.raises(streams.TableError, match="cannot be dropped"):
+        streams.open_table(tmp_path / "t.csv", target="y", drop=["y"])
     with pytest.raises(ValueError, match="'stop' or 'skip'"):
         streams.open_table(tmp_path / "t.csv", on_bad_row="ignore")  # type: ignore[arg-type]
