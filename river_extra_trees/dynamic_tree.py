@@ -12,9 +12,6 @@ from __future__ import annotations
 import abc
 import math
 import typing
-import zlib
-
-import numpy as np
 
 from ._core.dynamic import ParticleFilter
 from ._estimator.frames import Sample
@@ -57,13 +54,6 @@ def variance_of(components: list[tuple[float, float, float, float]]) -> float:
     )
     between = sum(weight * (each - mean) ** 2 for each, _, _, weight in components)
     return (inside + between) / total
-
-
-def seed_of(components: list[tuple[float, float, float, float]], seed: int | None) -> int | None:
-    """Return the seed of a prediction's draws; different predictions draw different numbers."""
-    if seed is None:
-        return None
-    return zlib.crc32(np.array(components).tobytes() + str(seed).encode())
 
 
 class _DynamicTree(TreeLearner):
@@ -346,7 +336,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
             are determined by the seed, the learned samples and x.
         """
         if with_dist:
-            from ._estimator.mixture import StudentMixture
+            from ._estimator.mixture import StudentMixture, seed_of
 
             components = self._core.mixture(x)
             return StudentMixture(components, seed=seed_of(components, self.seed))

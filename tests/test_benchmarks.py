@@ -87,6 +87,8 @@ def test_serve() -> None:
 def test_conversion() -> None:
     """A line for each number of features."""
     assert "| 128 " in succeed("costs.conversion", "--calls", 10, "--repeats", 1)
+    said = succeed("costs.columns", "--rows", 50, "--repeats", 1, "StreamDecisionTreeRegressor")
+    assert said.count("| StreamDecisionTreeRegressor |") == 3
 
 
 def test_stream_that_is_not_there() -> None:

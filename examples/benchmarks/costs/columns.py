@@ -154,7 +154,7 @@ def show_learners(names: list[str], n: int, repeats: int) -> None:
         lines = []
         for name in names:
             slow = next((times for prefix, times in SLOW.items() if name.startswith(prefix)), 1)
-            few = max(1000, n // slow)
+            few = max(50, n // slow)
             regression = issubclass(LEARNERS[name], base.Regressor)
             given = {each: frames(numeric, each, few, regression) for each in LIBRARIES}
             make = functools.partial(LEARNERS[name], seed=1)
