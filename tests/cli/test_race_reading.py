@@ -50,22 +50,13 @@ def test_every_format_gives_the_same_race(tmp_path: Path, frame: pd.DataFrame) -
     frame.to_csv(tmp_path / "t.csv.bz2", index=False)
     frame.to_csv(tmp_path / "t.tsv", index=False, sep="\t")
     frame.to_json(tmp_path / "t.jsonl", orient="records", lines=True, date_format="iso")
-    usual = (
-        "--target",
-        "label",
-        OURS,
-        FAST,
-        "--metric",
-        "Accuracy",
-        "--metric",
-        "ROCAUC:pos_val=yes",
-    )
+    usual = ("--target", "label", OURS, FAST, "--metric", "Accuracy", "--metric", "F1:pos_val=yes")
     found = [
-        results_of(tmp_path / f"t{suffix}", *usual, "--json", tmp_path / "results.json")
+        results_of(tmp_path, tmp_path / f"t{suffix}", *usual)
         for suffix in (".parquet", ".feather", ".csv.bz2", ".tsv", ".jsonl")
     ]
     found += [
-        results_of("-", *usual, "--json", tmp_path / "results.json", stdin=text)
+        results_of(tmp_path, "-", *usual, stdin=text)
         for text in (frame.to_csv(index=False, sep=";"), (tmp_path / "t.jsonl").read_text())
     ]
     assert all(each == found[0] for each in found)
