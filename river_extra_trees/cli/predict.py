@@ -63,7 +63,7 @@ class Answers:
         if probabilities and not is_classifier(model):
             raise UserError(f"a {name} has no probabilities; leave --probabilities out")
         if interval is not None and not has_intervals(model):
-            raise UserError(f"a {name} has no intervals; a DynamicTreeRegressor has")
+            raise UserError(f"this {name} has no intervals; a DynamicTreeRegressor has")
         if interval is not None and not 0 < interval < 1:
             raise UserError(f"--interval is {interval}; it must lie between 0 and 1, such as 0.9")
         self.model = model

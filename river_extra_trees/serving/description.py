@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from typing import Any
 
@@ -30,8 +29,12 @@ def is_classifier(model: Any) -> bool:
 
 
 def has_intervals(model: Any) -> bool:
-    """Return whether a model predicts whole distributions."""
-    return "with_dist" in inspect.signature(learner_of(model).predict_one).parameters
+    """Return whether a model predicts whole distributions, with the parameters that it has."""
+    try:
+        learner_of(model).predict_one({}, with_dist=True)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def memory_of(model: Any) -> int:

@@ -7,6 +7,7 @@ model as it was. Nothing here may be called from two threads at a time.
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -87,8 +88,13 @@ class Service:
         name = type(self.learner).__name__
         if wanted.probabilities and not self.classifies:
             raise RequestError(f"a {name} predicts no probabilities; ask a classifier")
-        if wanted.interval is not None and not has_intervals(self.model):
-            raise RequestError(f"a {name} predicts no intervals; a DynamicTreeRegressor does")
+        if wanted.interval is not None and not self.has_intervals:
+            raise RequestError(f"this {name} predicts no intervals; a DynamicTreeRegressor does")
+
+    @functools.cached_property
+    def has_intervals(self) -> bool:
+        """Whether the model predicts whole distributions."""
+        return has_intervals(self.model)
 
     def _answer(self, sample: Sample, wanted: Wanted) -> dict[str, Any]:
         model, x = self.model, sample.x

@@ -90,6 +90,7 @@ def test_train_resumes_from_a_checkpoint(tmp_path: Path) -> None:
     assert path.read_bytes() == whole.read_bytes()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="Windows sends Ctrl-C to the tests, too")
 def test_ctrl_c_saves_the_model(tmp_path: Path) -> None:
     """Training an endless stream ends with the model so far, and status 130."""
     path = tmp_path / "m.model"
@@ -246,7 +247,7 @@ def test_pipelines_are_trained_saved_and_applied(tmp_path: Path) -> None:
         found = [row["prediction"] for row in csv.DictReader(file)]
     assert found == [str(pipeline.predict_one(x)) for x, _ in datasets.Phishing()]
     assert "StandardScaler | StreamDecisionTreeClassifier" in done("info", path).stdout
-    assert "<=" in done("draw", path).stdout
+    assert "all samples" in done("draw", path).stdout
     bad = tmp_path / "bad.csv"
     bad.write_text("https\nx\n")
     assert_refused(run("predict", path, bad), "row 1")

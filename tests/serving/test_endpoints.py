@@ -83,9 +83,16 @@ def test_learn_then_predict(tmp_path: Path) -> None:
     assert content(app) == persistence.save_bytes(alone)
 
 
-def test_intervals(tmp_path: Path) -> None:
-    """Dynamic trees give intervals; others say that they do not."""
-    model = ret.DynamicTreeRegressor(n_particles=20, seed=1)
+@pytest.mark.parametrize(
+    "model",
+    [
+        ret.DynamicTreeRegressor(n_particles=20, seed=1),
+        ret.StreamDecisionForestRegressor(n_models=8, seed=1),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_intervals(tmp_path: Path, model: Any) -> None:
+    """Learners that predict distributions give intervals; others say that they do not."""
     for x, y in datasets.TrumpApproval().take(100):
         model.learn_one(x, y)
     app = application(tmp_path, model)
@@ -95,8 +102,12 @@ def test_intervals(tmp_path: Path) -> None:
     assert [low, high] == list(model.predict_one(x, with_dist=True).interval(0.9))
     refused = asked(app, "/predict?probabilities=1", body_of({"x": x}))
     assert (refused.status, "ask a classifier" in refused.json["error"]) == (400, True)
-    other = application(tmp_path)
-    assert asked(other, "/predict?interval=0.9", body_of({"x": x})).status == 400
+    without = ret.StreamDecisionForestRegressor(swap_rule="always", window_size=100)
+    other = application(tmp_path, without)
+    for path in ("/predict", "/predict-learn"):
+        sample = {"x": x} if path == "/predict" else {"x": x, "y": y}
+        refused = asked(other, f"{path}?interval=0.9", body_of(sample))
+        assert (refused.status, "predicts no intervals" in refused.json["error"]) == (400, True)
 
 
 def test_a_model_that_has_learned_nothing(tmp_path: Path) -> None:

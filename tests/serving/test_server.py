@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import time
@@ -43,6 +44,7 @@ def learn(service: Served, samples: list[Any]) -> None:
         assert service.ask("/learn", body, kind=LINES).status == 200
 
 
+@pytest.mark.skipif(os.name != "posix", reason="these signals end a process of Windows at once")
 def test_signals_stop_it_and_save(path: Path) -> None:
     """SIGTERM and Ctrl-C end the service cleanly; the model is saved with all that it learned."""
     with served(path) as service:
