@@ -147,8 +147,9 @@ def column_of_codes(name, codes, list values):
     cdef Kind kind
     cdef Column column
     for position in range(n):
+        value = values[position]
         try:
-            kind = classify(name, values[position], &number)
+            kind = CATEGORY if type(value) is str else classify(name, value, &number)
         except (TypeError, ValueError) as error:
             errors.append((position, error))
             continue
@@ -156,7 +157,7 @@ def column_of_codes(name, codes, list values):
             numbers[position] = number
             n_numbers += 1
         elif kind == CATEGORY:
-            places[position] = known.setdefault(values[position], len(known))
+            places[position] = known.setdefault(value, len(known))
     column = Column(name, len(codes), numbers.base.take(codes) if n_numbers else None,
                     codes if len(known) == n else places.base.take(codes) if known else None,
                     list(known))

@@ -217,6 +217,12 @@ def codes_in_pandas(series: typing.Any) -> Codes | None:
     if isinstance(series.dtype, pandas.CategoricalDtype):
         return compacted(series.cat.codes.to_numpy(), series.cat.categories)
     if isinstance(series.dtype, pandas.StringDtype):
+        if series.dtype.storage == "pyarrow":
+            import pyarrow
+
+            array = pyarrow.array(series.array)
+            is_whole = isinstance(array, pyarrow.Array)  # or in chunks already
+            return codes_in_pyarrow(pyarrow.chunked_array([array]) if is_whole else array)
         codes, values = pandas.factorize(series)
         return codes.astype(np.intc), values.tolist()
     return None

@@ -72,7 +72,11 @@ def as_pandas(kind: str, values: Values, rng: random.Random) -> Any:
         types += ["float32", "Float64", "float[pyarrow]", pd.SparseDtype(float)]
     if "texts" in kind:
         types += ["str", "string[python]", "string[pyarrow]"]
-    return pd.Series(values, dtype=rng.choice(types))
+    dtype, cut = rng.choice(types), rng.randrange(len(values) + 1)
+    if "texts" not in kind or dtype == "category":
+        return pd.Series(values, dtype=dtype)
+    parts = [pd.Series(part, dtype=dtype) for part in (values[:cut], values[cut:])]
+    return pd.concat(parts, ignore_index=True)  # in two chunks, if pyarrow holds them
 
 
 def as_polars(kind: str, values: Values, rng: random.Random) -> Any:
