@@ -122,7 +122,7 @@ def _batches(records: Iterator[Any], bad_rows: BadRows, layout: Layout) -> Itera
                 targets = _targets(values)
                 continue
             columns[column] = _column(values, is_nominal=column in layout.nominal)
-            if isinstance(columns[column], np.ndarray):
+            if isinstance(columns[column], np.ndarray) and np.isinf(columns[column]).any():
                 for i in np.flatnonzero(np.isinf(columns[column])).tolist():
                     faults.setdefault(i, f"column {column!r} is infinite")
         numbers = range(start, start + record.num_rows)
@@ -160,6 +160,8 @@ def _column(values: Any, *, is_nominal: bool) -> Column:
         return [None if value is None else value.isoformat() for value in values.to_pylist()]
     if types.is_temporal(kind):
         return _seconds(values)
+    if types.is_integer(kind) or types.is_floating(kind):
+        return values.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
     if types.is_decimal(kind):
         return np.array([math.nan if v is None else float(v) for v in values.to_pylist()])
     return values.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)

@@ -15,7 +15,7 @@ from .text import read_csv, read_json_lines
 
 __all__ = ["Reader", "is_table", "open_table"]
 
-BATCH_SIZE = 4096
+BATCH_SIZE = 8192
 CSV, TSV, JSON_LINES = ".csv", ".tsv", (".jsonl", ".ndjson")
 PARQUET, IPC = ".parquet", (".arrow", ".feather", ".ipc")
 SUFFIXES = (CSV, TSV, *JSON_LINES, PARQUET, *IPC)

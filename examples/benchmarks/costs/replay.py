@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("learner", nargs="?", default="StreamDecisionTreeClassifier")
     parser.add_argument("--items", type=int, default=50_000, help="rows of river's runs")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--batch-size", type=int, default=4096)
+    parser.add_argument("--batch-size", type=int, default=8192)
     options = parser.parse_args()
 
     def model() -> Any:
