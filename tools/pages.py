@@ -25,6 +25,8 @@ from mkdocs.structure.files import File
 # Section of the navigation -> the module whose exported names get a page each.
 API = {
     "Learners": "river_extra_trees",
+    "Evaluation": "river_extra_trees.evaluate",
+    "Tables": "river_extra_trees.streams",
     "Active learning": "river_extra_trees.active",
     "Displays": "river_extra_trees.plotting",
     "Several machines": "river_extra_trees.distributed",

@@ -254,9 +254,13 @@ class TreeLearner(base.Estimator):
         batch = labelled_batch_of(frame, y, w, self._core.regression)
         reader = self._core.reader(batch, learns=True)
         self._check_answers(frame, batch, shares)
+        self._answer_and_learn(reader, shares)
+        return reader
+
+    def _answer_and_learn(self, reader: Reader, shares: bool = False) -> None:
+        """Answer each row of a batch, then learn it; the reader has the answers."""
         self._core.ask(reader, shares)
         self._learn_rows(reader)
-        return reader
 
     # ------------------------------------------------------------------ size
 

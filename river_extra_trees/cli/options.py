@@ -25,8 +25,8 @@ Version = Annotated[
 Data = Annotated[
     str,
     typer.Argument(
-        help="A data set bundled with river, a .csv, .csv.gz or .parquet file, "
-        "or - for CSV on standard input."
+        help="A data set bundled with river, a table (.csv, .tsv, .jsonl, also with .gz, .bz2, "
+        ".xz or .zst; .parquet, .arrow, .feather), or - for CSV or JSON lines on standard input."
     ),
 ]
 Learners = Annotated[
@@ -60,7 +60,7 @@ Metrics = Annotated[
 Limit = Annotated[int | None, typer.Option(min=1, help="Largest number of items to read.")]
 Seed = Annotated[int, typer.Option(help="Seed of every learner that takes one.")]
 Nominal = Annotated[
-    list[str] | None, typer.Option(help="A CSV column whose numbers are names; repeatable.")
+    list[str] | None, typer.Option(help="A column whose numbers are names; repeatable.")
 ]
 Csv = Annotated[Path | None, typer.Option(help="Write the curves to this CSV file.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw the curves to this file (.png, .svg, .pdf).")]
@@ -75,5 +75,20 @@ Resume = Annotated[
         "--resume",
         help="Resume from the checkpoint, if there is one; the data are read from the beginning. "
         "Resume only your own checkpoints: code in the file is run.",
+    ),
+]
+Drop = Annotated[list[str] | None, typer.Option(help="A column to leave out; repeatable.")]
+OnBadRow = Annotated[
+    str,
+    typer.Option(help="At a row that cannot be read, stop, or skip it; skipped rows are counted."),
+]
+Encoding = Annotated[str, typer.Option(help="The encoding of CSV and JSON lines.")]
+Rolling = Annotated[
+    int | None, typer.Option(min=1, help="Score the last so many items instead of all.")
+]
+Unseen = Annotated[
+    bool,
+    typer.Option(
+        "--unseen", help="With --resume: all rows of the data are new, so that none is skipped."
     ),
 ]
