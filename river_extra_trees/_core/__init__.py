@@ -42,6 +42,18 @@ The way of a sample::
           `- take              the family learns the row; no Python code runs here
       `- estimator._grow       if a batch is full: plan (Python), then core.grow (compiled)
 
+The way of a batch::
+
+    estimator.learn_many(X, y, w)
+      |- batch_of              columns: buffers of numbers, codes of nominal values (columns.pyx)
+      |- core.reader           links the columns to the schema; the batch is refused here or not
+      |                          at all (batch.pyx)
+      `- core.go_on            row by row, until a batch of the family is full:
+          |- Reader.read       the row, without a look-up
+          |- row_label ...     the answer, where `predict_learn_many` asks for it
+          |- Reader.admit      only where a feature or a nominal value is new
+          `- reserve, take     as above
+
 Sharing: `memory` (allocation), `rng` (random numbers by name), `split` (the struct of a split),
 `state` (what is saved, and how a state is read with distrust), `safe_repr` (values in messages).
 """

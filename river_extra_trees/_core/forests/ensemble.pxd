@@ -15,5 +15,3 @@ cdef class Ensemble(Learner):
     cdef readonly bint is_part      # whether other trees of the forest are elsewhere
 
     cdef Trees new_tree(self)
-    # What each class weighs at x, in the order of the labels.
-    cdef const double* shares(self, object x) except? NULL

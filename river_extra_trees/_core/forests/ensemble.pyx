@@ -1,6 +1,6 @@
 """What all forests of trees that vote have in common. See the header."""
 
-from ..learner cimport Learner, first_largest, normalised
+from ..learner cimport Learner
 from ..trees cimport Trees
 
 
@@ -12,20 +12,6 @@ cdef class Ensemble(Learner):
         cdef Trees trees = Trees(len(self.labels), self.regression, self.fading)
         trees.add_tree()
         return trees
-
-    cdef const double* shares(self, object x) except? NULL:
-        raise NotImplementedError
-
-    cdef object label(self, object x):
-        """The label with the largest share of the votes."""
-        cdef const double* shares = self.shares(x)
-        if not self.labels.labels:
-            return None
-        return self.labels.labels[first_largest(shares, <int>len(self.labels.labels))]
-
-    cdef dict probabilities(self, object x):
-        """Every label learned so far and its share of the votes."""
-        return normalised(self.shares(x), self.labels.labels)
 
     cdef int count_trees(self) noexcept:
         return <int>len(self.trees)

@@ -22,8 +22,9 @@ cdef class Forest(Ensemble):
     cdef int n_gathered(self) noexcept nogil
     cdef int reserve_sums(self, int n_labels) except -1
     cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil
-    cdef int vote(self, object x) except -1
     cdef int leaf_of(self, Trees trees) noexcept nogil
+    cdef object keep_trees(self, int first, int stop)
+    cdef object join_parts(self, list parts)
     cdef object read(self, object state)
     cdef int check_fits(self) except -1
     cdef int check_targets(self, Window window) except -1

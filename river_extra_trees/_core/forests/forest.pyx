@@ -18,7 +18,7 @@ from copy import deepcopy
 import numpy as np
 
 from ..cart.splitter cimport Splitter
-from ..learner cimport Learner
+from ..learner cimport Holder, Learner
 from ..memory cimport free, resized
 from ..schema cimport Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
@@ -120,29 +120,23 @@ cdef class Forest(Ensemble):
             votes[code] += row[HEADER + code] / row[WEIGHT]
         return True
 
-    cdef int vote(self, object x) except -1:
-        """Add up the class frequencies of the leaves that x falls into."""
+    cdef double* row_shares(self) except? NULL:
+        """The sums of the class frequencies of the leaves."""
         cdef Trees trees
         cdef bint voted = False
-        self.schema.encode(x)
         memset(self.sums, 0, len(self.labels.labels) * sizeof(double))
         for trees in self.trees:
             voted |= self.add_votes(trees, self.leaf_of(trees), self.sums)
         if not voted:
             self.add_votes(self.root_statistics, self.root_statistics.roots[0], self.sums)
-        return 0
-
-    cdef const double* shares(self, object x) except? NULL:
-        self.vote(x)
         return self.sums
 
-    cdef double number(self, object x) except? -1.0:
+    cdef double row_number(self) except? -1.0:
         """The mean of the leaf means."""
         cdef Trees trees
         cdef double* row
         cdef double total = 0.0
         cdef int n = 0
-        self.schema.encode(x)
         for trees in self.trees:
             row = trees.row(self.leaf_of(trees))
             if row[WEIGHT] > 0.0:
@@ -186,15 +180,22 @@ cdef class Forest(Ensemble):
 
     def keep(self, int first, int stop):
         """Become the part of the forest that holds the trees from `first` to before `stop`."""
+        with self.using():
+            self.keep_trees(first, stop)
+
+    cdef object keep_trees(self, int first, int stop):
         self.trees = self.trees[first:stop]
         self.first_tree += first
         self.is_part = True
 
     def join(self, parts):
         """Become the whole forest again: this part, the first one, and all the others in order."""
-        cdef Forest part
-        for part in parts:
-            self.trees = self.trees + part.trees
+        parts = [self, *parts]
+        _held = [Holder(part) for part in parts]
+        self.join_parts(parts)
+
+    cdef object join_parts(self, list parts):
+        self.trees = [trees for part in parts for trees in (<Forest>part).trees]
         self.is_part = False
 
     # --- State --------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ cdef class MemoryForest(Ensemble):
     cdef void combine_numbers(self) noexcept
     cdef void learn_weights(self, double target, int width) noexcept
     cdef void vote(self, double* votes) noexcept
-    cdef int ask(self, object x) except -1
+    cdef int ask(self) except -1
 
     cdef inline bint holds(self, int tree) noexcept:
         """Whether a tree is here, and not in another part."""

@@ -364,24 +364,25 @@ cdef class MemoryForest(Ensemble):
         """Of an answer: classes; or a number and its variance."""
         return 2 if self.regression else <int>len(self.labels.labels)
 
-    cdef int ask(self, object x) except -1:
-        self.schema.encode(x)
+    cdef int ask(self) except -1:
+        """Answer the row that the schema encoded last."""
         self.reserve_answers(<int>len(self.labels.labels))
         self.answer()
         return 0
 
-    cdef const double* shares(self, object x) except? NULL:
-        self.ask(x)
+    cdef double* row_shares(self) except? NULL:
+        self.ask()
         return self.pool.pooled
 
-    cdef double number(self, object x) except? -1.0:
-        self.ask(x)
+    cdef double row_number(self) except? -1.0:
+        self.ask()
         return self.mixture.mean
 
     def predict_spread(self, x):
         """(mean, variance, number of errors that it was learned from) of a predicted number."""
         with self.using():
-            self.ask(x)
+            self.schema.encode(x)
+            self.ask()
             return self.mixture.mean, self.mixture.spread(), self.mixture.n_errors
 
     def number_of_tree(self, int tree, x):
@@ -389,7 +390,8 @@ cdef class MemoryForest(Ensemble):
         if not self.regression or not self.holds(tree):
             raise IndexError(f"there is no tree {tree} that predicts numbers here")
         with self.using():
-            self.ask(x)
+            self.schema.encode(x)
+            self.ask()
             return self.answers[2 * tree]
 
     @property
