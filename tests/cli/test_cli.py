@@ -726,7 +726,7 @@ def test_info_and_draw_of_a_model_file(tmp_path: Path) -> None:
     persistence.save(compose.Prefixer("my ") | model, path)
     said = run_info(path)
     for word in ("Prefixer | StreamDecisionForestClassifier", "n_models=3"):
-    assert re.search(rf"memory weights +{'; '.join(weights)}", said)
+        assert word in said
     result = CliRunner().invoke(app, ["draw", str(path), "--tree", "2", "--max-depth", "9"])
     assert result.stdout == model.to_text(2, 9) + "\n"
 
