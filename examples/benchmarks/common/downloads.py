@@ -18,11 +18,11 @@ OPENML = {
     **{"bank32nh": 558, "bank8FM": 572, "bank_marketing": 1461, "banknote": 1462, "breast_w": 15},
     **{"blood_transfusion": 1464, "cal_housing": 537, "car": 40975, "cmc": 23, "covtype": 1596},
     **{"cpu_act": 197, "credit_approval": 29, "credit_g": 31, "cylinder_bands": 6332},
-    **{"delta_elevators": 198, "diabetes": 37, "elec": 151, "eucalyptus": 188, "house_8L": 218},
+    **{"default_credit": 42477, "delta_elevators": 198, "elevators": 216, "kin8nm": 189, "diabetes": 37, "elec": 151, "eucalyptus": 188, "house_8L": 218},
     **{"ilpd": 1480, "jm1": 1053, "kc1": 1067, "kc2": 1063, "kdd99_10pct": 1113, "kr_vs_kp": 3},
     **{"letter": 6, "magic": 1120, "mammography": 310, "mushroom": 24, "nomao": 1486},
     **{"ozone_8hr": 1487, "page_blocks": 30, "pc1": 1068, "pendigits": 32, "phishing": 4534},
-    **{"pol": 201, "puma32H": 308, "segment": 36, "shuttle": 40685, "sick": 38, "spambase": 44},
+    **{"pol": 201, "puma32H": 308, "puma8NH": 225, "quake": 209, "segment": 36, "shuttle": 40685, "sick": 38, "spambase": 44},
     **{"splice": 46, "texture": 40499, "tic_tac_toe": 50, "vehicle": 54, "wdbc": 1510},
     **{"wind": 503},
 }

@@ -32,7 +32,7 @@ def compare(ours: str, yardstick: str, rows: streams.Rows, repeats: int) -> str:
                 learners.make_learner(name, "classification", seed=1), rows, "classification"
             )
             taken.append(result.seconds)
-            scores[name] = result.score
+            scores[name] = result.scores["accuracy"]
     ratio = statistics.median(b / a for a, b in zip(*seconds.values(), strict=True))
     each = [
         f"{1e6 * statistics.median(taken) / len(rows):8.1f} us {scores[name]:7.4f}"

@@ -22,6 +22,7 @@ import sys
 from pathlib import Path
 
 from examples.benchmarks.common import results, streams, tables
+from examples.benchmarks.common.scores import NAMES
 from examples.benchmarks.peers import contenders
 from examples.benchmarks.peers.standings import Standings
 from river_extra_trees.cli import UserError
@@ -51,30 +52,48 @@ own, and ranks last.
 default was chosen. The last two show the first 20,000 items of streams on which defaults were
 chosen: those of the stream forests and the dynamic trees on all of these streams, those of the
 shrub ensembles on seven. The forgetful trees have the settings of their paper."""
-LIMITS = {"unseen": 5_000, "seen": 20_000}
-KEY = ["task", "stream", "learner", "limit"]
+LIMITS = {"unseen": 20_000, "seen": 20_000}
+KEY = ["task", "stream", "learner", "rows"]
+SCORES = [name for names in NAMES.values() for name in names]
 
 
 def measure(options: argparse.Namespace) -> None:
     """Run every learner on every stream, keeping each result at once."""
-    task, file = options.task, options.results
-    for name in contenders.named(options.learners, task):
-        version = contenders.version(name, task, options.capymoa_python)
-        for stream in options.streams:
-            key = [task, stream, name, str(options.limit)]
-            done = any([old[field] for field in KEY] == key for old in results.read(file))
-            if done and not options.again:
-                continue
-            rows = streams.load(stream, task, options.limit)
-            run = contenders.run(name, rows, task, options.seconds, options.capymoa_python)
-            values = [*key, run.items, len(rows), f"{run.score:.5g}", f"{run.second_score:.5g}"]
-            values += [f"{run.seconds:.3g}", "" if run.memory is None else run.memory]
-            values += [run.error, version]
-            fields = [*KEY, "items", "of", "score", "second_score", "seconds", "memory", "error"]
-            result = dict(zip([*fields, "version"], map(str, values), strict=True))
-            results.keep(file, result, KEY)
-            print(f"{stream:20} {name:40} {run.score:12.5g} {run.seconds:8.2f} s {run.error}")
-            sys.stdout.flush()
+    task = options.task
+    for stream in options.streams:
+        rows = streams.load(stream, task, options.limit)
+        for name in contenders.named(options.learners, task):
+            if options.again or not done(options, stream, name, len(rows)):
+                measure_one(options, stream, name, rows)
+
+
+def done(options: argparse.Namespace, stream: str, name: str, n_rows: int) -> bool:
+    """Tell whether a learner has been over all rows, or as far as it gets."""
+    key = [options.task, stream, name]
+    return any(
+        [old[field] for field in KEY[:3]] == key
+        and (int(old["rows"]) >= n_rows or old["error"] or old["stopped"])
+        for old in results.read(options.results)
+    )
+
+
+def measure_one(options: argparse.Namespace, stream: str, name: str, rows: streams.Rows) -> None:
+    """Run a learner on a stream, keeping a result at every checkpoint."""
+    task, python = options.task, options.capymoa_python
+    for run in contenders.checkpoints(name, rows, task, options.seconds, python):
+        stopped = run.items < len(rows) and run.seconds >= options.seconds
+        # An error is the learner's result on all rows.
+        n_rows = len(rows) if run.error else run.items
+        key = [task, stream, name, str(n_rows)]
+        found = {score: f"{run.scores[score]:.5g}" if score in run.scores else "" for score in SCORES}
+        found["seconds"] = f"{run.seconds:.3g}"
+        found["memory"] = "" if run.memory is None else str(run.memory)
+        found |= {"error": run.error, "stopped": "yes" if stopped else ""}
+        found["version"] = contenders.version(name, task, python)
+        results.keep(options.results, dict(zip(KEY, key, strict=True)) | found, KEY)
+    first = run.scores[next(iter(NAMES[task]))]
+    print(f"{stream:20} {name:40} {run.items:6} {first:10.4g} {run.seconds:8.2f} s {run.error}")
+    sys.stdout.flush()
 
 
 def standings(options: argparse.Namespace) -> Standings:
