@@ -42,7 +42,7 @@ SEEN: dict[streams.Task, list[str]] = {
 # Streams on which no default was chosen. The lines of PUBLISHED were taken for having few features,
 # because some peers are slow. Those of FRESH are all that were left: real streams of at least 1,000
 # rows and at most 200 features, without identifiers, and no other form of a stream named here. Some
-# data sets of OpenML-CC18 were in a comparison with batch learners before; nothing was chosen there.
+# of OpenML-CC18 were in a comparison with batch learners before; nothing was chosen there.
 PUBLISHED: dict[streams.Task, list[str]] = {
     "classification": [
         *("sea_drift", "hyperplane", "sine_drift", "random_tree_drift", "Bananas", "mammography"),

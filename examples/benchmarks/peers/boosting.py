@@ -1,4 +1,4 @@
-"""LightGBM on a sliding window, trained anew every so many samples, as is often done in practice."""
+"""LightGBM on a sliding window, trained anew every so many samples, as is usual in practice."""
 
 from __future__ import annotations
 

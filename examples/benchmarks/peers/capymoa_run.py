@@ -1,10 +1,10 @@
 """Run CapyMOA's learners, with their defaults, over ARFF files.
 
 This runs in an interpreter that has capymoa; `capymoa_process.py` talks to it, in lines of JSON. A
-line to it names a learner, a task, a file, the CPU seconds that a run may take, and the checkpoints.
-The lines it answers with hold the answers since the line before, the user CPU seconds of predicting
-and learning so far (Java's compiler and garbage collector included), and the growth of Java's heap
-in bytes. All runs share a Java machine, so that only the first pays for its start.
+line to it names a learner, a task, a file, the CPU seconds that a run may take, and the
+checkpoints. The lines it answers with hold the answers since the line before, the user CPU seconds
+of predicting and learning so far (Java's compiler and garbage collector included), and the growth
+of Java's heap in bytes. All runs share a Java machine, so that only the first pays for its start.
 """
 
 from __future__ import annotations

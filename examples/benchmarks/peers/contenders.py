@@ -1,4 +1,4 @@
-"""The learners to compare: ours, river's, CapyMOA's and LightGBM, all with their default parameters.
+"""The learners to compare: ours, river's, CapyMOA's and LightGBM, with their default parameters.
 
 River's learners that take only numbers get one column per nominal value; nearest neighbours also
 get scaled features. CapyMOA's learners run in an interpreter of their own.
