@@ -64,7 +64,7 @@ class WindowLightGBM:
             counts = Counter(self._y[: min(self._n, WINDOW)])
             return {label: float(counts[i]) for label, i in self._labels.items()}
         found = self._model.predict([self._row(x)], num_threads=1)[0]
-        shares = np.atleast_1d(found) if len(self._labels) > 2 else (1.0 - found, found)
+        shares = (1.0 - found, found) if np.ndim(found) == 0 else found
         # A label that came after the training is none that the model knows.
         return dict(zip(self._labels, map(float, shares), strict=False))
 
