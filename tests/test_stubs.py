@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "river_extra_trees" / "_core"
 
 
+@pytest.mark.slow
 def test_stubs() -> None:
     """Every name of a stub is there, and takes what the stub says.
 
