@@ -48,13 +48,10 @@ def band() -> plotting.PredictiveBandDisplay:
     for _ in range(150):
         x = rng.uniform(-3.0, 2.0)
         model.learn_one({"x": x}, x + x * x + rng.gauss(0.0, 1.0))
-    display = plotting.PredictiveBandDisplay.from_estimator(model, "x", (-3, 2)).plot()
-    active = model.active_samples()
-    display.ax_.plot(
-        [x["x"] for x, _ in active], [y for _, y in active], "k.", label="active samples"
+    display = plotting.PredictiveBandDisplay.from_estimator(
+        model, "x", (-3, 2), samples=model.active_samples()
     )
-    display.ax_.legend(loc="upper center")
-    return display
+    return display.plot()
 
 
 def main(folder: Path) -> None:

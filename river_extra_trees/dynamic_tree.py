@@ -12,9 +12,6 @@ from __future__ import annotations
 import abc
 import math
 import typing
-import zlib
-
-import numpy as np
 
 from ._core.dynamic import ParticleFilter
 from ._estimator.frames import Sample
@@ -58,13 +55,6 @@ def variance_of(components: list[tuple[float, float, float, float]]) -> float:
     return (inside + between) / total
 
 
-def seed_of(components: list[tuple[float, float, float, float]], seed: int | None) -> int | None:
-    """Return the seed of a prediction's draws; different predictions draw different numbers."""
-    if seed is None:
-        return None
-    return zlib.crc32(np.array(components).tobytes() + str(seed).encode())
-
-
 class _DynamicTree(TreeLearner):
     """Base of both learners. Subclasses set their parameters and call `_begin`."""
 
@@ -81,6 +71,7 @@ class _DynamicTree(TreeLearner):
     reference: bool
     seed: int | None
     _more_columns: typing.ClassVar[tuple[str, ...]] = ("active", "retired")
+    _mutable = frozenset({"discard", "rejuvenate_every"})
 
     def _begin(
         self, classifier: bool, linear: bool, min_samples_leaf: int, leaf_bonus: float
@@ -217,14 +208,15 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     discard
         Which active sample retires when the window is full: `"oldest"`; `"random"`; `"alc"`, the
         one that reduces the predictive variance least; `"alm"`, the one with the most certain
-        prediction. The last two are for streams without drift.
+        prediction. The last two are for streams without drift. `mutate` can change it.
     forgetting_factor
         Factor by which every later sample multiplies the weight of a sample, in (0, 1]; or
         `"auto"`: trees that remember all samples, about 500, 120 and 30 compete, and the evidence
         decides at every sample how much each memory counts and how many trees it has.
     rejuvenate_every
         Interval, in samples, at which `n_particles` new trees, grown on the window, compete with
-        the old ones; half of them inherit the retired samples. `None` for never.
+        the old ones; half of them inherit the retired samples. `None` for never. `mutate` can
+        change it.
     alpha
         Prior probability that the root is split, in [0, 1).
     beta
@@ -336,7 +328,7 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
             are determined by the seed, the learned samples and x.
         """
         if with_dist:
-            from ._estimator.mixture import StudentMixture
+            from ._estimator.mixture import StudentMixture, seed_of
 
             components = self._core.mixture(x)
             return StudentMixture(components, seed=seed_of(components, self.seed))
@@ -415,7 +407,8 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         Number of active samples, between which new splits can be placed.
     discard
         Which active sample retires when the window is full: `"oldest"`; `"random"`; `"entropy"`,
-        the one whose predicted label has the smallest entropy (for streams without drift).
+        the one whose predicted label has the smallest entropy (for streams without drift). `mutate`
+        can change it.
     forgetting_factor
         Factor by which every later sample multiplies the weight of a sample, in (0, 1]; or
         `"auto"`: trees that remember all samples, about 500, 120 and 30 compete, and the evidence
@@ -423,7 +416,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
     rejuvenate_every
         Interval, in samples, at which `n_particles` new trees, grown on the window, compete with
         the old ones; half of them inherit the retired samples. `None` for never. It pays off on
-        streams that drift fast.
+        streams that drift fast. `mutate` can change it.
     alpha
         Prior probability that the root is split, in [0, 1).
     beta

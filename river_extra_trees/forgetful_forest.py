@@ -60,6 +60,8 @@ class _Forgetful(BatchForest):
     reference: bool
     seed: int | None
 
+    _mutable = frozenset({"max_depth", "max_retained"})
+
     def _begin(
         self,
         criterion: str,
@@ -217,9 +219,9 @@ class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
         to the stream.
     max_depth
         Largest height of a tree, in addition to the logarithm of its retained size; `None` sets no
-        further limit.
+        further limit. `mutate` can change it.
     max_retained
-        Largest number of samples that a tree retains.
+        Largest number of samples that a tree retains. `mutate` can change it.
     reference
         Behave like the published implementation: the retained size may exceed the number of
         samples, samples are learned when their batch is complete, and thresholds are the largest
@@ -304,9 +306,9 @@ class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
         to the stream.
     max_depth
         Largest height of a tree, in addition to the logarithm of its retained size; `None` sets no
-        further limit.
+        further limit. `mutate` can change it.
     max_retained
-        Largest number of samples that a tree retains.
+        Largest number of samples that a tree retains. `mutate` can change it.
     reference
         Behave like the published implementation: the retained size may exceed the number of
         samples, samples are learned when their batch is complete, and thresholds are the largest
@@ -391,9 +393,10 @@ class ForgetfulRandomForestClassifier(_Forgetful, TreeClassifier):
         to the stream.
     max_depth
         Largest height of a tree, in addition to the logarithm of its retained size; `None` sets no
-        further limit.
+        further limit. `mutate` can change it.
     max_retained
-        Largest number of samples that a tree retains. Copies made by bagging count.
+        Largest number of samples that a tree retains. Copies made by bagging count. `mutate` can
+        change it.
     bagging
         Whether each tree learns a random number of copies of each batch (six on average, at most
         ten), drawn with replacement: more accurate on some streams, and several times slower.
@@ -495,9 +498,10 @@ class ForgetfulRandomForestRegressor(_Forgetful, TreeRegressor):
         to the stream.
     max_depth
         Largest height of a tree, in addition to the logarithm of its retained size; `None` sets no
-        further limit.
+        further limit. `mutate` can change it.
     max_retained
-        Largest number of samples that a tree retains. Copies made by bagging count.
+        Largest number of samples that a tree retains. Copies made by bagging count. `mutate` can
+        change it.
     bagging
         Whether each tree learns a random number of copies of each batch (six on average, at most
         ten), drawn with replacement: more accurate on some streams, and several times slower.

@@ -14,7 +14,7 @@ from tests.tools.estimators import CLASSES
 
 # Optional packages; what only distributions, frames, files and pictures need; river's collections.
 FORBIDDEN = (
-    *("graphviz", "matplotlib", "narwhals", "pandas", "polars", "pyarrow", "ray", "rich", "typer"),
+    *("matplotlib", "narwhals", "pandas", "polars", "pyarrow", "ray", "rich", "typer"),
     *("safetensors", "scipy", "river.proba", "river.utils", "river.stats", "river.metrics"),
     *("river_extra_trees.cli", "river_extra_trees.distributed", "river_extra_trees.plotting"),
     "river_extra_trees.persistence",
@@ -48,7 +48,7 @@ def test_optional_packages_are_optional() -> None:
         "import river_extra_trees.distributed, river_extra_trees.plotting,"
         " river_extra_trees.persistence, river_extra_trees.active"
     )
-    assert {"matplotlib", "graphviz", "ray", "typer"}.isdisjoint(modules)
+    assert {"matplotlib", "ray", "typer"}.isdisjoint(modules)
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -25,7 +25,6 @@ import time
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")
 os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "A worker died")
 
-import matplotlib.pyplot as plt
 import ray
 from river.datasets import synth
 
@@ -47,8 +46,8 @@ ray.init(
 #
 # Each worker holds half of the trees and learns every sample. Once per batch, the workers exchange
 # the losses of their trees, so that the worst trees of the whole forest are replaced. The
-# predictions are those of one process, bit for bit, whatever the number of workers. In the middle
-# of the stream one worker is killed. The gap between the two lines is what would be sent again to a
+# predictions are those of one process, bit for bit, whatever the number of workers. After 1,700
+# samples one worker is killed. The gap between the two lines is what would be sent again to a
 # worker if it were killed then.
 
 # %%
@@ -62,42 +61,26 @@ model = DistributedClassifier(
 )
 
 n_asked = n_equal = 0
-seen, saved = [], []
-figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
-live = plotting.Live(figure)
-
-
-def draw():
-    axes.clear()
-    sent = range(0, 100 * len(seen), 100)
-    axes.step(sent, seen, where="post", label="learned by worker 0")
-    axes.step(sent, saved, where="post", label="in its checkpoint")
-    axes.axvline(1700, color="black", linestyle=":", label="killed")
-    axes.set_xlim(0, len(rows))
-    axes.set_ylim(0, len(rows))
-    axes.set_xlabel("samples sent")
-    axes.set_ylabel("samples")
-    axes.legend(loc="upper left")
-
-
+records, live = [], plotting.Live()
 for i, (x, y) in enumerate(rows):
     if i % 100 == 0:
         n_asked += 1
         n_equal += model.predict_proba_one(x) == forest.predict_proba_one(x)
-        counters = model.counters()
-        seen.append(counters[0][0])
-        saved.append(counters[0][1])
+        learned, saved = model.counters()[0]
+        for name, number in (
+            ("learned by worker 0", learned),
+            ("in its checkpoint", saved),
+        ):
+            records.append({"learner": name, "items": i, "samples": number})
         if live.due:
-            draw()
-            live.show()
+            live.draw(plotting.PrequentialDisplay.from_records(records))
     model.learn_one(x, y)
     forest.learn_one(x, y)
     if i == 1700:
         before = model.counters()
         os.kill(model.processes()[0], signal.SIGKILL)
         after = model.counters()
-draw()
-live.show()
+live.draw(plotting.PrequentialDisplay.from_records(records))
 
 print(f"{n_equal} of {n_asked} predictions are equal; {model.n_restarts} restart")
 print(

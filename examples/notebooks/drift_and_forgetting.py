@@ -39,19 +39,9 @@ def three_concepts():
         ).take(2000)
 
 
-def redrawn(live, display):
-    """Draw a display in the existing figure, or in a new one."""
-    if live is None:
-        return plotting.Live(display.plot().figure_)
-    for ax in live.figure.axes:
-        ax.clear()
-    display.plot(live.figure.axes)
-    return live
-
-
 model = ret.ForgetfulDecisionTreeClassifier(seed=1)
 rolling = utils.Rolling(metrics.Accuracy, window_size=200)
-records, live = [], None
+records, live = [], plotting.Live()
 for items, (x, y) in enumerate(three_concepts(), start=1):
     rolling.update(y, model.predict_one(x))
     model.learn_one(x, y)
@@ -65,12 +55,12 @@ for items, (x, y) in enumerate(three_concepts(), start=1):
                 "height": model.height,
             }
         )
-        if live is None or live.due or items == 6000:
-            display = plotting.PrequentialDisplay.from_records(
-                records, drifts=[2000, 4000]
+        if live.due or items == 6000:
+            live.draw(
+                plotting.PrequentialDisplay.from_records(
+                    records, drifts=[2000, 4000]
+                )
             )
-            live = redrawn(live, display)
-            live.show()
 
 # %% [markdown]
 # ## Dynamic trees: which forgetting factor?
@@ -112,10 +102,13 @@ def most_probable(factors):
 
 
 errors = {name: utils.Rolling(metrics.MAE, window_size=100) for name in models}
-records, live = [], None
+whole = {name: metrics.MAE() for name in models}
+records, live = [], plotting.Live()
 for items, (x, y) in enumerate(there_and_back(), start=1):
     for name, model in models.items():
-        errors[name].update(y, model.predict_one(x))
+        y_pred = model.predict_one(x)
+        errors[name].update(y, y_pred)
+        whole[name].update(y, y_pred)
         model.learn_one(x, y)
         if items % 25 == 0:
             records.append(
@@ -129,21 +122,14 @@ for items, (x, y) in enumerate(there_and_back(), start=1):
                     ),
                 }
             )
-    if items % 25 == 0 and (live is None or live.due or items == 1500):
-        display = plotting.PrequentialDisplay.from_records(
-            records, drifts=[500, 1000]
+    if items % 25 == 0 and (live.due or items == 1500):
+        live.draw(
+            plotting.PrequentialDisplay.from_records(records, drifts=[500, 1000])
         )
-        live = redrawn(live, display)
-        live.show()
 
 # %% [markdown]
 # Mean absolute error over the whole stream:
 
 # %%
-for name, model in models.items():
-    error = metrics.MAE()
-    model = model.clone()
-    for x, y in there_and_back():
-        error.update(y, model.predict_one(x))
-        model.learn_one(x, y)
+for name, error in whole.items():
     print(f"{name:10} {error.get():.3f}")

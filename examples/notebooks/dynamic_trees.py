@@ -43,28 +43,13 @@ def wave(n, seed=7):
 
 
 model = ret.DynamicTreeRegressor(n_particles=100, window=120, seed=1)
-figure, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
-live = plotting.Live(figure, seconds=0.4)
+live = plotting.Live(seconds=0.4)
 
 
-def draw(model, items):
-    ax.clear()
-    band = plotting.PredictiveBandDisplay.from_estimator(
-        model, "x", (-3, 3), n_points=80
+def band(model):
+    return plotting.PredictiveBandDisplay.from_estimator(
+        model, "x", (-3, 3), n_points=80, samples=model.active_samples()
     )
-    band.plot(ax)
-    active = model.active_samples()
-    ax.plot(
-        [x["x"] for x, _ in active],
-        [y for _, y in active],
-        "k.",
-        label="samples in the window",
-    )
-    ax.set_ylim(-4, 4)
-    ax.set_title(
-        f"after {items} samples, forgetting factor {probable_factor(model):.3f}"
-    )
-    ax.legend(loc="upper center", ncols=4, fontsize="small")
 
 
 def probable_factor(model):
@@ -74,11 +59,11 @@ def probable_factor(model):
 
 for items, (x, y) in enumerate(wave(600), start=1):
     model.learn_one(x, y)
-    if items >= 20 and live.due:
-        draw(model, items)
-        live.show()
-draw(model, items)
-live.show()
+    if items >= 20 and (live.due or items == 600):
+        factor = probable_factor(model)
+        live.draw(
+            band(model), f"after {items} samples, forgetting factor {factor:.3f}"
+        )
 
 # %% [markdown]
 # ## Coverage
@@ -133,28 +118,15 @@ model = ret.DynamicTreeRegressor(
 figure, axes = plt.subplots(
     2, 2, figsize=(9, 6), sharex=True, sharey=True, layout="constrained"
 )
-live = plotting.Live(figure)
 panels = dict(zip((25, 75, 150, 300), axes.flat, strict=True))
 for items, (x, y) in enumerate(parabola(300), start=1):
     model.learn_one(x, y)
     if items in panels:
-        ax = panels[items]
         plotting.PredictiveBandDisplay.from_estimator(
-            model, "x", (-3, 2), levels=(0.9,)
-        ).plot(ax)
-        active = model.active_samples()
-        ax.plot(
-            [x["x"] for x, _ in active],
-            [y for _, y in active],
-            "k.",
-            label="active samples",
-        )
-        ax.set_title(f"t = {items}")
-        live.show()
-figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-for ax in axes.flat:
-    ax.label_outer()
-live.show()
+            model, "x", (-3, 2), levels=(0.9,), samples=model.active_samples()
+        ).plot(panels[items])
+        panels[items].set_title(f"t = {items}")
+plt.show()
 
 # %% [markdown]
 # ## Linear or constant leaves?

@@ -139,7 +139,7 @@ samples = [
 ]
 for x, y in samples:
     model.learn_one(x, y)
-picture = plotting.TreeDisplay.from_estimator(model, max_depth=3).plot()
+picture = model.draw()
 print(model.debug_one(samples[0][0]))
 
 # %% [markdown]

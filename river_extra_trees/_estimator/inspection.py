@@ -11,7 +11,6 @@ from river_extra_trees._core.safe_repr import safe_repr
 from .extras import import_extra
 
 if typing.TYPE_CHECKING:
-    import graphviz
     import pandas as pd
 
 __all__ = [
@@ -21,12 +20,13 @@ __all__ = [
     "describe_number",
     "explained",
     "goes_left",
-    "graph_of",
     "importances",
+    "in_bytes",
     "indented",
     "is_leaf",
     "path",
     "shallow",
+    "summed_up",
     "table_of",
 ]
 
@@ -117,6 +117,36 @@ def shallow(nodes: list[Node], max_depth: int | None) -> list[tuple[Node, Node |
     ]
 
 
+def summed_up(nodes: list[Node], regression: bool) -> list[Node]:
+    """The nodes, each with the weight and the values of all leaves below it together.
+
+    What an inner node itself holds is from the time when it was split, or fades.
+    """
+    by_id = {node["node"]: dict(node) for node in nodes}
+    for node in reversed(by_id.values()):  # children come after their parents
+        if not is_leaf(node):
+            left, right = by_id[node["left"]], by_id[node["right"]]
+            node["weight"] = left["weight"] + right["weight"]
+            node["values"] = (joined_numbers if regression else joined_classes)(left, right)
+    return list(by_id.values())
+
+
+def joined_classes(one: Node, other: Node) -> list[float]:
+    """The weights of the classes in two nodes together."""
+    return [sum(pair) for pair in zip(one["values"], other["values"], strict=True)]
+
+
+def joined_numbers(one: Node, other: Node) -> list[float]:
+    """The mean of two nodes together, and the sum of the squared distances from it."""
+    whole = one["weight"] + other["weight"]
+    if one["weight"] <= 0.0 or other["weight"] <= 0.0:
+        return list((one if other["weight"] <= 0.0 else other)["values"])
+    (mean, squares), (other_mean, other_squares) = one["values"], other["values"]
+    share = other["weight"] / whole
+    between = one["weight"] * share * (other_mean - mean) ** 2
+    return [mean + share * (other_mean - mean), squares + other_squares + between]
+
+
 def indented(nodes: list[Node], max_depth: int | None, describe: Callable[[Node], str]) -> str:
     """A tree as indented text."""
     lines = []
@@ -126,29 +156,6 @@ def indented(nodes: list[Node], max_depth: int | None, describe: Callable[[Node]
         text = ": ".join(part for part in (condition, answer) if part) or "all samples"
         lines.append("    " * node["depth"] + text)
     return "\n".join(lines)
-
-
-def graph_of(
-    nodes: list[Node], max_depth: int | None, describe: Callable[[Node], str]
-) -> graphviz.Digraph:
-    """A tree as a graph."""
-    graphviz = import_extra("graphviz", "plot")
-    graph = graphviz.Digraph(
-        graph_attr={"splines": "ortho"},
-        node_attr={"shape": "box", "fontname": "Helvetica", "fontsize": "10"},
-        edge_attr={"fontname": "Helvetica", "fontsize": "9"},
-    )
-    for node, parent in shallow(nodes, max_depth):
-        name = str(node["node"])
-        if is_leaf(node):
-            label = f"{describe(node)}\nweight {node['weight']:.6g}"
-            graph.node(name, graphviz.escape(label), style="rounded")
-        else:
-            graph.node(name, graphviz.escape(safe_repr(node["feature"], str)))
-        if parent is not None:
-            text = condition(parent, parent["left"] == node["node"])
-            graph.edge(str(parent["node"]), name, xlabel=graphviz.escape(text))
-    return graph
 
 
 def table_of(
@@ -205,3 +212,21 @@ def importances(trees: Iterable[list[Node]]) -> dict[Hashable, float]:
     whole = sum(gains.values())
     names = sorted(gains, key=lambda name: safe_repr(name, str))
     return {name: gains[name] / whole for name in names}
+
+
+def in_bytes(size: float) -> str:
+    """A number of bytes with a unit.
+
+    Examples
+    --------
+    >>> from river_extra_trees._estimator.inspection import in_bytes
+    >>> in_bytes(999), in_bytes(12_345), in_bytes(2_500_000)
+    ('999 B', '12.3 kB', '2.5 MB')
+    """
+    if size < 1000:
+        return f"{size:.4g} B"
+    for unit in ("kB", "MB"):
+        size /= 1000
+        if size < 999.5:  # which rounds to less than 1000
+            return f"{size:.3g} {unit}"
+    return f"{size / 1000:.3g} GB"

@@ -34,11 +34,11 @@ from .frames import (
 from .snapshot import ClassifierSnapshot, RegressorSnapshot
 
 if typing.TYPE_CHECKING:
-    import graphviz
     import pandas as pd
 
     from river_extra_trees._core.schema import Schema
     from river_extra_trees._core.state import State
+    from river_extra_trees.plotting import TreeDisplay
 
 __all__ = ["TreeClassifier", "TreeLearner", "TreeRegressor"]
 
@@ -62,28 +62,66 @@ class TreeLearner(base.Estimator):
     # that they have among its settings.
     _sizes: typing.ClassVar[dict[str, str]]
 
+    # Parameters that are read anew for every sample or batch, so that `mutate` can change them.
+    _mutable: typing.ClassVar[frozenset[str]] = frozenset()
+
     # ------------------------------------------------------------------ parameters
 
     def __setattr__(self, name: str, value: typing.Any) -> None:
-        self._check_change(name)
+        if self._is_fixed(name):
+            self._refuse_change(name)
         super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
-        self._check_change(name)
+        if self._is_fixed(name):
+            self._refuse_change(name)
         super().__delattr__(name)
 
-    def _check_change(self, name: str) -> None:
-        """Refuse to change a parameter of a model whose core object was made by it."""
+    def _is_fixed(self, name: str) -> bool:
+        """Whether a name is that of a parameter, and the core object was made already."""
         # Reading `self.__dict__` here would slow down every later access to an attribute.
-        if (
-            name in parameters_of(type(self))
-            and hasattr(self, "_core")
-            and name not in self._mutable_attributes
-        ):
-            raise AttributeError(
-                f"the parameter {name} of a {type(self).__name__} cannot be changed; "
-                f"make a new model by clone({{{name!r}: ...}})"
-            )
+        return name in parameters_of(type(self)) and hasattr(self, "_core")
+
+    def _refuse_change(self, name: str) -> None:
+        way = (
+            f"use mutate({{{name!r}: ...}})"
+            if name in self._mutable_attributes
+            else f"make a new model by clone({{{name!r}: ...}})"
+        )
+        raise AttributeError(
+            f"the parameter {name} of a {type(self).__name__} cannot be changed like this; {way}"
+        )
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return set(self._mutable)
+
+    def mutate(self, new_attrs: dict[str, typing.Any]) -> None:
+        """Change parameters of a living model: all that are named, or none.
+
+        The description of a parameter says so if it can be changed. All others decide how the model
+        was made; `clone` makes a new one.
+
+        Parameters
+        ----------
+        new_attrs
+            The new values by the names of the parameters.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, it cannot be changed, or a value is invalid.
+        """
+        for name in new_attrs:
+            if name not in self._mutable_attributes:
+                can = ", ".join(sorted(self._mutable_attributes)) or "none"
+                raise ValueError(
+                    f"{name!r} is not a mutable attribute of {type(self).__name__}; mutable are: "
+                    f"{can}. Make a new model by clone({{{name!r}: ...}})"
+                )
+        checked = self.clone(new_attrs)  # raises what is wrong with the values
+        for name in new_attrs:
+            super().__setattr__(name, getattr(checked, name))
 
     # ------------------------------------------------------------------ copies and files
 
@@ -241,13 +279,13 @@ class TreeLearner(base.Estimator):
 
     @property
     def summary(self) -> dict[str, typing.Any]:
-        """Numbers of trees, nodes and leaves, height, and memory in bytes."""
+        """Numbers of trees, nodes and leaves, height, and memory with its unit."""
         return {
             "n_trees": self._n_trees,
             "n_nodes": self.n_nodes,
             "n_leaves": self.n_leaves,
             "height": self.height,
-            "memory": self._raw_memory_usage,
+            "memory": inspection.in_bytes(self._raw_memory_usage),
         }
 
     @property
@@ -306,32 +344,42 @@ class TreeLearner(base.Estimator):
         """
         return inspection.table_of(self._trees(), self._more_columns, self._describe)
 
-    def draw(self, tree: int = 0, max_depth: int | None = None) -> graphviz.Digraph:
-        """One tree as a graph (needs graphviz to be shown; `to_text` needs nothing).
+    def draw(self, tree: int = 0, max_depth: int | None = 3) -> TreeDisplay:
+        """Draw one tree (needs matplotlib; `to_text` needs nothing).
 
         Parameters
         ----------
         tree
             Number of the tree, from 0.
         max_depth
-            Depth below which nothing is drawn.
+            Depth of the deepest nodes to draw; `None` sets no limit. The picture tells how many
+            nodes are left out.
+
+        Returns
+        -------
+        The picture; `model.draw().figure_.savefig("tree.png")` writes it to a file.
 
         Raises
         ------
         IndexError
             If there is no such tree.
         """
-        return inspection.graph_of(self._nodes(tree), max_depth, self._describe)
+        from river_extra_trees.plotting import TreeDisplay
+
+        return TreeDisplay.from_estimator(self, tree=tree, max_depth=max_depth).plot()
 
     def _repr_html_(self) -> str:
         parameters = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{html.escape(safe_repr(value))}</td></tr>"
             for name, value in self._get_params().items()
         )
-        size = ", ".join(f"{name} {value:,}" for name, value in self.summary.items())
+        size = (
+            f"{self._n_trees:,} trees, {self.n_nodes:,} nodes, {self.n_leaves:,} leaves, "
+            f"height {self.height:,}, {self.summary['memory']}"
+        )
         return (
             f"<details open><summary><b>{html.escape(type(self).__name__)}</b> "
-            f"({html.escape(size)} bytes)</summary><table>{parameters}</table></details>"
+            f"({html.escape(size)})</summary><table>{parameters}</table></details>"
         )
 
 

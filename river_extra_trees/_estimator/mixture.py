@@ -6,6 +6,7 @@ import math
 import random
 import struct
 import typing
+import zlib
 
 import numpy as np
 from river import proba
@@ -13,7 +14,7 @@ from scipy import special
 
 from .._core.state import LARGEST_FLOAT
 
-__all__ = ["StudentMixture"]
+__all__ = ["StudentMixture", "seed_of"]
 
 # With these, quantiles of probabilities from 1e-15 on are finite, whatever the targets: with 0.1
 # degrees of freedom they lie within 1e150 scales, and scales lie between 1e-150 and 1e150.
@@ -218,6 +219,13 @@ class StudentMixture(proba.base.ContinuousDistribution):
 
     def _get_params(self) -> dict[str, typing.Any]:
         return {"components": self.components, "seed": self.seed}
+
+
+def seed_of(components: list[tuple[float, float, float, float]], seed: int | None) -> int | None:
+    """Return the seed of a prediction's draws; different predictions draw different numbers."""
+    if seed is None:
+        return None
+    return zlib.crc32(np.array(components).tobytes() + str(seed).encode())
 
 
 def float_between(low: float, high: float) -> float:

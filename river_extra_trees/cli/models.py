@@ -12,7 +12,8 @@ from rich.text import Text
 
 from river_extra_trees import persistence
 from river_extra_trees._core.safe_repr import safe_repr
-from river_extra_trees.cli import UserError, checkpoint, report
+from river_extra_trees._estimator.inspection import in_bytes
+from river_extra_trees.cli import UserError, checkpoint
 
 File = Annotated[Path, typer.Argument(help="A saved model, or a checkpoint of a race.")]
 Learner = Annotated[
@@ -50,12 +51,19 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)
 
 
+def learner_of(model: Any) -> Any:
+    """Return the learner at the end of a pipeline; any other model itself."""
+    return getattr(model, "_last_step", model)
+
+
 def rows_of(model: Any) -> list[tuple[str, str]]:
     """Return the description of a model, line by line."""
+    pipeline, model = model, learner_of(model)
     schema = model._schema
     parameters = ", ".join(f"{name}={value!r}" for name, value in model._get_params().items())
     counts = {name: f"{value:,}" for name, value in model.summary.items() if name != "memory"}
     return [
+        *([("pipeline", str(pipeline))] if pipeline is not model else []),
         ("model", type(model).__name__),
         ("parameters", parameters),
         ("samples learned", f"{model.n_samples_seen:,}"),
@@ -64,7 +72,7 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
             ", ".join(dict.fromkeys(safe_repr(name, str) for name in schema.names)) or "none yet",
         ),
         *((name.removeprefix("n_"), text) for name, text in counts.items()),
-        ("memory", report.in_bytes(model.summary["memory"])),
+        ("memory", model.summary["memory"]),
     ]
 
 
@@ -84,7 +92,7 @@ def show(file: Path, learner: str | None) -> None:
     table = Table(show_header=False, box=None)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    for name, text in [*rows, ("file", report.in_bytes(file.stat().st_size))]:
+    for name, text in [*rows, ("file", in_bytes(file.stat().st_size))]:
         table.add_row(name, Text(printable(text)))
     console = Console()
     (console if console.is_terminal else Console(width=200)).print(table)
@@ -92,7 +100,7 @@ def show(file: Path, learner: str | None) -> None:
 
 def tree_of(file: Path, learner: str | None, tree: int) -> Any:
     """Return the model of a file, if it has a tree of this number."""
-    model = open_model(file, learner)
+    model = learner_of(open_model(file, learner))
     if tree >= (n := model.summary["n_trees"]):
         raise UserError(f"there is no tree {tree}: the model has {n} trees, numbered from 0")
     return model

@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.table import Table
 
+from river_extra_trees._estimator.inspection import in_bytes
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.race import Entrant, Race
 from river_extra_trees.cli.streams import Stream
@@ -38,23 +39,6 @@ def table(race: Race, stream: Stream) -> Table:
 def _plain(text: str) -> str:
     """Escape brackets in a message, which rich would read as markup."""
     return text.replace("[", r"\[")
-
-
-def in_bytes(size: float) -> str:
-    """Write a number of bytes with a unit.
-
-    Examples
-    --------
-    >>> from river_extra_trees.cli import report
-    >>> report.in_bytes(999), report.in_bytes(12_345), report.in_bytes(2_500_000)
-    ('999 B', '12.3 kB', '2.5 MB')
-
-    """
-    for unit in ("B", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.4g} {unit}" if unit == "B" else f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} GB"
 
 
 def records(race: Race) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,8 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .._core.forests.memories import IDLE, NO_GROWTH, MemoryForest
+from .._core.forests.memories import MemoryForest
+from .._core.forests.memory_state import IDLE, NO_GROWTH
 from .blocks import Block
 from .forests import ForestPart, add_up, common_history, shares
 from .parts import Votes
@@ -43,14 +44,17 @@ class MemoryForestPart(ForestPart):
             if growth[-1] != IDLE and not first <= number + turn < stop:
                 growth[:] = [memory, n, (turn + 1) % n, *NO_GROWTH]
             number += n
-        state |= {"trees": state["trees"][first:stop], "first_tree": first, "is_part": True}
+        for name in ("trees", "models"):
+            state[name] = state[name][first:stop]
+        state |= {"first_tree": first, "is_part": True}
         self._model._core = MemoryForest.restored(state)
 
     @classmethod
     def _join(cls, models: list[typing.Any]) -> typing.Any:
         states = [model._core.state() for model in models]
         whole = {**states[0], "first_tree": 0, "is_part": False}
-        whole["trees"] = [tree for state in states for tree in state["trees"]]
+        for name in ("trees", "models"):
+            whole[name] = [each for state in states for each in state[name]]
         for state in states:
             first, stop = state["first_tree"], state["first_tree"] + len(state["trees"])
             whole["births"][first:stop] = state["births"][first:stop]
@@ -100,7 +104,7 @@ class MemoryForestPart(ForestPart):
         return stop, (report, np.array([target for _, target in found]), widths)
 
     def combine(self, reports: Sequence[Report]) -> Report:
-        """The answers of all memories to the samples, with their targets.
+        """The answers of all members to the samples, with their targets.
 
         Parameters
         ----------
@@ -117,14 +121,19 @@ class MemoryForestPart(ForestPart):
         self._model._core.weigh_answers(*combined)
 
     def _members(self, votes: Sequence[Votes]) -> Votes:
-        """The answers of the groups and of naive Bayes, as an array [sample, member, class]."""
+        """The answers of the groups and of naive Bayes, as an array [sample, member, class].
+
+        Of a regression those of the trees, as an array [sample, tree, mean and variance].
+        """
         trees = np.concatenate([each[:, :-1] for each in votes], axis=1)
+        if self._model._core.regression:
+            return trees
         sizes = [n for _, n in self._model._core.settings()["memories"]]
         groups = np.split(trees, np.cumsum(sizes)[:-1], axis=1)
         return np.stack([*(add_up([group]) for group in groups), votes[0][:, -1]], axis=1)
 
     def _combined(self, votes: Sequence[Votes]) -> npt.NDArray[np.float64]:
-        """The answers of the whole forest, as an array [sample, class]."""
+        """The answers of the whole forest, as an array [sample, class]; numbers are in class 0."""
         answers: npt.NDArray[np.float64] = self._model._core.combined(self._members(votes))
         return answers
 

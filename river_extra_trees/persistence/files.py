@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import river_extra_trees
 
@@ -13,6 +13,9 @@ from .._estimator.learner import TreeLearner
 from .atomic import open_regular, replace_file
 from .container import DamagedError, pack, unpack
 from .values import Decoder, Encoder, is_plain
+
+if TYPE_CHECKING:
+    from river.compose import Pipeline
 
 __all__ = ["ModelFileError", "load", "load_bytes", "save", "save_bytes"]
 
@@ -25,7 +28,7 @@ class ModelFileError(ValueError):
     """A model could not be read or written."""
 
 
-def save(model: TreeLearner, path: str | os.PathLike[str]) -> None:
+def save(model: TreeLearner | Pipeline, path: str | os.PathLike[str]) -> None:
     """Save a model to a file.
 
     The file is replaced atomically: if the process is killed or the disk is full, the old file
@@ -34,15 +37,16 @@ def save(model: TreeLearner, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model
-        An estimator of this package. To save a pipeline or an ensemble of river, save the estimator
-        inside, or pickle the whole.
+        An estimator of this package, or a pipeline of river that ends with one and has
+        transformers of the kinds that `docs/model_files.md` lists. To save anything else, save the
+        estimator inside, or pickle the whole.
     path
         Path of the file.
 
     Raises
     ------
     TypeError
-        If the model is not an estimator of this package.
+        If the model is neither, or a step of the pipeline is of another kind.
     ModelFileError
         If a label, a feature name or a nominal value has a type that a file cannot hold. The
         message names it.
@@ -78,13 +82,13 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
 
 
-def save_bytes(model: TreeLearner) -> bytes:
+def save_bytes(model: TreeLearner | Pipeline) -> bytes:
     """Make the bytes of a model file.
 
     Parameters
     ----------
     model
-        An estimator of this package.
+        An estimator of this package, or a pipeline that ends with one.
 
     Raises
     ------
@@ -92,16 +96,9 @@ def save_bytes(model: TreeLearner) -> bytes:
         As `save` does.
     """
     name = type(model).__name__
-    if not isinstance(model, TreeLearner) or class_of(name) is not type(model):
-        raise TypeError(
-            "only the estimators that river_extra_trees exports can be saved, not "
-            f"{type(model).__module__}.{type(model).__qualname__}: save the estimator inside, or "
-            "pickle the whole"
-        )
     encoder = Encoder()
-    document = {"class": name, "parameters": model._get_params(), "state": model._state()}
     try:
-        content = pack(MAGIC, VERSION, encoder.encode(document), encoder.arrays)
+        content = pack(MAGIC, VERSION, encoder.encode(document_of(model)), encoder.arrays)
     except StateError as error:
         raise ModelFileError(f"this {name} cannot be saved: {error}") from None
     try:
@@ -140,7 +137,7 @@ def load_bytes(content: bytes | bytearray | memoryview) -> Any:
         raise ModelFileError(f"not a valid model file: {error}") from None
 
 
-def model_from(content: bytes, largest_count: int) -> TreeLearner:
+def model_from(content: bytes, largest_count: int) -> Any:
     """Load a model; raise DamagedError or StateError with the reason if that is impossible."""
     _, code, arrays = unpack(content, MAGIC, range(1, VERSION + 1))
     decoder = Decoder(arrays, largest_count)
@@ -149,13 +146,57 @@ def model_from(content: bytes, largest_count: int) -> TreeLearner:
     return restored(file)
 
 
+def document_of(model: Any) -> dict[str, Any]:
+    """What a file holds of a model: its class, its parameters and its state."""
+    name = type(model).__name__
+    if is_ours(model):
+        return {"class": name, "parameters": model._get_params(), "state": model._state()}
+    if name == "Pipeline":
+        from . import pipelines  # river's transformers take long to import
+
+        if pipelines.is_pipeline(model):
+            return pipelines.document_of(model, document_of_learner)
+    raise TypeError(
+        "only the estimators that river_extra_trees exports can be saved, alone or as the last "
+        f"step of a pipeline, not {type(model).__module__}.{type(model).__qualname__}: save the "
+        "estimator inside, or pickle the whole"
+    )
+
+
+def document_of_learner(model: Any) -> dict[str, Any]:
+    """What a file holds of the last step of a pipeline, which is no pipeline itself."""
+    if not is_ours(model):
+        raise TypeError(
+            "the last step of a pipeline in a model file must be an estimator of "
+            f"river_extra_trees, not {type(model).__module__}.{type(model).__qualname__}"
+        )
+    return document_of(model)
+
+
+def is_ours(model: Any) -> bool:
+    """Whether a model is an estimator of this package.
+
+    `isinstance` would not do: to river, a pipeline is an instance of the class of its last step.
+    """
+    return class_of(type(model).__name__) is type(model)
+
+
 def class_of(name: Any) -> type[TreeLearner] | None:
     """The estimator of a name; None for an unknown name."""
     found = getattr(river_extra_trees, name) if name in river_extra_trees.__all__ else None
     return found if inspect.isclass(found) and issubclass(found, TreeLearner) else None
 
 
-def restored(file: State) -> TreeLearner:
+def restored(file: State) -> Any:
+    """Make a model of what a file holds."""
+    if file.values["class"] == "Pipeline":
+        from . import pipelines  # river's transformers take long to import
+
+        return pipelines.restored(file, restored_learner)
+    return restored_learner(file)
+
+
+def restored_learner(file: State) -> TreeLearner:
     """Make an estimator from its class, its parameters and its state."""
     kind, parameters, state = (file.values[name] for name in FIELDS)
     require(

@@ -17,9 +17,12 @@ from numpy.typing import NDArray
 from .._core.dynamic import ParticleFilter
 from .._core.dynamic.pool import Pool
 from .._core.forests.buffer import Buffer
+from .._core.forests.class_pool import ClassPool
 from .._core.forests.forgetful import ForgetfulForest
+from .._core.forests.linear_models import LinearModels
 from .._core.forests.memories import MemoryForest
 from .._core.forests.naive_bayes import NaiveBayes
+from .._core.forests.number_mixture import NumberMixture
 from .._core.forests.retained import Retained
 from .._core.forests.stream import StreamForest
 from .._core.safe_repr import safe_repr
@@ -35,12 +38,15 @@ __all__ = ["Decoder", "Encoder", "is_plain"]
 # or moved, but its tag stays.
 CORE_CLASSES: dict[str, Any] = {
     "active_samples": Pool,
+    "class_pool": ClassPool,
     "dynamic_trees": ParticleFilter,
     "forgetful_forest": ForgetfulForest,
     "buffer": Buffer,
     "labels": Labels,
+    "linear_models": LinearModels,
     "memory_forest": MemoryForest,
     "naive_bayes": NaiveBayes,
+    "number_mixture": NumberMixture,
     "schema": Schema,
     "shrub_ensemble": Shrubs,
     "stream_forest": StreamForest,

@@ -5,7 +5,7 @@ data. `plot` draws them with matplotlib, on new axes or on given ones, and store
 (or `axes_`) and `figure_`.
 
 - `PrequentialDisplay`: scores, drifts and memory of learners over a stream.
-- `TreeDisplay`: one tree. The method `draw` of every learner draws a plain one with graphviz.
+- `TreeDisplay`: one tree. The method `draw` of every learner draws it, too.
 - `LeafMapDisplay`: the leaves of one tree in the plane of two features.
 - `ImportancesDisplay`: how much each feature contributes to the splits.
 - `PredictiveBandDisplay`: a predictive distribution along one feature.

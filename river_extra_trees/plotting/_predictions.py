@@ -1,7 +1,8 @@
-"""Colours of predictions: one per class, or a scale of numbers."""
+"""Colours, markers and hatches of predictions: one per class, or a scale of numbers."""
 
 from __future__ import annotations
 
+import math
 import typing
 from collections.abc import Hashable, Sequence
 
@@ -9,14 +10,14 @@ from river import base
 
 from river_extra_trees._estimator.extras import import_extra
 
-from ._axes import CLASS_COLOURS, NUMBER_COLOURS
+from ._axes import CLASS_COLOURS, CLASS_HATCHES, CLASS_MARKERS, NUMBER_COLOURS
 
 if typing.TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
 
     from river_extra_trees._estimator.learner import TreeLearner
 
-__all__ = ["Colours"]
+__all__ = ["FULLEST", "Colour", "Colours", "is_dark", "is_number", "mixed_with_white"]
 
 Colour = tuple[float, float, float]
 # Share of its colour that a leaf shows, from the least to the most certain; the rest is white.
@@ -50,9 +51,23 @@ class Colours:
             return (1.0, 1.0, 1.0)
         if self.labels is None:
             return mixed_with_white(self.of_number(node["values"][0]), FULLEST - PALEST)
-        best = max(range(len(self.labels)), key=node["values"].__getitem__)
+        best = heaviest(node)
         share = node["values"][best] / node["weight"]
         return mixed_with_white(self.of_class(best), PALEST + (FULLEST - PALEST) * share)
+
+    def hatch_of(self, node: dict[str, typing.Any]) -> str:
+        """Return the hatch of the class of a node; none for a number or an empty node."""
+        if self.labels is None or node["weight"] <= 0.0:
+            return ""
+        return self.hatch_of_class(heaviest(node))
+
+    def hatch_of_class(self, number: int) -> str:
+        """Return the hatch of a class, given its index among the labels."""
+        return CLASS_HATCHES[number % len(CLASS_HATCHES)]
+
+    def marker_of_class(self, number: int) -> str:
+        """Return the marker of a class, given its index among the labels."""
+        return CLASS_MARKERS[number % len(CLASS_MARKERS)]
 
     def of_class(self, number: int) -> Colour:
         """Return the colour of a class, given its index among the labels."""
@@ -71,6 +86,22 @@ class Colours:
         cm = import_extra("matplotlib.cm", "plot")
         colors = import_extra("matplotlib.colors", "plot")
         return cm.ScalarMappable(colors.Normalize(self.low, self.high), NUMBER_COLOURS)
+
+
+def heaviest(node: dict[str, typing.Any]) -> int:
+    """Return the index of the class that a node predicts."""
+    return max(range(len(node["values"])), key=node["values"].__getitem__)
+
+
+def is_number(value: typing.Any) -> bool:
+    """Whether a value has a place on an axis."""
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def is_dark(colour: Colour) -> bool:
+    """Whether white text reads better on a colour than black text."""
+    red, green, blue = colour
+    return 0.299 * red + 0.587 * green + 0.114 * blue < 0.45  # perceived brightness, ITU-R BT.601
 
 
 def mixed_with_white(colour: Colour, share: float) -> Colour:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from river_extra_trees._estimator.extras import import_extra
 
-from ._axes import CLASS_COLOURS, AxesDisplay
-from ._predictions import mixed_with_white
+from ._axes import CLASS_COLOURS, AxesDisplay, written
+from ._predictions import is_number, mixed_with_white
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +18,8 @@ if typing.TYPE_CHECKING:
     from river_extra_trees.dynamic_tree import DynamicTreeRegressor
 
 __all__ = ["PredictiveBandDisplay"]
+
+MOST_HELD = 3  # features whose values the picture tells
 
 
 class PredictiveBandDisplay(AxesDisplay):
@@ -35,6 +37,10 @@ class PredictiveBandDisplay(AxesDisplay):
         Mean prediction at each value.
     intervals
         By level: the lower and the upper end of the interval at each value.
+    samples
+        Values of the feature and of the target, to show as points.
+    note
+        What is said below the picture of the other features.
 
     Attributes
     ----------
@@ -68,11 +74,15 @@ class PredictiveBandDisplay(AxesDisplay):
         values: np.ndarray,
         means: np.ndarray,
         intervals: Mapping[float, tuple[np.ndarray, np.ndarray]],
+        samples: Sequence[tuple[float, float]] = (),
+        note: str = "",
     ) -> None:
         self.feature = feature
         self.values = values
         self.means = means
         self.intervals = dict(intervals)
+        self.samples = list(samples)
+        self.note = note
 
     @classmethod
     def from_estimator(
@@ -83,6 +93,7 @@ class PredictiveBandDisplay(AxesDisplay):
         *,
         at: Mapping[Hashable, typing.Any] | None = None,
         levels: Sequence[float] = (0.5, 0.9),
+        samples: Iterable[tuple[Mapping[Hashable, typing.Any], float]] = (),
         n_points: int = 120,
     ) -> PredictiveBandDisplay:
         """Predict at evenly spaced values of a feature.
@@ -99,6 +110,9 @@ class PredictiveBandDisplay(AxesDisplay):
             Values of the other features; a feature that is left out is missing.
         levels
             Probabilities of the intervals, between 0 and 1.
+        samples
+            Pairs of features and target to show as points, such as `model.active_samples()`.
+            Samples without a number for the feature are left out.
         n_points
             Number of values.
         """
@@ -111,7 +125,9 @@ class PredictiveBandDisplay(AxesDisplay):
         for level in levels:
             ends = np.array([answer.interval(level) for answer in answers])
             intervals[level] = ends[:, 0], ends[:, 1]
-        return cls(feature, values, np.array([answer.mean for answer in answers]), intervals)
+        means = np.array([answer.mean for answer in answers])
+        points = [(x[feature], y) for x, y in samples if is_number(x.get(feature))]
+        return cls(feature, values, means, intervals, points, _note(model, feature, at or {}))
 
     def _size(self) -> tuple[float, float]:
         return 7.0, 4.0
@@ -129,6 +145,30 @@ class PredictiveBandDisplay(AxesDisplay):
                 label=f"{level:.0%} interval",
             )
         ax.plot(self.values, self.means, color=colour, label="predictive mean")
+        if self.samples:
+            ax.plot(*zip(*self.samples, strict=True), "k.", label="samples")
         ax.set_xlim(self.values[0], self.values[-1])
-        ax.set_xlabel(str(self.feature))
+        ax.set_xlabel("\n".join(filter(None, (written(self.feature), self.note))))
         ax.set_ylabel("target")
+        # Room for the legend above the bands; axes that share their limits may have it already.
+        bottom, top = self._range()
+        ax.set_ylim(top=max(ax.get_ylim()[1], top + 0.22 * (top - bottom)))
+        ax.legend(loc="upper center", ncols=4, fontsize="small")
+
+    def _range(self) -> tuple[float, float]:
+        """Return the least and the largest value of all that is drawn."""
+        ends = [end for interval in self.intervals.values() for end in interval]
+        values = np.concatenate([self.means, *ends, [y for _, y in self.samples]])
+        return float(values.min()), float(values.max())
+
+
+def _note(model: DynamicTreeRegressor, feature: Hashable, at: Mapping[Hashable, typing.Any]) -> str:
+    """Return at which values the other features are held."""
+    others = [name for name in dict.fromkeys(model._schema.names) if name != feature]
+    held = [f"{written(name)} = {written(at[name])}" for name in others if name in at]
+    if len(held) > MOST_HELD:
+        held[MOST_HELD:] = [f"{len(held) - MOST_HELD} more held as given"]
+    n_missing = sum(name not in at for name in others)
+    if n_missing:
+        held.append("all others are missing" if held else "all other features are missing")
+    return ", ".join(held)

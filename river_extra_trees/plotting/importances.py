@@ -5,9 +5,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Hashable, Mapping
 
-from river_extra_trees._core.safe_repr import safe_repr
-
-from ._axes import CLASS_COLOURS, AxesDisplay
+from ._axes import CLASS_COLOURS, MUTED, AxesDisplay, written
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,12 +18,15 @@ __all__ = ["ImportancesDisplay"]
 class ImportancesDisplay(AxesDisplay):
     """Importances of features as bars, the longest on top.
 
-    An importance is the share of a feature in the impurity that the present splits remove.
+    An importance is the share of a feature in the impurity that the present splits remove. A last
+    bar in grey stands for all features that have none of their own.
 
     Parameters
     ----------
     importances
-        Importance of each feature, between 0 and 1.
+        Importance of each feature to show, between 0 and 1.
+    n_others
+        Number of the other features, whose importances are the rest to 1.
 
     Attributes
     ----------
@@ -45,11 +46,12 @@ class ImportancesDisplay(AxesDisplay):
     ...     model.learn_one(x, y)
     >>> display = plotting.ImportancesDisplay.from_estimator(model, n_features=3).plot()
     >>> [label.get_text() for label in display.ax_.get_yticklabels()]
-    ['hue-mean', 'region-centroid-row', 'rawred-mean']
+    ['hue-mean', 'region-centroid-row', 'rawred-mean', '15 other features']
     """
 
-    def __init__(self, importances: Mapping[Hashable, float]) -> None:
+    def __init__(self, importances: Mapping[Hashable, float], n_others: int = 0) -> None:
         self.importances = dict(importances)
+        self.n_others = n_others
 
     @classmethod
     def from_estimator(cls, model: TreeLearner, *, n_features: int = 15) -> ImportancesDisplay:
@@ -60,19 +62,29 @@ class ImportancesDisplay(AxesDisplay):
         model
             A learner of this package.
         n_features
-            Largest number of features to show; the less important ones are left out.
+            Largest number of features to show; one bar stands for all less important ones, and
+            for those that no split uses.
         """
         ranking = sorted(model.feature_importances_.items(), key=lambda item: -item[1])
-        return cls(dict(ranking[:n_features]))
+        shown = dict(ranking[:n_features])
+        return cls(shown, len({*model._schema.names} - shown.keys()))
 
     def _size(self) -> tuple[float, float]:
-        return 6.0, 1.0 + 0.28 * max(1, len(self.importances))
+        return 6.0, 1.0 + 0.28 * max(1, len(self.importances) + (self.n_others > 0))
 
     def _draw(self, ax: Axes) -> None:
-        places = range(len(self.importances))
-        ax.barh(places, list(self.importances.values()), color=CLASS_COLOURS[0], height=0.7)
-        ax.set_yticks(places, [safe_repr(name, str) for name in self.importances])
+        names = [written(name) for name in self.importances]
+        shares = list(self.importances.values())
+        if self.n_others:
+            names.append(f"{self.n_others:,} other feature{'s' if self.n_others > 1 else ''}")
+            shares.append(max(0.0, 1.0 - sum(shares)) if shares else 0.0)
+        places = range(len(shares))
+        colours = [CLASS_COLOURS[0]] * len(self.importances) + [MUTED]
+        bars = ax.barh(places, shares, color=colours[: len(shares)], height=0.7)
+        ax.bar_label(bars, [f"{share:.1%}" for share in shares], padding=3, fontsize="small")
+        ax.set_yticks(places, names)
         ax.invert_yaxis()
+        ax.margins(x=0.12)
         ax.xaxis.set_major_formatter("{x:.0%}")
         ax.set_xlabel("share of the impurity that the splits remove")
         ax.grid(axis="x", alpha=0.3)

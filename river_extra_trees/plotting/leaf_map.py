@@ -7,12 +7,11 @@ import typing
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._estimator.extras import import_extra
 from river_extra_trees._estimator.inspection import goes_left, is_leaf
 
-from ._axes import AxesDisplay
-from ._predictions import Colours
+from ._axes import AxesDisplay, written
+from ._predictions import FULLEST, Colours, is_number, mixed_with_white
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +22,7 @@ __all__ = ["LeafMapDisplay"]
 
 Limits = tuple[float, float]
 Features = tuple[Hashable, Hashable]
+HATCH_COLOUR = (1.0, 1.0, 1.0, 0.55)
 MARGIN = 0.03  # of the range of the samples, on all sides
 
 
@@ -37,9 +37,10 @@ class Region:
 class LeafMapDisplay(AxesDisplay):
     """The leaves of a tree as rectangles in the plane of two numeric features.
 
-    Every leaf has the colour of its prediction, paler where it is less certain. Samples are points
-    in the colour of their target. If the tree uses more than two features, the map shows the plane
-    on which the others have the given values.
+    Every leaf has the colour and the hatch of its prediction, paler where it is less certain.
+    Samples are points with the colour and the marker of their class, or with the colour of their
+    number. If the tree uses more than two features, the map shows the plane on which the others
+    have the given values.
 
     Parameters
     ----------
@@ -51,6 +52,8 @@ class LeafMapDisplay(AxesDisplay):
         Samples to show as points.
     colours
         The colours of the leaves.
+    note
+        What is said above the map of the other features.
 
     Attributes
     ----------
@@ -82,11 +85,13 @@ class LeafMapDisplay(AxesDisplay):
         regions: Sequence[Region],
         samples: Sequence[tuple[Mapping[Hashable, typing.Any], typing.Any]],
         colours: Colours,
+        note: str = "",
     ) -> None:
         self.features = features
         self.regions = list(regions)
         self.samples = list(samples)
         self.colours = colours
+        self.note = note
 
     @classmethod
     def from_estimator(
@@ -124,12 +129,13 @@ class LeafMapDisplay(AxesDisplay):
             features = typing.cast(Features, tuple(name for name, _ in ranking[:2]))
         if len(features) != 2:
             raise ValueError(f"a map needs two features, not {list(features)!r}")
-        shown = [(x, y) for x, y in samples if all(_is_number(x.get(name)) for name in features)]
+        shown = [(x, y) for x, y in samples if all(is_number(x.get(name)) for name in features)]
         if not shown:
             raise ValueError(f"no sample has numbers for both {features[0]!r} and {features[1]!r}")
         limits = tuple(_limits([x[name] for x, _ in shown]) for name in features)
         regions = _regions(model, tree, features, typing.cast(typing.Any, limits), at or {})
-        return cls(features, regions, shown, Colours(model, [region.node for region in regions]))
+        colours = Colours(model, [region.node for region in regions])
+        return cls(features, regions, shown, colours, _note(model, tree, features, at or {}))
 
     def _size(self) -> tuple[float, float]:
         return 6.4, 4.6
@@ -138,22 +144,25 @@ class LeafMapDisplay(AxesDisplay):
         patches = import_extra("matplotlib.patches", "plot")
         for region in self.regions:
             (left, right), (bottom, top) = region.limits
+            box = (left, bottom), right - left, top - bottom
+            hatch = self.colours.hatch_of(region.node)
+            colour = self.colours.of(region.node)
             ax.add_patch(
                 patches.Rectangle(
-                    *((left, bottom), right - left, top - bottom),
-                    facecolor=self.colours.of(region.node),
-                    edgecolor="#555555",
-                    linewidth=0.8,
+                    *box, facecolor=colour, edgecolor=HATCH_COLOUR, hatch=hatch, linewidth=0
                 )
             )
+            ax.add_patch(patches.Rectangle(*box, fill=False, edgecolor="#555555", linewidth=0.8))
         self._draw_samples(ax)
         limits = [
             [end for region in self.regions for end in region.limits[axis]] for axis in (0, 1)
         ]
         ax.set_xlim(min(limits[0]), max(limits[0]))
         ax.set_ylim(min(limits[1]), max(limits[1]))
-        ax.set_xlabel(str(self.features[0]))
-        ax.set_ylabel(str(self.features[1]))
+        ax.set_xlabel(written(self.features[0]))
+        ax.set_ylabel(written(self.features[1]))
+        if self.note:
+            ax.set_title(self.note, fontsize="small", loc="left")
 
     def _draw_samples(self, ax: Axes) -> None:
         """Draw points in the colours of their targets."""
@@ -175,10 +184,57 @@ class LeafMapDisplay(AxesDisplay):
                 [x[first] for x in points],
                 [x[second] for x in points],
                 color=self.colours.of_class(number),
-                label=safe_repr(label, str),
+                marker=self.colours.marker_of_class(number),
                 **style,
             )
-        self.figure_.legend(loc="outside right upper")
+        handler = import_extra("matplotlib.legend_handler", "plot")
+        self.figure_.legend(
+            # matplotlib's types do not know that a key may be a tuple.
+            typing.cast(typing.Any, [self._key_of(number) for number in range(len(labels))]),
+            list(map(written, labels)),
+            handler_map={tuple: handler.HandlerTuple(ndivide=None)},
+            handlelength=3.0,
+            title="leaf, sample",
+            loc="outside right upper",
+        )
+
+    def _key_of(self, number: int) -> tuple[typing.Any, ...]:
+        """Return what the legend shows of a class: how its leaves and its samples look."""
+        patches, lines = (
+            import_extra(f"matplotlib.{name}", "plot") for name in ("patches", "lines")
+        )
+        colour = self.colours.of_class(number)
+        leaf = patches.Patch(
+            facecolor=mixed_with_white(colour, FULLEST),
+            edgecolor=HATCH_COLOUR,
+            linewidth=0,
+            hatch=self.colours.hatch_of_class(number),
+        )
+        sample = lines.Line2D(
+            *((0,), (0,)),
+            color=colour,
+            marker=self.colours.marker_of_class(number),
+            markeredgecolor="white",
+            markeredgewidth=0.4,
+            linestyle="none",
+        )
+        return leaf, sample
+
+
+def _note(
+    model: TreeLearner,
+    tree: int,
+    features: Features,
+    at: Mapping[Hashable, typing.Any],
+) -> str:
+    """Return what the map leaves out: the features that the tree uses besides."""
+    used = {node["feature"] for node in model._nodes(tree) if not is_leaf(node)} - {*features}
+    if not used:
+        return ""
+    n_given = sum(name in at for name in used)
+    kinds = [f"{n_given} as given"] * (n_given > 0)
+    kinds += [f"{len(used) - n_given} missing"] * (n_given < len(used))
+    return f"other features of the tree: {', '.join(kinds)}"
 
 
 def _regions(
@@ -222,10 +278,6 @@ def _halves(region: Region, axis: int, nodes: dict[int, dict[str, typing.Any]]) 
             limits[axis] = start, end
             halves.append(Region((limits[0], limits[1]), nodes[node[side]]))
     return halves
-
-
-def _is_number(value: typing.Any) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def _limits(values: Sequence[float]) -> Limits:

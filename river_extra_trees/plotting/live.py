@@ -11,6 +11,8 @@ from river_extra_trees._estimator.extras import import_extra
 if typing.TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ._axes import Display
+
 __all__ = ["Live"]
 
 
@@ -23,25 +25,36 @@ class Live:
     Parameters
     ----------
     figure
-        The figure to show.
+        A figure of your own to show. Without one, `draw` makes a figure for its display.
     seconds
         Shortest time between two updates, in seconds.
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
+    Draw a display whenever an update is due, and once more at the end:
+
+    >>> import river_extra_trees as ret
+    >>> from river import datasets
     >>> from river_extra_trees import plotting
 
-    >>> figure, ax = plt.subplots()
-    >>> live = plotting.Live(figure, seconds=0.2)
-    >>> for item in range(1000):
+    >>> model = ret.StreamDecisionTreeClassifier(seed=1)
+    >>> live = plotting.Live(seconds=0.2)
+    >>> for x, y in datasets.Phishing():
+    ...     model.learn_one(x, y)
     ...     if live.due:
-    ...         line = ax.plot([0, item], color="black")
-    ...         live.show()
+    ...         live.draw(plotting.TreeDisplay.from_estimator(model))
+    >>> live.draw(plotting.TreeDisplay.from_estimator(model))
+
+    A figure of your own is shown by `show`:
+
+    >>> import matplotlib.pyplot as plt
+    >>> figure, ax = plt.subplots()
+    >>> live = plotting.Live(figure)
+    >>> line = ax.plot([0, 1], color="black")
     >>> live.show()
     """
 
-    def __init__(self, figure: Figure, seconds: float = 0.5) -> None:
+    def __init__(self, figure: Figure | None = None, seconds: float = 0.5) -> None:
         self.figure = figure
         self.seconds = seconds
         self._next = 0.0
@@ -52,8 +65,26 @@ class Live:
         """Whether it is time for the next update."""
         return time.perf_counter() >= self._next
 
+    def draw(self, display: Display, title: str = "") -> None:
+        """Draw a display in place of the last one, and show it.
+
+        Parameters
+        ----------
+        display
+            A display of this module.
+        title
+            Title of the figure.
+        """
+        display._draw_in(self.figure)
+        self.figure = display.figure_
+        if title:
+            self.figure.suptitle(title)
+        self.show()
+
     def show(self) -> None:
         """Show the present state of the figure."""
+        if self.figure is None:
+            raise ValueError("there is no figure to show yet: call draw, or pass one to Live")
         if in_notebook():
             self._show_in_notebook()
         elif import_extra("matplotlib", "plot").is_interactive():

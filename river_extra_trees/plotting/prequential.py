@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from river import base, evaluate, metrics, utils
 
-from ._axes import CLASS_COLOURS, MUTED, figure_of, new_axes
+from ._axes import CLASS_COLOURS, CLASS_MARKERS, MUTED, Display, figure_of, new_axes
 from .live import Live
 
 if typing.TYPE_CHECKING:
@@ -24,6 +24,7 @@ __all__ = ["Curve", "PrequentialDisplay"]
 WIDEST_LINEAR_RANGE = 100.0
 # Columns of a record that are not scores.
 OTHER_COLUMNS = ("learner", "items", "seconds", "memory_bytes")
+N_MARKERS = 8  # on a curve
 DASHES: tuple[typing.Any, ...] = ("--", "-.", ":", (0, (1, 3)), (0, (6, 3)))
 
 
@@ -38,7 +39,7 @@ class Curve:
     detections: list[int] = field(default_factory=list)
 
 
-class PrequentialDisplay:
+class PrequentialDisplay(Display):
     """Scores, drifts and memory of learners in progressive validation.
 
     Each item is predicted and scored before it is learned. `from_stream` runs learners on a stream;
@@ -82,7 +83,6 @@ class PrequentialDisplay:
     """
 
     axes_: list[Axes]
-    figure_: Figure
 
     def __init__(
         self, curves: Sequence[Curve], drifts: Sequence[int] = (), muted: Sequence[str] = ()
@@ -213,14 +213,14 @@ class PrequentialDisplay:
         live: bool,
     ) -> None:
         """Extend the curves step by step, and draw them if `live`."""
-        shown = None
+        shown = Live()
         for states in steps:
             for curve, scorer, state in zip(self.curves, scorers, states, strict=True):
                 scorer.add_to(curve, state)
-            if live and (shown is None or shown.due):
-                shown = self._show(shown)
+            if live and shown.due:
+                shown.draw(self)
         if live:
-            self._show(shown)
+            shown.draw(self)
 
     def plot(self, axes: Sequence[Axes] | None = None) -> PrequentialDisplay:
         """Draw the curves, the best learner first in the legend.
@@ -242,28 +242,40 @@ class PrequentialDisplay:
         ValueError
             If no score was recorded.
         """
-        names = list(self.curves[0].scores) if self.curves else []
-        if not names:
-            raise ValueError("there is nothing to draw: no score was recorded")
-        has_memory = any(any(curve.memory) for curve in self.curves)
+        names = self._names()
         if axes is None:
-            heights = [2.8] * len(names) + [1.8] * has_memory
-            axes = new_axes(8.0, heights, legend=0.25 + 0.12 * len(self.curves))
+            self._draw_in(None)
+            return self
         self.axes_ = list(axes)
         self.figure_ = figure_of(self.axes_[0])
         ranking = self._ranking(names[0])
-        styles = _styles([curve.name for curve in ranking], self.muted)
+        # By the given order, not by rank: a curve keeps its colour while a stream runs.
+        styles = _styles([curve.name for curve in self.curves], self.muted)
         for ax, name in zip(self.axes_, names, strict=False):
             for curve in ranking:
-                ax.plot(curve.items, curve.scores[name], label=curve.name, **styles[curve.name])
+                style = {**styles[curve.name], **_markers_of(self.curves, curve)}
+                ax.plot(curve.items, curve.scores[name], label=curve.name, **style)
                 self._mark_detections(ax, curve, name, styles[curve.name]["color"])
             _scale(ax, name, [score for curve in ranking for score in curve.scores[name]])
         if len(self.axes_) > len(names):
             for curve in ranking:
-                self.axes_[-1].plot(curve.items, curve.memory, **styles[curve.name])
+                style = {**styles[curve.name], **_markers_of(self.curves, curve)}
+                self.axes_[-1].plot(curve.items, curve.memory, **style)
             _scale_memory(self.axes_[-1], [size for curve in ranking for size in curve.memory])
         self._finish(len(ranking))
         return self
+
+    def _names(self) -> list[str]:
+        """Return the names of the scores, which all curves share."""
+        names = list(self.curves[0].scores) if self.curves else []
+        if not names:
+            raise ValueError("there is nothing to draw: no score was recorded")
+        return names
+
+    def _draw_in(self, figure: Figure | None) -> None:
+        has_memory = any(any(curve.memory) for curve in self.curves)
+        heights = [2.8] * len(self._names()) + [1.8] * has_memory
+        self.plot(new_axes(8.0, heights, 0.25 + 0.12 * len(self.curves), figure))
 
     def _ranking(self, score: str) -> list[Curve]:
         """Return the learners, the best by their last score first."""
@@ -279,7 +291,13 @@ class PrequentialDisplay:
         """Draw a triangle on the curve where the detector fired."""
         for item in curve.detections:
             at = min(range(len(curve.items)), key=lambda i: abs(curve.items[i] - item))
-            ax.plot([item], [curve.scores[score][at]], "v", color=colour, markersize=6)
+            ax.plot(
+                *([item], [curve.scores[score][at]], "v"),
+                color=colour,
+                markersize=8,
+                markeredgecolor="black",
+                zorder=3,
+            )
 
     def _finish(self, n_curves: int) -> None:
         """Add what all panels share: known drifts, grid, legend and axis of items."""
@@ -303,17 +321,6 @@ class PrequentialDisplay:
             self.figure_.legend(handles, labels, loc="outside lower center", ncols=2)
         elif labels:
             self.axes_[0].set_title(labels[0])
-
-    def _show(self, shown: Live | None) -> Live:
-        """Draw the present state, in a new figure or in the existing one."""
-        if shown is None:
-            shown = Live(self.plot().figure_)
-        else:
-            for ax in self.axes_:
-                ax.clear()
-            self.plot(self.axes_)
-        shown.show()
-        return shown
 
 
 class _Scorer:
@@ -436,6 +443,18 @@ def _styles(names: Sequence[str], muted: Sequence[str]) -> dict[str, dict[str, t
         colour, dash = next(greys if name in muted else colours)
         styles[name] = {"color": colour, "linestyle": dash, "linewidth": 1.5}
     return styles
+
+
+def _markers_of(curves: Sequence[Curve], curve: Curve) -> dict[str, typing.Any]:
+    """Return a marker for a curve among several, at some of its points."""
+    if len(curves) == 1:
+        return {}
+    number = curves.index(curve)
+    markers = [marker for marker in CLASS_MARKERS if marker not in "v^<>"]  # detections' triangles
+    # The first markers of two curves stand apart, so that neither hides the other.
+    every = max(1, len(curve.items) // N_MARKERS)
+    first = every * number // len(curves)
+    return {"marker": markers[number % len(markers)], "markersize": 5, "markevery": (first, every)}
 
 
 def _scale(ax: Axes, name: str, scores: Sequence[float]) -> None:

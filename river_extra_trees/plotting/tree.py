@@ -6,11 +6,12 @@ import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from river_extra_trees._core.safe_repr import safe_repr
-from river_extra_trees._estimator.inspection import condition, is_leaf, shallow
+from river import base
 
-from ._axes import AxesDisplay
-from ._predictions import Colours
+from river_extra_trees._estimator.inspection import Node, condition, is_leaf, shallow, summed_up
+
+from ._axes import AxesDisplay, written
+from ._predictions import Colour, Colours, is_dark
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,32 +22,38 @@ if typing.TYPE_CHECKING:
 __all__ = ["Box", "TreeDisplay"]
 
 FONT_SIZE = 9.0
-WIDTH_OF_COLUMN, HEIGHT_OF_LEVEL = 1.35, 0.95  # inches
+WIDTH_OF_COLUMN, HEIGHT_OF_LEVEL = 1.35, 1.25  # inches
+PADDING = 12.0  # pixels between two boxes, frames included
+PLACE_OF_CONDITION = 0.6  # of the way from a node to its child
 LARGEST_WIDTH = 24.0  # inches
 
 
 @dataclass
 class Box:
-    """A node of the picture: its text, column and level."""
+    """A node of the picture: its text, the condition under which samples come to it, its place."""
 
     text: str
+    condition: str
     column: float
     level: int
     parent: int
     share: float
-    colour: str | tuple[float, float, float]
+    colour: Colour
 
 
 class TreeDisplay(AxesDisplay):
-    """A tree as a picture: boxes with rules, and leaves with predictions.
+    """A tree as a picture: features in boxes, conditions beside lines, and predictions in leaves.
 
-    A sample that satisfies the rule goes left ("yes"). Leaves have the colour of their prediction,
-    paler where it is less certain. The width of a line shows the share of the samples.
+    Every box tells what its leaves predict together, and has the colour of that, paler where it is
+    less certain. The width of a line shows the share of the samples. If nodes are left out, the
+    title says so.
 
     Parameters
     ----------
     boxes
         The nodes, each after its parent.
+    note
+        The title: which part of which tree this is.
 
     Attributes
     ----------
@@ -67,15 +74,19 @@ class TreeDisplay(AxesDisplay):
     >>> display = plotting.TreeDisplay.from_estimator(model, max_depth=1).plot()
     >>> for text in display.texts_:
     ...     print(text.get_text().replace(chr(10), " "))
-    exgreen-mean ≤ 2.83333 or missing
+    exgreen-mean foliage (17%) weight 100
     foliage (20%) … weight 85
     grass (100%) weight 15
+    >>> display.note
+    '3 of 27 nodes; below “…” there are more'
     """
 
     texts_: list[Text]
+    conditions_: list[Text]
 
-    def __init__(self, boxes: Sequence[Box]) -> None:
+    def __init__(self, boxes: Sequence[Box], note: str = "") -> None:
         self.boxes = list(boxes)
+        self.note = note
 
     @classmethod
     def from_estimator(
@@ -91,26 +102,30 @@ class TreeDisplay(AxesDisplay):
             Number of the tree.
         max_depth
             Depth of the deepest nodes to draw; `None` sets no limit. Dots mark nodes whose children
-            are left out.
+            are left out. To zoom into a large tree, save it as PDF or SVG.
         """
-        nodes = [node for node, _ in shallow(model._nodes(tree), max_depth)]
+        whole_tree = summed_up(model._nodes(tree), not isinstance(model, base.Classifier))
+        nodes = [node for node, _ in shallow(whole_tree, max_depth)]
+        by_id = {node["node"]: node for node in nodes}
         places = {node["node"]: i for i, node in enumerate(nodes)}
         is_tip = [node["left"] not in places for node in nodes]
         columns = _columns(nodes, places, is_tip)
-        colours = Colours(model, [node for node, tip in zip(nodes, is_tip, strict=True) if tip])
+        colours = Colours(model, nodes)
         whole = max([node["weight"] for node in nodes], default=0.0) or 1.0
         return cls(
             [
                 Box(
-                    _tip_text(model, node) if tip else _rule_text(node),
+                    _text_of(model, node, tip),
+                    _condition_of(node, by_id.get(node["parent"])),
                     column,
                     node["depth"],
                     places.get(node["parent"], -1),
                     node["weight"] / whole,
-                    colours.of(node) if tip else "white",
+                    colours.of(node),
                 )
                 for node, tip, column in zip(nodes, is_tip, columns, strict=True)
-            ]
+            ],
+            _note(model, tree, len(nodes), len(whole_tree)),
         )
 
     def _extent(self) -> tuple[float, int]:
@@ -121,16 +136,18 @@ class TreeDisplay(AxesDisplay):
 
     def _size(self) -> tuple[float, float]:
         n_columns, n_levels = self._extent()
-        width = min(LARGEST_WIDTH, max(3.0, WIDTH_OF_COLUMN * n_columns))
-        return width, HEIGHT_OF_LEVEL * n_levels
+        width = min(LARGEST_WIDTH, max(4.2, WIDTH_OF_COLUMN * n_columns))
+        return width, HEIGHT_OF_LEVEL * n_levels + (0.3 if self.note else 0.0)
 
     def _draw(self, ax: Axes) -> None:
         n_columns, n_levels = self._extent()
         ax.axis("off")
         ax.set_xlim(-0.5, n_columns - 0.5)
-        ax.set_ylim(n_levels - 0.6, -0.4)
+        ax.set_ylim(n_levels - 0.7, -0.3)
+        if self.note:
+            ax.set_title(self.note, fontsize=FONT_SIZE)
         self.texts_ = [self._draw_box(ax, box) for box in self.boxes]
-        self._draw_answers(ax)
+        self.conditions_ = [self._draw_condition(ax, box) for box in self.boxes[1:]]
         self._fit()
 
     def _draw_box(self, ax: Axes, box: Box) -> Text:
@@ -148,46 +165,63 @@ class TreeDisplay(AxesDisplay):
             ha="center",
             va="center",
             fontsize=FONT_SIZE,
+            color="white" if is_dark(box.colour) else "black",
             bbox={"boxstyle": "round,pad=0.35", "facecolor": box.colour, "edgecolor": "#555555"},
             zorder=2,
         )
 
-    def _draw_answers(self, ax: Axes) -> None:
-        """Label the two sides below the root."""
-        for box, answer in zip(
-            sorted((box for box in self.boxes if box.parent == 0), key=lambda box: box.column),
-            ("yes ", " no"),
-            strict=False,
-        ):
-            ax.text(
-                *(0.6 * self.boxes[0].column + 0.4 * box.column, 0.4, answer),
-                ha="right" if answer == "yes " else "left",
-                va="bottom",
-                fontsize=FONT_SIZE,
-                style="italic",
-            )
+    def _draw_condition(self, ax: Axes, box: Box) -> Text:
+        """Write the condition on the outer side of the line, which never crosses it there."""
+        above = self.boxes[box.parent]
+        way = box.column - above.column
+        return ax.text(
+            above.column + PLACE_OF_CONDITION * way,
+            above.level + PLACE_OF_CONDITION,
+            box.condition.replace("\n", "  \n") + "  "
+            if way < 0
+            else "  " + box.condition.replace("\n", "\n  "),
+            ha="right" if way < 0 else "left",
+            multialignment="right" if way < 0 else "left",
+            va="bottom",
+            fontsize=FONT_SIZE,
+            zorder=2,
+        )
 
     def _fit(self) -> None:
-        """Reduce the font size until no two boxes of a level overlap."""
+        """Reduce the font size until no texts of a level touch, and no conditions the boxes."""
         self.figure_.draw_without_rendering()
-        scale = 1.0
-        rightmost: dict[int, tuple[float, float]] = {}  # by level: centre and half width, pixels
-        for box, text in sorted(
-            zip(self.boxes, self.texts_, strict=True), key=lambda pair: pair[0].column
-        ):
-            centre = float(self.ax_.transData.transform((box.column, box.level))[0])
-            half = 0.5 * text.get_window_extent().width + 0.6 * FONT_SIZE
-            if box.level in rightmost:
-                before, half_before = rightmost[box.level]
-                scale = min(scale, (centre - before) / (half + half_before))
-            rightmost[box.level] = centre, half
-        for text in self.texts_:
+        rows: dict[tuple[int, bool], list[Text]] = {}  # the boxes, and the conditions, of a level
+        for box, text in zip(self.boxes, self.texts_, strict=True):
+            rows.setdefault((box.level, True), []).append(text)
+        for box, text in zip(self.boxes[1:], self.conditions_, strict=True):
+            rows.setdefault((box.level, False), []).append(text)
+        scale = min([1.0, *map(self._scale_of, rows.values())])
+        (_, first), (_, second) = self.ax_.transData.transform([(0, 0), (0, 1)])
+        box_height, condition_height = (
+            max([text.get_window_extent().height for text in texts], default=0.0)
+            for texts in (self.texts_, self.conditions_)
+        )
+        needed = 0.5 * (box_height + PADDING) + condition_height
+        scale = min(scale, PLACE_OF_CONDITION * abs(second - first) / max(needed, 1.0))
+        for text in (*self.texts_, *self.conditions_):
             text.set_fontsize(FONT_SIZE * scale)
 
+    def _scale_of(self, row: list[Text]) -> float:
+        """Return the factor of the font size with which the texts of a row do not touch."""
+        row.sort(key=lambda text: text.get_position()[0])
+        anchors = [float(self.ax_.transData.transform(text.get_position())[0]) for text in row]
+        extents = [text.get_window_extent() for text in row]
+        return min(
+            (
+                (anchors[i + 1] - anchors[i])
+                / (extents[i].x1 - anchors[i] + anchors[i + 1] - extents[i + 1].x0 + PADDING)
+                for i in range(len(row) - 1)
+            ),
+            default=1.0,
+        )
 
-def _columns(
-    nodes: Sequence[dict[str, typing.Any]], places: dict[int, int], is_tip: Sequence[bool]
-) -> list[float]:
+
+def _columns(nodes: Sequence[Node], places: dict[int, int], is_tip: Sequence[bool]) -> list[float]:
     """Return the columns: one for each tip; other nodes stand above their two children."""
     columns = [0.0] * len(nodes)
     next_column = 0
@@ -202,11 +236,35 @@ def _columns(
     return columns
 
 
-def _rule_text(node: dict[str, typing.Any]) -> str:
-    """Return the rule on two lines: the feature, and the condition for going left."""
-    return f"{safe_repr(node['feature'], str)}\n{condition(node, True)}"
+def _text_of(model: TreeLearner, node: Node, is_tip: bool) -> str:
+    """Return what a box says: the feature of a split, the prediction, and the weight."""
+    # Of a long label the end is cut off, but not the share behind it.
+    label, bracket, share = model._describe(node).rpartition(" (")
+    lines = [written(label) + bracket + share, _weight_of(node)]
+    if not is_tip:
+        lines.insert(0, written(node["feature"]))
+    elif not is_leaf(node):
+        lines[0] += " …"
+    return "\n".join(lines)
 
 
-def _tip_text(model: TreeLearner, node: dict[str, typing.Any]) -> str:
-    dots = "" if is_leaf(node) else " …"
-    return f"{model._describe(node)}{dots}\nweight {node['weight']:.3g}"
+def _weight_of(node: Node) -> str:
+    weight = node["weight"]
+    return f"weight {weight:,.0f}" if 100.0 <= weight < 1e9 else f"weight {weight:.3g}"
+
+
+def _condition_of(node: Node, parent: Node | None) -> str:
+    """Return the condition under which samples go from the parent to the node."""
+    if parent is None:
+        return ""
+    text = condition(parent, parent["left"] == node["node"])
+    rule, missing, _ = text.partition(" or missing")
+    return f"{written(rule)}\nor missing" if missing else written(text)
+
+
+def _note(model: TreeLearner, tree: int, n_shown: int, n_nodes: int) -> str:
+    """Return which part of which tree is drawn; nothing for the whole of a single tree."""
+    parts = [f"tree {tree} of {model._n_trees}"] * (model._n_trees > 1)
+    if n_shown < n_nodes:
+        parts.append(f"{n_shown} of {n_nodes:,} nodes; below “…” there are more")
+    return ": ".join(parts)

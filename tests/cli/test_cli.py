@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from river import dummy, evaluate, metrics, tree
+from river import compose, dummy, evaluate, metrics, tree
 from typer.testing import CliRunner, Result
 
 import river_extra_trees
@@ -712,6 +712,12 @@ def test_info_and_draw_of_a_model_file(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["draw", str(path), "--output", str(picture)])
     assert result.exit_code == 0, result.output
     assert picture.stat().st_size > 1000
+    persistence.save(compose.Prefixer("my ") | model, path)
+    said = run_info(path)
+    for word in ("pipeline", "Prefixer", "StreamDecisionForestClassifier", "n_models=3"):
+        assert word in said
+    result = CliRunner().invoke(app, ["draw", str(path), "--tree", "2", "--max-depth", "9"])
+    assert result.stdout == model.to_text(2, 9) + "\n"
 
 
 def test_info_and_draw_of_a_checkpoint(checkpoint: Path) -> None:

@@ -232,7 +232,7 @@ def test_votes_of_another_forest() -> None:
     core, answers = part._model._core, np.full((4, 3, 3), 1 / 3)
     zeros, threes = np.zeros(4), np.full(4, 3, np.intc)
     assert core.combined(answers).shape == (4, 3)
-    before = core.state()["weights"]
+    before = core.state()["pool"].values["weights"]
     for wrong in (answers[:, :2].copy(), answers[:, :, :2].copy()):
         with pytest.raises(ValueError, match="another forest"):
             core.combined(wrong)
@@ -245,7 +245,7 @@ def test_votes_of_another_forest() -> None:
         core.weigh_answers(answers, zeros[:3].copy(), threes)
     with pytest.raises(ValueError, match="another forest"):
         core.weigh_answers(answers, zeros, threes + 1)
-    assert (core.state()["weights"] == before).all()
+    assert (core.state()["pool"].values["weights"] == before).all()
 
 
 # --- Blocks

@@ -8,6 +8,7 @@ import pickle
 from typing import Any
 
 import pytest
+from river import preprocessing
 
 from river_extra_trees import persistence
 from tests.tools.estimators import CASES, CLASSES, answers, learn, make, stream
@@ -23,20 +24,85 @@ def test_a_parameter_cannot_be_changed(name: str, parameter: str) -> None:
     model = CLASSES[name](seed=1)
     before = model._get_params()
     for value in (0, 10**6, "x", None, getattr(model, parameter)):
-        with pytest.raises(AttributeError, match=f"parameter {parameter} .* clone"):
+        with pytest.raises(AttributeError, match=f"parameter {parameter} .*(clone|mutate)"):
             setattr(model, parameter, value)
-    with pytest.raises(AttributeError, match=f"parameter {parameter} .* clone"):
+    with pytest.raises(AttributeError, match=f"parameter {parameter} .*(clone|mutate)"):
         delattr(model, parameter)
     assert model._get_params() == before
 
 
+# What `mutate` can change, with another value than the default.
+MUTABLE: dict[str, dict[str, Any]] = {
+    "DynamicTree": {"discard": "random", "rejuvenate_every": 30},
+    "Forgetful": {"max_depth": 2, "max_retained": 10},
+    "StreamDecisionTree": {"max_features": 1, "max_nodes": 5},
+}
+# With rotation, trees are begun with parameters that hold until they are finished.
+PLAIN = {"swap_rule": "always", "window_size": 100, "n_models": 3, "splitter": "best"}
+
+
+def mutable(name: str) -> dict[str, Any]:
+    return next((new for start, new in MUTABLE.items() if name.startswith(start)), {})
+
+
 @pytest.mark.parametrize("name", CLASSES)
 def test_mutate_refuses_as_river_does(name: str) -> None:
-    """No parameter is declared mutable."""
+    """What is not declared mutable is refused by name, with what can be changed."""
     model = CLASSES[name](seed=1)
-    assert model._mutable_attributes == set()
-    with pytest.raises(ValueError, match="'seed' is not a mutable attribute"):
-        model.mutate({"seed": 2})
+    assert model._mutable_attributes == mutable(name).keys()
+    for parameter in {*inspect.signature(CLASSES[name]).parameters} - model._mutable_attributes:
+        with pytest.raises(ValueError, match=f"'{parameter}' is not a mutable .*mutable are: "):
+            model.mutate({**mutable(name), parameter: getattr(model, parameter)})
+    assert model._get_params() == CLASSES[name](seed=1)._get_params()
+    with pytest.raises(ValueError, match="'depth' is not a mutable attribute"):
+        model.mutate({"depth": 2})
+
+
+@pytest.mark.parametrize("name", [name for name in CLASSES if mutable(name)])
+def test_mutate_changes_what_comes(name: str) -> None:
+    """Each parameter takes effect, at once, in copies and in files; a wrong value changes none."""
+    case = (name, 0)
+    small = (
+        {"batch_size": 10} if "batch_size" in inspect.signature(CLASSES[name]).parameters else {}
+    )
+    small |= {"window": 40, "n_particles": 20} if name.startswith("Dynamic") else {}
+    rows, asked = list(stream(case, 300)), list(stream(case, 60, seed=2))
+    for parameter, value in mutable(name).items():
+        model = learn(CLASSES[name](seed=1, **small), rows[:100])
+        as_before = learn(copy.deepcopy(model), rows[100:])
+        wanted = answers(model, asked)
+        for wrong in ({parameter: -3}, {parameter: value, "seed": 1}):
+            with pytest.raises(ValueError, match=f"{parameter}|seed"):
+                model.mutate(wrong)
+        model.mutate({parameter: value})
+        assert getattr(model, parameter) == value
+        assert answers(model, asked) == wanted
+        other = persistence.load_bytes(persistence.save_bytes(model))
+        assert getattr(other, parameter) == value
+        learn(model, rows[100:])
+        model._core.check()
+        assert (model.to_text(), answers(model, asked)) != (
+            as_before.to_text(),
+            answers(as_before, asked),
+        ), parameter
+        assert answers(learn(other, rows[100:]), asked) == answers(model, asked)
+
+
+@pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
+def test_forests_without_rotation_can_change(kind: str) -> None:
+    """They plan each batch by the present parameters."""
+    model = CLASSES[f"StreamDecisionForest{kind}"](**PLAIN, seed=1)
+    model.mutate({"max_nodes": 7, "max_features": 2})
+    learn(model, stream((f"StreamDecisionForest{kind}", 0), 300))
+    assert (model.max_nodes, model.max_features) == (7, 2)
+    assert model.n_nodes <= 3 * 7
+
+
+def test_mutate_in_a_pipeline() -> None:
+    """River passes the parameters to the step."""
+    model = preprocessing.StandardScaler() | CLASSES["ForgetfulDecisionTreeClassifier"]()
+    model.mutate({"ForgetfulDecisionTreeClassifier": {"max_retained": 200}})
+    assert model["ForgetfulDecisionTreeClassifier"].max_retained == 200
 
 
 @pytest.mark.parametrize("name", CLASSES)

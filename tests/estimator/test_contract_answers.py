@@ -129,7 +129,7 @@ def test_memory_per_sample(
     rng = random.Random(1)
     for _ in range(1100):
         model.learn_one({f"f{k}": rng.random() for k in range(n_columns)}, rng.random() > 0.5)
-    assert model.summary["memory"] <= n_kept * (45 * n_columns + 350)
+    assert model._raw_memory_usage <= n_kept * (45 * n_columns + 350)
 
 
 @pytest.mark.parametrize("case", TIGHTEST, ids=str)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from river import compose, preprocessing
+from river import ensemble, preprocessing
 
 import river_extra_trees as ret
 from river_extra_trees import active, persistence
@@ -185,15 +185,15 @@ def test_too_deep_a_label_is_refused() -> None:
 
 
 def test_only_estimators_of_this_package_are_saved() -> None:
-    """Pipelines and subclasses hold what a file knows nothing of."""
+    """Ensembles and subclasses hold what a file knows nothing of."""
 
     class Mine(ret.StreamDecisionTreeClassifier):
         pass
 
-    pipeline = compose.Pipeline(preprocessing.StandardScaler(), ret.StreamDecisionTreeClassifier())
+    bagging = ensemble.BaggingClassifier(ret.StreamDecisionTreeClassifier())
     regressor = ret.DynamicTreeRegressor(n_particles=4)
     others = (active.AcquisitionSampler(regressor), regressor.snapshot(), None)
-    for model in (pipeline, Mine(), preprocessing.StandardScaler(), *others):
+    for model in (bagging, Mine(), preprocessing.StandardScaler(), *others):
         with pytest.raises(TypeError, match="only the estimators that river_extra_trees exports"):
             persistence.save_bytes(model)  # type: ignore[arg-type]
 

@@ -192,6 +192,7 @@ def test_given_axes() -> None:
 def test_live_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a notebook one picture is shown, and then replaced in its place."""
     log: list[str] = []
+    pyplot.close(pyplot.figure())  # matplotlib looks for a real IPython as it makes the first one
 
     def display(figure: Any, display_id: bool) -> Any:
         assert display_id
@@ -204,12 +205,50 @@ def test_live_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     module.display.display = display
     monkeypatch.setitem(sys.modules, "IPython", module)
     monkeypatch.setitem(sys.modules, "IPython.display", module.display)
-    monkeypatch.setattr(plotting.Live.__init__, "__defaults__", (0.0,))
+    monkeypatch.setattr(plotting.Live.__init__, "__defaults__", (None, 0.0))
     plotting.PrequentialDisplay.from_stream(
         dummy.NoChangeClassifier(), bananas(), metrics.Accuracy(), live=True
     )
     assert log == ["shown", "replaced", "replaced", "replaced", "replaced"]
     assert not pyplot.get_fignums()
+
+
+def test_a_display_is_drawn_again_in_its_figure() -> None:
+    """A live figure shows the last display only, with its title and in the size that it needs."""
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    live = plotting.Live(seconds=0.0)
+    with pytest.raises(ValueError, match="no figure to show yet"):
+        live.show()
+    samples = list(datasets.ImageSegments().take(600))
+    for n, (x, y) in enumerate(samples, start=1):
+        model.learn_one(x, y)
+        if n % 300 == 0:
+            live.draw(plotting.TreeDisplay.from_estimator(model), f"after {n}")
+            live.draw(plotting.LeafMapDisplay.from_estimator(model, samples[:n]), f"map {n}")
+    assert pyplot.get_fignums() == [live.figure.number]
+    assert len(live.figure.axes) == len(live.figure.legends) == 1
+    assert live.figure.get_suptitle() == "map 600"
+    tree = plotting.TreeDisplay.from_estimator(model)
+    live.draw(tree)
+    assert tuple(live.figure.get_size_inches()) == tree._size()
+    assert not live.figure.legends
+
+
+def test_curves_keep_their_looks_while_ranks_change() -> None:
+    """A learner that falls behind keeps its colour and its marker; no two share both."""
+
+    def looks(scores: tuple[float, ...]) -> dict[str, Any]:
+        rows = [
+            {"learner": f"l{k}", "items": i, "Accuracy": score}
+            for k, score in enumerate(scores)
+            for i in range(20)
+        ]
+        ax = plotting.PrequentialDisplay.from_records(rows).plot().axes_[0]
+        return {line.get_label(): (line.get_color(), line.get_marker()) for line in ax.lines}
+
+    rising = tuple(k / 10 for k in range(10))
+    assert looks(rising) == looks(rising[::-1])
+    assert len(set(looks(rising).values())) == 10
 
 
 def test_live_in_a_window() -> None:
@@ -249,6 +288,7 @@ def test_boxes_do_not_overlap() -> None:
         display = plotting.TreeDisplay.from_estimator(model, max_depth=5).plot(ax)
         display.figure_.canvas.draw()
         boxes = [text.get_bbox_patch().get_window_extent() for text in display.texts_]
+        boxes += [text.get_window_extent() for text in display.conditions_]
         for first, second in itertools.combinations(boxes, 2):
             assert not first.overlaps(second)
 
@@ -259,13 +299,88 @@ def test_left_means_that_the_rule_holds() -> None:
     for i in range(20):
         model.learn_one({"a": i}, "low" if i < 10 else "high")
     root, left, right = plotting.TreeDisplay.from_estimator(model).boxes
-    assert root.text == "a\n≤ 9.5 or missing"
+    assert root.text.startswith("a\n")
+    assert [box.condition for box in (root, left, right)] == ["", "≤ 9.5\nor missing", "> 9.5"]
     assert left.column < root.column < right.column
     assert left.text.startswith("low (100%)")
     assert right.text.startswith("high (100%)")
 
 
+@pytest.mark.parametrize("regression", [False, True])
+def test_inner_nodes_are_their_leaves_together(regression: bool) -> None:
+    """What a split node held before fades; the picture tells what its leaves say now."""
+    kind = ret.StreamDecisionTreeRegressor if regression else ret.StreamDecisionTreeClassifier
+    model = kind(max_depth=3, leaf_memory=None, seed=1)
+    targets = []
+    for x, y in datasets.ImageSegments().take(500):
+        targets.append(x["hue-mean"] if regression else y)
+        model.learn_one(x, targets[-1])
+    leaves = [node for node in model._nodes(0) if node["column"] < 0]
+    weight = sum(leaf["weight"] for leaf in leaves)
+    root, *others = plotting.TreeDisplay.from_estimator(model).boxes
+    if regression:
+        mean = sum(leaf["weight"] * leaf["values"][0] for leaf in leaves) / weight
+        squares = sum(
+            leaf["values"][1] + leaf["weight"] * (leaf["values"][0] - mean) ** 2 for leaf in leaves
+        )
+        expected = f"{mean:.6g} (sd {(squares / weight) ** 0.5:.3g})"
+    else:
+        sums = np.sum([leaf["values"] for leaf in leaves], axis=0)
+        expected = f"{model._core.labels.labels[sums.argmax()]} ({sums.max() / weight:.0%})"
+    assert root.text.splitlines()[1:] == [expected, f"weight {weight:,.0f}"]
+    assert sum(box.share for box in others if box.parent == 0) == pytest.approx(1.0)
+
+
+def test_draw_is_the_display() -> None:
+    """`draw` makes the picture of `TreeDisplay`, which says what it leaves out."""
+    model = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
+    for x, y in datasets.ImageSegments().take(500):
+        model.learn_one(x, y)
+    drawn = model.draw(tree=1, max_depth=2)
+    display = plotting.TreeDisplay.from_estimator(model, tree=1, max_depth=2).plot()
+    assert np.array_equal(pixels(drawn.figure_), pixels(display.figure_))
+    n, shown = len(model._nodes(1)), len(drawn.boxes)
+    assert shown < n
+    assert drawn.ax_.get_title() == f"tree 1 of 3: {shown} of {n} nodes; below “…” there are more"
+    assert model.draw(max_depth=None).note == "tree 0 of 3"
+
+
+def test_names_are_written_as_they_are() -> None:
+    """Neither a dollar sign nor an underscore at its start changes or hides a name or a label."""
+    model = ret.StreamDecisionTreeClassifier(batch_size=20, seed=1)
+    rows = [({"a$b$": i, "n" * 300: -i}, "_$x$" if i < 10 else "$\\bad" * 9) for i in range(20)]
+    for x, y in rows:
+        model.learn_one(x, y)
+    texts = [text.get_text() for text in model.draw().texts_[1:]]
+    assert any(text.startswith(r"_\$x\$ (100%)") for text in texts)
+    assert any("… (100%)" in text for text in texts)
+    display = plotting.LeafMapDisplay.from_estimator(model, rows, features=("a$b$", "n" * 300))
+    display.plot()
+    (legend,) = display.figure_.legends
+    assert [key.get_text() for key in legend.get_texts()] == [
+        r"_\$x\$",
+        (r"\$\bad" * 9)[: 27 + 6] + "…",
+    ]
+    assert display.ax_.get_ylabel() == "n" * 27 + "…"
+    pixels(display.figure_)
+
+
 # --- Leaf maps
+
+
+def test_seven_classes_look_different() -> None:
+    """Each has a colour, a marker and a hatch that no other has, in the map and in the legend."""
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    rows = list(datasets.ImageSegments())
+    for x, y in rows:
+        model.learn_one(x, y)
+    display = plotting.LeafMapDisplay.from_estimator(model, rows[-300:]).plot()
+    colours = display.colours
+    assert len(colours.labels or []) == 7
+    looks = (colours.of_class, colours.marker_of_class, colours.hatch_of_class)
+    assert [len({look(number) for number in range(7)}) for look in looks] == [7, 7, 7]
+    assert "other features of the tree: " in display.ax_.get_title(loc="left")
+    assert len(display.figure_.legends[0].get_texts()) == 7
 
 
 @pytest.mark.parametrize("regression", [False, True])
@@ -328,7 +443,29 @@ def test_bands_are_the_predictive_distribution() -> None:
     assert (display.intervals[0.9][0][1], display.intervals[0.9][1][1]) == answer.interval(0.9)
     assert np.all(display.intervals[0.9][0] < display.intervals[0.5][0])
     assert np.all(display.intervals[0.9][1] > display.intervals[0.5][1])
-    assert len(display.plot().ax_.collections) == 2
+    ax = display.plot().ax_
+    assert len(ax.collections) == 2
+    assert ax.get_xlabel() == "x\nz = 0.5"
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["90% interval", "50% interval", "predictive mean"]
+    samples = [({"x": 0.5}, 0.4), ({"z": 1.0}, 0.1)]
+    display = plotting.PredictiveBandDisplay.from_estimator(model, "x", (0, 1), samples=samples)
+    assert display.samples == [(0.5, 0.4)]
+    assert display.plot().ax_.get_xlabel() == "x\nall other features are missing"
+
+
+# --- Importances
+
+
+def test_importances_tell_what_they_leave_out() -> None:
+    """The last bar stands for all features that have none of their own."""
+    model = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
+    for x, y in datasets.ImageSegments().take(300):
+        model.learn_one({**x, "constant": 1}, y)
+    display = plotting.ImportancesDisplay.from_estimator(model, n_features=4).plot()
+    names = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert (len(names), names[-1]) == (5, "15 other features")
+    assert sum(bar.get_width() for bar in display.ax_.patches) == pytest.approx(1.0)
 
 
 # --- Without the extra

@@ -40,7 +40,7 @@ SMALL = {
         **{"n_models": 3, "batch_size": 4, "window_size": (9, 30), "seed": 1}
     },
     "StreamDecisionForestRegressor, rotation": {
-        **{"n_models": 3, "batch_size": 4, "window_size": (9, 30), "seed": 1}
+        **{"n_models": 6, "batch_size": 4, "window_size": (9, 30), "seed": 1}
     },
     "StreamDecisionTreeClassifier": {"batch_size": 8, "seed": 1},
 }

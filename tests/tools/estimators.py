@@ -69,6 +69,7 @@ _ROTATION = [
         "seed": 7,
     },
 ]
+_OF_ALL_KINDS = [{**parameters, "n_models": 9} for parameters in _ROTATION]
 _SHRUBS = [
     {"n_models": 8, "window_size": 40, "seed": 1},
     {"n_models": 6, "window_size": 30, "rho": 0.5, "rounds": 3, "max_features": 0.5, "seed": 2},
@@ -128,7 +129,7 @@ PARAMETERS: dict[str, list[dict[str, Any]]] = {
         {"criterion": "entropy", **_ROTATION[0]},
         _SWAPPING[-1],
     ],
-    "StreamDecisionForestRegressor": [*_SWAPPING[:-1], *_ROTATION, _SWAPPING[-1]],
+    "StreamDecisionForestRegressor": [*_SWAPPING[:-1], *_OF_ALL_KINDS, _SWAPPING[-1]],
     "StreamDecisionTreeClassifier": [*_TREE, {"criterion": "entropy", "max_nodes": 15, "seed": 4}],
     "StreamDecisionTreeRegressor": _TREE,
 }
@@ -144,6 +145,10 @@ THREE = [
 ]
 CLASSIFIERS = [case for case in CASES if issubclass(CLASSES[case[0]], base.Classifier)]
 REGRESSORS = [case for case in CASES if issubclass(CLASSES[case[0]], base.Regressor)]
+ROTATING = [
+    (name, len(_SWAPPING) - 1)
+    for name in ("StreamDecisionForestClassifier", "StreamDecisionForestRegressor")
+]
 TIGHTEST = [(name, len(PARAMETERS[name]) - 1) for name in CLASSES if name in PARAMETERS]
 
 

@@ -22,12 +22,21 @@ import pytest
 from river_extra_trees import persistence
 from tests.estimator.test_faults import fuller_stream, state
 from tests.tools.damage import SMALL
-from tests.tools.estimators import CASES, CLASSES, PARAMETERS, answers, frozen, learn, make
+from tests.tools.estimators import (
+    CASES,
+    CLASSES,
+    PARAMETERS,
+    ROTATING,
+    answers,
+    frozen,
+    learn,
+    make,
+)
 
 Case = tuple[str, int]
 FIRST = [case for case in CASES if case[1] == 0]
 THREADED = [case for case in CASES if PARAMETERS[case[0]][case[1]].get("n_jobs", 1) > 1]
-FORESTS = [case for case in FIRST if not case[0].startswith("Dynamic")] + THREADED
+FORESTS = [case for case in FIRST if not case[0].startswith("Dynamic")] + THREADED + ROTATING
 FAMILIES = [
     *("DynamicTreeRegressor", "ForgetfulRandomForestClassifier"),
     *("ShrubEnsembleRegressor", "StreamDecisionForestClassifier"),

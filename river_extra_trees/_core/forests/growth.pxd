@@ -43,6 +43,7 @@ cdef class Growth:
     cdef readonly int max_depth
     cdef readonly int min_samples_split
     cdef readonly int min_samples_leaf
+    cdef double least_ratio             # of scores, for the later split to be the better one
 
     # What is grown.
     cdef Buffer buffer
@@ -64,10 +65,11 @@ cdef class Growth:
 
     # Memory: per sample ...
     cdef int* places
+    cdef double* numbers                    # targets of a regression, or what is left of them
     cdef int* codes                         # of the current task: class codes ...
     cdef double* targets                    # ... or targets less their mean
     cdef double* weights
-    cdef double* values                     # of the column that is looked at
+    cdef double* values                     # of the column that is looked at, or spare
     cdef int* spare
     cdef int capacity
     # ... per column ...

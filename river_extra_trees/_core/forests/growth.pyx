@@ -29,6 +29,8 @@ cdef class Growth:
 
     def __cinit__(self, criterion, int max_depth, int min_samples_split, int min_samples_leaf):
         self.criterion = CRITERIA.index(criterion)
+        # Where two splits part a node alike their scores of numbers differ by rounding.
+        self.least_ratio = 1.0 + 1e-12 if self.criterion == VARIANCE else 1.0
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -36,6 +38,7 @@ cdef class Growth:
     def __dealloc__(self):
         free(self.tasks)
         free(self.places)
+        free(self.numbers)
         free(self.codes)
         free(self.targets)
         free(self.weights)
@@ -80,7 +83,7 @@ cdef class Growth:
             self.table_sizes = <int*>resized(self.table_sizes, widest, sizeof(int))
             memset(self.table_sizes, 0, widest * sizeof(int))
             self.table_capacity = widest
-        trees.reserve(2 * <Py_ssize_t>n_samples, n_labels)
+        trees.reserve(2 * <Py_ssize_t>(n_samples // max(1, self.min_samples_leaf)), n_labels)
         self.buffer, self.trees = buffer, trees
         self.n_columns, self.n_classes = n_columns, <int>values
         return 0
@@ -91,6 +94,7 @@ cdef class Growth:
         self.weights = <double*>resized(self.weights, n, sizeof(double))
         self.values = <double*>resized(self.values, n, sizeof(double))
         if self.criterion == VARIANCE:
+            self.numbers = <double*>resized(self.numbers, n, sizeof(double))
             self.targets = <double*>resized(self.targets, n, sizeof(double))
         else:
             self.codes = <int*>resized(self.codes, n, sizeof(int))
@@ -102,7 +106,9 @@ cdef class Growth:
     cdef size_t n_bytes(self):
         """Memory that is held."""
         return (
-            self.capacity * <size_t>(3 * sizeof(int) + 3 * sizeof(double)) + self.capacity // 2
+            self.capacity * (<size_t>2 * sizeof(int) + 2 * sizeof(double) + (
+                2 * sizeof(double) if self.criterion == VARIANCE else sizeof(int)))
+            + (self.capacity // 2 + 2)
             * sizeof(Task) + self.column_capacity * 2 * sizeof(int)
             + self.class_capacity * 4 * sizeof(double) + self.table_cells * sizeof(double)
             + self.table_capacity * sizeof(int)
@@ -114,13 +120,16 @@ cdef class Growth:
         """Let the root learn one of the samples that are to be grown on."""
         cdef int place = self.places[i], root = self.trees.roots[0]
         if self.criterion == VARIANCE:
-            self.trees.add_number(root, self.buffer.target(place), self.buffer.weight(place), 1.0)
+            self.trees.add_number(root, self.numbers[i], self.buffer.weight(place), 1.0)
         else:
             self.trees.add_class(root, <int>self.buffer.target(place),
                                  self.buffer.weight(place), 1.0)
 
     cdef void begin(self, int node, int n_samples, int max_features, Rng rng) noexcept nogil:
-        """Begin to split a leaf with the samples `places[:n_samples]`; `reserve` made the room."""
+        """Begin to split a leaf with the samples `places[:n_samples]`; `reserve` made the room.
+
+        A regression splits by `numbers[:n_samples]`.
+        """
         cdef int column
         self.rng, self.max_features, self.n_steps = rng, max_features, 0
         self.is_open = False
@@ -168,7 +177,7 @@ cdef class Growth:
         if self.criterion == VARIANCE:
             for i in range(n):
                 weight = self.weights[i] = self.buffer.weight(places[i])
-                self.targets[i] = self.buffer.target(places[i])
+                self.targets[i] = self.numbers[self.task.start + i]
                 self.node.weight += weight
                 delta = self.targets[i] - mean
                 mean += delta * (weight / self.node.weight)
@@ -359,7 +368,7 @@ cdef class Growth:
                 or not self.left.weight > 0.0 or not self.right.weight > 0.0):
             return
         score = self.side_score(&self.left) + self.side_score(&self.right)
-        if self.best.split.feature < 0 or score > self.best.score:
+        if self.best.split.feature < 0 or score > self.best.score * self.least_ratio:
             self.best.score = score
             self.best.split.feature, self.best.split.threshold = column, threshold
             self.best.split.nominal, self.best.split.missing_left = nominal, missing_left
@@ -372,6 +381,7 @@ cdef class Growth:
         cdef int[2] children
         cdef int i, n = self.task.end - self.task.start, n_left = 0, n_right = 0, left
         cdef int* places = self.places + self.task.start
+        cdef int start = self.task.start
         cdef double value
         children[0] = self.trees.new_node(parent, depth)
         children[1] = self.trees.new_node(parent, depth)
@@ -384,12 +394,18 @@ cdef class Growth:
             left = goes_left(&self.best.split, value)
             self.learn(children[1 - left], i)
             if left:
+                if self.criterion == VARIANCE:
+                    self.numbers[start + n_left] = self.numbers[start + i]
                 places[n_left] = places[i]
                 n_left += 1
             else:
+                if self.criterion == VARIANCE:
+                    self.values[n_right] = self.numbers[start + i]
                 self.spare[n_right] = places[i]
                 n_right += 1
         memcpy(places + n_left, self.spare, n_right * sizeof(int))
+        if self.criterion == VARIANCE:
+            memcpy(self.numbers + start + n_left, self.values, n_right * sizeof(double))
         self.push(children[1], self.task.start + n_left, self.task.end)
         self.push(children[0], self.task.start, self.task.start + n_left)   # grown first
 
@@ -404,6 +420,6 @@ cdef class Growth:
         """Let a leaf learn a sample of the current task."""
         if self.criterion == VARIANCE:
             self.trees.add_number(
-                leaf, self.buffer.target(self.places[self.task.start + i]), self.weights[i], 1.0)
+                leaf, self.numbers[self.task.start + i], self.weights[i], 1.0)
         else:
             self.trees.add_class(leaf, self.codes[i], self.weights[i], 1.0)

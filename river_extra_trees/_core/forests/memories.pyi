@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -5,12 +6,13 @@ from numpy.typing import NDArray
 
 from ..learner import Learner
 from ..trees import Trees
-
-IDLE: int
-NO_GROWTH: tuple[int, ...]
+from .linear_models import LinearModels
+from .number_mixture import NumberMixture
 
 class MemoryForest(Learner):
     trees: list[Trees]
+    models: list[LinearModels]
+    mixture: NumberMixture
     first_tree: int
     is_part: bool
 
@@ -24,9 +26,11 @@ class MemoryForest(Learner):
         max_nodes: int,
         rules: dict[str, Any],
         seed: int,
+        linear: Sequence[str] | None = None,
     ) -> None: ...
     @property
     def n_seen(self) -> int: ...
+    def predict_spread(self, x: Any) -> tuple[float, float, float]: ...
     def memory_weights(self) -> list[tuple[int, float]]: ...
     def votes(self, rows: list[Any]) -> NDArray[np.float64]: ...
     def votes_on_latest(self) -> tuple[NDArray[np.float64], float]: ...

@@ -1,0 +1,296 @@
+"""Linear models in a tree, and how they are fitted. See the header."""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.string cimport memset
+
+from ..dynamic.leaf_models cimport (
+    MAX_REGRESSORS, Fit, LeafModel, add_sample, fit, row_width, scratch_size,
+)
+from ..memory cimport free, product, realloc, resized
+from ..schema cimport Schema
+from .buffer cimport Buffer
+
+from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, from_state, require
+
+cdef double LARGEST_Z = 1e100           # its products with ...
+cdef double LARGEST_SLOPE = 1e200       # ... coefficients stay finite
+cdef double NO_PRIOR = 0.0
+
+KINDS = ("none", "leaves", "root")      # by their numbers, see `Kind`
+
+
+cdef int n_regressors_of(Schema schema, int n_columns) except -1:
+    """How many of the first columns are numeric, as far as models use them."""
+    cdef int column, n = 0
+    for column in range(n_columns):
+        n += schema.codes[column] is None
+    return min(n, MAX_REGRESSORS)
+
+
+cdef inline double standardised(double value, double center, double scale) noexcept nogil:
+    """A value in standard deviations from the mean; a missing one is the mean."""
+    cdef double z = (value - center) * scale
+    if z != z:
+        return 0.0
+    return min(max(z, -LARGEST_Z), LARGEST_Z)
+
+
+cdef class LinearModels:
+    """The linear models of one tree. See the header.
+
+    Parameters
+    ----------
+    kind
+        Which nodes have a model: "none", the "leaves", or the "root".
+    """
+
+    def __cinit__(self, kind="none"):
+        self.kind = KINDS.index(kind)
+        self.width = 2
+
+    def __dealloc__(self):
+        free(self.columns)
+        free(self.centers)
+        free(self.scales)
+        free(self.coefficients)
+        free(self.of_nodes)
+
+    cdef int reserve(self, int n_regressors, Py_ssize_t n_models, int n_nodes) except -1:
+        """Make room for the models of a tree with so many nodes."""
+        cdef size_t n_cells = product(n_models, n_regressors + 2)
+        if n_regressors > self.regressor_capacity:
+            self.columns = <int*>resized(self.columns, n_regressors, sizeof(int))
+            self.centers = <double*>resized(self.centers, n_regressors, sizeof(double))
+            self.scales = <double*>resized(self.scales, n_regressors, sizeof(double))
+            self.regressor_capacity = n_regressors
+        if n_cells > self.n_cells:
+            self.coefficients = <double*>resized(self.coefficients, n_cells, sizeof(double))
+            self.n_cells = n_cells
+        if n_nodes > self.node_capacity:
+            self.of_nodes = <int*>resized(self.of_nodes, n_nodes, sizeof(int))
+            self.node_capacity = n_nodes
+        return 0
+
+    cdef void trim(self) noexcept nogil:
+        """Give back the room for more models."""
+        cdef size_t n_cells = <size_t>self.n_models * self.width
+        cdef void* found
+        if 0 < n_cells < self.n_cells:
+            found = realloc(self.coefficients, n_cells * sizeof(double))
+            if found != NULL:
+                self.coefficients, self.n_cells = <double*>found, n_cells
+        if 0 < self.n_nodes < self.node_capacity:
+            found = realloc(self.of_nodes, self.n_nodes * sizeof(int))
+            if found != NULL:
+                self.of_nodes, self.node_capacity = <int*>found, self.n_nodes
+
+    cdef double* add(self, int node) noexcept nogil:
+        """Where to write the model of a node, which has none yet; `reserve` made the room."""
+        if self.kind == IN_LEAVES:
+            while self.n_nodes <= node:
+                self.of_nodes[self.n_nodes] = -1
+                self.n_nodes += 1
+            self.of_nodes[node] = self.n_models
+        self.n_models += 1
+        return self.coefficients + <Py_ssize_t>(self.n_models - 1) * self.width
+
+    # ---------------------------------------------------------------- answers
+
+    cdef void standardise(self, Buffer buffer, int place, double* z) noexcept nogil:
+        """The regressors of a remembered sample."""
+        cdef int i
+        for i in range(self.n_regressors):
+            z[i] = standardised(
+                buffer.value(self.columns[i], place), self.centers[i], self.scales[i])
+
+    cdef double slope(self, const double* model, const double* z) noexcept nogil:
+        """What a model adds to the mean of its leaf."""
+        cdef double total = -model[self.n_regressors], limit = model[self.n_regressors + 1]
+        cdef int i
+        for i in range(self.n_regressors):
+            total += model[i] * z[i]
+        return min(max(total, -limit), limit)
+
+    cdef double at_place(self, int leaf, Buffer buffer, int place) noexcept nogil:
+        """What the model of a leaf adds at a remembered sample; 0 where there is none."""
+        cdef double[MAX_REGRESSORS] z
+        cdef const double* model = self.model_of(leaf)
+        if model == NULL:
+            return 0.0
+        self.standardise(buffer, place, z)
+        return self.slope(model, z)
+
+    cdef double at_row(self, int leaf, const double* row, int n_columns) noexcept nogil:
+        """The same at an encoded row."""
+        cdef double[MAX_REGRESSORS] z
+        cdef const double* model = self.model_of(leaf)
+        cdef int i, column
+        if model == NULL:
+            return 0.0
+        for i in range(self.n_regressors):
+            column = self.columns[i]
+            z[i] = standardised(
+                row[column], self.centers[i], self.scales[i]) if column < n_columns else 0.0
+        return self.slope(model, z)
+
+    def coefficients_of(self, int node):
+        """The slopes of a node in units of its features, by column."""
+        cdef const double* model = self.model_of(node)
+        if model == NULL:
+            return {}
+        return {self.columns[i]: model[i] * self.scales[i] for i in range(self.n_regressors)}
+
+    # ---------------------------------------------------------------- state
+
+    @property
+    def n_columns(self):
+        """One more than the highest column that is in use."""
+        return 1 + max((self.columns[i] for i in range(self.n_regressors)), default=-1)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + (
+            self.regressor_capacity * (sizeof(int) + 2 * sizeof(double))
+            + self.n_cells * sizeof(double) + self.node_capacity * sizeof(int))
+
+    def state(self):
+        """Everything but spare room."""
+        cdef int i, j
+        cdef double[:, ::1] coefficients = np.empty((self.n_models, self.width))
+        for i in range(self.n_models):
+            for j in range(self.width):
+                coefficients[i, j] = self.coefficients[<Py_ssize_t>i * self.width + j]
+        return {
+            "kind": KINDS[self.kind],
+            "columns": np.array([self.columns[i] for i in range(self.n_regressors)], np.int32),
+            "centers": np.array([self.centers[i] for i in range(self.n_regressors)], np.float64),
+            "scales": np.array([self.scales[i] for i in range(self.n_regressors)], np.float64),
+            "coefficients": coefficients.base,
+            "of_nodes": np.array([self.of_nodes[i] for i in range(self.n_nodes)], np.int32),
+        }
+
+    @classmethod
+    def restored(cls, values):
+        """The models of a state."""
+        cdef LinearModels models
+        cdef int i
+        state = State("LinearModels", values, (
+            "kind", "columns", "centers", "scales", "coefficients", "of_nodes"))
+        models = LinearModels(state.word("kind", KINDS))
+        columns = state.array("columns", np.int32, None)
+        n = len(columns)
+        require(n <= MAX_REGRESSORS and np.all(columns >= 0), "LinearModels: no such columns")
+        centers = state.numbers("centers", n, least=-LARGEST_FLOAT, most=LARGEST_FLOAT)
+        scales = state.numbers("scales", n, least=0.0, most=LARGEST_FLOAT)
+        coefficients = state.numbers("coefficients", None, n + 2,
+                                     least=-LARGEST_FLOAT, most=LARGEST_FLOAT)
+        of_nodes = state.array("of_nodes", np.int32, None)
+        require(np.all(coefficients[:, -1] >= 0.0)
+                and np.all(coefficients[:, -1] <= 2.0 * LARGEST_TARGET)
+                and np.all((of_nodes >= -1) & (of_nodes < len(coefficients))),
+                "LinearModels: there is no such model")
+        models.reserve(n, len(coefficients), <int>len(of_nodes))
+        models.n_regressors, models.n_models = n, <int>len(coefficients)
+        models.width, models.n_nodes = n + 2, <int>len(of_nodes)
+        for i in range(n):
+            models.columns[i], models.centers[i] = columns[i], centers[i]
+            models.scales[i] = scales[i]
+        models.fill(np.ravel(coefficients), of_nodes)
+        return models
+
+    cdef int fill(self, const double[::1] coefficients, const int[::1] of_nodes) except -1:
+        cdef Py_ssize_t i
+        for i in range(coefficients.shape[0]):
+            self.coefficients[i] = coefficients[i]
+        for i in range(of_nodes.shape[0]):
+            self.of_nodes[i] = of_nodes[i]
+        return 0
+
+    def __reduce__(self):
+        return from_state, (type(self), self.state())
+
+
+cdef class Ridge:
+    """The sums of a ridge regression, and its solution. See the header."""
+
+    def __dealloc__(self):
+        free(self.row)
+        free(self.v)
+        free(self.model.scratch)
+
+    cdef int reserve(self, int n_regressors) except -1:
+        """Make room for so many regressors."""
+        if n_regressors > self.capacity or self.row == NULL:
+            self.row = <double*>resized(
+                self.row, row_width(False, n_regressors, 0), sizeof(double))
+            self.v = <double*>resized(self.v, n_regressors + 1, sizeof(double))
+            self.model.scratch = <double*>resized(
+                self.model.scratch, scratch_size(n_regressors), sizeof(double))
+            self.capacity = n_regressors
+        return 0
+
+    cdef size_t n_bytes(self):
+        """Memory that is held."""
+        if self.row == NULL:
+            return 0
+        return sizeof(double) * (row_width(False, self.capacity, 0) + self.capacity + 1
+                                 + scratch_size(self.capacity))
+
+    cdef void begin(self, int n_regressors) noexcept nogil:
+        """Forget all samples."""
+        init_model(&self.model, n_regressors, self.model.scratch)
+        memset(self.row, 0, self.model.width * sizeof(double))
+        self.n, self.weight = 0, 0.0
+        self.lowest, self.highest = INFINITY, -INFINITY
+
+    cdef void add(self, double target, double weight) noexcept nogil:
+        """One more sample, whose z stands in `v`."""
+        self.v[self.model.n_regressors] = target
+        self.lowest, self.highest = min(self.lowest, target), max(self.highest, target)
+        self.n += 1
+        self.weight += weight
+        add_sample(&self.model, self.row, self.v, weight)
+
+    cdef void solve(self, double* coefficients) noexcept nogil:
+        """Write a model: see `LinearModels.coefficients`. Uses up the sums."""
+        cdef int i, q = self.model.n_regressors
+        cdef double* diagonal = self.row + 2 + q
+        for i in range(q):
+            diagonal[i] += self.weight / self.n
+            diagonal += i + 1
+        solve_ridge(&self.model, self.row, coefficients)
+        coefficients[q] = 0.0
+        for i in range(q):
+            coefficients[q] += coefficients[i] * self.row[1 + i]
+        coefficients[q + 1] = self.highest - self.lowest
+
+
+cdef void init_model(LeafModel* model, int n_regressors, double* scratch) noexcept nogil:
+    """A regression without a prior: the ridge is added to its sums."""
+    memset(model, 0, sizeof(LeafModel))
+    model.n_regressors = n_regressors
+    model.width = row_width(False, n_regressors, 0)
+    model.df_offset = 1.0               # so that there is a solution whatever the samples weigh
+    model.prior, model.scratch = &NO_PRIOR, scratch
+
+
+cdef void solve_ridge(const LeafModel* model, const double* row, double* slopes) noexcept nogil:
+    """The coefficients of a row to which the ridge has been added; 0 where rounding is all."""
+    cdef int q = model.n_regressors, i, k
+    cdef Fit found = fit(model, row, True)
+    # The factor L by rows, without its unit diagonal; the last row is L^-1 s over D.
+    cdef const double* last = model.scratch + q * (q + 1) // 2
+    cdef const double* line
+    if found.n_regressors == 0:
+        memset(slopes, 0, q * sizeof(double))
+        return
+    for i in range(q):
+        slopes[i] = last[i]
+    for k in range(q - 1, -1, -1):      # L' b = (L^-1 s) / D
+        line = model.scratch + k * (k + 1) // 2
+        for i in range(k):
+            slopes[i] -= line[i] * slopes[k]
+        if not -LARGEST_SLOPE <= slopes[k] <= LARGEST_SLOPE:
+            memset(slopes, 0, q * sizeof(double))
+            return

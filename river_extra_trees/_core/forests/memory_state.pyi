@@ -1,0 +1,2 @@
+IDLE: int
+NO_GROWTH: tuple[int, ...]

@@ -1,0 +1,366 @@
+"""Pipelines of river in model files: steps of known classes, written as plain values.
+
+`FORMS` lists the classes, their parameters and their state. A step is saved if its class is in the
+list and it has no other attributes than those named there, so that nothing is lost if river adds
+one. It is made anew by its constructor; no name in a file is imported or called.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import numbers
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from river import compose, preprocessing, stats
+from river.preprocessing.impute import Constant
+
+from .._core.state import LARGEST_COUNT, State, StateError, require
+from .._estimator.parameters import LARGEST
+from .values import Encoder, is_plain
+
+__all__ = ["document_of", "is_pipeline", "restored"]
+
+FIELDS = ("class", "parameters", "state")
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Codec:
+    """How an attribute becomes plain values, and how these are checked and become it again."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a file holds of an object: parameters, for its constructor, and state, set afterwards.
+
+    `starred` names a parameter that the constructor takes as `*args`; `derived` are attributes that
+    the constructor makes of the parameters.
+    """
+
+    kind: type
+    parameters: dict[str, Codec] = field(default_factory=dict)
+    state: dict[str, Codec] = field(default_factory=dict)
+    starred: str = ""
+    derived: frozenset[str] = frozenset()
+
+    def write(self, thing: Any) -> Document:
+        """The document of an object of this class."""
+        names = {*self.parameters, *self.state, *self.derived}
+        unknown = names ^ vars(thing).keys()
+        require(not unknown, f"this version of river gives it other attributes: {unknown}")
+        return {
+            "class": self.kind.__name__,
+            "parameters": written(thing, self.parameters),
+            "state": written(thing, self.state),
+        }
+
+    def read(self, document: State) -> Any:
+        """An object of this class from its document."""
+        parameters = read(self.kind, document.values["parameters"], self.parameters)
+        state = read(self.kind, document.values["state"], self.state)
+        arguments = parameters.pop(self.starred, ())
+        try:
+            thing = self.kind(*arguments, **parameters)
+        except (TypeError, ValueError) as error:
+            raise StateError(
+                f"the parameters of {self.kind.__name__} are invalid: {error}"
+            ) from None
+        for name, value in state.items():
+            present = getattr(thing, name)
+            if isinstance(present, dict):  # a defaultdict, which keeps its way to make new values
+                present.clear()
+                present.update(value)
+            else:
+                setattr(thing, name, value)
+        return thing
+
+
+def plain_name(attribute: str) -> str:
+    """The name of an attribute in a file."""
+    return attribute.strip("_").lower()
+
+
+def written(thing: Any, codecs: dict[str, Codec]) -> Document:
+    fields = {}
+    for name, codec in codecs.items():
+        try:
+            fields[plain_name(name)] = codec.write(getattr(thing, name))
+        except StateError as error:
+            raise StateError(f"{name} {error}") from None
+    return fields
+
+
+def read(kind: type, fields: Any, codecs: dict[str, Codec]) -> Document:
+    names = {name: plain_name(name) for name in codecs}
+    state = State(kind.__name__, fields, names.values())
+    return {name: codec.read(state.values[names[name]]) for name, codec in codecs.items()}
+
+
+# --------------------------------------------------------------------------- attributes
+
+
+def same(fits: Callable[[Any], bool], wanted: str) -> Codec:
+    """An attribute that is a plain value already, if it fits."""
+
+    def check(value: Any) -> Any:
+        require(is_plain(value) and fits(value), f"must be {wanted}")
+        return value
+
+    return Codec(check, check)
+
+
+def is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real | np.bool_)
+
+
+def by_name(values: Codec, names: Codec | None = None) -> Codec:
+    """A dict in its order, from feature names (or texts) to values."""
+    key = names or VALUE
+
+    def write(table: Any) -> Document:
+        require(isinstance(table, dict), "must be a dict")
+        return {"names": list(table), "values": [values.write(item) for item in table.values()]}
+
+    def read(document: Any) -> dict[Hashable, Any]:
+        table = State("a table", document, ("names", "values"))
+        keys = [key.read(name) for name in table.items("names")]
+        items = [values.read(item) for item in table.items("values", len(keys))]
+        found = dict(zip(keys, items, strict=True))
+        require(len(found) == len(keys), "a name occurs twice")
+        return found
+
+    return Codec(write, read)
+
+
+def write_set(members: Any) -> Document:
+    """The members of a set in one order, whatever its own is, so that equal sets look alike."""
+    require(isinstance(members, set | frozenset), "must be sets of values")
+    return {"categories": sorted(members, key=lambda member: json.dumps(Encoder().encode(member)))}
+
+
+def read_set(document: Any) -> set[Hashable]:
+    members = State("a set", document, ("categories",)).items("categories")
+    require(all(map(is_plain, members)), "a category is no plain value")
+    found = set(members)
+    require(len(found) == len(members), "a category occurs twice")
+    return found
+
+
+def or_none(codec: Codec) -> Codec:
+    return Codec(
+        lambda value: None if value is None else codec.write(value),
+        lambda value: None if value is None else codec.read(value),
+    )
+
+
+def of_kind(kind: type) -> Codec:
+    """A statistic of one class."""
+    name = kind.__name__
+
+    def write(statistic: Any) -> Document:
+        require(type(statistic) is kind, f"must be of the class {name}")
+        return STATISTICS[name].write(statistic)
+
+    def read(document: Any) -> Any:
+        state = State("a statistic", document, FIELDS)
+        require(state.values["class"] == name, f"a statistic is no {name}")
+        return STATISTICS[name].read(state)
+
+    return Codec(write, read)
+
+
+def write_replacement(value: Any) -> Document:
+    """What a missing value is replaced by: a statistic, or always the same value."""
+    kind = type(value).__name__
+    require(
+        type(value) is Constant or (kind in STATISTICS and type(value) is STATISTICS[kind].kind),
+        f"must be values or statistics of the classes {', '.join(STATISTICS)}, not {kind}",
+    )
+    return {"value": value.value} if kind == "Constant" else STATISTICS[kind].write(value)
+
+
+def read_replacement(document: Any) -> Any:
+    if isinstance(document, dict) and document.keys() == {"value"}:
+        require(is_plain(document["value"]), "a replacement is no plain value")
+        return document["value"]
+    state = State("a statistic", document, FIELDS)
+    kind = state.values["class"]
+    require(isinstance(kind, str) and kind in STATISTICS, "a statistic has an unknown class")
+    return STATISTICS[kind].read(state)
+
+
+VALUE = same(lambda value: True, "a plain value")
+TEXT = same(lambda value: type(value) is str, "a text")
+FLAG = same(lambda value: type(value) is bool, "True or False")
+NUMBER = same(is_real, "a number")
+NO_WINDOW = same(lambda value: value is None, "None: a model file holds no window of a scaler")
+COUNT = same(lambda value: type(value) is int and 0 <= value <= LARGEST_COUNT, "a count")
+ZERO = same(lambda value: type(value) is int and value == 0, "zero")
+CODE = same(lambda value: type(value) is int and abs(value) <= LARGEST, "a whole number")
+# Sums that an update divides by, or takes the root of: not negative, but they may have overflowed.
+WEIGHT = same(lambda value: is_real(value) and 0 <= value < math.inf, "a sum of weights")
+SPREAD = same(lambda value: is_real(value) and not value < 0, "a number that is not negative")
+SET = Codec(write_set, read_set)
+REPLACEMENTS = by_name(Codec(write_replacement, read_replacement))
+
+STATISTICS = {
+    form.kind.__name__: form
+    for form in (
+        Form(stats.Mean, state={"n": WEIGHT, "_mean": NUMBER}),
+        Form(stats.Min, state={"min": NUMBER}),
+        Form(stats.Max, state={"max": NUMBER}),
+        Form(stats.AbsMax, state={"abs_max": NUMBER}),
+        Form(stats.Sum, state={"sum": NUMBER}),
+        Form(stats.Count, state={"n": COUNT}),
+        Form(stats.Mode, {"k": CODE}, {"counts": by_name(COUNT)}),
+    )
+}
+FORMS = {
+    form.kind.__name__: form
+    for form in (
+        Form(
+            preprocessing.StandardScaler,
+            {"with_std": FLAG, "window_size": NO_WINDOW},
+            {"counts": by_name(COUNT), "means": by_name(NUMBER), "vars": by_name(SPREAD)},
+        ),
+        Form(
+            preprocessing.MinMaxScaler,
+            {"window_size": NO_WINDOW},
+            {"min": by_name(of_kind(stats.Min)), "max": by_name(of_kind(stats.Max))},
+        ),
+        Form(
+            preprocessing.MaxAbsScaler,
+            {"window_size": NO_WINDOW},
+            {"abs_max": by_name(of_kind(stats.AbsMax))},
+        ),
+        Form(
+            preprocessing.OneHotEncoder,
+            {"categories": or_none(by_name(SET)), "drop_zeros": FLAG, "drop_first": FLAG},
+            {"values": by_name(SET), "_zero_dict": by_name(ZERO, TEXT)},
+        ),
+        Form(
+            preprocessing.OrdinalEncoder,
+            {
+                "categories": or_none(by_name(by_name(CODE))),
+                "unknown_value": or_none(CODE),
+                "none_value": CODE,
+            },
+            {"values": by_name(by_name(CODE))},
+            derived=frozenset({"_reserved_category_codes"}),
+        ),
+        Form(
+            preprocessing.FeatureHasher,
+            {
+                "n_features": same(lambda n: type(n) is int and 1 <= n <= LARGEST, "from 1 on"),
+                "seed": or_none(COUNT),
+                "alternate_sign": FLAG,
+            },
+            {"_seed": same(lambda n: type(n) is int and 0 <= n < 2**32, "of 32 bits")},
+        ),
+        Form(preprocessing.PreviousImputer, state={"_latest": by_name(VALUE)}),
+        Form(
+            preprocessing.StatImputer,
+            {"stats": Codec(REPLACEMENTS.write, lambda code: REPLACEMENTS.read(code).items())},
+            starred="stats",
+            derived=frozenset({"imputers"}),
+        ),
+        Form(compose.Select, {"keys": SET}, starred="keys"),
+        Form(compose.Discard, {"keys": SET}, starred="keys"),
+        Form(compose.Prefixer, {"prefix": TEXT}),
+        Form(compose.Suffixer, {"suffix": TEXT}),
+    )
+}
+
+
+# --------------------------------------------------------------------------- pipelines
+
+
+def is_pipeline(model: Any) -> bool:
+    """Whether a model is a pipeline of river, and not of a subclass."""
+    return type(model) is compose.Pipeline
+
+
+def document_of(model: Any, document_of_learner: Callable[[Any], Document]) -> Document:
+    """What a file holds of a pipeline whose last step is a learner of this package.
+
+    Raises
+    ------
+    TypeError
+        If a step has a class that is not in `FORMS`.
+    StateError
+        If an attribute of a step cannot be written.
+    """
+    *before, (name, learner) = list(model.steps.items()) or [("", None)]
+    steps = [(text, document_of_step(text, step)) for text, step in before]
+    return pipeline_of([*steps, (name, document_of_learner(learner))], "Pipeline")
+
+
+def pipeline_of(steps: Iterable[tuple[str, Document]], kind: str) -> Document:
+    return {"class": kind, "parameters": {}, "state": {"steps": list(steps)}}
+
+
+def document_of_step(name: str, step: Any) -> Document:
+    """What a file holds of a transformer, or of several side by side or behind each other."""
+    kind = type(step)
+    inner = {compose.Pipeline: "steps", compose.TransformerUnion: "transformers"}.get(kind)
+    if inner is not None:
+        parts = [
+            (text, document_of_step(text, part)) for text, part in getattr(step, inner).items()
+        ]
+        return pipeline_of(parts, kind.__name__)
+    form = FORMS.get(kind.__name__)
+    if form is None or form.kind is not kind:
+        raise TypeError(
+            f"a model file cannot hold the step {name!r}, a {kind.__module__}.{kind.__qualname__}: "
+            f"it holds steps of {', '.join(FORMS)}, and unions and pipelines of these. Replace the "
+            "step, or save the learner alone and create the steps before it in code"
+        )
+    try:
+        return form.write(step)
+    except StateError as error:
+        raise StateError(f"the step {name!r}, a {kind.__name__}: {error}") from None
+
+
+def restored(document: State, restored_learner: Callable[[State], Any]) -> compose.Pipeline:
+    """A pipeline from its document; the last step is a learner."""
+    *before, (name, learner) = steps_of(document)
+    pipeline = compose.Pipeline()
+    for text, step in before:
+        pipeline.steps[text] = restored_step(step)
+    pipeline.steps[name] = restored_learner(learner)
+    return pipeline
+
+
+def steps_of(document: State) -> list[tuple[str, State]]:
+    """The names and the documents of the steps."""
+    require(document.values["parameters"] == {}, "a pipeline has no parameters")
+    state = State("a pipeline", document.values["state"], ("steps",))
+    steps = state.items("steps")
+    require(
+        steps and all(type(step) is tuple and len(step) == 2 for step in steps),
+        "a pipeline has no steps",
+    )
+    names = [name for name, _ in steps]
+    require(all(type(name) is str for name in names), "the name of a step is no text")
+    require(len(set(names)) == len(names), "two steps have the same name")
+    return [(name, State(f"the step {name!a}", code, FIELDS)) for name, code in steps]
+
+
+def restored_step(document: State) -> Any:
+    """A transformer from its document."""
+    kind = document.values["class"]
+    require(isinstance(kind, str), "a step has no class")
+    if kind in ("Pipeline", "TransformerUnion"):
+        parts = [(name, restored_step(step)) for name, step in steps_of(document)]
+        group = getattr(compose, kind)()
+        (group.steps if kind == "Pipeline" else group.transformers).update(parts)
+        return group
+    require(kind in FORMS, "a step has a class that no model file may hold")
+    return FORMS[kind].read(document)

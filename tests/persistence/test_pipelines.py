@@ -1,0 +1,293 @@
+"""Pipelines in model files: they go on as before, and hold nothing but what the format knows."""
+
+from __future__ import annotations
+
+import copy
+import decimal
+import itertools
+import random
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from river import compose, feature_extraction, linear_model, preprocessing, stats, tree
+
+import river_extra_trees as ret
+from river_extra_trees import persistence
+from river_extra_trees.persistence import pipelines
+from tests.tools import damage, nasty
+
+
+def stream(n: int, seed: int = 1, gaps: bool = False) -> Iterator[Any]:
+    """Two numbers, one of them large, and two words; with `gaps`, some are missing."""
+    rng = random.Random(seed)
+    for _ in range(n):
+        x = {
+            **{"a": rng.gauss(3.0, 2.0), "b": rng.randrange(1000)},
+            **{"c": rng.choice("uvw"), "d": rng.choice(("x", "y"))},
+        }
+        y = (x["a"] > 3.0) ^ (x["c"] == "u")
+        if gaps:
+            x |= {name: None for name in x if rng.random() < 0.2}
+        yield x, y
+
+
+def imputer() -> Any:
+    return preprocessing.StatImputer(
+        *(("a", stats.Mean()), ("b", stats.Sum()), ("c", stats.Mode(k=2)), ("d", "none"))
+    )
+
+
+def numbers(step: Any) -> Any:
+    return compose.Select("a", "b") | step
+
+
+def words(step: Any) -> Any:
+    return compose.Select("c", "d") | step
+
+
+def learner() -> Any:
+    return ret.StreamDecisionTreeClassifier(batch_size=8, seed=1)
+
+
+STEPS: dict[str, Callable[[], Any]] = {
+    "standard": lambda: numbers(preprocessing.StandardScaler()),
+    "centred": lambda: numbers(preprocessing.StandardScaler(with_std=False)),
+    "min-max": lambda: numbers(preprocessing.MinMaxScaler()),
+    "max-abs": lambda: numbers(preprocessing.MaxAbsScaler()),
+    "one-hot": lambda: words(preprocessing.OneHotEncoder()),
+    "one-hot, first dropped": lambda: words(preprocessing.OneHotEncoder(drop_first=True)),
+    "one-hot, no zeros": lambda: words(preprocessing.OneHotEncoder(drop_zeros=True)),
+    "one-hot, fixed": lambda: words(
+        preprocessing.OneHotEncoder(categories={"c": {"u", "v"}, "d": {"x"}})
+    ),
+    "ordinal": lambda: words(preprocessing.OrdinalEncoder(unknown_value=None)),
+    "ordinal, fixed": lambda: words(
+        preprocessing.OrdinalEncoder(categories={"c": {"u": 4}, "d": {}})
+    ),
+    "hashed": lambda: preprocessing.FeatureHasher(n_features=7),
+    "discard": lambda: compose.Discard("b", "d"),
+    "renamed": lambda: compose.Prefixer("before ") | compose.Suffixer(" after"),
+    "latest": lambda: preprocessing.PreviousImputer(),
+    "imputed": imputer,
+    "union": lambda: (
+        numbers(preprocessing.StandardScaler())
+        + words(preprocessing.OneHotEncoder())
+        + compose.Select("b")
+    ),
+    "long": lambda: (
+        imputer()
+        | numbers(preprocessing.MinMaxScaler()) + words(preprocessing.OneHotEncoder())
+        | compose.Discard("a")
+    ),
+}
+
+
+def made(name: str, n: int) -> tuple[Any, bool]:
+    """A pipeline after n samples, and whether its samples have gaps."""
+    gaps = name in ("latest", "imputed", "long")
+    model = STEPS[name]() | learner()
+    for x, y in stream(n, gaps=gaps):
+        model.learn_one(x, y)
+    return model, gaps
+
+
+@pytest.mark.parametrize("n", [0, 1, 150])
+@pytest.mark.parametrize("name", STEPS)
+def test_loaded_pipelines_go_on_alike(name: str, n: int, tmp_path: Path) -> None:
+    """A saved pipeline answers and goes on learning as the original does, to the last bit."""
+    model, gaps = made(name, n)
+    persistence.save(model, tmp_path / "model")
+    other = persistence.load(tmp_path / "model")
+    assert list(other.steps) == list(model.steps)
+    assert str(other) == str(model)
+    for x, y in stream(150, seed=2, gaps=gaps):
+        assert other.predict_proba_one(x) == model.predict_proba_one(x)
+        model.learn_one(x, y)
+        other.learn_one(x, y)
+    assert persistence.save_bytes(other) == persistence.save_bytes(model)
+    assert persistence.save_bytes(other.clone()) == persistence.save_bytes(model.clone()) or (
+        name == "hashed"  # without a seed, each clone draws one
+    )
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_copies_give_equal_files(name: str) -> None:
+    """A file does not depend on how a pipeline came to be."""
+    model, _ = made(name, 60)
+    content = persistence.save_bytes(model)
+    assert persistence.save_bytes(copy.deepcopy(model)) == content
+    if name != "hashed":
+        assert persistence.save_bytes(made(name, 60)[0]) == content
+
+
+def test_equal_sets_give_equal_files() -> None:
+    """Sets that were filled in another order are written in the same one."""
+
+    def file_of(*values: int) -> bytes:
+        return persistence.save_bytes(compose.Discard(*values) | learner())
+
+    assert list({0, 8}) != list({8, 0})
+    assert file_of(0, 8) == file_of(8, 0)
+
+
+def test_regressors_and_named_steps() -> None:
+    """Steps keep the names that the user gave them."""
+    model = compose.Pipeline(
+        ("scale", preprocessing.StandardScaler()),
+        ("learn", ret.DynamicTreeRegressor(n_particles=5, seed=1)),
+    )
+    for x, _ in stream(50):
+        model.learn_one({"a": x["a"], 7: x["b"]}, x["a"])
+    other = persistence.load_bytes(persistence.save_bytes(model))
+    assert list(other.steps) == ["scale", "learn"]
+    assert other.predict_one({"a": 1.0, 7: 2}) == model.predict_one({"a": 1.0, 7: 2})
+
+
+# --- What cannot be saved
+
+
+def half(x: Any) -> Any:
+    return {name: value / 2 for name, value in x.items()}
+
+
+class Scaler(preprocessing.StandardScaler):
+    """Not river's own: it may do anything."""
+
+
+@pytest.mark.parametrize(
+    ("step", "named"),
+    [
+        (compose.FuncTransformer(half), "'half', a river.compose.func.FuncTransformer"),
+        (Scaler(), "'Scaler', a tests.persistence.test_pipelines.Scaler"),
+        (preprocessing.RobustScaler(), "RobustScaler"),
+        (preprocessing.AdaptiveStandardScaler(), "AdaptiveStandardScaler"),
+        (compose.SelectType(float), "SelectType"),
+        (feature_extraction.PolynomialExtender(), "PolynomialExtender"),
+        (compose.Select("a") + compose.FuncTransformer(half), "FuncTransformer"),
+    ],
+    ids=str,
+)
+def test_other_steps_are_refused_by_name(step: Any, named: str) -> None:
+    """The error names the step and its class, says what a file can hold, and what to do."""
+    with pytest.raises(TypeError, match=f"{named}.*StandardScaler, .*save the learner alone"):
+        persistence.save_bytes(step | learner())
+
+
+@pytest.mark.parametrize(
+    ("step", "named"),
+    [
+        (preprocessing.StandardScaler(window_size=5), "'StandardScaler'.*: window_size must be"),
+        (preprocessing.MinMaxScaler(window_size=5), "'MinMaxScaler'.*: window_size must be None"),
+        (preprocessing.StatImputer(("a", stats.Quantile())), "'StatImputer'.*, not Quantile"),
+        (preprocessing.StatImputer(("a", decimal.Decimal(1))), "decimal.Decimal"),
+        (compose.Prefixer(decimal.Decimal(1)), "'Prefixer'.*: prefix must be a text"),
+    ],
+    ids=str,
+)
+def test_other_parameters_are_refused_by_name(step: Any, named: str) -> None:
+    """So are parameters that would need an object of another class."""
+    with pytest.raises(persistence.ModelFileError, match=f"Pipeline cannot be saved: .*{named}"):
+        persistence.save_bytes(step | learner())
+
+
+def test_attributes_of_later_versions_are_not_lost() -> None:
+    """Where a step has more attributes than the format knows, it is refused and not cut down."""
+    step = preprocessing.StandardScaler()
+    step.more = 1
+    with pytest.raises(persistence.ModelFileError, match=r"other attributes: \{'more'\}"):
+        persistence.save_bytes(step | learner())
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        preprocessing.StandardScaler() | linear_model.LogisticRegression(),
+        preprocessing.StandardScaler() | tree.HoeffdingTreeClassifier(),
+        compose.Pipeline(preprocessing.StandardScaler(), preprocessing.MinMaxScaler()),
+    ],
+    ids=str,
+)
+def test_the_last_step_is_ours(model: Any) -> None:
+    """A pipeline without a learner of this package has no safe form."""
+    with pytest.raises(TypeError, match=r"last step of a pipeline .*river_extra_trees, not river"):
+        persistence.save_bytes(model)
+
+
+def test_empty_pipelines_are_refused() -> None:
+    with pytest.raises(TypeError, match="last step"):
+        persistence.save_bytes(compose.Pipeline())
+
+
+# --- Damage
+
+
+def outcome(content: bytes) -> str:
+    """Load a file and use its model; river's steps may refuse a forged sum, but nothing breaks."""
+    try:
+        model = persistence.load_bytes(content)
+    except persistence.ModelFileError:
+        return "refused"
+    last = model._last_step if isinstance(model, compose.Pipeline) else model
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for x, y in stream(12, seed=3):
+            try:
+                model.predict_proba_one(x)
+                model.learn_one(x, y)
+            except (ValueError, TypeError, KeyError, OverflowError):
+                break  # as it would with a pipeline that had learned such numbers
+    last._core.check()
+    copy.deepcopy(model)
+    return "sound"
+
+
+@pytest.mark.parametrize("name", ["long", "ordinal", "hashed"])
+def test_every_truncation_and_some_flipped_bits_are_noticed(name: str) -> None:
+    content = persistence.save_bytes(made(name, 10)[0])
+    for damaged in itertools.chain(
+        itertools.islice(damage.truncations(content), 0, None, 7), damage.flips(content, 0, 5)
+    ):
+        with pytest.raises(persistence.ModelFileError):
+            persistence.load_bytes(damaged)
+
+
+@pytest.mark.parametrize("name", ["one-hot", "imputed", "union"])
+def test_damage_of_the_right_hash_does_no_harm(name: str) -> None:
+    """A forger's file is refused, or is a pipeline of known steps and a sound model."""
+    content = persistence.save_bytes(made(name, 10)[0])
+    rng = random.Random(name)
+    n_text = int.from_bytes(content[12:20], "little")
+    flipped = (bad for bad in damage.flips(content[: 60 + n_text], 60, 41))
+    said = {outcome(damage.signed(bad + content[60 + n_text :])) for bad in flipped}
+    said |= {outcome(damage.scrambled(content, rng)) for _ in range(30)}
+    assert said == {"refused", "sound"}
+
+
+@pytest.mark.parametrize("name", ["standard", "ordinal", "long", "hashed"])
+def test_nasty_values_in_steps_do_no_harm(name: str) -> None:
+    """Any value at any place of a step is refused, or leads to no other error than river's own."""
+    content = persistence.save_bytes(made(name, 10)[0])
+    document, arrays = nasty.opened(content)
+    said = set()
+    in_steps = [place for place in nasty.places(document) if "core" not in place[2]]
+    assert len(in_steps) > 10
+    for number, (inside, key, _) in enumerate(in_steps):
+        kept = inside[key]
+        for value in nasty.VALUES[number % 9 :: 9]:
+            inside[key] = value
+            said.add(outcome(nasty.closed((document, dict(arrays)))))
+        inside[key] = kept
+    assert said == {"refused", "sound"}
+
+
+@pytest.mark.parametrize("kind", ["FuncTransformer", "Pipeline", "Form", "os.system", 7, None])
+def test_forged_classes_are_refused(kind: Any) -> None:
+    """A name in a file is looked up in a table, and nowhere else."""
+    document = pipelines.document_of(made("standard", 10)[0], lambda model: {})
+    document["state"]["steps"][1][1]["class"] = kind
+    state = pipelines.State("the file", document, pipelines.FIELDS)
+    with pytest.raises(pipelines.StateError):
+        pipelines.restored(state, lambda learner: None)
