@@ -9,8 +9,9 @@ from examples.benchmarks.common import results, streams
 from examples.benchmarks.common.scores import NAMES
 from examples.benchmarks.common.tables import render
 from examples.benchmarks.peers import drift, intervals
+from examples.benchmarks.peers.contenders import LIGHTGBM
 from examples.benchmarks.peers.pictures import draw_ranks, draw_speed
-from examples.benchmarks.peers.standings import AHEAD, DEFAULTS, Standings
+from examples.benchmarks.peers.standings import AHEAD, DEFAULTS, RANKED, Standings, Table
 from examples.benchmarks.stream import ablation
 from river_extra_trees.cli.streams import Task
 
@@ -24,6 +25,8 @@ def write(source: Path, folder: Path) -> Path:
     lines = [texts["introduction"].strip()]
     for task in DEFAULTS:
         lines += compared(task, source / "peers.csv", folder, texts)
+    lines += ["## Beside LightGBM on longer streams", texts["long"].strip()]
+    lines += [render(*longer(task, source / "peers.csv")) for task in DEFAULTS]
     lines += ["## Intervals", texts["intervals"].strip()]
     lines.append(render(*intervals.table(source / "intervals.csv")))
     lines += ["## After an abrupt drift", texts["drift"].strip()]
@@ -61,3 +64,18 @@ def compared(task: Task, source: Path, folder: Path, texts: dict[str, dict[str, 
     for name in NAMES[task]:
         lines += [f"Every score, {name}, with the number of items:", render(*found.details(name))]
     return lines
+
+
+def longer(task: Task, source: Path) -> Table:
+    """Return the default and LightGBM on all rows that both have been over."""
+    pair = DEFAULTS[task], LIGHTGBM
+    own = [result for result in results.read(source) if result["learner"] in pair]
+    found = Standings(task, own, streams.UNSEEN[task])
+    names = [name for name in RANKED[task] if name != "kappa"]
+    lines = []
+    for stream in found.streams:
+        known = [found.result(stream, learner) for learner in pair]
+        cells = [f"{float(r[name]):.4g}" if r else "-" for name in names for r in known]
+        lines.append([stream, f"{found.rows[stream]:,}", *cells])
+    heads = [f"{name}, {who}" for name in names for who in ("ours", "LightGBM")]
+    return ["stream", "items", *heads], lines
