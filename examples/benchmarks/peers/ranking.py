@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy import stats
@@ -82,13 +82,9 @@ def holm(chances: Mapping[str, float]) -> dict[str, float]:
     return corrected
 
 
-def beside(scores: Scores, one: str, others: Iterable[str]) -> dict[str, float]:
-    """Return Wilcoxon's p of one learner beside each other, corrected by Holm."""
-    differences = {a: [s[one] - s[a] for s in scores.values()] for a in others}
-    return holm({a: _wilcoxon(each) for a, each in differences.items()})
-
-
-def _wilcoxon(differences: list[float]) -> float:
+def wilcoxon(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return the chance of such pairs of scores if two learners were equally good."""
+    differences = [a - b for a, b in pairs]
     if not any(differences):
         return 1.0
     return float(stats.wilcoxon(differences, zero_method="zsplit", method="approx").pvalue)

@@ -92,8 +92,8 @@ class Standings:
         return score if NAMES[self.task][name] else -score
 
     def peers(self) -> list[str]:
-        """Return the ranked learners that are not ours."""
-        return [a for a in self.ranked if contenders.library(a, self.task) != "river-extra-trees"]
+        """Return the learners that are not ours, ranked or not."""
+        return [a for a in self.learners if contenders.library(a, self.task) != "river-extra-trees"]
 
     def summary(self) -> Table:
         """Return ranks, speed and memory, a line for each learner."""
@@ -119,22 +119,32 @@ class Standings:
         return ["learner", *(f"{s} ({self.rows[s]:,})" for s in self.streams)], lines
 
     def against(self) -> Table:
-        """Return the default beside each peer: wins, losses and p for every score."""
-        own, peers = DEFAULTS[self.task], self.peers()
-        columns: list[dict[str, str]] = []
+        """Return the default beside each peer: wins, losses and p, on the streams that both know."""
+        own = DEFAULTS[self.task]
+        shared = {
+            a: [s for s in self.streams if self.result(s, a) is not None] for a in self.peers()
+        }
+        lines = [[a, str(len(known))] for a, known in shared.items()]
         for name in RANKED[self.task]:
-            scores = self.scores(name)
-            chances = ranking.beside(scores, own, peers)
-            columns.append({a: versus(scores, own, a) + f", {chances[a]:.1g}" for a in peers})
-        lines = [[a, *(column[a] for column in columns)] for a in peers]
-        return ["peer", *(f"{name}: won - lost, p" for name in RANKED[self.task])], lines
+            pairs = {
+                a: [(self.value(s, own, name), self.value(s, a, name)) for s in known]
+                for a, known in shared.items()
+            }
+            chances = ranking.holm({a: ranking.wilcoxon(each) for a, each in pairs.items()})
+            for line, (a, each) in zip(lines, pairs.items(), strict=True):
+                won, lost = sum(x > y for x, y in each), sum(x < y for x, y in each)
+                line.append(f"{won} - {lost}, {chances[a]:.1g}")
+        heads = [f"{name}: won - lost, p" for name in RANKED[self.task]]
+        return ["peer", "streams", *heads], lines
 
     def losses(self) -> list[tuple[str, float, str, float]]:
         """Return each stream on which a peer is far ahead, with both scores and the best peer."""
         found = []
-        for stream, scores in self.scores(RANKED[self.task][0]).items():
-            best = max(self.peers(), key=scores.__getitem__)
-            own = scores[DEFAULTS[self.task]]
+        name = RANKED[self.task][0]
+        for stream in self.streams:
+            scores = {a: self.value(stream, a, name) for a in self.peers()}
+            best = max(scores, key=scores.__getitem__)
+            own = self.value(stream, DEFAULTS[self.task], name)
             if scores[best] > own + AHEAD:
                 found.append((stream, own, best, scores[best]))
         return found
@@ -153,13 +163,6 @@ class Standings:
 
 
 CALIBRATION = "calibration error"
-
-
-def versus(scores: ranking.Scores, own: str, other: str) -> str:
-    """Return on how many streams a learner is better than another, and on how many worse."""
-    won = sum(s[own] > s[other] for s in scores.values())
-    lost = sum(s[own] < s[other] for s in scores.values())
-    return f"{won} - {lost}"
 
 
 def speed(own: list[Result]) -> str:
