@@ -31,10 +31,11 @@ SHARED = "river_extra_trees._core._cyutility"
 MODES = ("release", "checked", "asan", "coverage")
 
 # Contraction into fused multiply-adds would make predictions depend on the processor.
-COMMON_FLAGS = ["-O3", "-g0", "-ffp-contract=off"]
+WINDOWS = os.name == "nt"  # where the compiler is Microsoft's
+RELEASE_FLAGS = ["/O2", "/fp:precise"] if WINDOWS else ["-O3", "-g0", "-ffp-contract=off"]
 SANITIZERS = "-fsanitize=address,undefined"
 COMPILE_FLAGS = {
-    "release": COMMON_FLAGS,
+    "release": RELEASE_FLAGS,
     # Many interpreters compile extensions with -DNDEBUG, which silences C asserts.
     "checked": ["-O1", "-ffp-contract=off", "-UNDEBUG"],
     # Python's own -fwrapv would hide signed overflows from the sanitizer, hence -fno-wrapv.
@@ -52,6 +53,8 @@ def build_mode() -> str:
     mode = os.environ.get("RIVER_EXTRA_TREES_BUILD") or "release"
     if mode not in MODES:
         raise SystemExit(f"RIVER_EXTRA_TREES_BUILD is {mode!r}; it can be {', '.join(MODES)}.")
+    if WINDOWS and mode != "release":
+        raise SystemExit(f"RIVER_EXTRA_TREES_BUILD={mode} needs gcc; Windows has release only.")
     return mode
 
 
@@ -81,7 +84,7 @@ def extensions(mode: str) -> list[Extension]:
             extra_compile_args=list(COMPILE_FLAGS[mode]),
             extra_link_args=list(LINK_FLAGS.get(mode, [])),
             # Linked by name: the default would be the `log` and `exp` of the oldest C library.
-            libraries=["m"],
+            libraries=[] if WINDOWS else ["m"],
         )
         for name, source in {**sources, SHARED: []}.items()
     ]

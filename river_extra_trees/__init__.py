@@ -23,7 +23,14 @@ drift detectors and `evaluate.progressive_val_score` work as with river's own mo
 
 from __future__ import annotations
 
-from importlib import metadata
+from importlib import metadata, util
+
+if util.find_spec("river_extra_trees._core.learner") is None:
+    raise ImportError(
+        f"{__path__[0]} is a source tree that is not compiled for this Python.\n"
+        "To use the tree: run `make build` in it, then .venv/bin/python.\n"
+        "To use an installed river_extra_trees: start Python in another folder."
+    )
 
 from .dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
 from .forgetful_forest import (

@@ -1,4 +1,4 @@
-"""Run the command line: ``python -m river_extra_trees``."""
+"""Run the command line: ``river-extra-trees``, or ``python -m river_extra_trees``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def main() -> None:
         if error.name not in ("rich", "typer"):
             raise
         sys.exit("error: the command line needs two more packages: pip install typer rich")
-    app(prog_name="python -m river_extra_trees")
+    app(prog_name="river-extra-trees")
 
 
 if __name__ == "__main__":

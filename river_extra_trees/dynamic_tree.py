@@ -28,6 +28,7 @@ from ._estimator.parameters import (
 )
 
 if typing.TYPE_CHECKING:
+    from ._core.batch import Reader
     from ._estimator.mixture import StudentMixture  # imports river.proba, which takes a second
 
 __all__ = ["DynamicTreeClassifier", "DynamicTreeRegressor"]
@@ -115,6 +116,13 @@ class _DynamicTree(TreeLearner):
             self._core.rejuvenate()
 
     learn_one.__doc__ = TreeLearner.learn_one.__doc__
+
+    def _learn_rows(self, reader: Reader) -> None:
+        while reader.row < reader.n:
+            seen = self._core.n_seen
+            number = self._core.go_on(reader, self._leaving(), seen)
+            if number and self.rejuvenate_every and number % self.rejuvenate_every == 0:
+                self._core.rejuvenate()
 
     def _leaving(self) -> int:
         """The slot of the active sample that makes room for the next one; -1 if there is room."""

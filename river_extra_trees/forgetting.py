@@ -8,6 +8,7 @@ losses of the running mean of the targets (0 for labels).
 
 from __future__ import annotations
 
+import importlib
 import math
 import typing
 
@@ -72,11 +73,17 @@ def p_value(a: Sums, b: Sums) -> float:
     return float(2 * student_cdf(freedom, -difference / math.sqrt(error)))
 
 
+def special() -> typing.Any:
+    """scipy.special, whose import takes longer than that of the package.
+
+    It is not imported with the package, nor in the middle of a stream: who will need it calls this.
+    """
+    return importlib.import_module("scipy.special")
+
+
 def student_cdf(freedom: float, t: float) -> float:
     """Distribution function of Student's t."""
-    from scipy import special  # here, because its import takes longer than that of the package
-
-    return float(special.stdtr(freedom, t))
+    return float(special().stdtr(freedom, t))
 
 
 def wrong_answers(sums: Sums) -> float:
@@ -119,6 +126,8 @@ class AdaptParameters:
         self.warm_size = warm_size
         self.regression = regression
         self.reference = reference
+        if regression:
+            special()
         self.cold_state = COLD
         self.last: Sums = (0, 0, 0, 0)
 
@@ -246,6 +255,7 @@ class DriftTest:
         self.n_models = n_models
         self.significance = significance
         self.reference = reference
+        special()
         self.last: Sums | None = None
 
     def resume(self, values: dict[str, typing.Any]) -> typing.Self:

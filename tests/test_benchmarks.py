@@ -7,6 +7,7 @@ import doctest
 import importlib
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -151,9 +152,20 @@ def test_speed() -> None:
     assert "ForgetfulRandomForestClassifier" in printed
 
 
+def test_serve() -> None:
+    """The service is asked for a moment; every kind of request has its line."""
+    learner = "StreamDecisionTreeClassifier"
+    done = succeed("costs.serve", "--seconds", 0.2, "--clients", 1, "--learners", learner)
+    assert (
+        len(re.findall(r"^\| /(predict|learn|predict-learn) +\| (1|100) +\| 1 ", done, re.M)) == 6
+    )
+
+
 def test_conversion() -> None:
     """A line for each number of features."""
     assert "| 128 " in succeed("costs.conversion", "--calls", 10, "--repeats", 1)
+    said = succeed("costs.columns", "--rows", 50, "--repeats", 1, "StreamDecisionTreeRegressor")
+    assert said.count("| StreamDecisionTreeRegressor |") == 3
 
 
 def test_stream_that_is_not_there() -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 
 import river_extra_trees as ret
 
 ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.py"))
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 pytestmark = pytest.mark.slow  # the pages are built
 
@@ -67,8 +71,52 @@ def test_links_within_pages(pages: dict[str, str]) -> None:
 
 @pytest.mark.xdist_group("docs")
 def test_search_without_a_server(site: Path) -> None:
-    """The index of the search is a script, which a browser loads from the disk, too."""
-    assert (site / "search" / "search_index.js").is_file()
+    """A browser that reads the pages from the disk finds words in them."""
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        pytest.skip("there is no Chromium")
+    page = (site / "index.html").as_uri() + "?q=simplex"
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000"]
+    done = subprocess.run(
+        [browser, *options, "--dump-dom", page], capture_output=True, text=True, timeout=120
+    )
+    assert "matching document" in done.stdout
+    assert "algorithms/shrub_ensembles.html" in done.stdout.partition("matching document")[2]
+
+
+@pytest.mark.xdist_group("docs")
+def test_every_page_is_in_the_navigation(pages: dict[str, str]) -> None:
+    """A page that no other one leads to is never read."""
+    navigation = re.findall(r'class="md-nav__link[^"]*"[^>]*href="([^"#]*)"', pages["404.html"])
+    navigation += re.findall(r'href="([^"#]*)"[^>]*class="md-nav__link', pages["404.html"])
+    for path in pages.keys() - {"404.html", "index.html"}:
+        assert any(link.endswith(path) for link in navigation), path
+
+
+@pytest.mark.xdist_group("docs")
+@pytest.mark.parametrize("script", NOTEBOOKS, ids=lambda script: script.stem)
+def test_notebook(pages: dict[str, str], script: Path) -> None:
+    """Each notebook has a page, with its code and without links to files that are not there."""
+    page = pages[f"notebooks/{script.stem}.html"]
+    assert "river_extra_trees" in page
+    assert ".ipynb" not in page
+
+
+def test_results_of_notebooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page of a notebook that has run shows its pictures, described by the heading above."""
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    import notebooks
+
+    notebook = nbformat.v4.new_notebook()
+    picture = nbformat.v4.new_output("display_data", {"image/png": "aGVsbG8="})
+    cell = nbformat.v4.new_code_cell("draw()", outputs=[picture])
+    notebook.cells = [nbformat.v4.new_markdown_cell("# A title\n\n[next](other.ipynb)"), cell]
+    nbformat.write(notebook, tmp_path / "one.ipynb")
+    text, pictures = notebooks.page_of(tmp_path / "one.py")
+    assert "[next](other.md)" in text
+    [(name, content)] = pictures.items()
+    assert f"![A title]({name})" in text
+    assert content == b"hello"
 
 
 PATH = re.compile(r"`((?:docs|examples|river_extra_trees|tests|tools)/[\w./-]*)`")

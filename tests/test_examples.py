@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,14 +10,11 @@ from typing import Any
 
 import pytest
 
+from tests.tools.pages import ROOT, blocks, name_of, pages_with
 from tests.tools.ray_in_process import take_the_place_of_ray
 from tests.tools.ray_ready import prepare_ray, started
 
-ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem != "gallery")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-PAGES_WITH_PYTHON = [page for page in PAGES if PYTHON.search(page.read_text(encoding="utf-8"))]
 
 
 def run(*command: object) -> subprocess.CompletedProcess[str]:
@@ -49,12 +45,12 @@ def test_gallery(tmp_path: Path) -> None:
     assert made == {path.name for path in (ROOT / "docs" / "pictures").iterdir()}
 
 
-@pytest.mark.parametrize("page", PAGES_WITH_PYTHON, ids=lambda path: path.stem)
+@pytest.mark.parametrize("page", pages_with("python"), ids=name_of)
 def test_page(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python blocks of a page run one after the other, as a reader would run them."""
     names: dict[str, Any] = {}
-    blocks = PYTHON.findall(page.read_text(encoding="utf-8"))
-    if any("river_extra_trees.distributed" in block for block in blocks):
+    codes = blocks(page, "python")
+    if any("river_extra_trees.distributed" in code for code in codes):
         take_the_place_of_ray(monkeypatch)
-    for block in blocks:
-        exec(compile(block, str(page), "exec"), names)
+    for code in codes:
+        exec(compile(code, str(page), "exec"), names)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import inspect
+import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +20,7 @@ FORBIDDEN = (
     *("matplotlib", "narwhals", "pandas", "polars", "pyarrow", "ray", "rich", "typer"),
     *("safetensors", "scipy", "river.proba", "river.utils", "river.stats", "river.metrics"),
     *("river_extra_trees.cli", "river_extra_trees.distributed", "river_extra_trees.plotting"),
-    "river_extra_trees.persistence",
+    *("river_extra_trees.persistence", "river_extra_trees.serving"),
 )
 MOST_MODULES = 400  # 330 when this was written; 1,400 with scipy.stats
 
@@ -25,10 +28,10 @@ MOST_MODULES = 400  # 330 when this was written; 1,400 with scipy.stats
 def imported_by(statement: str) -> list[str]:
     """The modules of a new process after a statement."""
     command = f"{statement}; import sys; print(*sys.modules)"
-    path = ":".join(filter(None, sys.path))
+    path = os.pathsep.join(filter(None, sys.path))
     return subprocess.run(
         [sys.executable, "-c", command],
-        env={"PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
         check=True,
@@ -40,6 +43,27 @@ def test_import_is_light() -> None:
     modules = imported_by("import river_extra_trees")
     assert [name for name in FORBIDDEN if name in modules] == []
     assert len(modules) < MOST_MODULES
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "ForgetfulRandomForestClassifier(n_models=2, batch_size=10)",
+        "ForgetfulDecisionTreeRegressor(batch_size=10, warm_size=10)",
+        "StreamDecisionForestRegressor(n_models=4)",
+        "ShrubEnsembleClassifier(n_models=4)",
+        "DynamicTreeClassifier(n_particles=10)",
+    ],
+)
+def test_a_stream_imports_nothing(model: str) -> None:
+    """What a learner needs is there once it is made: no item of the stream waits for an import."""
+    program = (
+        f"import sys, river_extra_trees as ret; model = ret.{model}; before = set(sys.modules)\n"
+        "for i in range(60):\n"
+        "    model.predict_one({'a': i % 7}); model.learn_one({'a': i % 7}, i % 7 > i % 5)\n"
+        "[sys.modules.pop(name) for name in before]"
+    )
+    assert set(imported_by(program)) <= {"sys"}
 
 
 def test_optional_packages_are_optional() -> None:
@@ -61,6 +85,19 @@ def test_ancestors_are_few(name: str) -> None:
     ]
     assert len(ours) <= 5
     assert not any("distributed" in kind.__module__ for kind in ours)
+
+
+def test_tree_that_is_not_compiled(tmp_path: Path) -> None:
+    """It says what to do, also where it stands before an installed package."""
+    package = Path(river_extra_trees.__file__).parent
+    for name in ("__init__.py", "_core/__init__.py"):
+        path = tmp_path / "river_extra_trees" / name
+        path.parent.mkdir(exist_ok=True)
+        shutil.copy(package / name, path)
+    command = [sys.executable, "-c", "import river_extra_trees"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert "is a source tree that is not compiled for this Python" in done.stderr
+    assert "make build" in done.stderr
 
 
 def test_version() -> None:

@@ -30,6 +30,7 @@ def test_notebook(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if "import ray" in path.read_text():
         prepare_ray(monkeypatch)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("REPLAY_ROWS", "50000")
     # As in a notebook of a user, whose pictures are shown below the cells.
     monkeypatch.delenv("MPLBACKEND", raising=False)
     notebook = started(lambda: executed(path))

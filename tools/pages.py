@@ -15,6 +15,8 @@ from __future__ import annotations
 import html
 import importlib
 import re
+import tomllib
+from pathlib import Path
 from typing import Any
 
 from latex2mathml import converter
@@ -23,6 +25,8 @@ from mkdocs.structure.files import File
 # Section of the navigation -> the module whose exported names get a page each.
 API = {
     "Learners": "river_extra_trees",
+    "Evaluation": "river_extra_trees.evaluate",
+    "Tables": "river_extra_trees.streams",
     "Active learning": "river_extra_trees.active",
     "Displays": "river_extra_trees.plotting",
     "Several machines": "river_extra_trees.distributed",
@@ -37,7 +41,8 @@ FOOTNOTE_RETURN = re.compile(r'(?:&#160;)?<a class="footnote-backref" href="#(?P
 
 
 def on_config(config: Any) -> Any:
-    """Add the API pages to the navigation, below the entry "API"."""
+    """Add the API pages to the navigation, below the entry "API", and the version to each page."""
+    config.copyright = f"river-extra-trees {_version()}"
     entries = next(entry["API"] for entry in config.nav if "API" in entry)
     for section, module in API.items():
         names = importlib.import_module(module).__all__
@@ -57,6 +62,11 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_content(content: str, **_: Any) -> str:
     """Finish the HTML of a page."""
     return _link_footnotes(FORMULA.sub(_mathml, content))
+
+
+def _version() -> str:
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return str(project["version"])
 
 
 def _mathml(match: re.Match[str]) -> str:

@@ -14,9 +14,12 @@ Who holds whom::
       |- MemoryForest          forests/memories.pyx: trees with several memories, and their weights
       |   |- Buffer            buffer.pyx: the latest samples, by column, in blocks
       |   |- Trees ...         one object per tree
-      |   |- Group ...         the trees of one memory; each holds the Growth (growth.pyx) of its
-      |   |                      next tree, which takes a few steps per sample
-      |   `- NaiveBayes        naive_bayes.pyx: a member of the pool; none in a regression
+      |   |- Group ...         the trees of one memory; each holds the TreeGrowth (tree_growth.pyx,
+      |   |                      growth.pyx) of its next tree, which takes a few steps per sample
+      |   |- ClassPool         class_pool.pyx: one answer of those of the groups
+      |   |- NaiveBayes        naive_bayes.pyx: a member of the pool
+      |   |- NumberMixture     number_mixture.pyx: one answer of those of a regression's groups
+      |   `- LinearModels ...  linear_models.pyx: one object per tree of a regression
       |
       |- Shrubs                shrubs/: a weighted ensemble on a sliding window
       |   |- Window, Trees     one arena holds all trees
@@ -38,6 +41,18 @@ The way of a sample::
           |- reserve           all room that the sample needs; the last step that can fail
           `- take              the family learns the row; no Python code runs here
       `- estimator._grow       if a batch is full: plan (Python), then core.grow (compiled)
+
+The way of a batch::
+
+    estimator.learn_many(X, y, w)
+      |- batch_of              columns: buffers of numbers, codes of nominal values (columns.pyx)
+      |- core.reader           links the columns to the schema; the batch is refused here or not
+      |                          at all (batch.pyx)
+      `- core.go_on            row by row, until a batch of the family is full:
+          |- Reader.read       the row, without a look-up
+          |- row_label ...     the answer, where `predict_learn_many` asks for it
+          |- Reader.admit      only where a feature or a nominal value is new
+          `- reserve, take     as above
 
 Sharing: `memory` (allocation), `rng` (random numbers by name), `split` (the struct of a split),
 `state` (what is saved, and how a state is read with distrust), `safe_repr` (values in messages).

@@ -9,13 +9,22 @@ The way of a sample: `learn` reads the weight and the target, `Schema.admit` enc
 `reserve` makes all the room that the sample needs, and then `take`, which cannot fail, learns it.
 A sample that is refused, for want of memory for instance, leaves no trace. `learn` tells whether a
 batch is full now; what is to be done with it the estimator plans, and the core object carries out.
+
+The way of a batch: `reader` refuses it as a whole or links its columns to the schema, and then
+`go_on` reads row by row, answers it if it was asked to, and learns it as `learn` does. It stops
+where a batch is full.
 """
 
+from .batch cimport Reader
 from .schema cimport Labels, Schema
 
-cdef double read_weight(object w) except -1.0
-cdef double read_number(object y) except? -1.0
+# So many rows of a batch are read in one call: between calls Python handles signals, and lets other
+# threads run.
+cdef enum:
+    STRETCH = 256
+
 cdef int first_largest(const double* shares, int n) noexcept nogil
+cdef double total_of(const double* shares, int n) noexcept nogil
 cdef dict normalised(const double* shares, list labels)
 
 cdef class Learner:
@@ -41,10 +50,12 @@ cdef class Learner:
     cdef void take(self, double target, double weight) noexcept
     # Whether a batch waits to be grown on.
     cdef bint batch_is_full(self) noexcept
-    # Answers: the label, the probability of every label, or the number at x.
-    cdef object label(self, object x)
-    cdef dict probabilities(self, object x)
-    cdef double number(self, object x) except? -1.0
+    # Answers to the row that the schema encoded last. The code of the label, where there is one ...
+    cdef int row_label(self) except -1
+    # ... the shares of all labels, which need not sum to one; valid until the next call ...
+    cdef double* row_shares(self) except? NULL
+    # ... or the number.
+    cdef double row_number(self) except? -1.0
     # The number of trees; the nodes of one of them in preorder, left before right, each a dict (see
     # `nodes`); and (number of nodes of all trees, height of the highest).
     cdef int count_trees(self) noexcept
@@ -61,6 +72,11 @@ cdef class Learner:
     cdef double read_target(self, object y) except? -1.0
     cdef int read_and_refuse(self, object x, object y, object w) except -1
     cdef bint learn_sample(self, object x, object y, object w) except -1
+    cdef int learn_row(self, double target, double weight, object y) except -1
+    cdef int refuse_targets(self, Reader reader, list refusals) except -1
+    cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1
+    cdef int learn_next(self, Reader reader, bint is_known, double weight) except -1
+    cdef int answer_row(self, Reader reader) except -1
 
 cdef class Use:
     """Holds a core object in a `with` statement; for methods that are not called per sample."""

@@ -1,14 +1,11 @@
 """The base of the core objects of all families. See the header."""
 
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
-from cpython.long cimport PyLong_Check
-from libc.math cimport INFINITY, fabs
-
-from .schema cimport Labels, Schema, is_number
+from .batch cimport Batch, Reader
+from .schema cimport MAX_LABELS, Labels, Schema
+from .targets cimport read_number, read_weight
 
 from operator import index
 
-from . import state as limits
 from .safe_repr import safe_repr
 from .state import captured, from_state
 
@@ -30,43 +27,8 @@ cdef extern from *:
     bint begin_use(long* flag) noexcept
     void end_use(long* flag) noexcept
 
-cdef double LARGEST_TARGET = limits.LARGEST_TARGET
-cdef double LARGEST_WEIGHT = limits.LARGEST_WEIGHT
-cdef double FAINTEST_WEIGHT = limits.FAINTEST_WEIGHT
-
-
-cdef double as_double(object value, str name) except? -1.0:
-    """A number, infinity where it is too large for a double, or an error that names it."""
-    if PyFloat_CheckExact(value):
-        return PyFloat_AS_DOUBLE(value)
-    try:
-        if PyFloat_Check(value):
-            return float(value)     # a subclass may have its own
-        if PyLong_Check(value) or is_number(value):
-            return value
-    except OverflowError:
-        return INFINITY
-    except (TypeError, ValueError):
-        pass
-    raise TypeError(f"{name} must be a number, not {type(value).__name__!r}")
-
-
-cdef double read_weight(object w) except -1.0:
-    """A sample weight, 0 if it underflows, or an error that says what is wrong with it."""
-    cdef double weight = as_double(w, "w")
-    if not 0.0 <= weight <= LARGEST_WEIGHT:
-        raise ValueError(f"w must be between 0 and {LARGEST_WEIGHT:g}, not {safe_repr(w)}")
-    return weight if weight >= FAINTEST_WEIGHT else 0.0
-
-
-cdef double read_number(object y) except? -1.0:
-    """A numeric target, or an error that says what is wrong with it."""
-    cdef double target = as_double(y, "the target")
-    if not fabs(target) <= LARGEST_TARGET:
-        raise ValueError(
-            f"the target must be a finite number of at most {LARGEST_TARGET:g}, not {safe_repr(y)}"
-        )
-    return target
+cdef enum:
+    CHECKED = -1    # place of a refusal: after weight and target, before the features
 
 
 cdef int first_largest(const double* shares, int n) noexcept nogil:
@@ -78,14 +40,21 @@ cdef int first_largest(const double* shares, int n) noexcept nogil:
     return best
 
 
+cdef double total_of(const double* shares, int n) noexcept nogil:
+    """The sum of the shares, from the first to the last."""
+    cdef double total = 0.0
+    cdef int code
+    for code in range(n):
+        total += shares[code]
+    return total
+
+
 cdef dict normalised(const double* shares, list labels):
     """Every label and its part of the sum of the shares."""
-    cdef Py_ssize_t code
-    cdef double total = 0.0
+    cdef int code, n = <int>len(labels)
+    cdef double total = total_of(shares, n)
     cdef dict found = {}
-    for code in range(len(labels)):
-        total += shares[code]
-    for code in range(len(labels)):
+    for code in range(n):
         found[labels[code]] = shares[code] / total
     return found
 
@@ -118,6 +87,11 @@ cdef dict name_node(dict node, Schema schema):
     if node["nominal"]:
         node["threshold"] = schema.value_of(column, node["cut"])
     return node
+
+
+def row_and_place(refusal):
+    """Sort key of refusals: the row, then the place in the order in which a sample is read."""
+    return refusal[:2]
 
 
 class WaitingBatchError(RuntimeError):
@@ -164,7 +138,6 @@ cdef class Learner:
 
     cdef bint learn_sample(self, object x, object y, object w) except -1:
         cdef double weight = read_weight(w), target = self.read_target(y)
-        cdef bint is_new = not self.regression and target < 0.0
         self.check_sample(target, weight)
         if weight == 0.0:
             self.schema.validate(x)
@@ -174,6 +147,15 @@ cdef class Learner:
             raise WaitingBatchError(
                 "the last batch has not been grown on: there was no memory, or a signal broke in")
         self.schema.admit(x)
+        self.learn_row(target, weight, y)
+        return self.batch_is_full()
+
+    cdef int learn_row(self, double target, double weight, object y) except -1:
+        """Learn the row that the schema admitted last; without room take back all it brought.
+
+        A target below 0 stands for a new label, y.
+        """
+        cdef bint is_new = not self.regression and target < 0.0
         try:
             if is_new:
                 target = self.labels.learn(y)
@@ -186,7 +168,114 @@ cdef class Learner:
         if is_new:
             self.widen(<int>len(self.labels.labels))
         self.take(target, weight)
-        return self.batch_is_full()
+        return 0
+
+    # --- Batches ------------------------------------------------------------------------------
+
+    def reader(self, Batch batch, bint learns=False):
+        """The way through the rows of a batch, if none of them is refused.
+
+        Raises the error of the first row that is refused, and is to be learned with its number.
+        """
+        cdef Reader reader = Reader(batch, learns)
+        cdef list refusals
+        hold(self)
+        try:
+            reader.link(self.schema, self.labels)
+            refusals = reader.refusals()
+            if learns:
+                self.refuse_targets(reader, refusals)
+        finally:
+            end_use(&self.in_use)
+        if refusals:
+            row, _, error = min(refusals, key=row_and_place)
+            raise (type(error)(f"row {row}: {error}") if learns else error) from None
+        return reader
+
+    cdef int refuse_targets(self, Reader reader, list refusals) except -1:
+        """Refuse targets for reasons of the learner's own."""
+        if not self.regression:
+            return reader.refuse_labels(self.labels, refusals)
+        stop = min([row for row, _, _ in refusals], default=reader.n - 1)
+        try:
+            while reader.row <= stop:
+                self.check_sample(reader.target(), reader.weight())
+                reader.row += 1
+        except ValueError as error:
+            refusals.append((reader.row, CHECKED, error))
+        reader.row = 0
+        return 0
+
+    def ask(self, Reader reader, bint shares=False):
+        """Let `go_on` answer every row before it learns it: by its target, or the shares."""
+        cdef Py_ssize_t n_labels = len(self.labels.labels)
+        if reader.learns:
+            n_labels = min(n_labels + len(reader.batch.targets.values), <Py_ssize_t>MAX_LABELS)
+        reader.ask(self.regression, n_labels if shares else None)
+
+    def go_on(self, Reader reader):
+        """Answer and learn some of the next rows; return whether a batch is full now.
+
+        It goes on after the growth, or when Python has looked for signals.
+        """
+        hold(self)
+        try:
+            return self.read_rows(reader, reader.row + STRETCH)
+        finally:
+            end_use(&self.in_use)
+
+    cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1:
+        cdef double weight
+        cdef bint is_known
+        reader.link(self.schema, self.labels)
+        self.schema.lengths = None      # of which `retract` takes back nothing
+        stop = min(stop, reader.n)
+        while reader.row < stop:
+            is_known = reader.read()
+            if reader.asks and not reader.answered:
+                self.answer_row(reader)
+                reader.answered = True
+            weight = reader.weight() if reader.learns else 0.0
+            if weight > 0.0:
+                if self.batch_is_full():
+                    return True
+                self.learn_next(reader, is_known, weight)
+            reader.row += 1
+            reader.answered = False
+            if weight > 0.0 and self.batch_is_full():
+                return True
+        return False
+
+    cdef int learn_next(self, Reader reader, bint is_known, double weight) except -1:
+        """Learn the next row of a batch, which has been read."""
+        cdef double target = reader.target()
+        if is_known and (self.regression or target >= 0.0):
+            return self.learn_row(target, weight, None)
+        if not is_known:
+            reader.admit()
+        is_new = not self.regression and target < 0.0
+        self.learn_row(target, weight, reader.label() if is_new else None)
+        if is_new:
+            reader.name_label(<int>len(self.labels.labels) - 1)
+        self.schema.lengths = None
+        return 0
+
+    cdef int answer_row(self, Reader reader) except -1:
+        """Answer the row that was read last."""
+        cdef Py_ssize_t row = reader.row
+        cdef int code, n = <int>len(self.labels.labels)
+        cdef const double* shares
+        cdef double total
+        if reader.numbers is not None:
+            reader.number_answers[row] = self.row_number()
+        if reader.labels is not None:
+            reader.label_answers[row] = self.row_label() if n else -1
+        if reader.shares is not None:
+            shares = self.row_shares()
+            total = total_of(shares, n)
+            for code in range(n):
+                reader.share_answers[row, code] = shares[code] / total
+        return 0
 
     def validate(self, x, y, w):
         """Raise what learning this sample would raise, and learn nothing."""
@@ -209,9 +298,12 @@ cdef class Learner:
 
     def predict_label(self, x):
         """The most probable label, the first of equals; None before the first sample."""
+        cdef int code
         hold(self)
         try:
-            return self.label(x)
+            self.schema.encode(x)
+            code = self.row_label() if self.labels.labels else -1
+            return self.labels.labels[code] if code >= 0 else None
         finally:
             end_use(&self.in_use)
 
@@ -219,7 +311,8 @@ cdef class Learner:
         """Every label learned so far and its probability."""
         hold(self)
         try:
-            return self.probabilities(x)
+            self.schema.encode(x)
+            return normalised(self.row_shares(), self.labels.labels)
         finally:
             end_use(&self.in_use)
 
@@ -227,7 +320,8 @@ cdef class Learner:
         """The predicted target; 0 before the first sample."""
         hold(self)
         try:
-            return self.number(x)
+            self.schema.encode(x)
+            return self.row_number()
         finally:
             end_use(&self.in_use)
 
@@ -323,13 +417,13 @@ cdef class Learner:
     cdef bint batch_is_full(self) noexcept:
         return False
 
-    cdef object label(self, object x):
+    cdef int row_label(self) except -1:
+        return first_largest(self.row_shares(), <int>len(self.labels.labels))
+
+    cdef double* row_shares(self) except? NULL:
         raise NotImplementedError
 
-    cdef dict probabilities(self, object x):
-        raise NotImplementedError
-
-    cdef double number(self, object x) except? -1.0:
+    cdef double row_number(self) except? -1.0:
         raise NotImplementedError
 
     cdef int count_trees(self) noexcept:

@@ -14,7 +14,16 @@ cdef enum:
     MAX_LABELS = 1024       # a further one is refused, so that a stream of ever-new labels fits
     OTHER = -1              # code of a nominal value that has no code of its own
 
+cdef enum Kind:
+    MISSING = 0
+    NUMBER = 1
+    CATEGORY = 2
+
 cdef bint is_number(object value) except -1
+cdef Kind classify(object name, object value, double* number) except *
+cdef int check_name(object name) except -1
+cdef object order_of(tuple column)
+cdef int find_room(object label, Py_ssize_t n_labels) except -1
 
 cdef class Schema:
     cdef dict numeric           # name -> numeric column
@@ -27,6 +36,7 @@ cdef class Schema:
     cdef int row_capacity
     cdef list lengths           # (dict, its length before) of what the last `admit` added to ...
     cdef int n_before           # ... and the number of columns before; no part of the state
+    cdef unsigned long version  # counts the changes of columns and codes; no part of the state
 
     # The keys of the last row that was looked up by name, in the order of its dict. A row whose
     # keys are the same objects in the same order needs no look-up. A cache: no part of the state.
@@ -48,6 +58,7 @@ cdef class Schema:
     cdef int by_name(self, dict x, list fresh) except -1
     cdef int remember(self, dict x) except -1
     cdef int commit(self, dict x, list fresh) except -1
+    cdef int extend(self, list fresh) except -1
     cdef int retract(self) except -1
     cdef int add(self, list fresh) except -1
     cdef int add_column(self, object name, bint is_nominal) except -1

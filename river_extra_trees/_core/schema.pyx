@@ -39,12 +39,6 @@ cdef tuple DATES = (date, time, timedelta, struct_time, np.datetime64, np.timede
 cdef type ARRAY = np.ndarray
 cdef tuple NO_NUMBERS = (np.datetime64, np.timedelta64, np.flexible, np.complexfloating)
 
-cdef enum Kind:
-    MISSING = 0
-    NUMBER = 1
-    CATEGORY = 2
-
-
 cdef bint is_number(object value) except -1:
     """Whether a value is a number, or an array of one, and not only to numpy."""
     if isinstance(value, ARRAY):
@@ -323,15 +317,25 @@ cdef class Schema:
 
     cdef int commit(self, dict x, list fresh) except -1:
         """Give columns and codes to what a valid row brought for the first time; encode the row."""
+        self.extend(fresh)
+        try:
+            self.by_name(x, None)
+        except BaseException:
+            self.retract()
+            raise
+        return 0
+
+    cdef int extend(self, list fresh) except -1:
+        """Give columns and codes to names and values, sorted by `order_of`; all of them or none."""
         lengths = [(self.numeric, len(self.numeric)), (self.nominal, len(self.nominal))]
         for name, is_nominal, _ in fresh:
             if is_nominal and name in self.nominal:
                 codes = <dict>self.codes[<int>self.nominal[name]]
                 lengths.append((codes, len(codes)))
         self.lengths, self.n_before = lengths, self.n_columns
+        self.version += 1
         try:
             self.add(fresh)
-            self.by_name(x, None)
         except BaseException:
             self.retract()
             raise
@@ -344,6 +348,7 @@ cdef class Schema:
         """
         if self.lengths is None:
             return 0
+        self.version += 1
         self.layout_size = 0
         for entries, length in self.lengths:
             while len(<dict>entries) > length:

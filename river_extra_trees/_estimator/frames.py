@@ -10,9 +10,10 @@ import abc
 import collections
 import enum
 import typing
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from river_extra_trees._core.safe_repr import safe_repr
 
@@ -20,10 +21,15 @@ __all__ = [
     "PredictsLabels",
     "PredictsNumbers",
     "Sample",
+    "check_labels",
+    "coded",
+    "frame_of_shares",
     "into_frame",
-    "rows_of",
+    "is_array",
+    "series_of_codes",
     "series_of_labels",
     "series_of_numbers",
+    "shares_of",
     "values_of",
     "weights_of",
 ]
@@ -32,19 +38,24 @@ Sample = Mapping[Hashable, typing.Any]
 
 
 def into_frame(X: typing.Any) -> typing.Any:
-    """A data frame of any kind as a narwhals frame."""
+    """A data frame of any kind as a narwhals frame; an array of two dimensions as it is."""
     from river.utils import dataframe
 
+    if is_array(X):
+        return X
+    if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):  # one chunk of a pyarrow table
+        import pyarrow
+
+        X = pyarrow.Table.from_batches([X])
     return dataframe.into_frame(X)
 
 
-def rows_of(frame: typing.Any) -> Iterator[dict[Hashable, typing.Any]]:
-    """The rows of a narwhals frame as dicts of plain Python values."""
-    names = frame.columns
-    if not names:
-        return ({} for _ in range(len(frame)))
-    columns = [frame[:, i].to_list() for i in range(len(names))]
-    return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
+def is_array(X: object, ndim: int = 2) -> bool:
+    """Whether this is an array of numpy with so many dimensions.
+
+    Masks of arrays would be overlooked, so that masked arrays are none.
+    """
+    return isinstance(X, np.ndarray) and X.ndim == ndim and not isinstance(X, np.ma.MaskedArray)
 
 
 def values_of(values: typing.Any, name: str) -> list[typing.Any]:
@@ -84,11 +95,53 @@ def weights_of(weights: typing.Any, n: int) -> list[typing.Any]:
     return values_of(weights, "w")
 
 
-def series_of_numbers(answers: list[float], frame: typing.Any) -> typing.Any:
-    """Numbers as a series of the same kind as a narwhals frame."""
+def series_of_numbers(answers: typing.Any, frame: typing.Any) -> typing.Any:
+    """Numbers as a series of the same kind as a narwhals frame, or as an array."""
     from river.utils import dataframe
 
+    if is_array(frame):
+        return np.asarray(answers)
+    if isinstance(answers, np.ndarray) and frame.implementation.is_pandas():
+        index = frame.to_native().index
+        return pandas_of(frame).Series(answers, index, name="prediction")
+    if isinstance(answers, np.ndarray) and frame.implementation.is_polars():
+        import polars
+
+        return polars.Series("prediction", answers)
     return dataframe.to_native_series(answers, name="prediction", like=frame)
+
+
+def series_of_codes(
+    codes: npt.NDArray[np.intp], labels: list[typing.Any], frame: typing.Any
+) -> typing.Any:
+    """Labels by their codes, -1 for none, as `series_of_labels` has them."""
+    known = array_of(labels)
+    if known.dtype != object and known.dtype.kind != "U" and not (codes < 0).any():
+        return series_of_numbers(known[codes], frame)
+    answered = np.bincount(codes + 1, minlength=len(labels) + 1) > 0
+    present = np.flatnonzero(answered)
+    answers = [labels[code - 1] if code else None for code in present]
+    positions = (np.cumsum(answered) - 1)[codes + 1]
+    if is_array(frame):
+        return array_of(answers)[positions]
+    if frame.implementation.is_pandas_like():
+        series = pandas_series(answers, frame, None).iloc[positions]
+        series.index = frame.to_native().index
+        return series
+    series = series_of_labels(answers, labels, frame)
+    return series.take(positions) if hasattr(series, "take") else series[positions]
+
+
+def array_of(values: list[typing.Any]) -> npt.NDArray[typing.Any]:
+    """Values as an array; of objects, if numpy has no type for them as they are."""
+    kinds = {type(value) for value in values}
+    if len(kinds) == 1 and kinds <= {bool, int, float, str}:
+        array = np.array(values)
+        if array.tolist() == values:
+            return array
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def series_of_labels(
@@ -100,10 +153,11 @@ def series_of_labels(
     labels as they are, pandas and polars get Python objects; pyarrow has none.
     """
     import narwhals
+    from narwhals import maybe_get_index
 
     known = {each: None for each in (*labels, *answers) if each is not None and each == each}
     if frame.implementation.is_pandas_like():
-        return pandas_series(answers, known, frame)
+        return pandas_series(answers, frame, maybe_get_index(frame))
     if not known:
         return series_of_numbers(answers, frame)
     dtype = type_of(list(known), frame.implementation)
@@ -122,31 +176,42 @@ def series_of_labels(
     return series[1:].to_native()
 
 
-def pandas_series(
-    answers: list[typing.Any], labels: Iterable[object], frame: typing.Any
+def pandas_series(answers: list[typing.Any], frame: typing.Any, index: typing.Any) -> typing.Any:
+    """Labels as a series of pandas with an index; as objects where a type would change them."""
+    pandas = pandas_of(frame)
+    has_some = any(answer is not None for answer in answers)
+    keeps = not any(
+        isinstance(answer, enum.Enum) or (answer is None and has_some) for answer in answers
+    )
+    try:
+        return pandas.Series(answers, index, dtype=None if keeps else object, name="prediction")
+    except UnicodeEncodeError:  # the texts of pandas are in UTF-8
+        return pandas.Series(answers, index, dtype=object, name="prediction")
+
+
+def check_labels(labels: list[typing.Any], frame: typing.Any, as_names: bool) -> None:
+    """Refuse labels that no series, or no names of columns, of the kind of a frame can hold."""
+    if is_array(frame) or frame.implementation.is_pandas_like():
+        return
+    if as_names:
+        names_of(labels)
+    else:
+        series_of_labels([], labels, frame)
+
+
+def frame_of_shares(
+    shares: npt.NDArray[np.float64], labels: list[typing.Any], frame: typing.Any
 ) -> typing.Any:
-    """Labels as a series of pandas, with the index of a frame."""
-    from narwhals import maybe_get_index
+    """Probabilities by row and label as a frame of the same kind as another, or as an array."""
     from river.utils import dataframe
 
-    if not any(isinstance(label, enum.Enum) for label in labels):
-        try:
-            return dataframe.to_native_series(answers, name="prediction", like=frame)
-        except UnicodeEncodeError:  # the texts of pandas are in UTF-8
-            pass
-    index = maybe_get_index(frame)
-    return pandas_of(frame).Series(answers, index, dtype=object, name="prediction")
-
-
-def frame_of_labels(
-    columns: dict[typing.Any, np.typing.NDArray[np.float64]], frame: typing.Any
-) -> typing.Any:
-    """Columns named by labels as a frame of the same kind as another."""
-    from river.utils import dataframe
-
+    if is_array(frame):
+        return shares
+    names = labels if frame.implementation.is_pandas_like() else names_of(labels)
+    columns = dict(zip(names, np.ascontiguousarray(shares.T), strict=True))
     try:
         return dataframe.to_native_frame(columns, like=frame)
-    except UnicodeEncodeError:  # the names of pandas, too
+    except UnicodeEncodeError:  # the texts of pandas are in UTF-8
         table: typing.Any = dataframe.to_native_frame(dict(enumerate(columns.values())), like=frame)
         table.columns = pandas_of(frame).Index(list(columns), dtype=object)
         return table
@@ -198,6 +263,22 @@ def is_utf8(text: str) -> bool:
     return True
 
 
+def coded(
+    answers: list[typing.Any], labels: list[typing.Any]
+) -> tuple[npt.NDArray[np.intp], list[typing.Any]]:
+    """Answers as codes of labels, -1 for none, and the labels."""
+    codes = {label: code for code, label in enumerate(labels)}
+    return np.array([codes.get(answer, -1) for answer in answers], dtype=np.intp), labels
+
+
+def shares_of(
+    answers: list[dict[typing.Any, float]], labels: list[typing.Any]
+) -> tuple[npt.NDArray[np.float64], list[typing.Any]]:
+    """Probabilities as an array by row and label, and the labels."""
+    rows = [[answer[label] for label in labels] for answer in answers]
+    return np.array(rows, dtype=float).reshape(len(answers), len(labels)), labels
+
+
 class PredictsNumbers(abc.ABC):
     """Predictions of numbers for the rows of data frames of any kind."""
 
@@ -205,9 +286,9 @@ class PredictsNumbers(abc.ABC):
     def predict_one(self, x: Sample) -> typing.Any:
         """Predict the target of a sample."""
 
-    def _predict_frame(self, frame: typing.Any) -> list[typing.Any]:
-        """The prediction for each row of a narwhals frame."""
-        return [self.predict_one(x) for x in rows_of(frame)]
+    @abc.abstractmethod
+    def _predict_frame(self, frame: typing.Any) -> typing.Any:
+        """The prediction for each row of what `into_frame` returns."""
 
     def predict_many(self, X: typing.Any) -> typing.Any:
         """Predict the rows of a data frame.
@@ -215,7 +296,8 @@ class PredictsNumbers(abc.ABC):
         Parameters
         ----------
         X
-            A data frame of any kind that narwhals knows.
+            A data frame of any kind that narwhals knows, or an array of two dimensions, whose
+            columns are numbered from 0.
 
         Returns
         -------
@@ -243,13 +325,13 @@ class PredictsLabels(abc.ABC):
     def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
         """Predict the probabilities of the labels of a sample."""
 
-    def _predict_frame(self, frame: typing.Any) -> list[typing.Any]:
-        """The prediction for each row of a narwhals frame."""
-        return [self.predict_one(x) for x in rows_of(frame)]
+    @abc.abstractmethod
+    def _predict_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
+        """The code of the label for each row of what `into_frame` returns, and the labels."""
 
-    def _predict_proba_frame(self, frame: typing.Any) -> list[dict[typing.Any, float]]:
-        """The class probabilities for each row of a narwhals frame."""
-        return [self.predict_proba_one(x) for x in rows_of(frame)]
+    @abc.abstractmethod
+    def _predict_proba_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
+        """The probabilities by row and label of what `into_frame` returns, and the labels."""
 
     def _labels(self) -> list[typing.Any]:
         """The labels learned so far."""
@@ -261,7 +343,8 @@ class PredictsLabels(abc.ABC):
         Parameters
         ----------
         X
-            A data frame of any kind that narwhals knows.
+            A data frame of any kind that narwhals knows, or an array of two dimensions, whose
+            columns are numbered from 0.
 
         Returns
         -------
@@ -277,7 +360,7 @@ class PredictsLabels(abc.ABC):
             If a row is invalid, as for `predict_one`.
         """
         frame = into_frame(X)
-        return series_of_labels(self._predict_frame(frame), self._labels(), frame)
+        return series_of_codes(*self._predict_frame(frame), frame)
 
     def predict_proba_many(self, X: typing.Any) -> typing.Any:
         """Predict the class probabilities of the rows of a data frame.
@@ -285,13 +368,15 @@ class PredictsLabels(abc.ABC):
         Parameters
         ----------
         X
-            A data frame of any kind that narwhals knows.
+            A data frame of any kind that narwhals knows, or an array of two dimensions, whose
+            columns are numbered from 0.
 
         Returns
         -------
         A data frame of the same kind with a column per label learned so far. Where column names
         have to be strings, labels become strings by `str`; labels that are the same as strings, as
-        1 and "1", or that UTF-8 cannot represent, by `repr`: `1` and `'1'`.
+        1 and "1", or that UTF-8 cannot represent, by `repr`: `1` and `'1'`. An array has a column
+        per label in the order of `predict_proba_one`.
 
         Raises
         ------
@@ -301,11 +386,4 @@ class PredictsLabels(abc.ABC):
             If a row is invalid, as for `predict_proba_one`, or two labels have the same `repr`.
         """
         frame = into_frame(X)
-        answers = self._predict_proba_frame(frame)
-        labels = list(answers[0]) if answers else self._labels()
-        names = labels if frame.implementation.is_pandas_like() else names_of(labels)
-        columns = {
-            name: np.array([answer[label] for answer in answers], dtype=float)
-            for name, label in zip(names, labels, strict=True)
-        }
-        return frame_of_labels(columns, frame)
+        return frame_of_shares(*self._predict_proba_frame(frame), frame)

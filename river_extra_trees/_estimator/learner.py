@@ -22,20 +22,24 @@ from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT
 
 from . import inspection
+from .columns import batch_of, labelled_batch_of
 from .frames import (
     PredictsLabels,
     PredictsNumbers,
     Sample,
+    check_labels,
+    frame_of_shares,
     into_frame,
-    rows_of,
-    values_of,
-    weights_of,
+    series_of_codes,
+    series_of_numbers,
 )
 from .snapshot import ClassifierSnapshot, RegressorSnapshot
 
 if typing.TYPE_CHECKING:
     import pandas as pd
 
+    from river_extra_trees._core.batch import Batch, Reader
+    from river_extra_trees._core.columns import Column
     from river_extra_trees._core.schema import Schema
     from river_extra_trees._core.state import State
     from river_extra_trees.plotting import TreeDisplay
@@ -209,7 +213,8 @@ class TreeLearner(base.Estimator):
         Parameters
         ----------
         X
-            A data frame of any kind that narwhals knows (pandas, polars, pyarrow, ...).
+            A data frame of any kind that narwhals knows (pandas, polars, pyarrow, ...), or an array
+            of two dimensions, whose columns are numbered from 0.
         y
             A series of targets, or another sequence of them, as long as the frame. They belong to
             the rows by their position: an index, as pandas has it, is not looked at.
@@ -222,23 +227,40 @@ class TreeLearner(base.Estimator):
             If the lengths differ, y or w is no sequence (a frame, a mapping, a set or a text has
             no values by position), or a row is refused; the message names the row.
         """
-        frame = into_frame(X)
-        rows = list(rows_of(frame))
-        targets = values_of(y, "y")
-        weights = weights_of(w, len(rows))
-        if not len(targets) == len(weights) == len(rows):
-            raise ValueError(
-                f"X has {len(rows)} rows, y has {len(targets)} and w has {len(weights)}"
-            )
-        samples = list(zip(rows, targets, weights, strict=True))
-        coming: set[Hashable] = set()
-        for i, (x, target, weight) in enumerate(samples):
-            try:
-                self._check_next(x, target, weight, coming)
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"row {i}: {error}") from None
-        for x, target, weight in samples:
-            self.learn_one(x, target, w=weight)
+        batch = labelled_batch_of(into_frame(X), y, w, self._core.regression)
+        self._learn_rows(self._core.reader(batch, learns=True))
+
+    def _learn_rows(self, reader: Reader) -> None:
+        """Learn the rows of a batch, each after its answer if that was asked for."""
+        while reader.row < reader.n:
+            if self._core.go_on(reader):
+                self._grow()
+
+    def _answered(self, frame: typing.Any, shares: bool = False) -> Reader:
+        """Answer the rows of a frame."""
+        reader = self._core.reader(batch_of(frame))
+        self._core.ask(reader, shares)
+        while reader.row < reader.n:
+            self._core.go_on(reader)
+        return reader
+
+    def _check_answers(self, frame: typing.Any, batch: Batch, shares: bool) -> None:
+        """Refuse a frame whose kind cannot hold the answers."""
+
+    def _answered_and_learned(
+        self, frame: typing.Any, y: typing.Any, w: typing.Any, shares: bool = False
+    ) -> Reader:
+        """Answer each row of a frame, then learn it."""
+        batch = labelled_batch_of(frame, y, w, self._core.regression)
+        reader = self._core.reader(batch, learns=True)
+        self._check_answers(frame, batch, shares)
+        self._answer_and_learn(reader, shares)
+        return reader
+
+    def _answer_and_learn(self, reader: Reader, shares: bool = False) -> None:
+        """Answer each row of a batch, then learn it; the reader has the answers."""
+        self._core.ask(reader, shares)
+        self._learn_rows(reader)
 
     # ------------------------------------------------------------------ size
 
@@ -421,6 +443,79 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
     def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
         self._core.labels.foresee(y, coming)
 
+    def _check_answers(self, frame: typing.Any, batch: Batch, shares: bool) -> None:
+        targets = typing.cast("Column", batch.targets)
+        known = dict.fromkeys([*self._core.labels.labels, *targets.values])
+        check_labels(list(known), frame, shares)
+
+    def _predict_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
+        return self._answered(frame).labels, self._core.labels.labels
+
+    def _predict_proba_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
+        return self._answered(frame, True).shares, self._core.labels.labels
+
+    def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
+        """Predict each row of a data frame, then learn it: test-then-train in one call.
+
+        The answers and the model are the same, bit for bit, as those of `predict_one` and
+        `learn_one` for each row in turn. If a row is refused, nothing of the frame is learned.
+
+        Parameters
+        ----------
+        X
+            A data frame, as for `learn_many`.
+        y
+            A series of labels, or another sequence of them, as long as the frame.
+        w
+            One weight for all rows, or a series of weights.
+
+        Returns
+        -------
+        A series of the same kind as the frame, as `predict_many` returns it. Answers before the
+        first label was learned are `None`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `learn_many` and `predict_many`.
+        """
+        frame = into_frame(X)
+        reader = self._answered_and_learned(frame, y, w)
+        return series_of_codes(reader.labels, self._core.labels.labels, frame)
+
+    def predict_proba_learn_many(
+        self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0
+    ) -> typing.Any:
+        """Predict the class probabilities of each row of a data frame, then learn it.
+
+        The answers and the model are the same, bit for bit, as those of `predict_proba_one` and
+        `learn_one` for each row in turn. If a row is refused, nothing of the frame is learned.
+
+        Parameters
+        ----------
+        X
+            A data frame, as for `learn_many`.
+        y
+            A series of labels, or another sequence of them, as long as the frame.
+        w
+            One weight for all rows, or a series of weights.
+
+        Returns
+        -------
+        A data frame of the same kind, as `predict_proba_many` returns it, with a column for each
+        label that is known after the last row. Probabilities of labels that were not known yet are
+        NaN.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `learn_many` and `predict_proba_many`.
+        """
+        frame = into_frame(X)
+        reader = self._answered_and_learned(frame, y, w, True)
+        labels = self._core.labels.labels
+        return frame_of_shares(reader.shares[:, : len(labels)], labels, frame)
+
     def _describe(self, node: inspection.Node) -> str:
         return inspection.describe_classes(node, self._core.labels.labels)
 
@@ -444,6 +539,37 @@ class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
             Features.
         """
         return self._core.predict_number(x)
+
+    def _predict_frame(self, frame: typing.Any) -> typing.Any:
+        return self._answered(frame).numbers
+
+    def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
+        """Predict each row of a data frame, then learn it: test-then-train in one call.
+
+        The answers and the model are the same, bit for bit, as those of `predict_one` and
+        `learn_one` for each row in turn. If a row is refused, nothing of the frame is learned.
+
+        Parameters
+        ----------
+        X
+            A data frame, as for `learn_many`.
+        y
+            A series of targets, or another sequence of them, as long as the frame.
+        w
+            One weight for all rows, or a series of weights.
+
+        Returns
+        -------
+        A series of the same kind as the frame, as `predict_many` returns it.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `learn_many`.
+        """
+        frame = into_frame(X)
+        reader = self._answered_and_learned(frame, y, w)
+        return series_of_numbers(reader.numbers, frame)
 
     def _describe(self, node: inspection.Node) -> str:
         return inspection.describe_number(node)

@@ -29,6 +29,9 @@ class _Snapshot:
         """
         return self._model.predict_one(x, **options)
 
+    def _predict_frame(self, frame: typing.Any) -> typing.Any:
+        return self._model._predict_frame(frame)
+
     @property
     def _raw_memory_usage(self) -> int:
         """Bytes in memory."""
@@ -93,3 +96,6 @@ class ClassifierSnapshot(_Snapshot, PredictsLabels):
         """
         answer: dict[Hashable, float] = self._model.predict_proba_one(x)
         return answer
+
+    def _predict_proba_frame(self, frame: typing.Any) -> typing.Any:
+        return self._model._predict_proba_frame(frame)

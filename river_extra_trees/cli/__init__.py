@@ -1,11 +1,14 @@
-"""The command line: ``python -m river_extra_trees``.
+"""The command line: ``river-extra-trees``, or ``python -m river_extra_trees``.
 
-- `streams` reads rows from a bundled data set, a file or standard input.
+- `streams` opens bundled data sets, and tables by `river_extra_trees.streams`.
 - `learners` creates models and metrics from their names.
-- `race` learns and scores item by item, and records the curves.
+- `race` predicts, scores and learns batch by batch, and records the curves.
+- `running` runs a race: it resumes, watches, saves and reports.
 - `outputs` checks before the race that the output files can be written.
 - `report` writes a race as a table, a picture, CSV and JSON.
-- `app` is the command itself.
+- `models` describes and draws saved models, `predict` applies them, `serving` serves them.
+- `listing` lists what the commands know by name.
+- `app` is the command itself, with `race` and `train`.
 
 An error that the user can fix raises `UserError`; the command prints it on one line.
 """

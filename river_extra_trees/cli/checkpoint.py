@@ -24,7 +24,7 @@ from river_extra_trees.persistence.atomic import open_regular, replace_file
 from river_extra_trees.persistence.container import DamagedError, pack, unpack
 
 MAGIC = b"\x93RXRACE\n"
-VERSION = 1
+VERSION = 2
 PACKAGES = ("river-extra-trees", "river", "numpy", "scipy")  # a checkpoint pickles their objects
 
 Plan = dict[str, Any]
@@ -135,7 +135,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     try:
         with open_regular(path) as file:
             content = file.read()
-        _, document, arrays = unpack(content, MAGIC, range(1, VERSION + 1))
+        _, document, arrays = unpack(content, MAGIC, range(VERSION, VERSION + 1))
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
     except DamagedError as error:

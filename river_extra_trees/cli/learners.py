@@ -1,4 +1,8 @@
-"""Models and metrics from what the user types: ``Name`` or ``Name:key=value,key=value``."""
+"""Models and metrics from what the user types: ``Name`` or ``Name:key=value,key=value``.
+
+Steps of a pipeline are joined by ``|``. ``DynamicTree`` means `DynamicTreeClassifier` or
+`DynamicTreeRegressor`, whichever the task asks for.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import river
-from river import base, metrics
+from river import base, compose, metrics
 
 import river_extra_trees
 from river_extra_trees.cli import UserError
@@ -21,6 +25,8 @@ KINDS: Mapping[Task, type[base.Estimator]] = {
     "classification": base.Classifier,
     "regression": base.Regressor,
 }
+SUFFIXES: Mapping[Task, str] = {"classification": "Classifier", "regression": "Regressor"}
+OTHER: Mapping[Task, Task] = {"classification": "regression", "regression": "classification"}
 # River's usual trees, and the simplest predictor as a baseline.
 YARDSTICKS: Mapping[Task, list[str]] = {
     "classification": ["NoChangeClassifier", "HoeffdingTreeClassifier", "ARFClassifier"],
@@ -43,7 +49,8 @@ def make_learner(spec: str, task: Task, seed: int) -> base.Estimator:
     Parameters
     ----------
     spec
-        A class of this package or of river, or the dotted name of any class, with parameters.
+        A class of this package or of river, or the dotted name of any class, with parameters;
+        before it, transformers of river.
     task
         The task of the model.
     seed
@@ -56,14 +63,41 @@ def make_learner(spec: str, task: Task, seed: int) -> base.Estimator:
     3
 
     """
-    name, parameters = parse(spec)
-    model_class = _find_learner(name)
-    if not issubclass(model_class, KINDS[task]):
-        raise UserError(f"{name} is not a learner for {task}")
+    *first, last = spec.split("|")
+    name, parameters = parse(last.strip())
+    model_class = _find_learner(name, task)
     if "seed" in inspect.signature(model_class).parameters:
         parameters.setdefault("seed", seed)
     model: base.Estimator = _make(name, model_class, parameters)
-    return model
+    return compose.Pipeline(*map(_make_transformer, first), model) if first else model
+
+
+def _make_transformer(spec: str) -> base.Transformer:
+    """Create a step of a pipeline."""
+    name, parameters = parse(spec.strip())
+    known = short_names(base.Transformer)
+    if name not in known:
+        raise UserError(f"there is no transformer {name!r}{_meant(name, known)}")
+    transformer: base.Transformer = _make(name, known[name], parameters)
+    return transformer
+
+
+def with_parameters(spec: str, settings: Iterable[str]) -> str:
+    """Add parameters to the specification of a learner, each as name=value.
+
+    Examples
+    --------
+    >>> from river_extra_trees.cli import learners
+    >>> learners.with_parameters("DynamicTree:seed=1", ["n_particles=50"])
+    'DynamicTree:seed=1,n_particles=50'
+
+    """
+    for setting in settings:
+        name, equals, _ = setting.partition("=")
+        if not (equals and name.isidentifier()):
+            raise UserError(f"cannot read {setting!r}; write it as name=value")
+        spec += f"{',' if ':' in spec.rpartition('|')[2] else ':'}{setting}"
+    return spec
 
 
 def make_metric(spec: str, model: base.Estimator) -> metrics.base.Metric:
@@ -82,13 +116,32 @@ def make_metric(spec: str, model: base.Estimator) -> metrics.base.Metric:
     if name not in known:
         raise UserError(f"there is no metric {name!r}{_meant(name, known)}")
     metric: metrics.base.Metric = _make(name, getattr(metrics, name), parameters)
-    try:
-        float(metric.get())
-    except (NotImplementedError, TypeError, ValueError) as error:
-        raise UserError(f"the metric {name} is not a single number") from error
+    if not _is_single_number(metric):
+        raise UserError(f"the metric {name} is not a single number")
     if not metric.works_with(model):
         raise UserError(f"the metric {name} cannot score {type(model).__name__}")
     return metric
+
+
+def single_numbers() -> dict[str, type[metrics.base.Metric]]:
+    """Return river's metrics that are single numbers and can be made without parameters."""
+    found = {}
+    for name, kind in _classes(metrics, metrics.base.Metric).items():
+        try:
+            metric = kind()
+        except TypeError:
+            continue
+        if _is_single_number(metric):
+            found[name] = kind
+    return found
+
+
+def _is_single_number(metric: metrics.base.Metric) -> bool:
+    try:
+        float(metric.get())
+    except (NotImplementedError, TypeError, ValueError):
+        return False
+    return True
 
 
 def parse(spec: str) -> tuple[str, dict[str, Any]]:
@@ -115,32 +168,47 @@ def _value(node: ast.expr) -> Any:
     return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
 
 
-def _find_learner(name: str) -> type[base.Estimator]:
+def _find_learner(name: str, task: Task) -> type[base.Estimator]:
     """Return the class of a short name (this package first) or of a dotted one."""
+    found = _dotted(name) if "." in name else _named(name, task)
+    if not issubclass(found, KINDS[task]):
+        raise UserError(f"{name} is not a learner for {task}")
+    return found
+
+
+def _dotted(name: str) -> type[base.Estimator]:
     module_name, _, class_name = name.rpartition(".")
-    if module_name:
-        for path in (f"river.{module_name}", module_name):
-            try:
-                found = getattr(importlib.import_module(path), class_name, None)
-            except ImportError:
-                continue
-            if inspect.isclass(found) and issubclass(found, base.Estimator):
-                return found
-    else:
-        known = _short_names()
-        if name in known:
-            return known[name]
-        raise UserError(f"there is no learner {name!r}{_meant(name, known)}")
+    for path in (f"river.{module_name}", module_name):
+        try:
+            found = getattr(importlib.import_module(path), class_name, None)
+        except ImportError:
+            continue
+        if inspect.isclass(found) and issubclass(found, base.Estimator):
+            return found
     raise UserError(f"there is no learner {name!r}")
 
 
-def _short_names() -> dict[str, type[base.Estimator]]:
-    """Return every classifier and regressor of river and of this package by class name."""
+def _named(name: str, task: Task) -> type[base.Estimator]:
+    known = short_names((base.Classifier, base.Regressor))
+    fitting = {each: made for each, made in known.items() if issubclass(made, KINDS[task])}
+    suffix, other = SUFFIXES[task], SUFFIXES[OTHER[task]]
+    found = fitting.get(name) or fitting.get(name + suffix)
+    if found is not None:
+        return found
+    if name in known:
+        twin = name.removesuffix(other) + suffix
+        meant = f"did you mean {twin}, or" if twin in fitting else "did you mean"
+        raise UserError(f"{name} is not a learner for {task}; {meant} --task {OTHER[task]}?")
+    raise UserError(f"there is no learner {name!r}{_meant(name, fitting)}")
+
+
+def short_names(kind: type | tuple[type, ...]) -> dict[str, type[base.Estimator]]:
+    """Return every class of river and of this package that is of a kind, by its name."""
     found = {}
     for entry in pkgutil.iter_modules(river.__path__):
         module = importlib.import_module(f"river.{entry.name}")
-        found.update(_classes(module, (base.Classifier, base.Regressor)))
-    found.update(_classes(river_extra_trees, (base.Classifier, base.Regressor)))
+        found.update(_classes(module, kind))
+    found.update(_classes(river_extra_trees, kind))
     return found
 
 

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import html
+import io
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from river_extra_trees import persistence
-from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._estimator.inspection import in_bytes
-from river_extra_trees.cli import UserError, checkpoint
+from river_extra_trees.cli import UserError, checkpoint, outputs
+from river_extra_trees.persistence.atomic import replace_file
+from river_extra_trees.serving.description import description_of, learner_of
 
 File = Annotated[Path, typer.Argument(help="A saved model, or a checkpoint of a race.")]
 Learner = Annotated[
     str | None, typer.Option(help="The learner of a checkpoint, by its name in the race.")
 ]
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>{title}</title></head>
+<body style="margin: 0; background: white; overflow: auto">
+{svg}</body>
+</html>
+"""
 
 
 def open_model(path: Path, learner: str | None) -> Any:
@@ -51,29 +61,58 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)
 
 
-def learner_of(model: Any) -> Any:
-    """Return the learner at the end of a pipeline; any other model itself."""
-    return getattr(model, "_last_step", model)
-
-
 def rows_of(model: Any) -> list[tuple[str, str]]:
     """Return the description of a model, line by line."""
-    pipeline, model = model, learner_of(model)
-    schema = model._schema
-    parameters = ", ".join(f"{name}={value!r}" for name, value in model._get_params().items())
-    counts = {name: f"{value:,}" for name, value in model.summary.items() if name != "memory"}
+    found = description_of(model)
+    parameters = ", ".join(f"{name}={value}" for name, value in found["parameters"].items())
+    labels = (
+        [] if found["labels"] is None else [("labels", ", ".join(found["labels"]) or "none yet")]
+    )
     return [
-        *([("pipeline", str(pipeline))] if pipeline is not model else []),
-        ("model", type(model).__name__),
+        ("model", found["model"]),
+        ("task", found["task"]),
         ("parameters", parameters),
-        ("samples learned", f"{model.n_samples_seen:,}"),
-        (
-            "features",
-            ", ".join(dict.fromkeys(safe_repr(name, str) for name in schema.names)) or "none yet",
-        ),
-        *((name.removeprefix("n_"), text) for name, text in counts.items()),
-        ("memory", model.summary["memory"]),
+        ("samples learned", f"{found['samples_seen']:,}"),
+        ("features", ", ".join(found["features"]) or "none yet"),
+        *labels,
+        *((name, f"{value:,}") for name, value in found["size"].items()),
+        ("memory", in_bytes(found["memory_bytes"])),
+        ("read by", f"river-extra-trees {found['version']}"),
     ]
+
+
+def require_file(model: Any) -> None:
+    """Raise a UserError if a model cannot be saved to a model file, before it learns for long."""
+    try:
+        persistence.save_bytes(model)
+    except TypeError as error:
+        raise UserError(f"a model file cannot hold this learner: {error}") from error
+
+
+def info(file: File, learner: Learner = None) -> None:
+    """Describe a saved model or a checkpoint."""
+    with outputs.refusing():
+        show(file, learner)
+
+
+def draw(
+    file: File,
+    learner: Learner = None,
+    tree: Annotated[int, typer.Option(min=0, help="Number of the tree.")] = 0,
+    max_depth: Annotated[int, typer.Option(min=0, help="Depth of the deepest nodes to draw.")] = 3,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Draw to this file (.png, .svg, .pdf, .html); by default, print text."),
+    ] = None,
+) -> None:
+    """Draw a tree of a saved model."""
+    with outputs.refusing():
+        if output is None:
+            typer.echo(text_of(file, learner, tree, max_depth))
+        else:
+            outputs.check([file], tree=output)
+            content = picture_of(output.suffix, file, learner, tree, max_depth)
+            outputs.write(output, lambda path: replace_file(path, content))
 
 
 def show(file: Path, learner: str | None) -> None:
@@ -94,12 +133,11 @@ def show(file: Path, learner: str | None) -> None:
     table.add_column(overflow="fold")
     for name, text in [*rows, ("file", in_bytes(file.stat().st_size))]:
         table.add_row(name, Text(printable(text)))
-    console = Console()
-    (console if console.is_terminal else Console(width=200)).print(table)
+    outputs.console().print(table)
 
 
 def tree_of(file: Path, learner: str | None, tree: int) -> Any:
-    """Return the model of a file, if it has a tree of this number."""
+    """Return the learner of a file, if it has a tree of this number."""
     model = learner_of(open_model(file, learner))
     if tree >= (n := model.summary["n_trees"]):
         raise UserError(f"there is no tree {tree}: the model has {n} trees, numbered from 0")
@@ -112,8 +150,8 @@ def text_of(file: Path, learner: str | None, tree: int, max_depth: int) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
-def draw(path: Path, file: Path, learner: str | None, tree: int, max_depth: int) -> None:
-    """Draw a tree to a picture."""
+def picture_of(suffix: str, file: Path, learner: str | None, tree: int, max_depth: int) -> bytes:
+    """Return the picture of a tree; a page in HTML holds it as SVG."""
     import matplotlib
 
     from river_extra_trees.plotting import TreeDisplay
@@ -121,4 +159,11 @@ def draw(path: Path, file: Path, learner: str | None, tree: int, max_depth: int)
     matplotlib.use("agg")  # writes a file and opens no window
     model = tree_of(file, learner, tree)
     display = TreeDisplay.from_estimator(model, tree=tree, max_depth=max_depth).plot()
-    display.figure_.savefig(path, dpi=120)
+    picture = io.BytesIO()
+    kind = "svg" if suffix == ".html" else suffix.removeprefix(".")
+    display.figure_.savefig(picture, format=kind, dpi=120)
+    if suffix != ".html":
+        return picture.getvalue()
+    title = html.escape(f"{type(model).__name__}, tree {tree}: {printable(file.name)}")
+    svg = picture.getvalue().decode()
+    return PAGE.format(title=title, svg=svg[svg.index("<svg") :]).encode()

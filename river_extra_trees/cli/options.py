@@ -1,4 +1,4 @@
-"""The arguments and options of `race`, with their help texts."""
+"""The arguments and options of `race` and `train`, with their help texts."""
 
 from __future__ import annotations
 
@@ -7,11 +7,28 @@ from typing import Annotated
 
 import typer
 
+import river_extra_trees
+from river_extra_trees import streams
+from river_extra_trees.cli import UserError
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(river_extra_trees.__version__)
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool,
+    typer.Option(
+        "--version", callback=_show_version, is_eager=True, help="Print the version and end."
+    ),
+]
 Data = Annotated[
     str,
     typer.Argument(
-        help="A data set bundled with river, a .csv, .csv.gz or .parquet file, "
-        "or - for CSV on standard input."
+        help="A data set bundled with river, a table (.csv, .tsv, .jsonl, also with .gz, .bz2, "
+        ".xz or .zst; .parquet, .arrow, .feather), or - for CSV or JSON lines on standard input."
     ),
 ]
 Learners = Annotated[
@@ -20,6 +37,18 @@ Learners = Annotated[
         help="Learners of this package or of river, as Name or Name:key=value,key=value. "
         "Default: all of this package and river's usual trees."
     ),
+]
+Learner = Annotated[
+    str,
+    typer.Argument(
+        help="A learner of this package, as Name or Name:key=value,key=value, or the file of a "
+        "saved model, which goes on learning."
+    ),
+]
+Save = Annotated[Path, typer.Option(help="Save the model to this file.")]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A parameter of the learner as name=value; repeatable."),
 ]
 Target = Annotated[str | None, typer.Option(help="The column to predict.")]
 Task = Annotated[
@@ -33,7 +62,7 @@ Metrics = Annotated[
 Limit = Annotated[int | None, typer.Option(min=1, help="Largest number of items to read.")]
 Seed = Annotated[int, typer.Option(help="Seed of every learner that takes one.")]
 Nominal = Annotated[
-    list[str] | None, typer.Option(help="A CSV column whose numbers are names; repeatable.")
+    list[str] | None, typer.Option(help="A column whose numbers are names; repeatable.")
 ]
 Csv = Annotated[Path | None, typer.Option(help="Write the curves to this CSV file.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw the curves to this file (.png, .svg, .pdf).")]
@@ -50,3 +79,25 @@ Resume = Annotated[
         "Resume only your own checkpoints: code in the file is run.",
     ),
 ]
+Drop = Annotated[list[str] | None, typer.Option(help="A column to leave out; repeatable.")]
+OnBadRow = Annotated[
+    str,
+    typer.Option(help="At a row that cannot be read, stop, or skip it; skipped rows are counted."),
+]
+Encoding = Annotated[str, typer.Option(help="The encoding of CSV and JSON lines.")]
+Rolling = Annotated[
+    int | None, typer.Option(min=1, help="Score the last so many items instead of all.")
+]
+Unseen = Annotated[
+    bool,
+    typer.Option(
+        "--unseen", help="With --resume: all rows of the data are new, so that none is skipped."
+    ),
+]
+
+
+def on_bad_row(text: str) -> streams.OnBadRow:
+    """Return what becomes of bad rows; raise a UserError if there is no such choice."""
+    if text in ("stop", "skip"):
+        return text  # type: ignore[return-value]
+    raise UserError(f"--on-bad-row is {text!r}; it must be stop or skip")

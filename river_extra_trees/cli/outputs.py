@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+
+import typer
+from rich.console import Console
 
 from river_extra_trees.cli import UserError, report
 from river_extra_trees.persistence.atomic import require_replaceable
 
 PICTURES = (".png", ".svg", ".pdf")
+FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
+
+
+@contextlib.contextmanager
+def refusing() -> Iterator[None]:
+    """Print an error of the user on one line, and end the command."""
+    try:
+        yield
+    except UserError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(MISUSED) from None
+
+
+def console() -> Console:
+    """Return where tables go: in a file or a pipe, they are as wide as they need to be."""
+    found = Console()
+    return found if found.is_terminal else Console(width=200)
+
+
+def write(path: Path, write: Callable[[Path], None]) -> None:
+    """Write a file, and say so."""
+    try:
+        write(path)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
+    typer.echo(f"wrote {path}")
 
 
 def check(
@@ -20,6 +50,8 @@ def check(
     plot: Path | None = None,
     json: Path | None = None,
     checkpoint: Path | None = None,
+    model: Path | None = None,
+    tree: Path | None = None,
 ) -> None:
     """Check that outputs can be written and replace neither an input nor each other.
 
@@ -27,7 +59,7 @@ def check(
     ----------
     inputs
         The files that are read, except a checkpoint.
-    csv, plot, json, checkpoint
+    csv, plot, json, checkpoint, model, tree
         The files to write, if any.
 
     Raises
@@ -36,14 +68,13 @@ def check(
         If one cannot be written. Existing files stay unchanged, and no new file remains.
     """
     written = [path for path in (csv, plot, json) if path is not None]
-    replaced = [path for path in (checkpoint,) if path is not None]
+    replaced = [path for path in (checkpoint, model, tree) if path is not None]
     for path in (*written, *replaced):
         if not path.parent.is_dir():
             raise UserError(f"cannot write {path.name}: there is no folder {str(path.parent)!r}")
-    if plot is not None:
-        report.require_matplotlib()
-        if plot.suffix not in PICTURES:
-            raise UserError(f"cannot draw to {plot.name}: the name must end in .png, .svg or .pdf")
+    for picture, suffixes in ((plot, PICTURES), (tree, (*PICTURES, ".html"))):
+        if picture is not None:
+            require_picture(picture, suffixes)
     check_apart(inputs, (*written, *replaced))
     try:
         for path in written:
@@ -52,6 +83,14 @@ def check(
             require_replaceable(path)
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}") from error
+
+
+def require_picture(path: Path, suffixes: Sequence[str]) -> None:
+    """Raise a UserError if no picture can be drawn to a file of this name."""
+    report.require_matplotlib()
+    if path.suffix not in suffixes:
+        listed = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+        raise UserError(f"cannot draw to {path.name}: the name must end in {listed}")
 
 
 def check_apart(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:

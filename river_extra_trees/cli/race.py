@@ -11,13 +11,21 @@ from dataclasses import dataclass, field
 from types import FrameType, TracebackType
 from typing import Any
 
-from river import base, metrics
+import numpy as np
+from river import base, metrics, utils
 
 from river_extra_trees.cli import UserError
-from river_extra_trees.cli.streams import Row, Task
+from river_extra_trees.cli.streams import Task
+from river_extra_trees.evaluate.answers import answered, predict_learn, reads_samples
+from river_extra_trees.evaluate.blocks import SMALLEST_BLOCK, Block
+from river_extra_trees.evaluate.updates import Update, updater_of
+from river_extra_trees.streams import Batch
+from river_extra_trees.streams.batch import values_of
 
 # A curve keeps between half of this and this many points, however long the stream is.
 MOST_POINTS = 400
+# Ctrl-C is heeded between blocks of at most so many items.
+LARGEST_BLOCK = 1024
 # Measuring a large model made of Python objects takes seconds: spend at most this share of time.
 SHARE_FOR_MEMORY = 0.02
 
@@ -45,9 +53,37 @@ class Entrant:
     error: str | None = None
     curve: list[Point] = field(default_factory=list)
     next_look: float = 0.0
+    updaters: dict[str, Update] = field(default_factory=dict)
 
-    def take(self, x: dict[str, Any], y: Any) -> None:
-        """Predict, score, learn; a learner that raises leaves the race."""
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "updaters": {}}  # which are made anew
+
+    def take(self, block: Block) -> None:
+        """Predict, score and learn items; a learner that raises leaves the race."""
+        if len(block) >= SMALLEST_BLOCK and self.reads_samples:
+            try:
+                answers = self._take_all(block)
+            except (TypeError, ValueError):
+                pass  # nothing is learned of a block that is refused: find the item
+            except Exception as error:  # a learner of any origin may raise anything
+                self._leave(error)
+                return
+            else:
+                self.items += len(block)
+                self._score_all(block.targets, answers)
+                return
+        for x, y in block.rows():
+            if self.error is None:
+                self._take_one(x, y)
+
+    def _take_all(self, block: Block) -> list[Any]:
+        samples = block.samples(self.model._core.regression)
+        start = time.perf_counter()
+        answers = predict_learn(self.model, samples, probabilities=self.wants_probabilities)
+        self.seconds += time.perf_counter() - start
+        return answers
+
+    def _take_one(self, x: dict[str, Any], y: Any) -> None:
         model = self.model
         label = probabilities = None
         try:
@@ -59,8 +95,7 @@ class Entrant:
             model.learn_one(x, y)
             self.seconds += time.perf_counter() - start
         except Exception as error:  # a learner of any origin may raise anything
-            text = " ".join(str(error).split())
-            self.error = f"failed at item {self.items + 1}: {type(error).__name__}: {text}"
+            self._leave(error)
             return
         self.items += 1
         for name, metric in self.metrics.items():
@@ -68,14 +103,29 @@ class Entrant:
             if answer is None or answer == {}:
                 continue  # as in river: a missing prediction is not scored
             try:
-                metric.update(y, answer)
+                metric.update(y_true=y, y_pred=answer)
             except Exception as error:
                 raise UserError(f"the metric {name} cannot score the target {y!r}") from error
+
+    def _leave(self, error: Exception) -> None:
+        text = " ".join(str(error).split())
+        self.error = f"failed at item {self.items + 1}: {type(error).__name__}: {text}"
+
+    def _score_all(self, targets: list[Any], answers: list[Any]) -> None:
+        targets, answers = answered(targets, answers)
+        if not self.updaters:
+            self.updaters = {name: updater_of(metric) for name, metric in self.metrics.items()}
+        for name, update in self.updaters.items():
+            try:
+                update(targets, answers)
+            except Exception as error:
+                raise UserError(f"the metric {name} cannot score the targets") from error
 
     def __post_init__(self) -> None:
         kinds = {needs_label(metric) for metric in self.metrics.values()}
         self.wants_labels = True in kinds
         self.wants_probabilities = False in kinds
+        self.reads_samples = len(kinds) == 1 and reads_samples(self.model)
 
     def look(self, *, force: bool = False) -> None:
         """Add the present results to the curve."""
@@ -96,9 +146,49 @@ class Entrant:
         return self.items / self.seconds if self.seconds else math.nan
 
 
-def checksum(row: Row, start: int = 0) -> int:
-    """Return the checksum of a row, continued from that of the earlier rows."""
-    return zlib.crc32(repr(row).encode(errors="backslashreplace"), start)
+class Checksum:
+    """The checksum of rows, however they are cut into batches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_extra_trees.cli.race import Checksum
+    >>> from river_extra_trees.streams import Batch
+    >>> batch = Batch([1, 2], {"a": np.array([1.0, np.nan]), "b": ["x", "y"]}, [0, 1])
+    >>> whole, parts = Checksum(), Checksum()
+    >>> whole.add(batch)
+    >>> parts.add(batch[:1]); parts.add(batch[1:])
+    >>> whole == parts
+    True
+
+    """
+
+    def __init__(self) -> None:
+        self.n_rows = 0
+        # For each column, and for the targets, of the rows that hold a value and of the values.
+        self.columns: dict[str | None, tuple[int, int]] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Checksum) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def add(self, batch: Batch) -> None:
+        """Continue with more rows."""
+        for name, column in (*batch.columns.items(), (None, batch.targets or [])):
+            if isinstance(column, np.ndarray):
+                present = np.flatnonzero(column == column)
+                values = np.ascontiguousarray(column[present]).tobytes()
+            else:
+                cells = values_of(column)
+                present = np.array([i for i, cell in enumerate(cells) if cell is not None], int)
+                texts = (repr(cells[i]) for i in present.tolist())
+                values = "\n".join([*texts, ""]).encode(errors="backslashreplace")
+            if len(present):
+                rows, found = self.columns.get(name, (0, 0))
+                rows = zlib.crc32((present + self.n_rows).astype(np.int64).tobytes(), rows)
+                self.columns[name] = rows, zlib.crc32(values, found)
+        self.n_rows += len(batch)
 
 
 class Race:
@@ -109,39 +199,67 @@ class Race:
     entrants
         The learners.
 
+    task
+        The task.
+    remembers_rows
+        Whether to take the checksum of the rows, to know them again.
+
     Attributes
     ----------
     items
         Number of items shown.
     targets
         The distinct labels shown.
-    checksum
-        Checksum of the rows shown.
+    shown
+        Checksum of the rows shown, if it is taken.
+    shown_of_file
+        The same for the rows since the last file began: see `Batch.begins_file`.
 
     """
 
-    def __init__(self, entrants: list[Entrant], task: Task) -> None:
+    def __init__(
+        self, entrants: list[Entrant], task: Task, *, remembers_rows: bool = False
+    ) -> None:
         self.entrants = entrants
         self.task = task
         self.items = 0
         self.targets: set[Hashable] = set()
-        self.checksum = 0
+        self.remembers_rows = remembers_rows
+        self.shown = Checksum()
+        self.shown_of_file = Checksum()
         self.spacing = 1
 
-    def run(self, rows: Iterable[Row]) -> Iterator[int]:
-        """Show every row to every learner, yielding the number of items shown so far."""
-        for x, y in rows:
-            self.checksum = checksum((x, y), self.checksum)
-            for entrant in self.entrants:
-                if entrant.error is None:
-                    # A copy, in case a learner changes its input.
-                    entrant.take(dict(x), y)
-            self.items += 1
-            if self.task == "classification":
-                self.targets.add(y)
-            if self.items % self.spacing == 0:
-                self.look()
-            yield self.items
+    def run(self, batches: Iterable[Batch], stop_every: int = 0) -> Iterator[int]:
+        """Show all items to every learner, yielding the number of items shown so far.
+
+        It is yielded after every block of items, and after each `stop_every` items.
+        """
+        for batch in batches:
+            if batch.begins_file:
+                self.shown_of_file = Checksum()
+            start = 0
+            while start < len(batch):
+                stop = min(len(batch), start + self.spacing - self.items % self.spacing)
+                stop = min(stop, start + LARGEST_BLOCK)
+                if stop_every:
+                    stop = min(stop, start + stop_every - self.items % stop_every)
+                self._show(batch[start:stop])
+                start = stop
+                if self.items % self.spacing == 0:
+                    self.look()
+                yield self.items
+
+    def _show(self, batch: Batch) -> None:
+        if self.remembers_rows:
+            self.shown.add(batch)
+            self.shown_of_file.add(batch)
+        block = Block(batch, batch.targets or [])
+        for entrant in self.entrants:
+            if entrant.error is None:
+                entrant.take(block)
+        self.items += len(batch)
+        if self.task == "classification":
+            self.targets.update(batch.targets or ())
 
     def look(self) -> None:
         """Record the results of all learners; thin out the curves when they become long."""
@@ -165,10 +283,11 @@ class Race:
     def notes(self) -> Iterator[str]:
         """Name the metrics whose positive label never appeared."""
         for name, metric in self.entrants[0].metrics.items():
+            metric = inner(metric)
             if isinstance(metric, metrics.base.BinaryMetric) and metric.pos_val not in self.targets:
                 yield (
                     f"{name} looks for the label {metric.pos_val!r}, which never came; "
-                    f"name another as in {name}:pos_val=spam"
+                    f"name another as in {type(metric).__name__}:pos_val=spam"
                 )
 
     def ranking(self) -> list[Entrant]:
@@ -186,7 +305,13 @@ def _rank(entrant: Entrant) -> tuple[bool, float]:
 
 def needs_label(metric: metrics.base.Metric) -> bool:
     """Return whether a metric takes labels or numbers, rather than class probabilities."""
+    metric = inner(metric)
     return not isinstance(metric, metrics.base.ClassificationMetric) or metric.requires_labels
+
+
+def inner(metric: Any) -> metrics.base.Metric:
+    """Return the metric that a rolling one rolls, or the metric itself."""
+    return metric.obj if isinstance(metric, utils.Rolling) else metric
 
 
 def enter(name: str, model: base.Estimator, metrics: dict[str, metrics.base.Metric]) -> Entrant:
@@ -198,9 +323,9 @@ def enter(name: str, model: base.Estimator, metrics: dict[str, metrics.base.Metr
 
 
 class Interruptible:
-    """Handles Ctrl-C between two items, so that all learners end on the same item.
+    """Handles Ctrl-C and SIGTERM between two items, so that all learners end on the same item.
 
-    While the race waits for the next row, Ctrl-C ends the wait. A second Ctrl-C interrupts
+    While the race waits for the next rows, Ctrl-C ends the wait. A second Ctrl-C interrupts
     immediately.
     """
 
@@ -209,7 +334,9 @@ class Interruptible:
         self.waiting = False
 
     def __enter__(self) -> Interruptible:
-        self.previous = signal.signal(signal.SIGINT, self.handle)
+        self.previous = {
+            number: signal.signal(number, self.handle) for number in (signal.SIGINT, signal.SIGTERM)
+        }
         return self
 
     def __exit__(
@@ -218,7 +345,8 @@ class Interruptible:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        signal.signal(signal.SIGINT, self.previous)
+        for number, handler in self.previous.items():
+            signal.signal(number, handler)
 
     def handle(self, number: int, frame: FrameType | None) -> None:
         """Record the interruption, or interrupt immediately."""
@@ -227,14 +355,14 @@ class Interruptible:
         if at_once:
             raise KeyboardInterrupt
 
-    def rows(self, rows: Iterator[Row]) -> Iterator[Row]:
-        """Yield rows until the stream ends or the user interrupts."""
+    def batches(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Yield batches until the stream ends or the user interrupts."""
         while not self.interrupted:
             self.waiting = True
             try:
-                row = next(rows)
+                batch = next(batches)
             except (StopIteration, KeyboardInterrupt):
                 return
             finally:
                 self.waiting = False
-            yield row
+            yield batch

@@ -23,6 +23,9 @@ def table(race: Race, stream: Stream) -> Table:
     names = list(race.entrants[0].metrics)
     of = f" of {stream.n_items:,}" if stream.n_items is not None else ""
     title = f"{stream.name}: {stream.task}, {race.items:,}{of} items"
+    share = stream.share_read
+    if not of and share is not None and share < 1:
+        title += f", {share:.0%} of the file"
     standings = Table(title=title, min_width=len(title))
     standings.add_column("learner", overflow="fold")
     for column in (*names, "items/s", "memory"):
@@ -63,13 +66,17 @@ def write_csv(path: Path, race: Race) -> None:
         writer.writerows(records(race))
 
 
-def write_json(path: Path, race: Race, stream: Stream, *, interrupted: bool) -> None:
+def write_json(
+    path: Path, race: Race, stream: Stream, *, interrupted: bool, error: UserError | None
+) -> None:
     """Write results and curves as one JSON object; numbers that are not finite become null."""
     document = {
         "stream": stream.name,
         "task": stream.task,
         "items": race.items,
         "interrupted": interrupted,
+        "error": None if error is None else str(error),
+        "skipped_rows": 0 if stream.bad_rows is None else stream.bad_rows.count,
         "learners": [_as_json(entrant) for entrant in race.ranking()],
     }
     path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")

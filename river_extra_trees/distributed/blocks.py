@@ -14,7 +14,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .._estimator.frames import Sample, values_of, weights_of
+from .._estimator.columns import list_of_array
+from .._estimator.frames import Sample, is_array, values_of, weights_of
 
 __all__ = ["Block", "check_sample"]
 
@@ -111,7 +112,7 @@ class Block:
         block = cls.__new__(cls)
         block._fill(
             len(frame),
-            {name: column_of(frame, i) for i, name in enumerate(frame.columns)},
+            columns_of(frame),
             targets,
             None if weights is None else weights_of(weights, len(frame)),
         )
@@ -164,6 +165,13 @@ class Block:
             raise ValueError("this block has no targets to learn")
         weights = itertools.repeat(1.0) if self.weights is None else values(self.weights, start)
         yield from zip(self.rows(start), values(self.targets, start), weights, strict=False)
+
+
+def columns_of(frame: typing.Any) -> dict[Hashable, typing.Any]:
+    """The columns of a frame, or of an array, by their names."""
+    if is_array(frame):
+        return {i: list_of_array(frame[:, i]) for i in range(frame.shape[1])}
+    return {name: column_of(frame, i) for i, name in enumerate(frame.columns)}
 
 
 def column_of(frame: typing.Any, number: int) -> Numbers | list[typing.Any]:

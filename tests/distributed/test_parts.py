@@ -311,3 +311,44 @@ def test_buffers_travel_without_a_copy() -> None:
     again = pickle.loads(message, buffers=buffers)
     assert again.numbers.base is not None  # a view of the buffer it was given
     assert list(again.samples()) == list(block.samples())
+
+
+class Calling(float):
+    """A number whose conversion calls something."""
+
+    hook: Any = None
+
+    def __float__(self) -> float:
+        refused = pytest.raises(RuntimeError, match="the model is in use")
+        for act in self.hook:
+            with refused:
+                act()
+        return 0.5
+
+
+@pytest.mark.parametrize(
+    "forest",
+    [
+        ret.StreamDecisionForestClassifier(
+            n_models=4, batch_size=10, splitter="best", swap_rule="always", window_size=20, seed=1
+        ),
+        ret.ForgetfulRandomForestRegressor(n_models=4, batch_size=10, seed=1),
+    ],
+    ids=lambda forest: type(forest).__name__,
+)
+def test_no_part_is_cut_or_joined_while_it_learns(forest: Any) -> None:
+    """Code of a sample that tries to is refused, and the parts are as they were."""
+    forest = learn(forest, [({"a": float(i % 7)}, float(i % 3)) for i in range(25)])
+    first, second = (part._model._core for part in split(forest, 2))
+    value = Calling(1.0)
+    value.hook = [
+        lambda: first.keep(0, 1),
+        lambda: first.join([second]),
+        lambda: second.join([first]),
+    ]
+    first.learn({"a": value}, 1.0)
+    first.check()
+    second.check()
+    assert [len(first.trees), len(second.trees)] == [2, 2]
+    assert first.is_part
+    assert second.is_part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,10 @@ def test_no_memory(name: str) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
     path = Path(no_memory.__file__)
     run = subprocess.run(
-        [*command, f"{path}::{name}"], cwd=path.parents[2], capture_output=True, text=True
+        [*command, f"{path}::{name}"],
+        cwd=path.parents[2],
+        env={**os.environ, "PYTHONHASHSEED": "0"},  # the same allocations in every run
+        capture_output=True,
+        text=True,
     )
     assert run.returncode == 0, run.stdout + run.stderr

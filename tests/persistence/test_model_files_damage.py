@@ -360,6 +360,51 @@ def test_trees_that_do_not_hold_each_point_once_are_refused(move: Any) -> None:
         persistence.load_bytes(changed(split_cloud(), lambda document, arrays: move(arrays)))
 
 
+# Sums larger than those of any stream: the squares of a leaf, its weights, all samples, the prior,
+# the running sums of shrubs, targets. In a classifier, infinite evidence once took the interpreter
+# with it.
+LARGE = {
+    "squares": ("DynamicTreeRegressor", "rows", (..., -1), 1.7e308),
+    "products": ("DynamicTreeRegressor", "rows", (..., 9), -1.7e308),
+    "weights": ("DynamicTreeRegressor", "rows", (..., 0), 1.7e308),
+    "class weights": ("DynamicTreeClassifier", "rows", ..., 1.7e308),
+    "all samples": ("DynamicTreeRegressor", "global_statistics", -1, 1.7e308),
+    "prior": ("DynamicTreeRegressor", "prior", -1, 1.7e308),
+    "negative prior": ("DynamicTreeRegressor", "prior", -1, -1.7e308),
+    "gram": ("ShrubEnsembleClassifier", "gram", ..., 1e150),
+    "no gram": ("ShrubEnsembleClassifier", "gram", ..., 0.0),
+    "hits": ("ShrubEnsembleClassifier", "hits", ..., -1e150),
+}
+TOO_LARGE = {
+    "mean": ("DynamicTreeRegressor", "rows", (..., 1), 1e200),
+    "target": ("DynamicTreeRegressor", "pool/v", (..., -1), 1e200),
+    "regressor": ("DynamicTreeRegressor", "pool/v", (..., 0), 1e60),
+    "gram": ("ShrubEnsembleClassifier", "gram", ..., 1e200),
+    "faint node": ("ShrubEnsembleClassifier", "trees/stats", (..., 0), 1e-300),
+}
+
+
+def enlarged(name: str, array: str, place: Any, value: float) -> bytes:
+    """A file with a number put into an array."""
+
+    def change(document: Any, arrays: Any) -> None:
+        arrays[f"state/core/{array}"][place] = value
+
+    return changed(damage.small_file(name, 35), change)
+
+
+@pytest.mark.parametrize("what", LARGE)
+def test_large_sums_do_no_harm(what: str) -> None:
+    """The truth of sums no file can promise; none overflows, and the model can be saved again."""
+    assert damage.outcome(enlarged(*LARGE[what])) == "sound"
+
+
+@pytest.mark.parametrize("what", TOO_LARGE)
+def test_numbers_that_no_sample_has_are_refused(what: str) -> None:
+    """Means, targets, and nodes that weigh less than their classes."""
+    assert damage.outcome(enlarged(*TOO_LARGE[what])) == "refused"
+
+
 SUMS = {
     "none": ["int", "0x0"],
     "more than there can be": ["int", hex(2**63)],

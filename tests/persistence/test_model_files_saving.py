@@ -13,6 +13,10 @@ import pytest
 import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees.persistence import atomic
+
+pytest.importorskip("fcntl", reason="test_writing_windows.py tests what Windows does")
+
+from river_extra_trees.persistence import writing_posix
 from tests.tools.killing import kill_often
 
 
@@ -43,7 +47,7 @@ def test_failed_writes_leave_the_old_file(tmp_path: Path, monkeypatch: pytest.Mo
 def test_two_writers_wait_for_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A temporary file that took its final name while it was waited for is not written again."""
     path = tmp_path / "model"
-    real, calls = atomic.is_at, []
+    real, calls = writing_posix.is_at, []
 
     def is_at(file: int, temporary: Path) -> bool:
         calls.append(temporary)
@@ -51,11 +55,11 @@ def test_two_writers_wait_for_each_other(tmp_path: Path, monkeypatch: pytest.Mon
             temporary.unlink()  # as the other writer's rename does
         return real(file, temporary)
 
-    monkeypatch.setattr(atomic, "is_at", is_at)
+    monkeypatch.setattr(writing_posix, "is_at", is_at)
     persistence.save(ret.StreamDecisionTreeClassifier(), path)
     assert len(calls) == 2
     assert os.listdir(tmp_path) == ["model"]
-    monkeypatch.setattr(atomic, "is_at", lambda file, temporary: 1 / 0)
+    monkeypatch.setattr(writing_posix, "is_at", lambda file, temporary: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         persistence.save(ret.StreamDecisionTreeClassifier(), path)
 

@@ -119,7 +119,7 @@ class Standings:
         return ["learner", *(f"{s} ({self.rows[s]:,})" for s in self.streams)], lines
 
     def against(self) -> Table:
-        """Return the default beside each peer: wins, losses and p, on the streams that both know."""
+        """Return the default beside each peer, on the streams that both know: wins, losses, p."""
         own = DEFAULTS[self.task]
         shared = {
             a: [s for s in self.streams if self.result(s, a) is not None] for a in self.peers()

@@ -1,12 +1,13 @@
 """What a leaf knows: its statistics as of now, its prior, its scores."""
 
 from libc.math cimport pow
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from .leaf_models cimport (
     Fit, add_samples, fit, log_gamma, log_marginal, merge, reference_score, scale,
 )
-from .particles cimport ParticleFilter
+from .particles cimport N_POWERS, ParticleFilter
 from .shared_trees cimport Leaf, Node
 
 
@@ -85,13 +86,23 @@ cdef void finish_leaf(ParticleFilter filter, int node) noexcept nogil:
         &filter.model, filter.trees.total(leaf), True, &cached.is_linear)
 
 
+cdef double kept(ParticleFilter filter, double decay, int64_t age) noexcept nogil:
+    """What a weight has kept after so many samples: decay ** age, looked up where that is short."""
+    cdef int k
+    if 0 <= age < N_POWERS:
+        for k in range(filter.n_decays):
+            if filter.decays[k] == decay:
+                return filter.powers[k][age]
+    return pow(decay, <double>age)
+
+
 cdef void update_time(ParticleFilter filter, int leaf) noexcept nogil:
     """Decay the statistics of a leaf up to now: section 5, by the clock of the stream."""
     cdef Leaf* here = &filter.trees.leaves[leaf]
     cdef double factor
     if here.decay == 1.0 or filter.reference or here.time == filter.n_seen:
         return
-    factor = pow(here.decay, <double>(filter.n_seen - here.time))
+    factor = kept(filter, here.decay, filter.n_seen - here.time)
     scale(&filter.model, filter.trees.total(leaf), factor)
     scale(&filter.model, filter.trees.retired(leaf), factor)
     here.time = filter.n_seen
@@ -103,8 +114,8 @@ cdef double weight_at(ParticleFilter filter, int slot, const Leaf* leaf) noexcep
     """Weight of an active sample in a leaf, faded up to the leaf's time."""
     if leaf.decay == 1.0 or filter.reference:
         return filter.pool.weight[slot]
-    return filter.pool.weight[slot] * pow(
-        leaf.decay, <double>(leaf.time - filter.pool.arrival[slot]))
+    return filter.pool.weight[slot] * kept(
+        filter, leaf.decay, leaf.time - filter.pool.arrival[slot])
 
 
 cdef void weigh_samples(ParticleFilter filter, int leaf) noexcept nogil:
@@ -125,7 +136,7 @@ cdef double fading(ParticleFilter filter, int leaf, int ahead) noexcept nogil:
     cdef const Leaf* here = &filter.trees.leaves[leaf]
     if here.decay == 1.0 or filter.reference:
         return 1.0
-    return pow(here.decay, <double>(filter.n_seen + ahead - here.time))
+    return kept(filter, here.decay, filter.n_seen + ahead - here.time)
 
 
 cdef const double* faded(

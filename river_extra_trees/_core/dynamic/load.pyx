@@ -2,7 +2,8 @@
 
 A state may come from a damaged or hostile file. Its types, shapes and ranges are checked before
 anything is built on it; then `invariants`, which `check` uses likewise, tells whether the trees
-belong together. Whether the sums in the leaves are those of the stream no file can promise.
+belong together. Whether the sums in the leaves are those of the stream no file can promise. Sums
+that are larger than those of any stream are made smaller, so that none overflows later.
 """
 
 import numpy as np
@@ -13,19 +14,22 @@ from libc.string cimport memcpy
 
 from ..schema cimport Labels, Schema
 from .leaves cimport finish_leaf, set_prior
-from .particles cimport MAX_DECAYS, ParticleFilter
+from .particles cimport LARGEST_SQUARE, MAX_DECAYS, ParticleFilter
 from .pool cimport Pool, v_of, x_of
 from .shape cimport follow, regressors_wanted
 from .shared_trees cimport MAX_DEPTH, MIN_BLOCK, Leaf, Node, SharedTrees, side
 from .step cimport LARGEST_REGRESSOR, set_shares
 
-from ..state import LARGEST_FLOAT, State, captured, require
+from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, captured, require
 
-LARGEST_INT = 2**31 - 1
-LARGEST_REGION = 2**62
+LARGEST_INT, LARGEST_REGION = 2**31 - 1, 2**62
+# Of the weights and of the squares in a leaf. Ten billion of the largest samples have less, and the
+# sums of ten million leaves can be merged.
+cdef double LARGEST_TOTAL = 1e130, LARGEST_SQUARES = 1e300
 LEAST_POSTERIOR = 1e-4      # of a forgetting factor: see `SWITCH` in `step`
 FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}
-MEANS = {"least": -1.01 * LARGEST_REGRESSOR, "most": 1.01 * LARGEST_REGRESSOR}  # as they round
+cdef double LARGEST_MEAN = 1.01 * LARGEST_REGRESSOR         # as they round
+cdef double LARGEST_MEAN_TARGET = 1.01 * LARGEST_TARGET
 FLAGS = ("classifier", "linear", "reference")
 NAMES = (
     *("n_particles", "window", "min_samples_leaf", "alpha", "beta", "leaf_bonus", "decays"),
@@ -63,9 +67,9 @@ def state_of(ParticleFilter filter):
     cdef int q = filter.model.n_regressors, width = filter.model.width
     cdef const int[::1] found = distinct_nodes(filter)
     cdef int[::1] number = np.full(filter.trees.n_nodes, -1, np.int32)
-    cdef Py_ssize_t i
-    for i in range(found.shape[0]):     # numpy's own indexing crashes where it finds no memory
-        number[found[i]] = <int>i
+    cdef int i
+    for i in range(<int>found.shape[0]):    # numpy's own indexing crashes where it finds no memory
+        number[found[i]] = i
     roots = [number[filter.roots[i]] for i in range(filter.n_alive)]
     return {
         **settings_of(filter),
@@ -124,10 +128,7 @@ cdef dict leaves_of(SharedTrees trees, const int[::1] found):
 
 
 def serving_state_of(ParticleFilter filter):
-    """The same with all active samples retired, which changes no answer.
-
-    But for logistic leaves: these answer by the active samples, and keep them.
-    """
+    """The same, all active samples retired, which changes no answer; logistic leaves keep them."""
     state = captured(state_of(filter))
     if filter.logistic is not None:
         return state
@@ -176,8 +177,7 @@ cdef int restore(ParticleFilter filter, state) except -1:
     """Give an empty filter a state."""
     cdef Pool pool = state.part("pool", Pool)
     cdef int width, q, n_classes
-    filter.schema = state.part("schema", Schema)
-    filter.labels = state.part("labels", Labels)
+    filter.schema, filter.labels = state.part("schema", Schema), state.part("labels", Labels)
     n_classes = 0 if filter.regression else max(1, len(filter.labels))
     require(not filter.regression or len(filter.labels) == 0,
             "ParticleFilter: a regression has labels")
@@ -186,18 +186,19 @@ cdef int restore(ParticleFilter filter, state) except -1:
     require(pool.n_columns == filter.schema.n_columns and pool.size_v == q + 1
             and pool.size <= filter.window, "ParticleFilter: the pool is not its own")
     filter.pool = pool
-    filter.n_seen = state.whole("n_seen")
-    filter.n_steps = state.whole("n_steps")
+    filter.n_seen, filter.n_steps = state.whole("n_seen"), state.whole("n_steps")
     filter.lowest, filter.highest = state.number("lowest"), state.number("highest")
-    filter.log_evidence = state.number("log_evidence")
-    filter.log_predictive = state.number("log_predictive")
-    copy_doubles(filter.global_statistics, state.numbers("global_statistics", width, **FINITE))
-    copy_doubles(filter.fill, state.numbers("fill", q, **MEANS))
+    filter.log_evidence, filter.log_predictive = (
+        state.number("log_evidence"), state.number("log_predictive"))
+    copy_doubles(filter.global_statistics,
+                 limited_rows(filter, state.numbers("global_statistics", width, **FINITE))[0])
+    copy_doubles(filter.fill, state.numbers("fill", q, least=-LARGEST_MEAN, most=LARGEST_MEAN))
     copy_doubles(filter.fill_weight, state.numbers("fill_weight", q, least=0.0))
     # The prior is as it was when it was last taken from the statistics of all samples.
     set_prior(filter)
-    copy_doubles(filter.model.prior,
-                 state.numbers("prior", width if filter.regression else 0, **FINITE))
+    prior = state.numbers("prior", width if filter.regression else 0, **FINITE)
+    if filter.regression:
+        copy_doubles(filter.model.prior, limited_rows(filter, prior)[0])
     filter.model.df_offset, filter.model.per_leaf = (
         state.number("df_offset"), state.number("per_leaf"))
     restore_trees(filter, state)
@@ -206,6 +207,36 @@ cdef int restore(ParticleFilter filter, state) except -1:
         state.array("stratum", np.int32, filter.n_decays + 1))
     fill_leaves(filter, state)
     return 0
+
+
+cdef double[:, ::1] limited_rows(ParticleFilter filter, values) except *:
+    """Rows of statistics, see `leaf_models`; sums larger than those of any stream get smaller."""
+    cdef double[:, ::1] rows = values.reshape(-1, filter.model.width).copy()
+    cdef Py_ssize_t i
+    cdef bint sound = True
+    for i in range(rows.shape[0]):
+        sound = limit_row(filter, &rows[i, 0]) and sound
+    require(sound, "ParticleFilter: a weight is negative, or a mean larger than what it is of")
+    return rows
+
+
+cdef bint limit_row(ParticleFilter filter, double* row) noexcept:
+    """Make large sums smaller; returns whether weights and means are in range."""
+    cdef int i, q = filter.model.n_regressors
+    cdef bint sound = row[0] >= 0.0
+    if filter.model.multinomial:
+        for i in range(filter.model.width):
+            sound = sound and row[i] >= 0.0
+            row[i] = min(row[i], LARGEST_TOTAL)
+        return sound
+    for i in range(q):
+        sound = sound and fabs(row[1 + i]) <= LARGEST_MEAN
+    sound = sound and fabs(row[1 + q]) <= LARGEST_MEAN_TARGET
+    row[0] = min(row[0], LARGEST_SQUARES / max(
+        row[1 + q] * row[1 + q], LARGEST_SQUARES / LARGEST_TOTAL))
+    for i in range(2 + q, filter.model.width):
+        row[i] = min(max(row[i], -LARGEST_SQUARES), LARGEST_SQUARES)
+    return sound
 
 
 cdef int copy_doubles(double* into, const double[::1] values) except -1:
@@ -239,16 +270,15 @@ cdef int restore_trees(ParticleFilter filter, state) except -1:
         if links[i, 0] < 0:
             trees.new_leaf(0, 0, n_active[leaf])
             leaf += 1
+            here = &trees.nodes[i]
         else:
             trees.new_node()
-            trees.nodes[i].feature = links[i, 0]
-            trees.nodes[i].left, trees.nodes[i].right = links[i, 1], links[i, 2]
-        here = &trees.nodes[i]
+            here = &trees.nodes[i]
+            here.feature, here.left, here.right = links[i, 0], links[i, 1], links[i, 2]
         here.cut, here.region, here.refs = cuts[i], regions[i], 0
         here.nominal, here.missing_left = flags[i, 0] != 0, flags[i, 1] != 0
     filter.reserve_particles(<int>roots.shape[0])
-    filter.n_alive = <int>roots.shape[0]
-    filter.trees = trees
+    filter.n_alive, filter.trees = <int>roots.shape[0], trees
     for i in range(filter.n_alive):
         require(0 <= roots[i] < n, "ParticleFilter: a root does not exist")
         filter.roots[i] = roots[i]
@@ -290,7 +320,7 @@ cdef int fill_leaves(ParticleFilter filter, state) except -1:
     """Statistics of the leaves, slots of their active samples, forgetting factors."""
     cdef SharedTrees trees = filter.trees
     cdef Py_ssize_t n = trees.n_leaves, width = filter.model.width, start = 0, j
-    cdef const double[:, ::1] rows = state.numbers("rows", n, 2 * width, **FINITE)
+    cdef double[:, ::1] rows = limited_rows(filter, state.numbers("rows", n, 2 * width, **FINITE))
     cdef const int64_t[::1] times = state.array("times", np.int64, n)
     cdef const int[::1] n_active = state.array("n_active", np.int32, n)
     cdef const int[::1] slots = state.array("leaf_slots", np.int32, None)
@@ -298,14 +328,12 @@ cdef int fill_leaves(ParticleFilter filter, state) except -1:
     cdef int node, leaf
     require(np.all((np.asarray(times) >= 0) & (np.asarray(times) <= filter.n_seen)),
             "ParticleFilter: a leaf is of the future")
-    weights = np.asarray(rows)[:, [0, width]] if filter.regression else np.asarray(rows)
-    require(not np.any(weights < 0.0), "ParticleFilter: a leaf has a negative weight")
     for node in range(trees.n_nodes):
         if trees.nodes[node].feature >= 0:
             continue
         leaf = trees.nodes[node].left
         trees.leaves[leaf].time, trees.leaves[leaf].decay = times[leaf], decays[node]
-        memcpy(trees.total(leaf), &rows[leaf, 0], 2 * width * sizeof(double))
+        memcpy(trees.total(leaf), &rows[2 * leaf, 0], 2 * width * sizeof(double))
         for j in range(n_active[leaf]):
             trees.add_slot(&trees.leaves[leaf], slots[start + j])
         start += n_active[leaf]
@@ -383,7 +411,6 @@ cdef int check_regions(ParticleFilter filter, const int[::1] nodes) except -1:
             region = filter.trees.nodes[<int>child].region
             require(ways.setdefault(region, (way, is_left)) == (way, is_left),
                     "ParticleFilter: a region in two places")
-    return 0
 
 
 cdef object decays_of(ParticleFilter filter, nodes=None):
@@ -415,21 +442,22 @@ cdef int check_decays(ParticleFilter filter, const int[::1] nodes) except -1:
         here = &filter.trees.nodes[<int>node]
         require(here.feature >= 0 or filter.trees.leaves[here.left].decay == decays[<int>node],
                 "ParticleFilter: a leaf forgets otherwise than its particle")
-    return 0
 
 
 cdef int check_samples(ParticleFilter filter) except -1:
-    """No active sample is of the future, or has a label that the filter does not know."""
-    cdef int slot
+    """No active sample is of the future, too large, or of a label that the filter does not know."""
+    cdef int slot, i, q = filter.model.n_regressors
     cdef double target
     for slot in filter.pool.slots():
         require(filter.pool.arrival[slot] <= filter.n_seen,
                 "ParticleFilter: a sample is not learned yet")
-        target = v_of(filter.pool, slot)[filter.model.n_regressors]
-        require(filter.regression or (
-            0 <= target < len(filter.labels.labels) and target == <int>target),
-            "ParticleFilter: a sample has no known label")
-    return 0
+        for i in range(q):
+            require(fabs(v_of(filter.pool, slot)[i]) <= LARGEST_REGRESSOR,
+                    "ParticleFilter: a feature is too large")
+        target = v_of(filter.pool, slot)[q]
+        require(filter.pool.weight[slot] * target * target <= LARGEST_SQUARE if filter.regression
+                else 0 <= target < len(filter.labels.labels) and target == <int>target,
+                "ParticleFilter: a target is too large, or no known label")
 
 
 cdef int check_trees(ParticleFilter filter, const int[::1] nodes) except -1:

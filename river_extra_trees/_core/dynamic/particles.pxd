@@ -59,6 +59,9 @@ cdef enum:
     LEAST_PROPOSALS = 4     # they fill a batch of leaf models
     MOST_PROPOSALS = 100
     MAX_DECAYS = 8
+    N_POWERS = 512
+
+cdef double LARGEST_SQUARE      # of a target, times its weight
 
 cdef class ParticleFilter(Learner):
     cdef readonly Pool pool
@@ -103,6 +106,7 @@ cdef class ParticleFilter(Learner):
     # from stratum[k] up to stratum[k + 1]. Particles of different strata never share a tree.
     cdef double decays[MAX_DECAYS]
     cdef int n_decays
+    cdef double powers[MAX_DECAYS][N_POWERS]    # powers[k][age] = decays[k] ** age
     cdef int stratum[MAX_DECAYS + 1]
     cdef double factor_posterior[MAX_DECAYS]    # probability of each forgetting factor
     cdef readonly bint reference
@@ -136,6 +140,8 @@ cdef class ParticleFilter(Learner):
     cdef SplitScan scan
 
     cdef int reserve_particles(self, int n) except -1
+    cdef int find_row(self) except -1
+    cdef int make_room(self, int leaving) except -1
     cdef int most_cuts(self, int n) noexcept
     cdef size_t bytes_for(self, size_t n) noexcept
     cdef int check_slot(self, int slot) except -1

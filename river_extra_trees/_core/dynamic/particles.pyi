@@ -1,6 +1,7 @@
 from collections.abc import Hashable, Mapping
 from typing import Any, Self
 
+from river_extra_trees._core.batch import Reader
 from river_extra_trees._core.dynamic.pool import Pool
 from river_extra_trees._core.dynamic.shared_trees import SharedTrees
 from river_extra_trees._core.learner import Learner
@@ -38,6 +39,7 @@ class ParticleFilter(Learner):
         reference: bool,
         seed: int,
     ) -> Self: ...
+    def go_on(self, reader: Reader, leaving: int = ..., seen: int | None = None) -> int | None: ...
     def learn(
         self,
         x: Mapping[Hashable, Any],

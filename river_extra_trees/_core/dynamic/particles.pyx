@@ -1,11 +1,12 @@
 """A particle filter of dynamic trees. See the header for its data."""
 
 from libc.limits cimport INT_MAX
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, pow
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..learner cimport Learner, normalised
+from ..batch cimport Reader
+from ..learner cimport STRETCH, Learner, first_largest, total_of
 from ..memory cimport free, zeroed
 from .leaf_models cimport Predictive, predictive, row_width
 from .leaves cimport faded
@@ -22,7 +23,7 @@ from .step cimport (
 from .inspection import describe, distinct_roots, nodes_at, split_shares, tree_statistics
 from .load import serving_state_of, invariants, restored, settings_of, state_of
 
-cdef double LARGEST_SQUARE = 1e290
+LARGEST_SQUARE = 1e290
 
 
 cdef class ParticleFilter(Learner):
@@ -62,7 +63,7 @@ cdef class ParticleFilter(Learner):
         double alpha, double beta, double leaf_bonus, decays, double prior_weight, bint reference,
         uint64_t seed,
     ):
-        cdef int k
+        cdef int k, age
         assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles)
         self.regression, self.linear, self.reference = not classifier, linear, reference
         self.model.multinomial = classifier
@@ -75,6 +76,8 @@ cdef class ParticleFilter(Learner):
         for k in range(self.n_decays):
             self.decays[k] = decays[k]
             self.factor_posterior[k] = 1.0 / self.n_decays
+            for age in range(N_POWERS):
+                self.powers[k][age] = pow(self.decays[k], <double>age)
         self.lowest, self.highest = INFINITY, -INFINITY
         self.logistic = LogisticLeaves() if classifier and linear else None
         self.pool, self.trees = Pool(), SharedTrees()
@@ -151,15 +154,33 @@ cdef class ParticleFilter(Learner):
             before = self.n_seen
             if seen is not None and seen != before:
                 return None
-            if leaving >= 0:
-                self.check_slot(leaving)
-            elif self.pool.size >= self.window:
-                raise ValueError("the window is full: say which sample is leaving")
-            self.leaving = leaving
+            self.make_room(leaving)
             self.learn_sample(x, y, w)
             return self.n_seen if self.n_seen > before else 0
         finally:
             self.leave()
+
+    def go_on(self, Reader reader, int leaving=-1, seen=None):
+        """Answer some of the next rows, or learn one as `learn` does; return what `learn` returns.
+        """
+        cdef int64_t before
+        with self.using():
+            before = self.n_seen
+            if reader.learns:
+                if seen is not None and seen != before:
+                    return None
+                self.make_room(leaving)
+            self.read_rows(reader, reader.row + (1 if reader.learns else STRETCH))
+            return self.n_seen if self.n_seen > before else 0
+
+    cdef int make_room(self, int leaving) except -1:
+        """Note which sample retires first, if the next one is learned."""
+        if leaving >= 0:
+            self.check_slot(leaving)
+        elif self.pool.size >= self.window:
+            raise ValueError("the window is full: say which sample is leaving")
+        self.leaving = leaving
+        return 0
 
     cdef int check_slot(self, int slot) except -1:
         if not 0 <= slot < self.pool.capacity or self.pool.arrival[slot] < 0:
@@ -236,6 +257,10 @@ cdef class ParticleFilter(Learner):
     cdef int find_leaves(self, object x) except -1:
         """Find the leaves of x."""
         self.schema.encode(x)
+        return self.find_row()
+
+    cdef int find_row(self) except -1:
+        """Find the leaves of the row that the schema encoded last."""
         fill_v(self, self.schema.row, 0.0)
         gather(self, self.schema.row, 0, self.n_alive)
         return 0
@@ -248,10 +273,10 @@ cdef class ParticleFilter(Learner):
         """No answer lies outside the range of the targets seen, however far off x lies."""
         return min(max(mean, self.lowest), self.highest)
 
-    cdef double number(self, object x) except? -1.0:
+    cdef double row_number(self) except? -1.0:
         cdef double total = 0.0
         cdef int hit
-        self.find_leaves(x)
+        self.find_row()
         if self.lowest > self.highest:      # no sample yet
             return 0.0
         for hit in range(self.n_hits):
@@ -272,11 +297,11 @@ cdef class ParticleFilter(Learner):
                 parts.append((mean, student.scale2, student.df, self.hits[hit].share))
         return parts
 
-    cdef dict probabilities(self, object x):
+    cdef double* row_shares(self) except? NULL:
         cdef int hit, k
         cdef const double* chances
         cdef double* answer = self.model.prior      # scratch here: no other use in classification
-        self.find_leaves(x)
+        self.find_row()
         memset(answer, 0, self.model.width * sizeof(double))
         if self.logistic is not None:
             self.logistic.shape(self.model.n_regressors, self.model.n_classes, self.pool.capacity)
@@ -285,11 +310,16 @@ cdef class ParticleFilter(Learner):
             chances = self.class_chances(hit)
             for k in range(self.model.n_classes):
                 answer[k] += self.hits[hit].share * chances[k]
-        return normalised(answer, self.labels.labels)
+        return answer
 
-    cdef object label(self, object x):
-        found = self.probabilities(x)
-        return max(found, key=found.get) if found else None
+    cdef int row_label(self) except -1:
+        """The first of the largest probabilities: sums that differ may be equal as parts of one."""
+        cdef int k, n = self.model.n_classes
+        cdef double* shares = self.row_shares()
+        cdef double total = total_of(shares, n)
+        for k in range(n):
+            shares[k] /= total
+        return first_largest(shares, n)
 
     cdef const double* class_chances(self, int hit) noexcept nogil:
         """Probabilities of the classes in a leaf that was found."""

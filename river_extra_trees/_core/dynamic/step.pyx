@@ -204,8 +204,6 @@ cdef void add_to_leaves(ParticleFilter filter, int slot, bint weighed) noexcept 
             continue
         if before == -INFINITY:     # no spread, no density; in the reference weight 0, too
             filter.hits[hit].log_weight = -INFINITY
-        elif isnan(before) or isnan(after):
-            filter.hits[hit].log_weight = 0.0       # no proper predictive yet
         else:
             filter.hits[hit].log_weight = after - before
 
@@ -215,6 +213,8 @@ cdef double weigh(ParticleFilter filter, int first, int stop) noexcept nogil:
     cdef double largest = -INFINITY, total = 0.0
     cdef int hit, particle
     for hit in range(filter.n_hits):
+        if isnan(filter.hits[hit].log_weight):      # no proper predictive yet, or forged sums
+            filter.hits[hit].log_weight = 0.0
         if filter.hits[hit].log_weight > largest:
             largest = filter.hits[hit].log_weight
     if not isfinite(largest):

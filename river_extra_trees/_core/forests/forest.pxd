@@ -4,34 +4,27 @@ from cpython.pythread cimport PyThread_type_lock
 from libc.stdint cimport uint64_t
 
 from ..cart.splitter cimport Splitter
-from ..learner cimport Learner
 from ..trees cimport Trees
 from ..window cimport Window
+from .ensemble cimport Ensemble
 
-cdef class Forest(Learner):
+cdef class Forest(Ensemble):
     cdef readonly Window window     # samples of the batch that is being gathered
-    cdef readonly list trees        # of Trees, one root each
     cdef readonly Trees root_statistics     # one leaf that has seen all: the answer of empty trees
-    cdef readonly double fading     # of the leaves, see `Trees.learn`
-    cdef readonly int batch_size    # number of samples of a batch
     cdef readonly uint64_t n_batches    # grown on
-    cdef readonly uint64_t seed     # names the streams of random numbers
     cdef readonly bint reference    # learn and vote as the published program does
-    cdef readonly int first_tree    # number of trees[0] in the whole forest: a forest that is split
-                                    #   names its random numbers as the whole one does
-    cdef readonly bint is_part      # whether other trees of the forest are elsewhere
     cdef double* sums               # scratch: votes per class
     cdef int n_sums
 
     cdef int begin(self, int n_trees, bint regression, int batch_size, bint reference,
                    double fading, object seed) except -1
-    cdef Trees new_tree(self)
     cdef int push(self, double target, double weight) noexcept nogil
     cdef int n_gathered(self) noexcept nogil
     cdef int reserve_sums(self, int n_labels) except -1
     cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil
-    cdef int vote(self, object x) except -1
     cdef int leaf_of(self, Trees trees) noexcept nogil
+    cdef object keep_trees(self, int first, int stop)
+    cdef object join_parts(self, list parts)
     cdef object read(self, object state)
     cdef int check_fits(self) except -1
     cdef int check_targets(self, Window window) except -1

@@ -18,11 +18,12 @@ from copy import deepcopy
 import numpy as np
 
 from ..cart.splitter cimport Splitter
-from ..learner cimport Learner, first_largest, normalised
+from ..learner cimport Holder, Learner
 from ..memory cimport free, resized
 from ..schema cimport Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
+from .ensemble cimport Ensemble
 
 from ..state import State, require
 
@@ -38,7 +39,7 @@ cdef extern from *:
     long count_up(long* counter) noexcept       # returns what it was
 
 
-cdef class Forest(Learner):
+cdef class Forest(Ensemble):
     """A number of trees over one schema. Subclasses call `begin` in their constructor."""
 
     cdef int begin(self, int n_trees, bint regression, int batch_size, bint reference,
@@ -57,12 +58,6 @@ cdef class Forest(Learner):
 
     def __dealloc__(self):
         free(self.sums)
-
-    cdef Trees new_tree(self):
-        """A tree of one empty leaf."""
-        cdef Trees trees = Trees(len(self.labels), self.regression, self.fading)
-        trees.add_tree()
-        return trees
 
     # --- Learning -----------------------------------------------------------------------------
 
@@ -125,37 +120,23 @@ cdef class Forest(Learner):
             votes[code] += row[HEADER + code] / row[WEIGHT]
         return True
 
-    cdef int vote(self, object x) except -1:
-        """Add up the class frequencies of the leaves that x falls into."""
+    cdef double* row_shares(self) except? NULL:
+        """The sums of the class frequencies of the leaves."""
         cdef Trees trees
         cdef bint voted = False
-        self.schema.encode(x)
         memset(self.sums, 0, len(self.labels.labels) * sizeof(double))
         for trees in self.trees:
             voted |= self.add_votes(trees, self.leaf_of(trees), self.sums)
         if not voted:
             self.add_votes(self.root_statistics, self.root_statistics.roots[0], self.sums)
-        return 0
+        return self.sums
 
-    cdef object label(self, object x):
-        """The label with the largest share of the votes."""
-        self.vote(x)
-        if not self.labels.labels:
-            return None
-        return self.labels.labels[first_largest(self.sums, <int>len(self.labels.labels))]
-
-    cdef dict probabilities(self, object x):
-        """Every label learned so far and its share of the votes."""
-        self.vote(x)
-        return normalised(self.sums, self.labels.labels)
-
-    cdef double number(self, object x) except? -1.0:
+    cdef double row_number(self) except? -1.0:
         """The mean of the leaf means."""
         cdef Trees trees
         cdef double* row
         cdef double total = 0.0
         cdef int n = 0
-        self.schema.encode(x)
         for trees in self.trees:
             row = trees.row(self.leaf_of(trees))
             if row[WEIGHT] > 0.0:
@@ -188,18 +169,6 @@ cdef class Forest(Learner):
                         votes[row, tree, 0] = NAN
             return votes.base
 
-    # --- Looking at the trees -----------------------------------------------------------------
-
-    cdef int count_trees(self) noexcept:
-        return <int>len(self.trees)
-
-    cdef list tree_nodes(self, int tree):
-        return [self.trees[tree].node(node) for node in self.trees[tree].preorder()]
-
-    cdef tuple tree_sizes(self):
-        return (sum(trees.n_nodes for trees in self.trees),
-                max((trees.height for trees in self.trees), default=0))
-
     # --- Copies and parts ---------------------------------------------------------------------
 
     cdef Learner serving_copy(self):
@@ -211,15 +180,22 @@ cdef class Forest(Learner):
 
     def keep(self, int first, int stop):
         """Become the part of the forest that holds the trees from `first` to before `stop`."""
+        with self.using():
+            self.keep_trees(first, stop)
+
+    cdef object keep_trees(self, int first, int stop):
         self.trees = self.trees[first:stop]
         self.first_tree += first
         self.is_part = True
 
     def join(self, parts):
         """Become the whole forest again: this part, the first one, and all the others in order."""
-        cdef Forest part
-        for part in parts:
-            self.trees = self.trees + part.trees
+        parts = [self, *parts]
+        _held = [Holder(part) for part in parts]
+        self.join_parts(parts)
+
+    cdef object join_parts(self, list parts):
+        self.trees = [trees for part in parts for trees in (<Forest>part).trees]
         self.is_part = False
 
     # --- State --------------------------------------------------------------------------------

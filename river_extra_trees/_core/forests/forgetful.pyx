@@ -339,6 +339,10 @@ cdef class ForgetfulForest(Forest):
 
         Of a classifier only the parts of a forest know. A number is 0 where a tree was empty.
         """
+        with self.using():
+            return self.votes_in_batch()
+
+    cdef object votes_in_batch(self):
         n = self.n_in_batch
         if self.regression:
             return self.answers.base[: len(self.trees), :n].T[:, :, np.newaxis].copy()
@@ -346,15 +350,16 @@ cdef class ForgetfulForest(Forest):
 
     def set_answers(self, answers):
         """Set the answer of the whole forest to each sample of this batch."""
-        self.answers.base[len(self.trees), : len(answers)] = answers
+        with self.using():
+            self.answers.base[len(self.trees), : len(answers)] = answers
 
-    def keep(self, int first, int stop):
+    cdef object keep_trees(self, int first, int stop):
         cdef uint8_t[::1] gone = np.empty(self.window.capacity, dtype=np.uint8)
         answers, n = self.answers.base, self.n_in_batch
         # What the whole forest answered counts as the votes of its first tree.
         votes = np.eye(max(1, len(self.labels)))[answers[-2, :n].astype(int)] if (
             first == 0 < stop and not self.regression) else None
-        super().keep(first, stop)
+        Forest.keep_trees(self, first, stop)
         self.retained = self.retained[first:stop]
         self.created_at = self.created_at[first:stop]
         self.parameters = self.parameters[first:stop]
@@ -364,17 +369,16 @@ cdef class ForgetfulForest(Forest):
             self.batch_votes.base[:n, 0] = votes
         self.release(&gone[0])
 
-    def join(self, parts):
-        cdef ForgetfulForest part
-        parts = [self, *parts]
+    cdef object join_parts(self, list parts):
         answers = [(<ForgetfulForest>part).answers.base[:-2] for part in parts]
         answers.append(self.answers.base[-2:].copy())
-        self.window, places = united([part.window for part in parts], self.least_capacity())
+        self.window, places = united(
+            [(<ForgetfulForest>part).window for part in parts], self.least_capacity())
         self.retained = [moved(retained, place) for part, place in zip(parts, places)
-                         for retained in part.retained]
-        self.created_at = [batch for part in parts for batch in part.created_at]
-        self.parameters = [each for part in parts for each in part.parameters]
-        super().join(parts[1:])
+                         for retained in (<ForgetfulForest>part).retained]
+        self.created_at = [batch for part in parts for batch in (<ForgetfulForest>part).created_at]
+        self.parameters = [each for part in parts for each in (<ForgetfulForest>part).parameters]
+        Forest.join_parts(self, parts)
         self.make_scratch()
         self.answers = np.vstack(answers)
 
@@ -402,7 +406,7 @@ cdef class ForgetfulForest(Forest):
             "created_at": np.array(self.created_at, np.int64),
             "parameters": self.parameters, "drift": self.drift,
             "answers": self.answers.base[:, :n].copy(),
-            "batch_votes": self.votes_so_far() if self.is_part and not self.regression else None,
+            "batch_votes": self.votes_in_batch() if self.is_part and not self.regression else None,
         }
 
     STATE = (*Forest.STATE, "subsets", "bagging", "retained", "created_at", "parameters", "drift",

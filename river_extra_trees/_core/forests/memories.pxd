@@ -16,12 +16,12 @@ sample learned last; the weights of all parts learn from the votes of all parts,
 per block of samples (`memory_parts`), since no tree depends on them.
 """
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 
-from ..learner cimport Learner
 from ..trees cimport Trees
 from .buffer cimport Buffer
 from .class_pool cimport ClassPool
+from .ensemble cimport Ensemble
 from .growth cimport Growth
 from .linear_models cimport LinearModels
 from .naive_bayes cimport NaiveBayes
@@ -47,19 +47,13 @@ cdef class Group:
 
     cdef int n_samples(self) noexcept
 
-cdef class MemoryForest(Learner):
-    cdef readonly list trees            # of Trees, one root each: those from ...
-    cdef readonly int first_tree        # ... this number in the whole forest ...
-    cdef int stop_tree                  # ... to before this one
-    cdef readonly list models           # of LinearModels, of the same trees; empty but in a regression
-    cdef readonly bint is_part          # whether other trees are in other parts
+cdef class MemoryForest(Ensemble):
+    cdef int stop_tree                  # the trees are those from `first_tree` to before this one
+    cdef readonly list models           # of LinearModels: those of the trees of a regression
     cdef readonly list groups           # of Group, in the order of their trees; of all parts
     cdef readonly list linear           # per group: which nodes of its trees have linear models
     cdef readonly Buffer buffer
-    cdef readonly int batch_size        # samples after which a tree splits its leaves
-    cdef readonly double fading         # of the leaves, see `Trees.fade`
     cdef readonly int max_nodes
-    cdef readonly uint64_t seed
     cdef object max_features            # None, "sqrt", "log2", a number or a share
     cdef int n_visited                  # the number that these are now
     cdef readonly dict rules            # of the growths
@@ -87,16 +81,10 @@ cdef class MemoryForest(Learner):
     cdef int* small_leaves              # scratch: leaves of a batch ...
     cdef int* small_places              # ... and its samples
 
-    cdef Trees new_tree(self)
-    cdef int reserve_growth(self, Group group, int n_labels, int n_samples) except -1
     cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept
     cdef bint splits_leaves(self, int tree) noexcept
     cdef void split_leaves(self, int tree) noexcept
     cdef void take_leaf(self, int tree, int leaf, const int* places, int n) noexcept
-    cdef void continue_growth(self, Group group) noexcept
-    cdef void begin_growth(self, Group group) noexcept
-    cdef bint catch_up(self, Group group, int64_t n) noexcept
-    cdef void replace(self, Group group) noexcept
     cdef int reserve_answers(self, int n_labels) except -1
     cdef void answer(self) noexcept
     cdef int n_values(self) noexcept
@@ -106,10 +94,17 @@ cdef class MemoryForest(Learner):
     cdef void combine(self, int width) noexcept
     cdef void combine_numbers(self) noexcept
     cdef void learn_weights(self, double target, int width) noexcept
-    cdef bint holds(self, int tree) noexcept
-    cdef Trees tree(self, int tree)
     cdef void vote(self, double* votes) noexcept
-    cdef LinearModels models_of(self, int tree)
-    cdef int ask(self, object x) except -1
-    cdef void advance(self, Group group, int64_t n_steps) noexcept
-    cdef void start_growth(self, Group group) noexcept
+    cdef int ask(self) except -1
+
+    cdef inline bint holds(self, int tree) noexcept:
+        """Whether a tree is here, and not in another part."""
+        return self.first_tree <= tree < self.stop_tree
+
+    cdef inline Trees tree(self, int tree):
+        """A tree that is here, by its number in the whole forest."""
+        return <Trees>self.trees[tree - self.first_tree]
+
+    cdef inline LinearModels models_of(self, int tree):
+        """The linear models of a tree that is here; of a regression."""
+        return <LinearModels>self.models[tree - self.first_tree]

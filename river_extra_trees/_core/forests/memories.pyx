@@ -4,35 +4,30 @@ from libc.math cimport log2, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from ..learner cimport Learner, first_largest, normalised
+from ..learner cimport Learner
 from ..memory cimport free, product, resized, zeroed
-from ..rng cimport BRANCH, RENEW, rng_for
+from ..rng cimport BRANCH, rng_for
 from ..trees cimport HEADER, WEIGHT, Trees
 from .buffer cimport Buffer
 from .class_pool cimport ClassPool
+from .ensemble cimport Ensemble
 from .growth cimport Growth
 from .linear_models cimport IN_LEAVES, LinearModels, remainder
 from .naive_bayes cimport NaiveBayes
 from .number_mixture cimport NumberMixture
-from .tree_growth cimport TreeGrowth, walk
+from .rotation cimport continue_growth, reserve_growth
+from .tree_growth cimport TreeGrowth
 
 from copy import deepcopy
 
-from .linear_models import KINDS
 from .memory_parts import combined, votes_of, votes_on_latest, weigh_answers
-from .memory_state import check_structure, n_remembered, restored, serving_state, state_of
+from .memory_state import check, n_remembered, restored, serving_state, state_of
 
 cdef enum:
     FIRST_GROWTH = 10       # samples before the first trees are grown
-    WALK = 16               # steps of a growth that take as long as a sample's way to its leaf
 
 cdef double NAIVE_MEMORY = 1000.0   # samples, of naive Bayes
 cdef int64_t LARGEST_STEPS = 1 << 60
-
-# How much faster a growth goes than it must to be ready in time, and how deep its trees are,
-# measured in levels of a balanced tree.
-cdef double HASTE = 2.5
-
 
 cdef int n_features_of(object max_features, int n_columns) except -1:
     """How many features a split looks at."""
@@ -61,7 +56,7 @@ cdef class Group:
         return <int>min(self.begun, <int64_t>self.memory)
 
 
-cdef class MemoryForest(Learner):
+cdef class MemoryForest(Ensemble):
     """A forest whose trees have several memories. See the header.
 
     Parameters
@@ -91,7 +86,6 @@ cdef class MemoryForest(Learner):
     def __init__(self, bint regression, memories, int batch_size, double fading,
                  max_features, int max_nodes, dict rules, seed, linear=None):
         cdef int memory, n, n_trees, first = 0
-        cdef Group group
         self.regression = regression
         self.batch_size, self.fading = batch_size, fading
         self.max_features, self.max_nodes, self.seed = max_features, max_nodes, seed
@@ -132,12 +126,6 @@ cdef class MemoryForest(Learner):
         free(self.small_leaves)
         free(self.small_places)
 
-    cdef Trees new_tree(self):
-        """A tree of one empty leaf."""
-        cdef Trees trees = Trees(len(self.labels), self.regression, self.fading)
-        trees.add_tree()
-        return trees
-
     # ---------------------------------------------------------------- learning
 
     cdef int reserve(self, int n_labels) except -1:
@@ -157,20 +145,11 @@ cdef class MemoryForest(Learner):
             if group.tree is not None:
                 group.tree.reserve(0, n_labels)
             if n_seen >= group.due and self.holds(group.first + group.turn):
-                self.reserve_growth(group, n_labels, min(n_seen, <int64_t>group.memory))
+                reserve_growth(self, group, n_labels, min(n_seen, <int64_t>group.memory))
         for tree in range(n_seen % self.batch_size, self.n_trees, self.batch_size):
             if self.splits_leaves(tree):
                 self.small.reserve(self.buffer, self.tree(tree), self.schema, n_columns, n_labels,
                                    self.batch_size)
-        return 0
-
-    cdef int reserve_growth(self, Group group, int n_labels, int n_samples) except -1:
-        """Make a tree, and room for its growth."""
-        cdef Trees tree = self.new_tree()
-        cdef LinearModels models = LinearModels(KINDS[group.growth.kind])
-        group.growth.reserve(self.buffer, tree, models, self.schema, self.schema.n_columns,
-                             n_labels, n_samples)
-        group.next_tree, group.next_models = tree, models
         return 0
 
     cdef void widen(self, int n_labels) noexcept:
@@ -212,7 +191,7 @@ cdef class MemoryForest(Learner):
             if self.splits_leaves(tree):
                 self.split_leaves(tree)
         for group in self.groups:
-            self.continue_growth(group)
+            continue_growth(self, group)
 
     cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept:
         """Let a leaf learn a sample; the nodes above stay as they were when they were split."""
@@ -274,80 +253,6 @@ cdef class MemoryForest(Learner):
             for i in range(n):
                 self.small.numbers[i] = remainder(
                     self.buffer.target(places[i]), models.at_place(leaf, self.buffer, places[i]))
-
-    # ---------------------------------------------------------------- trees grown anew
-
-    cdef void continue_growth(self, Group group) noexcept:
-        """Begin the growth of the next tree of a group if it is time, or go on with it.
-
-        A growth ends before the next one begins, however much work the tree is: so the schedule
-        depends on the number of samples alone, and `reserve` finds nothing half-grown.
-        """
-        cdef int64_t n_seen = self.buffer.n_seen
-        if n_seen >= group.due:
-            self.begin_growth(group)
-        if group.tree is not None:
-            self.advance(group, LARGEST_STEPS if n_seen + 1 >= group.due else group.steps)
-
-    cdef void advance(self, Group group, int64_t n_steps) noexcept:
-        """Do so many steps for the next tree of a group; put it into its place if it is ready."""
-        if group.caught_up < 0:
-            if not group.growth.advance(n_steps, self.max_nodes):
-                return
-            group.caught_up = group.begun
-        if self.catch_up(group, 1 + n_steps // WALK):
-            self.replace(group)
-
-    cdef void begin_growth(self, Group group) noexcept:
-        """Begin to grow the next tree of a group; `reserve` has made it if this part holds it."""
-        cdef int64_t n_seen = self.buffer.n_seen
-        cdef double interval = max(1.0, min(<double>n_seen, <double>group.memory)
-                                   / group.n)
-        group.due += interval
-        if not self.holds(group.first + group.turn):
-            group.turn = (group.turn + 1) % group.n
-            return
-        group.tree, group.next_tree = group.next_tree, None
-        group.models, group.next_models = group.next_models, None
-        group.begun, group.caught_up = n_seen, -1
-        group.n_columns, group.n_labels = self.schema.n_columns, <int>len(self.labels.labels)
-        group.n_visited = self.n_visited
-        group.steps = 1 + <int64_t>(HASTE * group.growth.expected_steps(
-            group.n_samples(), group.n_visited) / interval)
-        self.start_growth(group)
-
-    cdef void start_growth(self, Group group) noexcept:
-        """Give the growth of the next tree its samples."""
-        cdef int n = group.n_samples(), tree = group.first + group.turn
-        group.growth.begin(group.begun - n, n, group.n_visited,
-                           rng_for(self.seed, tree, group.begun, RENEW))
-
-    cdef bint catch_up(self, Group group, int64_t n) noexcept:
-        """Let a grown tree learn samples that came meanwhile; say whether it has learned all."""
-        cdef Trees trees = group.tree
-        cdef int leaf, place
-        cdef double target
-        while group.caught_up < self.buffer.n_seen and n > 0:
-            place = self.buffer.place_of(group.caught_up)
-            leaf = walk(trees, self.buffer, place)
-            target = self.buffer.target(place)
-            if self.regression:
-                target = remainder(target, group.models.at_place(leaf, self.buffer, place))
-            self.learn_leaf(trees, leaf, target, self.buffer.weight(place))
-            group.caught_up += 1
-            n -= 1
-        return group.caught_up == self.buffer.n_seen
-
-    cdef void replace(self, Group group) noexcept:
-        """Put the new tree of a group in the place of its oldest."""
-        cdef int tree = group.first + group.turn
-        group.tree.trim(2 * self.batch_size)
-        self.trees[tree - self.first_tree] = group.tree
-        if self.regression:
-            self.models[tree - self.first_tree] = group.models
-        self.births[tree] = self.buffer.n_seen
-        group.tree, group.models = None, None
-        group.turn = (group.turn + 1) % group.n
 
     # ---------------------------------------------------------------- answers
 
@@ -459,30 +364,25 @@ cdef class MemoryForest(Learner):
         """Of an answer: classes; or a number and its variance."""
         return 2 if self.regression else <int>len(self.labels.labels)
 
-    cdef int ask(self, object x) except -1:
-        self.schema.encode(x)
+    cdef int ask(self) except -1:
+        """Answer the row that the schema encoded last."""
         self.reserve_answers(<int>len(self.labels.labels))
         self.answer()
         return 0
 
-    cdef object label(self, object x):
-        self.ask(x)
-        if not self.labels.labels:
-            return None
-        return self.labels.labels[first_largest(self.pool.pooled, <int>len(self.labels.labels))]
+    cdef double* row_shares(self) except? NULL:
+        self.ask()
+        return self.pool.pooled
 
-    cdef dict probabilities(self, object x):
-        self.ask(x)
-        return normalised(self.pool.pooled, self.labels.labels)
-
-    cdef double number(self, object x) except? -1.0:
-        self.ask(x)
+    cdef double row_number(self) except? -1.0:
+        self.ask()
         return self.mixture.mean
 
     def predict_spread(self, x):
         """(mean, variance, number of errors that it was learned from) of a predicted number."""
         with self.using():
-            self.ask(x)
+            self.schema.encode(x)
+            self.ask()
             return self.mixture.mean, self.mixture.spread(), self.mixture.n_errors
 
     @property
@@ -502,18 +402,6 @@ cdef class MemoryForest(Learner):
         return list(found.items())
 
     # ---------------------------------------------------------------- one part of several
-
-    cdef bint holds(self, int tree) noexcept:
-        """Whether a tree is here, and not in another part."""
-        return self.first_tree <= tree < self.stop_tree
-
-    cdef Trees tree(self, int tree):
-        """A tree that is here, by its number in the whole forest."""
-        return <Trees>self.trees[tree - self.first_tree]
-
-    cdef LinearModels models_of(self, int tree):
-        """The linear models of a tree that is here; of a regression."""
-        return <LinearModels>self.models[tree - self.first_tree]
 
     cdef void vote(self, double* votes) noexcept:
         """What each tree here says of the row encoded last.
@@ -553,21 +441,13 @@ cdef class MemoryForest(Learner):
 
     # ---------------------------------------------------------------- looking at the trees
 
-    cdef int count_trees(self) noexcept:
-        return <int>len(self.trees)
-
     cdef list tree_nodes(self, int tree):
-        cdef Trees trees = self.trees[tree]
-        nodes = [trees.node(node) for node in trees.preorder()]
+        cdef list nodes = Ensemble.tree_nodes(self, tree)
         if self.regression:
             for node in nodes:
                 node["coefficients"] = (<LinearModels>self.models[tree]).coefficients_of(
                     node["node"])
         return nodes
-
-    cdef tuple tree_sizes(self):
-        return (sum(trees.n_nodes for trees in self.trees),
-                max((trees.height for trees in self.trees), default=0))
 
     def __sizeof__(self):
         cdef Group group
@@ -611,4 +491,5 @@ cdef class MemoryForest(Learner):
         return restored(values)
 
     cdef int check_structure(self) except -1:
-        return check_structure(self)
+        check(self)
+        return 0

@@ -1,4 +1,4 @@
-"""What the parts of a forest with several memories tell each other. See the header of `memories`."""
+"""What the parts of a forest with several memories tell each other: see `memories.pxd`."""
 
 import numpy as np
 

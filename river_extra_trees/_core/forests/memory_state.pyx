@@ -15,6 +15,7 @@ from .linear_models cimport LinearModels
 from .memories cimport Group, MemoryForest, n_features_of
 from .naive_bayes cimport NaiveBayes
 from .number_mixture cimport NumberMixture
+from .rotation cimport catch_up, start_growth
 from .tree_growth cimport walk
 
 from ..state import LARGEST_COUNT, State, require
@@ -198,7 +199,7 @@ cdef int grow_again(MemoryForest forest, Group group, int64_t n_steps,
     group.models = LinearModels(KINDS[group.growth.kind])
     group.growth.reserve(forest.buffer, group.tree, group.models, forest.schema, group.n_columns,
                          group.n_labels, group.n_samples())
-    forest.start_growth(group)
+    start_growth(forest, group)
     group.caught_up = -1
     if not group.growth.advance(n_steps if caught_up == -1 else LARGEST_STEPS, forest.max_nodes):
         require(caught_up == -1, "MemoryForest: a growth has not ended")
@@ -207,24 +208,24 @@ cdef int grow_again(MemoryForest forest, Group group, int64_t n_steps,
     group.tree.reserve(0, forest.n_labels)
     group.tree.widen(forest.n_labels)
     if caught_up != -1:
-        forest.catch_up(group, caught_up - group.begun)
+        catch_up(forest, group, caught_up - group.begun)
     return 0
 
 
 cdef void find_leaves(MemoryForest forest) noexcept:
     """Find the leaves that the samples of the present batches have reached."""
-    cdef int tree
+    cdef int tree, size = forest.batch_size
     cdef int64_t arrival, n_seen = forest.buffer.n_seen
     for tree in range(forest.first_tree, forest.stop_tree):
-        arrival = n_seen - (n_seen + forest.batch_size - tree % forest.batch_size) % forest.batch_size
+        arrival = n_seen - (n_seen + size - tree % size) % size
         arrival = max(arrival, forest.births[tree], forest.buffer.oldest)
         while arrival < n_seen:
-            forest.leaves[<Py_ssize_t>tree * forest.batch_size + arrival % forest.batch_size] = (
+            forest.leaves[<Py_ssize_t>tree * size + arrival % size] = (
                 walk(forest.tree(tree), forest.buffer, forest.buffer.place_of(arrival)))
             arrival += 1
 
 
-def check_structure(MemoryForest forest):
+def check(MemoryForest forest):
     """Raise an error if an invariant is broken."""
     forest.buffer.check()
     if forest.naive is not None:

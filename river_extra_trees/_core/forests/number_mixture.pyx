@@ -3,7 +3,7 @@
 import numpy as np
 
 from libc.math cimport INFINITY, exp, log
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from ..dynamic.leaf_models cimport row_width, scratch_size
 from ..memory cimport free, zeroed

@@ -187,14 +187,14 @@ cdef class StreamForest(Forest):
         copy.losses = np.zeros(len(copy.trees))
         return copy
 
-    def keep(self, int first, int stop):
-        super().keep(first, stop)
+    cdef object keep_trees(self, int first, int stop):
+        Forest.keep_trees(self, first, stop)
         self.losses = np.array(self.losses[first:stop])
         self.make_sample_counts()
 
-    def join(self, parts):
-        losses = np.concatenate([part.tree_losses() for part in [self, *parts]])
-        super().join(parts)
+    cdef object join_parts(self, list parts):
+        losses = np.concatenate([(<StreamForest>part).losses for part in parts])
+        Forest.join_parts(self, parts)
         self.losses = losses
         self.make_sample_counts()
 

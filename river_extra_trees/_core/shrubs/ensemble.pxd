@@ -71,9 +71,7 @@ cdef class Shrubs(Learner):
     cdef int n_features(self) noexcept nogil
     cdef bint push(self, double target, double weight) noexcept nogil
     cdef void train(self) noexcept
-    cdef int answer_row(self, object x) except -1
     cdef void find_leaves(self) noexcept nogil
     cdef int load(self, object state) except -1
     cdef int check_samples(self) except -1
     cdef int check_weights(self) except -1
-    cdef int check_sums(self) except -1

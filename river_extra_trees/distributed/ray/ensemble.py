@@ -9,9 +9,17 @@ import uuid
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 from river import base
 
-from ..._estimator.frames import PredictsLabels, PredictsNumbers, Sample, into_frame
+from ..._estimator.frames import (
+    PredictsLabels,
+    PredictsNumbers,
+    Sample,
+    coded,
+    into_frame,
+    shares_of,
+)
 from ..._estimator.parameters import check_parameter, check_whole
 from ...stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
 from ..blocks import Block
@@ -191,9 +199,6 @@ class _Distributed(base.Estimator):
     def _predict(self, block: Block) -> list[typing.Any]:
         """The answers of the whole model to the samples of a block."""
 
-    def _predict_frame(self, frame: typing.Any) -> list[typing.Any]:
-        return self._predict(Block.from_frame(frame))
-
     # ------------------------------------------------------------------ the whole
 
     @property
@@ -338,8 +343,12 @@ class DistributedClassifier(_Distributed, PredictsLabels, base.MiniBatchClassifi
         """
         return self._coordinator.predict_probabilities(self._votes(Block([x])))[0]
 
-    def _predict_proba_frame(self, frame: typing.Any) -> list[dict[Hashable, float]]:
-        return self._coordinator.predict_probabilities(self._votes(Block.from_frame(frame)))
+    def _predict_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
+        return coded(self._predict(Block.from_frame(frame)), self._labels())
+
+    def _predict_proba_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
+        answers = self._coordinator.predict_probabilities(self._votes(Block.from_frame(frame)))
+        return shares_of(answers, self._labels())
 
 
 class DistributedRegressor(_Distributed, PredictsNumbers, base.MiniBatchRegressor):
@@ -407,3 +416,6 @@ class DistributedRegressor(_Distributed, PredictsNumbers, base.MiniBatchRegresso
             Features.
         """
         return float(self._predict(Block([x]))[0])
+
+    def _predict_frame(self, frame: typing.Any) -> typing.Any:
+        return np.array(self._predict(Block.from_frame(frame)), dtype=float)

@@ -6,12 +6,15 @@ import os
 import typing
 from collections.abc import Hashable
 
+import numpy as np
+
 from ..._estimator.frames import (
     PredictsLabels,
     Sample,
+    coded,
     into_frame,
-    series_of_labels,
     series_of_numbers,
+    shares_of,
 )
 from ..._estimator.parameters import check_parameter, check_whole
 from ..blocks import Block
@@ -155,11 +158,12 @@ class SnapshotServer(PredictsLabels):
         answer: dict[Hashable, float] = self._answers("predict_proba_one", Block([x]))[0]
         return answer
 
-    def _predict_frame(self, frame: typing.Any) -> list[typing.Any]:
-        return self._answers("predict_one", Block.from_frame(frame))
+    def _predict_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
+        return coded(self._answers("predict_one", Block.from_frame(frame)), self._labels())
 
-    def _predict_proba_frame(self, frame: typing.Any) -> list[dict[Hashable, float]]:
-        return self._answers("predict_proba_one", Block.from_frame(frame))
+    def _predict_proba_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
+        answers = self._answers("predict_proba_one", Block.from_frame(frame))
+        return shares_of(answers, self._labels())
 
     def predict_many(self, X: typing.Any) -> typing.Any:
         """Predict the rows of a data frame, as the model does.
@@ -169,11 +173,11 @@ class SnapshotServer(PredictsLabels):
         X
             A data frame of any kind that narwhals knows.
         """
-        frame = into_frame(X)
-        answers = self._predict_frame(frame)
         if self._has_labels:
-            return series_of_labels(answers, self._labels(), frame)
-        return series_of_numbers(answers, frame)
+            return super().predict_many(X)
+        frame = into_frame(X)
+        answers = self._answers("predict_one", Block.from_frame(frame))
+        return series_of_numbers(np.array(answers, dtype=float), frame)
 
     def n_samples_seen(self) -> list[int]:
         """For each reader, the samples that the model had learned when its snapshot was taken."""

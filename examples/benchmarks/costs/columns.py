@@ -1,0 +1,202 @@
+"""What frames cost beside dicts: learning, answering, and answering before learning.
+
+The first three tables show, for every learner, the CPU time per row of the loop over ready-made
+dicts, and the time for frames of each library as a part of it: 0.3 is about three times as fast.
+The frames have 1,000 rows of 8 numeric features. The last table compares other kinds of columns
+with numeric ones. Loops and frames take turns; each time is the least of several repeats.
+
+    python -m examples.benchmarks.costs.columns
+    python -m examples.benchmarks.costs.columns --rows 4000 StreamDecisionTreeClassifier
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+from river import base
+
+import river_extra_trees
+from examples.benchmarks.common import tables
+
+Columns = dict[str, Any]
+Frames = list[tuple[Any, Any]]
+LEARNERS = {
+    name: kind
+    for name in river_extra_trees.__all__
+    if issubclass(kind := getattr(river_extra_trees, name), base.Estimator)
+}
+LIBRARIES: dict[str, Callable[[Columns], Any]] = {
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "pyarrow": pa.table,
+    "numpy": lambda columns: np.column_stack(list(columns.values())),
+}
+# So many times as slow as a single tree, a learner gets fewer rows.
+SLOW = {"Dynamic": 20, "Shrub": 20, "StreamDecisionForest": 10, "ForgetfulRandomForest": 2}
+
+
+def numeric(n: int, rng: np.random.Generator) -> Columns:
+    return {f"feature {i}": rng.random(n) for i in range(8)}
+
+
+def nominal(n: int, rng: np.random.Generator) -> Columns:
+    """Return columns of 1,000 values."""
+    values = np.array([f"value {i}" for i in range(1000)])
+    return {f"feature {i}": pa.array(values[rng.integers(0, 1000, n)]) for i in range(8)}
+
+
+def missing(n: int, rng: np.random.Generator) -> Columns:
+    """Return numeric columns, a tenth of their values missing."""
+    return {
+        name: np.where(rng.random(n) < 0.1, np.nan, values)
+        for name, values in numeric(n, rng).items()
+    }
+
+
+def changing(n: int, rng: np.random.Generator) -> Columns:
+    """Return 8 numeric columns of 16."""
+    names = rng.permutation(16)[:8]
+    columns = numeric(n, rng).values()
+    return {f"feature {i}": values for i, values in zip(names, columns, strict=True)}
+
+
+def frames(
+    kind: Callable[[int, np.random.Generator], Columns], library: str, n: int, regression: bool
+) -> Frames:
+    """Return frames of 1,000 rows with targets, the same for every library."""
+    rng, found = np.random.default_rng(1), []
+    for start in range(0, n, 1000):
+        columns = kind(min(1000, n - start), rng)
+        score = rng.random(len(next(iter(columns.values())))) / 3
+        for values in list(columns.values())[:2]:
+            score = score + (np.asarray(values, dtype=float) if kind is not nominal else 0.3)
+        targets = score if regression else score > 1.1
+        if library == "pandas" and kind is nominal:
+            columns = {name: values.to_pandas() for name, values in columns.items()}
+        found.append((LIBRARIES[library](columns), targets))
+    return found
+
+
+def microseconds(work: Callable[[], Any], n: int) -> float:
+    start = time.process_time_ns()
+    work()
+    return (time.process_time_ns() - start) / 1e3 / n
+
+
+def loop(rows: list[Any], model: Any, answers: bool, learns: bool) -> None:
+    for x, y in rows:
+        if answers:
+            model.predict_one(x)
+        if learns:
+            model.learn_one(x, y)
+
+
+def many(given: Frames, model: Any, answers: bool, learns: bool) -> None:
+    for X, y in given:
+        if answers and learns:
+            model.predict_learn_many(X, y)
+        elif learns:
+            model.learn_many(X, y)
+        else:
+            model.predict_many(X)
+
+
+def measured(
+    make: Callable[[], Any],
+    ways: dict[str, Callable[..., None]],
+    n: int,
+    repeats: int,
+    **task: bool,
+) -> dict[str, float]:
+    """Return the time per row of each way; they take turns."""
+    best = dict.fromkeys(ways, float("inf"))
+    taught = {name: make() for name in ways}
+    for name, way in ways.items():
+        if not task["learns"]:
+            way(taught[name], answers=False, learns=True)
+    for _ in range(repeats):
+        for name, way in ways.items():
+            model = make() if task["learns"] else taught[name]
+            best[name] = min(best[name], microseconds(lambda: way(model, **task), n))  # noqa: B023
+    return best
+
+
+def ways_of(given: dict[str, Frames]) -> dict[str, Callable[..., None]]:
+    """Return the loop over dicts, and the frames of each library."""
+    first = next(iter(given.values()))
+    rows = []
+    for X, y in first:
+        rows += zip(X.to_dict("records"), y.tolist(), strict=True)
+    return {
+        "loop": functools.partial(loop, rows),
+        **{name: functools.partial(many, each) for name, each in given.items()},
+    }
+
+
+TASKS: dict[str, dict[str, bool]] = {
+    "learn_many": {"answers": False, "learns": True},
+    "predict_many": {"answers": True, "learns": False},
+    "predict_learn_many": {"answers": True, "learns": True},
+}
+
+
+def show_learners(names: list[str], n: int, repeats: int) -> None:
+    """Print a table for each task."""
+    for title, task in TASKS.items():
+        lines = []
+        for name in names:
+            slow = next((times for prefix, times in SLOW.items() if name.startswith(prefix)), 1)
+            few = max(50, n // slow)
+            regression = issubclass(LEARNERS[name], base.Regressor)
+            given = {each: frames(numeric, each, few, regression) for each in LIBRARIES}
+            make = functools.partial(LEARNERS[name], seed=1)
+            times = measured(make, ways_of(given), few, repeats, **task)
+            one = times.pop("loop")
+            lines.append([name, f"{one:.2f}", *(f"{time / one:.2f}" for time in times.values())])
+        tables.show([title, "loop, µs per row", *LIBRARIES], lines)
+
+
+def show_kinds(n: int, repeats: int) -> None:
+    """Print the times of other columns as multiples of those of numeric ones."""
+    lines = []
+    for library in ("pandas", "polars", "pyarrow"):
+        times = {
+            kind.__name__: measured(
+                functools.partial(river_extra_trees.StreamDecisionTreeClassifier, seed=1),
+                {library: functools.partial(many, frames(kind, library, n, False))},
+                n,
+                repeats,
+                answers=True,
+                learns=True,
+            )[library]
+            for kind in (numeric, nominal, missing, changing)
+        }
+        one = times.pop("numeric")
+        lines.append([library, f"{one:.2f}", *(f"{time / one:.2f}" for time in times.values())])
+    heads = ["nominal, 1,000 values", "a tenth missing", "other columns in each frame"]
+    tables.show(["predict_learn_many", "numeric, µs per row", *heads], lines)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("learner", nargs="*", choices=[[], *LEARNERS], help="all by default")
+    parser.add_argument("--rows", type=int, default=20_000, help="for single trees; others fewer")
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    show_learners(options.learner or list(LEARNERS), options.rows, options.repeats)
+    show_kinds(options.rows, options.repeats)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: py:percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Demo
+#
+# One stream, five questions: who predicts it best, what happens when it changes, what is worth
+# remembering, how sure is a prediction, and why is it what it is? This notebook needs no data and
+# runs in less than a minute.
+#
+# The stream comes from an imagined machine that casts parts of iron or brass. Each sample has four
+# measurements. The label says whether the part is good. After 3,000 parts the machine gets a new
+# mould, and other settings make bad parts.
+
+# %%
+import math
+import random
+
+from river import drift, metrics, tree, utils
+
+import river_extra_trees as ret
+from river_extra_trees import persistence, plotting
+
+
+def parts(n=6000, seed=1):
+    rng = random.Random(seed)
+    for i in range(n):
+        x = {
+            "metal": rng.choice(["iron", "brass"]),
+            "temperature": rng.uniform(600, 900),
+            "pressure": rng.uniform(1, 5),
+            "humidity": rng.uniform(20, 80),
+        }
+        hot = x["temperature"] > (700 if x["metal"] == "brass" else 820)
+        if i < n // 2:
+            label = "crack" if hot else "hole" if x["pressure"] < 2 else "good"
+        else:
+            label = "crack" if x["pressure"] > 3.5 else "hole" if hot else "good"
+        if rng.random() < 0.05:  # a label in twenty is wrong
+            label = rng.choice(["crack", "hole", "good"])
+        yield x, label
+
+
+# %% [markdown]
+# ## Who predicts it best?
+#
+# Each learner predicts a part, is told the label, and learns it. The picture grows while the stream
+# runs. A triangle marks where the drift detector ADWIN notices the change in a learner's errors.
+
+# %%
+learners = {
+    "stream forest": ret.StreamDecisionForestClassifier(seed=1),
+    "forgetful forest": ret.ForgetfulRandomForestClassifier(seed=1),
+    "shrubs": ret.ShrubEnsembleClassifier(seed=1),
+    "river's Hoeffding tree": tree.HoeffdingTreeClassifier(),
+}
+race = plotting.PrequentialDisplay.from_stream(
+    learners,
+    parts(),
+    utils.Rolling(metrics.Accuracy, window_size=300),
+    detector=drift.ADWIN(),
+    drifts=[3000],
+    step=100,
+    muted=["river's Hoeffding tree"],
+    live=True,
+)
+
+# %% [markdown]
+# ## What is worth remembering?
+#
+# The forgetful tree keeps as many samples as its accuracy supports: more and more while the machine
+# stays as it is, few after the change. The trees of the stream forest have memories of several
+# sizes, and the forest learns how much each is worth.
+
+# %%
+forgetful = ret.ForgetfulDecisionTreeClassifier(seed=1)
+forest = ret.StreamDecisionForestClassifier(seed=1)
+records = []
+for items, (x, y) in enumerate(parts(), start=1):
+    forgetful.learn_one(x, y)
+    forest.learn_one(x, y)
+    if items % 100 == 0:
+        remembered = {
+            "forgetful tree": forgetful.retained_sizes[0],
+            "stream forest, on average": sum(
+                min(size, items) * weight
+                for size, weight in forest.memory_weights.items()
+            ),
+        }
+        records += [
+            {"learner": name, "items": items, "samples remembered": n}
+            for name, n in remembered.items()
+        ]
+display = plotting.PrequentialDisplay.from_records(records, drifts=[3000])
+picture = display.plot()
+
+# %% [markdown]
+# ## How sure is a prediction?
+#
+# Dynamic trees predict a whole distribution. Here they learn the strength of a part from the
+# temperature alone. The dark band should hold half of all parts, the light one nine out of ten.
+
+
+# %%
+def strengths(n=600, seed=1):
+    rng = random.Random(seed)
+    for _ in range(n):
+        temperature = rng.uniform(600, 900)
+        noise = 1 if temperature < 750 else 4
+        strength = 50 + 10 * math.sin(temperature / 40) + rng.gauss(0, noise)
+        yield {"temperature": temperature}, strength
+
+
+model = ret.DynamicTreeRegressor(seed=1)
+inside = metrics.Accuracy()
+for items, (x, y) in enumerate(strengths(), start=1):
+    if items > 100:
+        low, high = model.predict_one(x, with_dist=True).interval(0.9)
+        inside.update(True, low <= y <= high)
+    model.learn_one(x, y)
+band = plotting.PredictiveBandDisplay.from_estimator(
+    model, "temperature", (600, 900)
+).plot()
+print(f"{inside.get():.0%} of the parts were inside the 90 % interval")
+
+# %% [markdown]
+# ## Why is it what it is?
+#
+# The tree that has been learned since the change, the reasons for one prediction, and the same in a
+# file: a saved model continues as this one would.
+
+# %%
+small = ret.ForgetfulDecisionTreeClassifier(max_depth=3, seed=1)
+for x, y in parts():
+    small.learn_one(x, y)
+picture = plotting.TreeDisplay.from_estimator(small).plot()
+print(small.debug_one(x))
+
+# %%
+stored = persistence.save_bytes(small)
+loaded = persistence.load_bytes(stored)
+print(
+    f"{len(stored):,} bytes;",
+    loaded.predict_proba_one(x) == small.predict_proba_one(x),
+)
+
+# %% [markdown]
+# Next: [the first five minutes](first_five_minutes.ipynb) with river's own data sets.

@@ -1,0 +1,71 @@
+"""Batches: samples as columns, and the way of a learner through their rows.
+
+A `Batch` is the columns of some samples, with or without targets and weights. It knows nothing of
+a learner, so that any learner can read it.
+
+A `Reader` goes through a batch for one learner. It looks up once where the numbers and the nominal
+values of each column go in the schema, and then encodes row after row without a look-up. Where a
+row brings a feature or a nominal value for the first time, `admit` learns it as `Schema.admit`
+does.
+"""
+
+from .columns cimport Column
+from .schema cimport Labels, Schema
+
+cdef class Batch:
+    cdef readonly Py_ssize_t n          # rows
+    cdef readonly list columns          # of Column
+    cdef readonly Column targets        # numbers, or labels by their codes; or None
+    cdef readonly Column weights        # numbers, or None where every weight is 1
+
+cdef struct Link:
+    # A column of the batch, and where its values go in the row.
+    const char* numbers     # NULL where there are none; the step from row to row is in bytes
+    Py_ssize_t number_step
+    const char* codes       # likewise
+    Py_ssize_t code_step
+    int numeric             # column of the schema for the numbers, UNKNOWN or IGNORED
+    int nominal             # column of the schema for the nominal values, UNKNOWN or IGNORED
+    int n_values
+    int* known              # code in the batch -> code in the schema, or UNKNOWN
+
+cdef class Reader:
+    cdef readonly Batch batch
+    cdef readonly Py_ssize_t n          # rows
+    cdef readonly Py_ssize_t row        # the next one
+    cdef readonly bint learns           # or answers only
+    cdef bint asks                      # whether it answers
+    cdef bint has_labels, is_weighted
+    cdef const int[::1] label_targets   # one of the two, by row
+    cdef const double[::1] number_targets
+    cdef const double[::1] weights      # where `is_weighted`
+    cdef bint answered                  # whether the next row has been answered
+    cdef readonly object numbers        # the answers, arrays by row, or None where nobody asked:
+    cdef readonly object labels         # ... numbers; codes of labels, -1 for none
+    cdef readonly object shares         # ... probabilities by row and label, NaN where unknown
+    cdef double[::1] number_answers
+    cdef Py_ssize_t[::1] label_answers
+    cdef double[:, ::1] share_answers
+
+    cdef Link* links
+    cdef int n_links
+    cdef int* known                     # of all links
+    cdef int* label_codes               # code in the batch -> code of the learner, or UNKNOWN
+    cdef Schema schema                  # that the links were looked up in ...
+    cdef unsigned long version          # ... and its version then
+    cdef Py_ssize_t n_labels            # likewise
+
+    cdef int take_targets(self) except -1
+    cdef int link(self, Schema schema, Labels labels) except -1
+    cdef int link_labels(self, Labels labels) except -1
+    cdef bint read(self) noexcept nogil
+    cdef int admit(self) except -1
+    cdef bint learnable(self, const Link* link, object value) except -1
+    cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1
+    cdef double weight(self) noexcept nogil
+    cdef double target(self) noexcept nogil
+    cdef object label(self)
+    cdef void name_label(self, int code) noexcept nogil
+    cdef list refusals(self)
+    cdef int refuse_names(self, list found) except -1
+    cdef int refuse_labels(self, Labels labels, list found) except -1

@@ -1,0 +1,298 @@
+"""Batches: samples as columns, and the way of a learner through their rows. See the header."""
+
+from libc.math cimport NAN
+
+from .columns cimport Column
+from .memory cimport free, zeroed
+from .schema cimport MAX_CATEGORIES, MAX_LABELS, OTHER, Labels, Schema, find_room, order_of
+
+import numpy as np
+
+cdef enum:
+    UNKNOWN = -2    # to be learned; other codes are OTHER or at least 0
+    IGNORED = -3    # there is no room for a column any more
+
+cdef enum:
+    # Places of refusals, in the order in which a sample is read; its columns follow from 0.
+    WEIGHT = -3
+    TARGET = -2
+
+
+cdef class Batch:
+    """Samples as columns. See the header.
+
+    Parameters
+    ----------
+    n
+        Number of rows.
+    columns
+        One per feature.
+    targets
+        Numbers, or labels by their codes; None where there are none to learn.
+    weights
+        Numbers; None for a weight of 1 each.
+    """
+
+    def __cinit__(self, Py_ssize_t n, list columns, Column targets=None, Column weights=None):
+        self.n, self.columns, self.targets, self.weights = n, columns, targets, weights
+        for column in [*columns, targets, weights]:
+            assert column is None or (<Column>column).length == n
+
+    def __reduce__(self):
+        return Batch, (self.n, self.columns, self.targets, self.weights)
+
+    def __len__(self):
+        return self.n
+
+
+cdef Py_ssize_t first_of(Column column, bint nominal):
+    """The first row with a number, or with a nominal value; -1 if there is none."""
+    cdef object filled
+    if nominal:
+        filled = None if column.codes is None else column.codes >= 0
+    else:
+        filled = None if column.numbers is None else column.numbers == column.numbers
+    return -1 if filled is None or not filled.any() else int(filled.argmax())
+
+
+cdef class Reader:
+    """The way of one learner through the rows of a batch. See the header.
+
+    Parameters
+    ----------
+    batch
+        The samples.
+    learns
+        Whether the learner learns them.
+    """
+
+    def __cinit__(self, Batch batch, bint learns):
+        cdef size_t n_known = 0
+        cdef int* known
+        cdef Column column
+        self.batch, self.n, self.learns = batch, batch.n, learns
+        self.links = <Link*>zeroed(max(1, len(batch.columns)), sizeof(Link))
+        for column in batch.columns:
+            n_known += len(column.values)
+        self.known = <int*>zeroed(max(1, n_known), sizeof(int))
+        self.n_labels = -1
+        if learns:
+            self.take_targets()
+        known = self.known
+        for column in batch.columns if batch.n else ():
+            link = &self.links[self.n_links]
+            if column.numbers is not None:
+                link.numbers = <const char*>&column.number_view[0]
+                link.number_step = column.number_view.strides[0]
+            if column.codes is not None:
+                link.codes = <const char*>&column.code_view[0]
+                link.code_step = column.code_view.strides[0]
+            link.n_values = <int>len(column.values)
+            link.known = known
+            known += link.n_values
+            self.n_links += 1
+
+    cdef int take_targets(self) except -1:
+        cdef Column targets = self.batch.targets, weights = self.batch.weights
+        self.has_labels = targets.codes is not None
+        if self.has_labels:
+            self.label_targets = targets.codes
+            self.label_codes = <int*>zeroed(max(1, len(targets.values)), sizeof(int))
+        else:
+            self.number_targets = targets.numbers
+        self.is_weighted = weights is not None
+        if self.is_weighted:
+            self.weights = weights.numbers
+        return 0
+
+    def __dealloc__(self):
+        free(self.links)
+        free(self.known)
+        free(self.label_codes)
+
+    def ask(self, bint regression, n_labels=None):
+        """Ask for the answers: numbers or labels, and with a number of labels their shares."""
+        self.asks = True
+        if n_labels is not None:
+            self.shares = self.share_answers = np.full((self.n, n_labels), NAN)
+        elif regression:
+            self.numbers = self.number_answers = np.empty(self.n)
+        else:
+            self.labels = self.label_answers = np.empty(self.n, dtype=np.intp)
+
+    cdef int link(self, Schema schema, Labels labels) except -1:
+        """Look up where the columns go, unless that is known."""
+        cdef Link* link
+        cdef Column column
+        cdef dict codes
+        cdef int i, code
+        cdef bint is_full = schema.n_columns == schema.max_columns
+        if self.schema is not schema or self.version != schema.version:
+            for i in range(self.n_links):
+                link, column = &self.links[i], <Column>self.batch.columns[i]
+                link.numeric = schema.numeric.get(column.name, IGNORED if is_full else UNKNOWN)
+                link.nominal = schema.nominal.get(column.name, IGNORED if is_full else UNKNOWN)
+                codes = <dict>schema.codes[link.nominal] if link.nominal >= 0 else {}
+                for code in range(link.n_values):
+                    link.known[code] = codes.get(column.values[code], UNKNOWN)
+            self.schema, self.version = schema, schema.version
+        if self.has_labels and self.n_labels != len(labels.labels):
+            self.link_labels(labels)
+        return 0
+
+    cdef int link_labels(self, Labels labels) except -1:
+        cdef list values = self.batch.targets.values
+        cdef int code
+        for code in range(len(values)):
+            self.label_codes[code] = labels.known.get(values[code], UNKNOWN)
+        self.n_labels = len(labels.labels)
+        return 0
+
+    cdef bint read(self) noexcept nogil:
+        """Encode the next row as `Schema.encode` does; say whether nothing in it is to be learned.
+
+        Numbers are checked once more, for the arrays may be the caller's.
+        """
+        cdef double* row = self.schema.row
+        cdef const Link* link
+        cdef double number
+        cdef int i, code
+        cdef bint all_known = True
+        self.schema.blank()
+        for i in range(self.n_links):
+            link = &self.links[i]
+            if link.numbers != NULL:
+                number = (<const double*>(link.numbers + self.row * link.number_step))[0]
+                if number - number == 0.0:
+                    if link.numeric >= 0:
+                        row[link.numeric] = number
+                    else:
+                        all_known &= link.numeric == IGNORED
+            if link.codes != NULL:
+                code = (<const int*>(link.codes + self.row * link.code_step))[0]
+                if 0 <= code < link.n_values:
+                    if link.nominal >= 0:
+                        all_known &= link.known[code] != UNKNOWN
+                        row[link.nominal] = OTHER if link.known[code] < 0 else link.known[code]
+                    else:
+                        all_known &= link.nominal == IGNORED
+        return all_known
+
+    cdef int admit(self) except -1:
+        """Learn what the next row brings for the first time, as `Schema.admit` does; encode it."""
+        cdef list fresh = [], places = []
+        cdef const Link* link
+        cdef Column column
+        cdef double number
+        cdef int i, code
+        for i in range(self.n_links):
+            link, column = &self.links[i], <Column>self.batch.columns[i]
+            if link.numbers != NULL and link.numeric == UNKNOWN:
+                number = (<const double*>(link.numbers + self.row * link.number_step))[0]
+                if number - number == 0.0:
+                    fresh.append((column.name, False, None))
+                    places.append((i, False, 0))
+            if link.codes != NULL and link.nominal != IGNORED:
+                code = (<const int*>(link.codes + self.row * link.code_step))[0]
+                if 0 <= code < link.n_values and (
+                        link.nominal == UNKNOWN or link.known[code] == UNKNOWN):
+                    places.append((i, True, code))
+                    if link.nominal == UNKNOWN or self.learnable(link, column.values[code]):
+                        fresh.append((column.name, True, column.values[code]))
+        fresh.sort(key=order_of)
+        self.schema.extend(fresh)
+        self.version = self.schema.version
+        for i, is_nominal, code in places:
+            self.relink(&self.links[i], <Column>self.batch.columns[i], is_nominal, code)
+        self.read()
+        return 0
+
+    cdef bint learnable(self, const Link* link, object value) except -1:
+        """Whether a nominal value has no code yet, and there is room for one."""
+        cdef dict codes = <dict>self.schema.codes[link.nominal]
+        return len(codes) < MAX_CATEGORIES and value not in codes
+
+    cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1:
+        """Look up again what was learned, or found no room."""
+        if not is_nominal:
+            link.numeric = self.schema.numeric.get(column.name, IGNORED)
+            return 0
+        link.nominal = self.schema.nominal.get(column.name, IGNORED)
+        if link.nominal >= 0:
+            link.known[code] = (<dict>self.schema.codes[link.nominal]).get(
+                column.values[code], OTHER)
+        return 0
+
+    cdef double weight(self) noexcept nogil:
+        return self.weights[self.row] if self.is_weighted else 1.0
+
+    cdef double target(self) noexcept nogil:
+        """The number, or the code of the label; below 0 for a new label."""
+        if self.has_labels:
+            return self.label_codes[self.label_targets[self.row]]
+        return self.number_targets[self.row]
+
+    cdef object label(self):
+        return self.batch.targets.values[self.label_targets[self.row]]
+
+    cdef void name_label(self, int code) noexcept nogil:
+        """Note the code that the label of the next row was given."""
+        self.label_codes[self.label_targets[self.row]] = code
+        self.n_labels += 1
+
+    # --- Refusals -----------------------------------------------------------------------------
+
+    cdef list refusals(self):
+        """(row, place in the row, error) of what is refused: weight, target, features, names."""
+        cdef list found = []
+        cdef Column column
+        cdef int i
+        for i in range(self.n_links):
+            column = <Column>self.batch.columns[i]
+            if column.refused >= 0:
+                found.append((column.refused, i, column.error))
+        if self.learns:
+            for i, column in ((WEIGHT, self.batch.weights), (TARGET, self.batch.targets)):
+                if column is not None and column.refused >= 0:
+                    found.append((column.refused, i, column.error))
+            self.refuse_names(found)
+        return found
+
+    cdef int refuse_names(self, list found) except -1:
+        """Refuse new names that cannot be sorted in with others where they get a column."""
+        cdef Column column
+        cdef int i
+        for i in range(self.n_links):
+            column = <Column>self.batch.columns[i]
+            for is_nominal in (False, True):
+                if (self.links[i].nominal if is_nominal else self.links[i].numeric) >= 0:
+                    continue
+                try:
+                    order_of((column.name, is_nominal, None))
+                except (TypeError, ValueError) as error:
+                    row = first_of(column, is_nominal)
+                    if row >= 0:
+                        found.append((row, self.n_links, error))
+        return 0
+
+    cdef int refuse_labels(self, Labels labels, list found) except -1:
+        """Refuse a label that, learned after those before it, were one too many."""
+        cdef Column targets = self.batch.targets
+        cdef Py_ssize_t row, stop
+        cdef int code
+        if len(labels.labels) + len(targets.values) <= MAX_LABELS:
+            return 0
+        coming = set()
+        stop = min([row for row, _, _ in found], default=self.n - 1)
+        for row in range(stop + 1):
+            code = self.label_targets[row]
+            if code < 0 or self.label_codes[code] >= 0 or code in coming:
+                continue
+            try:
+                find_room(targets.values[code], len(labels.labels) + len(coming))
+            except ValueError as error:
+                found.append((row, self.n_links + 1, error))
+                break
+            if not self.is_weighted or self.weights[row] > 0.0:
+                coming.add(code)
+        return 0

@@ -1,0 +1,32 @@
+from collections.abc import Hashable
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+class Column:
+    name: Hashable
+    numbers: npt.NDArray[np.float64] | None
+    codes: npt.NDArray[np.intc] | None
+    values: list[Any]
+    length: int
+    refused: int
+    error: Exception | None
+    def __new__(
+        cls,
+        name: Hashable,
+        length: int,
+        numbers: npt.NDArray[np.float64] | None = None,
+        codes: npt.NDArray[np.intc] | None = None,
+        values: list[Any] | None = None,
+        refused: int = ...,
+        error: Exception | None = None,
+    ) -> Self: ...
+    def refuse(self, row: int, error: Exception) -> None: ...
+
+def column_of_numbers(name: Hashable, numbers: npt.NDArray[np.float64]) -> Column: ...
+def column_of_values(name: Hashable, values: list[Any]) -> Column: ...
+def column_of_codes(name: Hashable, codes: npt.NDArray[np.intc], values: list[Any]) -> Column: ...
+def column_of_targets(values: list[Any]) -> Column: ...
+def column_of_weights(values: list[Any]) -> Column: ...
+def column_of_labels(values: list[Any]) -> Column: ...

@@ -1,0 +1,213 @@
+"""Columns of samples. See the header."""
+
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_CheckExact
+from libc.math cimport NAN
+
+from .schema cimport CATEGORY, MISSING, NUMBER, Kind, Labels, check_name, classify
+from .targets cimport read_number, read_weight
+
+import numpy as np
+
+cdef extern from "Python.h":
+    double int_as_double "PyLong_AsDouble"(object) except? -1.0
+
+
+cdef class Column:
+    """One value of every row of a batch. See the header.
+
+    Parameters
+    ----------
+    name
+        Name of the feature.
+    length
+        Number of rows.
+    numbers
+        Array of doubles, NaN where there is no number; or None.
+    codes
+        Array of positions in `values`, -1 where there is no nominal value; or None.
+    values
+        The nominal values.
+    refused
+        The first row whose value is refused; -1 if there is none.
+    error
+        Why it is refused.
+    """
+
+    def __cinit__(self, name, Py_ssize_t length, numbers=None, codes=None, list values=None,
+                  Py_ssize_t refused=-1, error=None):
+        self.name, self.length, self.numbers, self.codes = name, length, numbers, codes
+        self.values = [] if values is None else values
+        self.refused, self.error = refused, error
+        if numbers is not None:
+            self.number_view = numbers
+            assert self.number_view.shape[0] == length
+        if codes is not None:
+            self.code_view = codes
+            assert self.code_view.shape[0] == length
+
+    def __reduce__(self):
+        return Column, (self.name, self.length, self.numbers, self.codes, self.values,
+                        self.refused, self.error)
+
+    def refuse(self, Py_ssize_t row, error):
+        """Note why the value of a row is refused, unless one before it is."""
+        if self.refused < 0 or row < self.refused:
+            self.refused, self.error = row, error
+
+
+cdef Column named(Column column):
+    """A column, refused in its first row if its name is one that no sample can have."""
+    if column.length:
+        try:
+            check_name(column.name)
+        except (TypeError, ValueError) as error:
+            column.refuse(0, error)
+    return column
+
+
+def column_of_numbers(name, numbers):
+    """A column of numbers, from an array of doubles; NaN is missing."""
+    cdef Column column = Column(name, len(numbers), numbers)
+    cdef const double[:] view = column.number_view
+    cdef Py_ssize_t row = 0
+    cdef double value
+    with nogil:
+        while row < view.shape[0]:
+            value = view[row]
+            if value - value != 0.0 and value == value:
+                break
+            row += 1
+    if row < view.shape[0]:
+        try:
+            classify(name, view[row], &value)
+        except ValueError as error:
+            column.refuse(row, error)
+    return named(column)
+
+
+def column_of_values(name, list values):
+    """A column of any values, as a sample could have them."""
+    cdef Py_ssize_t row, n = len(values)
+    cdef double number
+    cdef double[::1] numbers = None
+    cdef int[::1] codes = None
+    cdef dict known = {}
+    cdef Kind kind
+    cdef Column column
+    for row in range(n):
+        value = values[row]
+        number = NAN
+        if type(value) is str:
+            kind = CATEGORY
+        elif PyFloat_CheckExact(value) and PyFloat_AS_DOUBLE(value) - PyFloat_AS_DOUBLE(value) == 0:
+            kind, number = NUMBER, PyFloat_AS_DOUBLE(value)
+        elif value is None:
+            kind = MISSING
+        else:
+            try:
+                if PyLong_CheckExact(value):
+                    kind, number = NUMBER, as_double(name, value)
+                else:
+                    kind = classify(name, value, &number)
+            except (TypeError, ValueError) as error:
+                column = Column(name, n)
+                column.refuse(row, error)
+                return named(column)
+        if kind == NUMBER:
+            if numbers is None:
+                numbers = np.full(n, NAN)
+            numbers[row] = number
+        elif kind == CATEGORY:
+            if codes is None:
+                codes = np.full(n, -1, dtype=np.intc)
+            codes[row] = known.setdefault(value, len(known))
+    return named(Column(name, n, None if numbers is None else numbers.base,
+                        None if codes is None else codes.base, list(known)))
+
+
+cdef double as_double(object name, object value) except? -1.0:
+    """A whole number as a double, or the error of one that is too large."""
+    cdef double number
+    try:
+        return int_as_double(value)
+    except OverflowError:
+        classify(name, value, &number)
+        raise
+
+
+def column_of_codes(name, codes, list values):
+    """A column of values of any kind, from their positions in a list; -1 is missing."""
+    cdef int position, n = <int>len(values), n_numbers = 0
+    cdef double[::1] numbers = np.full(n + 1, NAN)
+    cdef int[::1] places = np.full(n + 1, -1, dtype=np.intc)
+    cdef dict known = {}
+    cdef list errors = []
+    cdef double number
+    cdef Kind kind
+    cdef Column column
+    for position in range(n):
+        value = values[position]
+        try:
+            kind = CATEGORY if type(value) is str else classify(name, value, &number)
+        except (TypeError, ValueError) as error:
+            errors.append((position, error))
+            continue
+        if kind == NUMBER:
+            numbers[position] = number
+            n_numbers += 1
+        elif kind == CATEGORY:
+            places[position] = known.setdefault(value, len(known))
+    column = Column(name, len(codes), numbers.base.take(codes) if n_numbers else None,
+                    codes if len(known) == n else places.base.take(codes) if known else None,
+                    list(known))
+    for position, error in errors:
+        rows = np.flatnonzero(codes == position)
+        if len(rows):
+            column.refuse(rows[0], error)
+    return named(column)
+
+
+def column_of_targets(list values):
+    """A column of numeric targets."""
+    return column_of_each(values, False)
+
+
+def column_of_weights(list values):
+    """A column of weights."""
+    return column_of_each(values, True)
+
+
+cdef Column column_of_each(list values, bint are_weights):
+    cdef Py_ssize_t row, n = len(values)
+    cdef double[::1] numbers = np.full(n, NAN)
+    for row in range(n):
+        try:
+            numbers[row] = read_weight(values[row]) if are_weights else read_number(values[row])
+        except (TypeError, ValueError) as error:
+            return Column(None, n, numbers.base, None, None, row, error)
+    return Column(None, n, numbers.base)
+
+
+def column_of_labels(list values):
+    """A column of labels, told apart as `Labels` does."""
+    cdef Py_ssize_t row, n = len(values)
+    cdef int[::1] codes = np.full(n, -1, dtype=np.intc)
+    cdef Labels none = Labels()
+    cdef dict known = {}
+    for row in range(n):
+        value = values[row]
+        try:
+            code = known.get(value)
+            if code is None:
+                none.code(value)
+                code = len(known)
+                known[value] = code
+        except (TypeError, ValueError) as error:
+            try:
+                none.code(value)
+            except (TypeError, ValueError) as better:
+                error = better
+            return Column(None, n, None, codes.base, list(known), row, error)
+        codes[row] = code
+    return Column(None, n, None, codes.base, list(known))

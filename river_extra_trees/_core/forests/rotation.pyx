@@ -1,0 +1,111 @@
+"""The trees of a forest with several memories, grown anew in turn.
+
+A growth is spread over the samples until the next one of its group begins.
+"""
+
+from libc.stdint cimport int64_t
+
+from ..rng cimport RENEW, rng_for
+from ..trees cimport Trees
+from .linear_models cimport LinearModels, remainder
+from .memories cimport Group, MemoryForest
+from .tree_growth cimport walk
+
+from .linear_models import KINDS
+
+cdef enum:
+    WALK = 16               # steps of a growth that take as long as a sample's way to its leaf
+
+cdef int64_t LARGEST_STEPS = 1 << 60
+
+# How much faster a growth goes than it must to be ready in time, and how deep its trees are,
+# measured in levels of a balanced tree.
+cdef double HASTE = 2.5
+
+
+cdef int reserve_growth(MemoryForest forest, Group group, int n_labels, int n_samples) except -1:
+    """Make a tree, and room for its growth."""
+    cdef Trees tree = forest.new_tree()
+    cdef LinearModels models = LinearModels(KINDS[group.growth.kind])
+    group.growth.reserve(forest.buffer, tree, models, forest.schema, forest.schema.n_columns,
+                         n_labels, n_samples)
+    group.next_tree, group.next_models = tree, models
+    return 0
+
+
+cdef void continue_growth(MemoryForest forest, Group group) noexcept:
+    """Begin the growth of the next tree of a group if it is time, or go on with it.
+
+    A growth ends before the next one begins, however much work the tree is: so the schedule
+    depends on the number of samples alone, and `reserve` finds nothing half-grown.
+    """
+    cdef int64_t n_seen = forest.buffer.n_seen
+    if n_seen >= group.due:
+        begin_growth(forest, group)
+    if group.tree is not None:
+        advance(forest, group, LARGEST_STEPS if n_seen + 1 >= group.due else group.steps)
+
+
+cdef void advance(MemoryForest forest, Group group, int64_t n_steps) noexcept:
+    """Do so many steps for the next tree of a group; put it into its place if it is ready."""
+    if group.caught_up < 0:
+        if not group.growth.advance(n_steps, forest.max_nodes):
+            return
+        group.caught_up = group.begun
+    if catch_up(forest, group, 1 + n_steps // WALK):
+        replace(forest, group)
+
+
+cdef void begin_growth(MemoryForest forest, Group group) noexcept:
+    """Begin to grow the next tree of a group; `reserve` has made it if this part holds it."""
+    cdef int64_t n_seen = forest.buffer.n_seen
+    cdef double interval = max(1.0, min(<double>n_seen, <double>group.memory)
+                               / group.n)
+    group.due += interval
+    if not forest.holds(group.first + group.turn):
+        group.turn = (group.turn + 1) % group.n
+        return
+    group.tree, group.next_tree = group.next_tree, None
+    group.models, group.next_models = group.next_models, None
+    group.begun, group.caught_up = n_seen, -1
+    group.n_columns, group.n_labels = forest.schema.n_columns, <int>len(forest.labels.labels)
+    group.n_visited = forest.n_visited
+    group.steps = 1 + <int64_t>(HASTE * group.growth.expected_steps(
+        group.n_samples(), group.n_visited) / interval)
+    start_growth(forest, group)
+
+
+cdef void start_growth(MemoryForest forest, Group group) noexcept:
+    """Give the growth of the next tree its samples."""
+    cdef int n = group.n_samples(), tree = group.first + group.turn
+    group.growth.begin(group.begun - n, n, group.n_visited,
+                       rng_for(forest.seed, tree, group.begun, RENEW))
+
+
+cdef bint catch_up(MemoryForest forest, Group group, int64_t n) noexcept:
+    """Let a grown tree learn samples that came meanwhile; say whether it has learned all."""
+    cdef Trees trees = group.tree
+    cdef int leaf, place
+    cdef double target
+    while group.caught_up < forest.buffer.n_seen and n > 0:
+        place = forest.buffer.place_of(group.caught_up)
+        leaf = walk(trees, forest.buffer, place)
+        target = forest.buffer.target(place)
+        if forest.regression:
+            target = remainder(target, group.models.at_place(leaf, forest.buffer, place))
+        forest.learn_leaf(trees, leaf, target, forest.buffer.weight(place))
+        group.caught_up += 1
+        n -= 1
+    return group.caught_up == forest.buffer.n_seen
+
+
+cdef void replace(MemoryForest forest, Group group) noexcept:
+    """Put the new tree of a group in the place of its oldest."""
+    cdef int tree = group.first + group.turn
+    group.tree.trim(2 * forest.batch_size)
+    forest.trees[tree - forest.first_tree] = group.tree
+    if forest.regression:
+        forest.models[tree - forest.first_tree] = group.models
+    forest.births[tree] = forest.buffer.n_seen
+    group.tree, group.models = None, None
+    group.turn = (group.turn + 1) % group.n

@@ -1,0 +1,309 @@
+"""Data frames and arrays as batches, without a Python object per cell where their types allow it.
+
+Numbers are read from the buffers of pandas, polars, pyarrow and numpy, and texts and categories by
+their codes, if the library has codes at hand. All other values, and all frames of other libraries,
+take the slow road over lists of Python values. Either way a batch means what the dicts of its rows
+mean, to the bit.
+"""
+
+from __future__ import annotations
+
+import typing
+
+import numpy as np
+import numpy.typing as npt
+
+from river_extra_trees._core.batch import Batch
+from river_extra_trees._core.columns import (
+    Column,
+    column_of_codes,
+    column_of_labels,
+    column_of_numbers,
+    column_of_targets,
+    column_of_values,
+    column_of_weights,
+)
+from river_extra_trees._core.state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT
+
+from .frames import is_array, values_of
+
+__all__ = ["batch_of", "labelled_batch_of"]
+
+Numbers = npt.NDArray[np.float64]
+Codes = tuple[npt.NDArray[np.intc], list[typing.Any]]  # positions, -1 where missing; and the values
+
+
+def batch_of(frame: typing.Any) -> Batch:
+    """The rows of a narwhals frame, or of an array of two dimensions, as a batch.
+
+    The columns of an array are numbered from 0, as `river.stream.iter_array` numbers them.
+
+    Parameters
+    ----------
+    frame
+        What `into_frame` returns.
+    """
+    if is_array(frame):
+        return Batch(len(frame), columns_of_array(frame))
+    if frame.implementation.is_pandas():
+        return Batch(len(frame), columns_of_pandas(frame))
+    names, native = frame.columns, frame.to_native()
+    if frame.implementation.is_polars():
+        series = columns_of_polars(native)
+    elif frame.implementation.is_pyarrow():
+        series = native.columns
+    else:
+        series = [frame[:, i] for i in range(len(names))]
+    return Batch(
+        len(frame), [column_of(name, each) for name, each in zip(names, series, strict=True)]
+    )
+
+
+def labelled_batch_of(frame: typing.Any, y: typing.Any, w: typing.Any, regression: bool) -> Batch:
+    """The rows of a frame, with targets and weights as `learn_many` takes them, as a batch."""
+    batch = batch_of(frame)
+    targets = read_targets(y, regression)
+    weights = read_weights(w, len(batch))
+    n_weights = len(batch) if weights is None else weights.length
+    if not targets.length == n_weights == len(batch):
+        raise ValueError(f"X has {len(batch)} rows, y has {targets.length} and w has {n_weights}")
+    return Batch(len(batch), batch.columns, targets, weights)
+
+
+# --- Frames
+
+
+def columns_of_array(array: npt.NDArray[typing.Any]) -> list[Column]:
+    """The columns of an array."""
+    if array.dtype.kind in "biuf":
+        numbers = np.require(array, np.float64, "A")
+        return [column_of_numbers(i, numbers[:, i]) for i in range(numbers.shape[1])]
+    return [column_of_values(i, list_of_array(array[:, i])) for i in range(array.shape[1])]
+
+
+def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
+    """The values of an array; texts and objects as Python has them, moments as numpy has them."""
+    return array.tolist() if array.dtype.kind in "OUS" else list(array)
+
+
+def columns_of_pandas(frame: typing.Any) -> list[Column]:
+    """The columns of a frame of pandas. What numpy holds as numbers is read in one go."""
+    names, native = frame.columns, frame.to_native()
+    plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in native.dtypes]
+    if all(plain):
+        numeric = native
+    else:
+        numeric = native.iloc[:, [i for i, is_plain in enumerate(plain) if is_plain]]
+    numbers = iter(numeric.to_numpy(dtype=np.float64).T)
+    return [
+        column_of_numbers(name, next(numbers)) if is_plain else column_of(name, native.iloc[:, i])
+        for i, (name, is_plain) in enumerate(zip(names, plain, strict=True))
+    ]
+
+
+def columns_of_polars(native: typing.Any) -> list[typing.Any]:
+    """The columns of a frame of polars: arrays, made in one go, or series."""
+    import polars
+
+    columns = native.get_columns()
+    doubles = [i for i, dtype in enumerate(native.dtypes) if dtype == polars.Float64]
+    if doubles:
+        only = native if len(doubles) == len(columns) else native[:, doubles]
+        for i, numbers in zip(doubles, only.to_numpy(order="fortran").T, strict=True):
+            columns[i] = numbers
+    return list(columns)
+
+
+def column_of(name: typing.Hashable, series: typing.Any) -> Column:
+    """A series as a column: by its numbers, by its codes, or value by value."""
+    numbers = numbers_in(series)
+    if numbers is not None:
+        return column_of_numbers(name, numbers)
+    coded = codes_in(series)
+    if coded is not None:
+        return column_of_codes(name, *coded)
+    return column_of_values(name, values_of(series, "a column"))
+
+
+# --- Series of one library each
+
+
+def library_of(series: typing.Any) -> str:
+    """The first part of the name of the module of a series' class."""
+    return type(series).__module__.partition(".")[0]
+
+
+def numbers_in(series: typing.Any) -> Numbers | None:
+    """A series as doubles, NaN where missing; None if it holds no numbers of the machine."""
+    read = {
+        "numpy": numbers_in_numpy,
+        "pandas": numbers_in_pandas,
+        "polars": numbers_in_polars,
+        "pyarrow": numbers_in_pyarrow,
+    }.get(library_of(series))
+    return None if read is None else read(series)
+
+
+def numbers_in_numpy(array: typing.Any) -> Numbers | None:
+    if not is_array(array, 1) or array.dtype.kind not in "biuf":
+        return None
+    return np.require(array, np.float64, "A")
+
+
+def numbers_in_pandas(series: typing.Any) -> Numbers | None:
+    import pandas
+
+    if not isinstance(series, pandas.Series):
+        return None
+    dtype = series.dtype
+    if isinstance(dtype, pandas.SparseDtype) or getattr(dtype, "kind", "O") not in "biuf":
+        return None
+    if isinstance(dtype, np.dtype):
+        return series.to_numpy(dtype=np.float64)
+    return series.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def numbers_in_polars(series: typing.Any) -> Numbers | None:
+    import polars
+
+    if not isinstance(series, polars.Series):
+        return None
+    if series.dtype != polars.Float64:
+        if str(series.dtype) not in POLARS_NUMBERS:
+            return None
+        series = series.cast(polars.Float64)
+    numbers: Numbers = series.to_numpy()
+    return numbers
+
+
+# Those that are cast to doubles as Python makes floats of their values.
+POLARS_NUMBERS = frozenset(
+    ["Boolean", "Float32", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"]
+)
+
+
+def numbers_in_pyarrow(column: typing.Any) -> Numbers | None:
+    import pyarrow
+
+    if not isinstance(column, pyarrow.ChunkedArray):
+        return None
+    types = pyarrow.types
+    if types.is_boolean(column.type):
+        column = column.cast(pyarrow.int8())
+    elif not (
+        types.is_integer(column.type)
+        or types.is_float64(column.type)
+        or types.is_float32(column.type)
+    ):
+        return None
+    return column.to_numpy().astype(np.float64, copy=False)
+
+
+def codes_in(series: typing.Any) -> Codes | None:
+    """A series by its codes; None if it has none at hand."""
+    read = {
+        "pandas": codes_in_pandas,
+        "polars": codes_in_polars,
+        "pyarrow": codes_in_pyarrow,
+    }.get(library_of(series))
+    return None if read is None else read(series)
+
+
+def codes_in_pandas(series: typing.Any) -> Codes | None:
+    import pandas
+
+    if not isinstance(series, pandas.Series):
+        return None
+    if isinstance(series.dtype, pandas.CategoricalDtype):
+        return compacted(series.cat.codes.to_numpy(), series.cat.categories)
+    if isinstance(series.dtype, pandas.StringDtype):
+        if series.dtype.storage == "pyarrow":
+            import pyarrow
+
+            array = pyarrow.array(series.array)
+            is_whole = isinstance(array, pyarrow.Array)  # or in chunks already
+            return codes_in_pyarrow(pyarrow.chunked_array([array]) if is_whole else array)
+        codes, values = pandas.factorize(series)
+        return codes.astype(np.intc), values.tolist()
+    return None
+
+
+def codes_in_polars(series: typing.Any) -> Codes | None:
+    import polars
+
+    if not isinstance(series, polars.Series) or not isinstance(series.dtype, polars.Enum):
+        return None
+    codes = series.to_physical().cast(polars.Int64).fill_null(-1)
+    return compacted(codes.to_numpy(), series.dtype.categories)
+
+
+def codes_in_pyarrow(column: typing.Any) -> Codes | None:
+    import pyarrow
+
+    if not isinstance(column, pyarrow.ChunkedArray) or not len(column):
+        return None
+    types = pyarrow.types
+    if types.is_string(column.type) or types.is_large_string(column.type):
+        column = column.dictionary_encode()
+    elif not types.is_dictionary(column.type):
+        return None
+    array = column.unify_dictionaries().combine_chunks()
+    codes = array.indices.cast(pyarrow.int64()).fill_null(-1)
+    return compacted(codes.to_numpy(), array.dictionary)
+
+
+def compacted(codes: npt.NDArray[typing.Any], values: typing.Any) -> Codes:
+    """Codes and those of the values that they need, if the values are more than the codes."""
+    if len(values) > len(codes):
+        used, codes = np.unique(codes, return_inverse=True)
+        missing = int(len(used) > 0 and used[0] < 0)  # -1 comes first, and has to stay what it is
+        codes = codes - missing
+        values = values.take(used[missing:]) if hasattr(values, "take") else values[used[missing:]]
+    native = values.to_pylist() if hasattr(values, "to_pylist") else values.to_list()
+    return codes.astype(np.intc), native
+
+
+# --- Targets and weights
+
+
+def read_targets(y: typing.Any, regression: bool) -> Column:
+    """Targets as a column: of numbers for a regression, of labels else."""
+    if regression:
+        numbers = numbers_in(y)
+        if numbers is not None and (np.abs(numbers) <= LARGEST_TARGET).all():
+            return Column(None, len(numbers), numbers.copy())
+        return column_of_targets(values_of(y, "y"))
+    coded = codes_in(y) or whole_codes_in(y)
+    if coded is not None:
+        codes, values = coded
+        labels = column_of_labels(values)
+        if labels.refused < 0 and labels.values == values and not (codes < 0).any():
+            return Column(None, len(codes), None, codes, values)
+    return column_of_labels(values_of(y, "y"))
+
+
+def whole_codes_in(series: typing.Any) -> Codes | None:
+    """Whole numbers and truth values by their codes, if none is missing; else None.
+
+    The values are those of a list of the series: Python's own, or numpy's of an array.
+    """
+    if numbers_in(series) is None:
+        return None
+    array = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
+    if array.dtype.kind not in "biu":
+        return None
+    values, codes = np.unique(array, return_inverse=True)
+    return codes.astype(np.intc), list(values) if array is series else values.tolist()
+
+
+def read_weights(w: typing.Any, n: int) -> Column | None:
+    """Weights as a column, from one for all or from a sequence; None if each is 1."""
+    if getattr(w, "ndim", None) == 0 or not hasattr(w, "__len__"):
+        one = column_of_weights([w] if n else [])
+        if one.refused >= 0:
+            return Column(None, n, np.full(n, np.nan), None, None, 0, one.error)
+        return None if w == 1.0 else Column(None, n, np.full(n, one.numbers))
+    numbers = numbers_in(w)
+    if numbers is not None and ((numbers >= 0.0) & (numbers <= LARGEST_WEIGHT)).all():
+        return Column(None, len(numbers), np.where(numbers < FAINTEST_WEIGHT, 0.0, numbers))
+    return column_of_weights(values_of(w, "w"))

@@ -1,0 +1,212 @@
+"""The command `predict`: the answers of a saved model to the rows of a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import typer
+
+from river_extra_trees._estimator.frames import names_of
+from river_extra_trees.cli import UserError, models, options, outputs, streams
+from river_extra_trees.persistence.atomic import replace_file
+from river_extra_trees.serving.checks import refused
+from river_extra_trees.serving.description import (
+    has_intervals,
+    is_classifier,
+    learner_of,
+    name_of,
+)
+from river_extra_trees.streams import Reader
+
+FORMATS = (".csv", ".parquet")
+ROWS_AT_A_TIME = 1000
+
+Output = Annotated[
+    Path, typer.Option(help="Write to this file (.csv, .parquet); by default, or -, print CSV.")
+]
+Target = Annotated[
+    str | None,
+    typer.Option(help="The column of the true answers, if there is one: copied, and scored."),
+]
+Probabilities = Annotated[bool, typer.Option(help="Add a column for each label.")]
+Interval = Annotated[
+    float | None,
+    typer.Option(help="Add the bounds of intervals that hold this share of the targets."),
+]
+
+
+class Answers:
+    """The answers of a model, row by row.
+
+    Parameters
+    ----------
+    model
+        A learner of this package, or a pipeline that ends with one.
+    probabilities
+        Whether the probabilities of labels are wanted.
+    interval
+        Share of the targets that an interval shall hold, or None for no interval.
+
+    Attributes
+    ----------
+    columns
+        Names of the columns.
+    """
+
+    def __init__(self, model: Any, probabilities: bool, interval: float | None) -> None:
+        name = name_of(model)
+        if probabilities and not is_classifier(model):
+            raise UserError(f"a {name} has no probabilities; leave --probabilities out")
+        if interval is not None and not has_intervals(model):
+            raise UserError(f"this {name} has no intervals; a DynamicTreeRegressor has")
+        if interval is not None and not 0 < interval < 1:
+            raise UserError(f"--interval is {interval}; it must lie between 0 and 1, such as 0.9")
+        self.model = model
+        self.interval = interval
+        self.labels = learner_of(model)._labels() if probabilities else []
+        self.columns = [
+            "prediction",
+            *(["lower", "upper"] if interval is not None else []),
+            *(f"probability of {label}" for label in names_of(self.labels)),
+        ]
+
+    def of(self, x: dict[str, Any]) -> list[Any]:
+        """Return the answer for a sample, column by column."""
+        if self.interval is not None:
+            distribution = self.model.predict_one(x, with_dist=True)
+            return [distribution.mean, *distribution.interval(self.interval)]
+        answer = [self.model.predict_one(x)]
+        if self.labels:
+            probabilities = self.model.predict_proba_one(x)
+            answer += [probabilities[label] for label in self.labels]
+        return answer
+
+
+class Score:
+    """Accuracy or mean absolute error of the answers whose truth is known."""
+
+    def __init__(self, counts_labels: bool) -> None:
+        self.counts_labels = counts_labels
+        self.n = 0
+        self.total = 0.0
+
+    def add(self, truth: Any, answer: Any) -> None:
+        """Score an answer; an unknown truth counts for nothing."""
+        if truth is None:
+            return
+        self.n += 1
+        self.total += truth == answer if self.counts_labels else abs(truth - answer)
+
+    def __str__(self) -> str:
+        name = "accuracy" if self.counts_labels else "mean absolute error"
+        return f"{name} {self.total / self.n:.4g} on {self.n:,} rows with a target"
+
+
+def predict(
+    file: models.File,
+    data: options.Data,
+    output: Output = Path("-"),
+    target: Target = None,
+    probabilities: Probabilities = False,
+    interval: Interval = None,
+    nominal: options.Nominal = None,
+    drop: options.Drop = None,
+    on_bad_row: options.OnBadRow = "stop",
+    encoding: options.Encoding = "utf-8-sig",
+    learner: models.Learner = None,
+) -> None:
+    """Predict the rows of a table by a saved model.
+
+    The answers come in the order of the rows, with the number of each. Columns that the model has
+    never seen are ignored.
+    """
+    with outputs.refusing():
+        to_file = str(output) != "-"
+        if to_file and output.suffix not in FORMATS:
+            raise UserError(f"cannot write {output.name}: the name must end in .csv or .parquet")
+        inputs = [file, *streams.files_of(data)]
+        outputs.check(inputs, model=output if to_file else None)
+        model = models.open_model(file, learner)
+        answers = Answers(model, probabilities, interval)
+        reader = streams.open_rows(
+            data,
+            target=target,
+            nominal=nominal or (),
+            drop=drop or (),
+            on_bad_row=options.on_bad_row(on_bad_row),
+            encoding=encoding,
+        )
+        score = Score(is_classifier(model))
+        records = _records(reader, answers, score)
+        header = ["row", *answers.columns]
+        if target or data in streams.bundled_names():
+            truth = target or "target"
+            header.append(f"true {truth}" if truth in header else truth)
+        if to_file:
+            outputs.write(output, lambda path: _write_file(path, header, records))
+        else:
+            _write_csv(sys.stdout, header, records)
+        for note in (*([str(score)] if score.n else []), *streams.notes_of(reader.bad_rows)):
+            typer.echo(f"note: {note}", err=True)
+
+
+def _records(reader: Reader, answers: Answers, score: Score) -> Iterator[list[Any]]:
+    """Yield the number of each row, its answer and its target."""
+    name = reader.name
+    for batch in reader:
+        for number, (x, y) in zip(batch.numbers, streams.rows_of([batch]), strict=True):
+            try:
+                answer = answers.of(x)
+            except refused(answers.model) as error:
+                raise UserError(f"{name}, row {number}: {error}") from error
+            if not score.counts_labels and isinstance(y, str):
+                raise UserError(f"{name}, row {number}: the target is {y!r}, not a number")
+            score.add(y, answer[0])
+            yield [number, *answer, y]
+
+
+def _write_file(path: Path, header: list[str], records: Iterator[list[Any]]) -> None:
+    """Write all records to a file, or leave the old file as it is."""
+    if path.suffix == ".csv":
+        text = io.StringIO(newline="")
+        _write_csv(text, header, records)
+        replace_file(path, text.getvalue().encode(errors="backslashreplace"))
+    else:
+        replace_file(path, _as_parquet(header, records))
+
+
+def _write_csv(file: TextIO, header: list[str], records: Iterator[list[Any]]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    for record in records:
+        writer.writerow(record[: len(header)])
+
+
+def _as_parquet(header: list[str], records: Iterator[list[Any]]) -> bytes:
+    """Return a Parquet file; columns of mixed types hold texts."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise UserError("Parquet files need pyarrow: pip install pyarrow") from error
+    columns: list[list[Any]] = [[] for _ in header]
+    while chunk := list(itertools.islice(records, ROWS_AT_A_TIME)):
+        for i, column in enumerate(columns):
+            column += [record[i] for record in chunk]
+    arrays = {}
+    for name, column in zip(header, columns, strict=True):
+        try:
+            arrays[name] = pyarrow.array(column)
+        except (pyarrow.ArrowException, OverflowError):
+            arrays[name] = pyarrow.array(
+                [None if value is None else str(value) for value in column]
+            )
+    file = io.BytesIO()
+    parquet.write_table(pyarrow.table(arrays), file)
+    return file.getvalue()

@@ -1,0 +1,121 @@
+"""The command `serve`: a saved model behind HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from river_extra_trees import persistence
+from river_extra_trees.cli import UserError, models, outputs
+from river_extra_trees.persistence.atomic import require_replaceable
+
+MODULES = ("starlette", "uvicorn", "prometheus_client")
+
+File = Annotated[Path, typer.Argument(help="A saved model. Snapshots replace the file.")]
+Host = Annotated[
+    str, typer.Option(help="Address to listen on. Only this machine reaches 127.0.0.1.")
+]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes any that is free.")]
+Every = Annotated[
+    str | None,
+    typer.Option(
+        help="Save the model this often, if it has learned: after a time, such as 60s, or after a "
+        "number of samples, such as 10000. It is always saved in the end."
+    ),
+]
+MaxBody = Annotated[float, typer.Option(min=0.001, help="Largest body of a request in megabytes.")]
+Queue = Annotated[int, typer.Option(min=1, help="Largest number of requests that wait.")]
+
+
+def serve(
+    file: File,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    snapshot_every: Every = None,
+    max_body: MaxBody = 4.0,
+    queue: Queue = 64,
+) -> None:
+    """Serve a saved model over HTTP: it predicts, learns, and shows how it does at /.
+
+    Ctrl-C or SIGTERM stops it, and saves the model.
+    """
+    with outputs.refusing():
+        _require_packages()
+        from river_extra_trees.serving import endpoints, server, service
+
+        seconds, samples = read_every(snapshot_every)
+        model = models.open_model(file, None)
+        try:
+            require_replaceable(file)
+        except OSError as error:
+            raise UserError(f"cannot write {file}: {error.strerror}") from error
+        listener = _listener(host, port)
+        limits = endpoints.Limits(body=int(max_body * 1e6), queue=queue)
+        served = service.Service(model, file, samples)
+
+        def ready() -> None:
+            address, number, *_ = listener.getsockname()
+            name = f"[{address}]" if ":" in address else address
+            typer.echo(f"serving {file} on http://{name}:{number} (Ctrl-C stops and saves)")
+            if not server.is_loopback(address):
+                typer.echo(
+                    "note: whoever reaches this address can teach the model: anybody may ask and "
+                    "nothing is encrypted",
+                    err=True,
+                )
+
+        try:
+            server.serve(served, listener, limits, seconds, ready)
+        except (OSError, persistence.ModelFileError) as error:
+            typer.echo(f"error: cannot save to {file}: {error}", err=True)
+            raise typer.Exit(outputs.FAILED) from error
+        typer.echo(f"stopped; {file} holds {served.learner.n_samples_seen:,} samples")
+
+
+def read_every(text: str | None) -> tuple[float | None, int | None]:
+    """Read an interval of time or of samples.
+
+    Examples
+    --------
+    >>> from river_extra_trees.cli import serving
+    >>> serving.read_every("60s"), serving.read_every("10000"), serving.read_every(None)
+    ((60.0, None), (None, 10000), (None, None))
+
+    """
+    if text is None:
+        return None, None
+    try:
+        if text.endswith("s"):
+            seconds = float(text[:-1])
+            if 0.1 <= seconds < 1e9:
+                return seconds, None
+        elif (samples := int(text)) >= 1:
+            return None, samples
+    except ValueError:
+        pass
+    raise UserError(
+        f"--snapshot-every is {text!r}; write seconds as 60s, or a number of samples as 10000"
+    )
+
+
+def _require_packages() -> None:
+    import importlib.util
+
+    missing = [name for name in MODULES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UserError(f"serve needs more packages: pip install {' '.join(missing)}")
+
+
+def _listener(host: str, port: int) -> Any:
+    from river_extra_trees.serving.server import listen
+
+    try:
+        return listen(host, port)
+    except OSError as error:
+        reason = (error.strerror or str(error)).partition(" (")[0]
+        raise UserError(
+            f"cannot listen on {host}:{port}: {reason}; name another --host or --port (0 takes any "
+            "port that is free)"
+        ) from error

@@ -1,0 +1,174 @@
+"""Frames, pairs of frames and targets, and tables, as blocks of samples."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from river_extra_trees._core.batch import Batch as Samples
+from river_extra_trees._core.columns import (
+    column_of_labels,
+    column_of_numbers,
+    column_of_targets,
+    column_of_values,
+)
+from river_extra_trees._estimator.columns import column_of, labelled_batch_of
+from river_extra_trees._estimator.frames import into_frame, is_array, values_of, weights_of
+from river_extra_trees.streams import Batch
+from river_extra_trees.streams.batch import rows_of_columns
+
+__all__ = ["SMALLEST_BLOCK", "Block", "blocks_of", "rows_of"]
+
+# Models read fewer rows than this faster one by one than as columns.
+SMALLEST_BLOCK = 32
+
+
+@dataclass
+class Block:
+    """Samples in columns.
+
+    Parameters
+    ----------
+    columns
+        The features: a batch of a table, a narwhals frame, or an array of two dimensions.
+    targets
+        The target of each row.
+    weights
+        The weight of each row; None for weights of 1.
+
+    """
+
+    columns: Any
+    targets: list[Any]
+    weights: list[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def __getitem__(self, part: slice) -> Block:
+        weights = None if self.weights is None else self.weights[part]
+        return Block(self.columns[part], self.targets[part], weights)
+
+    def samples(self, regression: bool) -> Samples:
+        """Return the samples as the models of this package read them."""
+        if isinstance(self.columns, Batch):
+            return samples_of_table(self.columns, self.targets, regression)
+        weights = 1.0 if self.weights is None else self.weights
+        return labelled_batch_of(self.columns, self.targets, weights, regression)
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Yield each sample as river takes it: features, target, and the weight if there are any.
+
+        Missing values are absent.
+        """
+        if isinstance(self.columns, Batch):
+            features = self.columns.rows()
+        elif is_array(self.columns):
+            features = rows_of_columns(dict(enumerate(self.columns.T.tolist())), len(self))
+        else:
+            columns = {name: self.columns[name].to_list() for name in self.columns.columns}
+            features = rows_of_columns(columns, len(self))
+        if self.weights is None:
+            return zip(features, self.targets, strict=True)
+        weights = ({"w": weight} for weight in self.weights)
+        return zip(features, self.targets, weights, strict=True)
+
+
+def samples_of_table(batch: Batch, targets: list[Any], regression: bool) -> Samples:
+    """Return a batch of a table as the models of this package read it."""
+    columns = []
+    for name, values in batch.columns.items():
+        if isinstance(values, np.ndarray):
+            columns.append(column_of_numbers(name, values))
+        elif isinstance(values, list):
+            columns.append(column_of_values(name, values))
+        else:
+            columns.append(column_of_arrow(name, values))
+    read = column_of_targets if regression else column_of_labels
+    return Samples(len(batch), columns, read(targets))
+
+
+def column_of_arrow(name: str, values: Any) -> Any:
+    """Return an array of pyarrow as a column."""
+    import pyarrow
+
+    return column_of(name, pyarrow.chunked_array([values]))
+
+
+def rows_of(blocks: Iterable[Block]) -> Iterator[tuple[Any, ...]]:
+    """Yield the samples of blocks as river takes them."""
+    return itertools.chain.from_iterable(block.rows() for block in blocks)
+
+
+def blocks_of(dataset: Any, target: str | None) -> Iterator[Any]:
+    """Return the blocks of a data set, or its samples where they come one by one.
+
+    Parameters
+    ----------
+    dataset
+        A frame, or a pair ``(X, y)``; an iterable of frames, of pairs ``(X, y)``, of triples
+        ``(X, y, w)`` or of samples as river takes them; or a table of `river_extra_trees.streams`.
+    target
+        The column of the targets, for frames.
+    """
+    if is_frame(dataset) or (isinstance(dataset, tuple) and dataset and is_frame(dataset[0])):
+        return iter([_block(dataset, target)])
+    items = iter(dataset)
+    first = next(items, None)
+    if first is None:
+        return iter([])
+    items = itertools.chain([first], items)
+    if isinstance(first, tuple | list) and isinstance(first[0], Mapping):
+        return items
+    return (_block(item, target) for item in items)
+
+
+def is_frame(value: object) -> bool:
+    """Return whether a value is a data frame, a record batch of pyarrow, or an array."""
+    from narwhals import dependencies
+
+    return dependencies.is_into_dataframe(value) or is_record_batch(value) or is_array(value)
+
+
+def plain(values: list[Any]) -> list[Any]:
+    """Return targets as Python has them: an array of numpy yields numbers of its own."""
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
+def is_record_batch(value: object) -> bool:
+    """Return whether a value is a record batch of pyarrow."""
+    kind = type(value)
+    return kind.__name__ == "RecordBatch" and kind.__module__.startswith("pyarrow")
+
+
+def _block(item: Any, target: str | None) -> Block:
+    """Return a frame, a pair, a triple or a batch of a table as a block."""
+    if isinstance(item, Batch):
+        if item.targets is None:
+            raise ValueError("the table is read without targets: open it with target=...")
+        return Block(item, item.targets)
+    if isinstance(item, tuple | list) and len(item) in (2, 3) and is_frame(item[0]):
+        frame = into_frame(item[0])
+        targets = plain(values_of(item[1], "y"))
+        weights = None if len(item) == 2 else weights_of(item[2], len(frame))
+    elif is_frame(item) and not is_array(item):
+        frame = into_frame(item)
+        if target is None:
+            raise ValueError("name the column of the targets: target=...")
+        if target not in frame.columns:
+            raise ValueError(f"no column {target!r}; the frame has {', '.join(frame.columns)}")
+        targets, weights = frame[target].to_list(), None
+        frame = frame.drop(target)
+    else:
+        raise TypeError(
+            f"cannot evaluate on {type(item).__name__!r}: give a frame, frames, pairs (X, y) of "
+            "frame and targets, or a table opened by river_extra_trees.streams (a lazy frame has "
+            "to be collected)"
+        )
+    if not len(frame) == len(targets) == len(targets if weights is None else weights):
+        raise ValueError(f"X has {len(frame)} rows and y has {len(targets)}")
+    return Block(frame, targets, weights)

@@ -1,0 +1,271 @@
+"""Progressive validation on frames: each sample is predicted, scored and then learned."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from river import base, evaluate, metrics, utils
+from river.active.base import ActiveLearningClassifier
+
+from .answers import answered, predict_learn, reads_samples
+from .blocks import SMALLEST_BLOCK, Block, blocks_of, rows_of
+from .updates import updater_of
+
+__all__ = ["iter_progressive_val_score", "progressive_val_score"]
+
+Delay = str | int | datetime.timedelta | Callable[..., Any] | None
+Moment = str | Callable[..., Any] | None
+
+
+def iter_progressive_val_score(
+    dataset: Any,
+    model: Any,
+    metric: Any,
+    moment: Moment = None,
+    delay: Delay = None,
+    step: int = 1,
+    measure_time: bool = False,
+    measure_memory: bool = False,
+    yield_predictions: bool = False,
+    *,
+    target: str | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Evaluate a model on frames, and yield the results after every so many samples.
+
+    It does what `progressive_val_score` does, and yields what
+    `river.evaluate.iter_progressive_val_score` yields.
+
+    Parameters
+    ----------
+    dataset
+        The data, as `progressive_val_score` takes them.
+    model
+        The model to evaluate.
+    metric
+        The metric, or several, added by ``+``.
+    moment
+        The attribute used for measuring time, as in river.
+    delay
+        The time to wait before the target of a sample is revealed to the model, as in river.
+    step
+        Number of samples between two results; 0 yields none. A model of this package is fast if
+        there are at least 32.
+    measure_time
+        Whether to measure the time.
+    measure_memory
+        Whether to measure the memory of the model.
+    yield_predictions
+        Whether to add the prediction of the last sample.
+    target
+        The column of the targets, where frames hold it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from river import datasets, metrics
+    >>> from river_extra_trees import StreamDecisionTreeClassifier, evaluate
+    >>> frame = pd.DataFrame([{**x, "y": y} for x, y in datasets.Phishing()])
+    >>> for state in evaluate.iter_progressive_val_score(
+    ...     frame, StreamDecisionTreeClassifier(seed=1), metrics.Accuracy(), step=500, target="y"
+    ... ):
+    ...     print(state)
+    {'Accuracy': Accuracy: ...%, 'Step': 500}
+    {'Accuracy': Accuracy: 8...%, 'Step': 1000}
+    {'Accuracy': Accuracy: 8...%, 'Step': 1250}
+
+    """
+    data = blocks_of(dataset, target)
+    first: Any = next(data, None)
+    data = itertools.chain([] if first is None else [first], data)
+    if isinstance(first, Block):
+        is_prompt = moment is None and delay is None
+        if is_prompt and reads_samples(model) and not 0 < step < SMALLEST_BLOCK:
+            evaluation = _Evaluation(model, metric)
+            return evaluation.run(data, step, measure_time, measure_memory, yield_predictions)
+        data = rows_of(data)
+    return evaluate.iter_progressive_val_score(
+        data,
+        model,
+        metric,
+        moment,
+        delay,
+        step,
+        measure_time,
+        measure_memory,
+        yield_predictions,
+    )
+
+
+def progressive_val_score(
+    dataset: Any,
+    model: Any,
+    metric: Any,
+    moment: Moment = None,
+    delay: Delay = None,
+    print_every: int = 0,
+    show_time: bool = False,
+    show_memory: bool = False,
+    *,
+    target: str | None = None,
+    **print_kwargs: Any,
+) -> Any:
+    """Evaluate a model on frames: each sample is predicted, scored and then learned.
+
+    The result is that of `river.evaluate.progressive_val_score` on the same rows, bit for bit. The
+    models of this package read whole frames at a time; any other model of river, and one whose
+    labels are delayed, gets row by row. Missing values (`None` and NaN) are absent from the rows.
+    If a row is refused, the error is raised before anything of its frame is learned.
+
+    Parameters
+    ----------
+    dataset
+        A frame of any kind that narwhals knows (pandas, polars, pyarrow, ...); an iterable of
+        frames, for data larger than memory; one of pairs ``(X, y)`` or triples ``(X, y, w)`` of
+        features, targets and weights; a table opened by `river_extra_trees.streams.open_table`; or
+        samples one by one, as river takes them.
+    model
+        The model to evaluate.
+    metric
+        The metric, or several, added by ``+``.
+    moment
+        The attribute used for measuring time, as in river.
+    delay
+        The time to wait before the target of a sample is revealed to the model, as in river.
+    print_every
+        Number of samples between two lines that show the metric; 0 prints none.
+    show_time
+        Whether the lines show the time.
+    show_memory
+        Whether they show the memory of the model.
+    target
+        The column of the targets, where frames hold it.
+    print_kwargs
+        Arguments of `print`.
+
+    Returns
+    -------
+    The metric.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the metric cannot score the model, the data are no frames, or a row is refused.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from river import datasets, metrics
+    >>> from river_extra_trees import StreamDecisionTreeClassifier, evaluate
+    >>> frame = pl.DataFrame([{**x, "y": y} for x, y in datasets.Phishing()])
+    >>> evaluate.progressive_val_score(
+    ...     frame, StreamDecisionTreeClassifier(seed=1), metrics.Accuracy(), target="y"
+    ... )
+    Accuracy: 8...%
+
+    References
+    ----------
+    [^1]: Blum, A., Kalai, A. and Langford, J., 1999. Beating the hold-out: bounds for k-fold and
+          progressive cross-validation. Proceedings of the 12th annual conference on computational
+          learning theory, 203-208.
+
+    """
+    states = iter_progressive_val_score(
+        dataset,
+        model,
+        metric,
+        moment,
+        delay,
+        print_every,
+        show_time,
+        show_memory,
+        target=target,
+    )
+    for state in states:
+        parts = [f"[{state['Step']:,d}] {metric}"]
+        if isinstance(model, ActiveLearningClassifier):
+            parts.append(f"{state['Samples used']:,d} samples used")
+        if show_time:
+            hours, rest = divmod(state["Time"].seconds, 3600)
+            parts.append(f"{hours:02d}:{rest // 60:02d}:{rest % 60:02d}")
+        if show_memory:
+            parts.append(utils.pretty.humanize_bytes(state["Memory"]))
+        print(" \N{EN DASH} ".join(parts), **print_kwargs)
+    return metric
+
+
+class _Evaluation:
+    """The evaluation of a model that predicts and learns whole frames.
+
+    Parameters
+    ----------
+    model
+        The model.
+    metric
+        The metric.
+    """
+
+    def __init__(self, model: Any, metric: Any) -> None:
+        if not metric.works_with(model):
+            raise ValueError(f"the metric {type(metric).__name__} cannot score {model}")
+        self.model = model
+        self.metric = metric
+        self.update = updater_of(metric)
+        self.wants_labels = not isinstance(model, base.Classifier) or metric.requires_labels
+
+    def run(
+        self,
+        blocks: Iterator[Block],
+        step: int,
+        measure_time: bool,
+        measure_memory: bool,
+        yield_predictions: bool,
+    ) -> Iterator[dict[str, Any]]:
+        """Read all blocks, and yield the results after every so many samples, and at the end."""
+        start = time.perf_counter()
+        n, answer = 0, None
+
+        def state() -> dict[str, Any]:
+            parts = self.metric if isinstance(self.metric, metrics.base.Metrics) else [self.metric]
+            found: dict[str, Any] = {type(metric).__name__: metric for metric in parts}
+            found["Step"] = n
+            if measure_time:
+                found["Time"] = datetime.timedelta(seconds=time.perf_counter() - start)
+            if measure_memory:
+                found["Memory"] = self.model._raw_memory_usage
+            if yield_predictions:
+                found["Prediction"] = answer
+            return found
+
+        for block in _cut(blocks, step):
+            answer = self.read(block)
+            n += len(block)
+            if step and n % step == 0:
+                yield state()
+        answer = None
+        if step and n > step and n % step:
+            yield state()
+
+    def read(self, block: Block) -> Any:
+        """Predict, score and learn a block; return the last answer."""
+        samples = block.samples(self.model._core.regression)
+        answers = predict_learn(self.model, samples, probabilities=not self.wants_labels)
+        self.update(*answered(block.targets, answers))
+        return answers[-1]
+
+
+def _cut(blocks: Iterator[Block], step: int) -> Iterator[Block]:
+    """Cut blocks where results are due."""
+    n = 0
+    for block in blocks:
+        start = 0
+        while start < len(block):
+            stop = len(block)
+            if step:
+                stop = min(stop, start + step - n % step)
+            yield block[start:stop]
+            n += stop - start
+            start = stop

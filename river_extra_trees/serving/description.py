@@ -1,0 +1,110 @@
+"""What a model is and what it has learned, as plain values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from river.compose import Pipeline
+
+import river_extra_trees
+from river_extra_trees._core.safe_repr import safe_repr
+
+
+def learner_of(model: Any) -> Any:
+    """Return the learner of a model: the last step of a pipeline, or the model itself."""
+    return model.steps[next(reversed(model.steps))] if isinstance(model, Pipeline) else model
+
+
+def name_of(model: Any) -> str:
+    """Return the name of a model, with all steps of a pipeline."""
+    if not isinstance(model, Pipeline):
+        return type(model).__name__
+    return " | ".join(map(str, model.steps))
+
+
+def is_classifier(model: Any) -> bool:
+    """Return whether a model predicts labels."""
+    return hasattr(learner_of(model), "predict_proba_one")
+
+
+def has_intervals(model: Any) -> bool:
+    """Return whether a model predicts whole distributions, with the parameters that it has."""
+    try:
+        learner_of(model).predict_one({}, with_dist=True)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def memory_of(model: Any) -> int:
+    """Return the bytes of a model."""
+    steps = model.steps.values() if isinstance(model, Pipeline) else [model]
+    return sum(int(step._raw_memory_usage) for step in steps)
+
+
+def task_of(model: Any) -> str:
+    """Return the task of a model."""
+    return "classification" if is_classifier(model) else "regression"
+
+
+def description_of(model: Any) -> dict[str, Any]:
+    """Describe a model.
+
+    Examples
+    --------
+    >>> import river_extra_trees as ret
+    >>> from river_extra_trees.serving.description import description_of
+    >>> model = ret.StreamDecisionTreeClassifier(seed=1)
+    >>> model.learn_one({"age": 41}, True)
+    >>> found = description_of(model)
+    >>> found["features"], found["labels"], found["samples_seen"]
+    (['age'], ['True'], 1)
+    """
+    learner = learner_of(model)
+    sizes = {name: size for name, size in learner.summary.items() if name != "memory"}
+    return {
+        "model": name_of(model),
+        "task": task_of(model),
+        "version": river_extra_trees.__version__,
+        "parameters": {name: safe_repr(value) for name, value in learner._get_params().items()},
+        "samples_seen": int(learner.n_samples_seen),
+        "features": list(dict.fromkeys(safe_repr(name, str) for name in learner._schema.names)),
+        "labels": [safe_repr(label, str) for label in learner._labels()]
+        if is_classifier(model)
+        else None,
+        "memory_bytes": memory_of(model),
+        "size": {name.removeprefix("n_"): value for name, value in sizes.items()},
+    }
+
+
+def learned_by(model: Any, most: int) -> dict[str, Any]:
+    """Return what a model has learned: importances of features, weights of memories if it has any.
+
+    So many of the most important features are named, and the others counted. This walks through all
+    trees, which takes tens of milliseconds for large forests.
+    """
+    learner = learner_of(model)
+    importances = sorted(learner.feature_importances_.items(), key=lambda pair: -pair[1])
+    return {
+        "importances": [[safe_repr(name, str), float(share)] for name, share in importances[:most]],
+        "n_more": max(0, len(importances) - most),
+        "memory_weights": weights_of_memories(learner),
+    }
+
+
+def weights_of_memories(model: Any) -> list[list[Any]] | None:
+    """Return the memories of a model, in samples, and their weights; None if it has only one."""
+    if hasattr(model, "forgetting_factors"):  # of dynamic trees
+        weights = {
+            math.inf if factor == 1.0 else 1.0 / (1.0 - factor): weight
+            for factor, weight in model.forgetting_factors.items()
+        }
+    else:
+        weights = dict(getattr(model, "memory_weights", {}))
+    if len(weights) < 2:
+        return None
+    return [
+        ["all" if memory == math.inf else f"{memory:,.0f}", float(weight)]
+        for memory, weight in sorted(weights.items())
+    ]

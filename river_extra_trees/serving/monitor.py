@@ -1,0 +1,146 @@
+"""What a service has done: scores, counts, curves and the latest answers, in bounded memory."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from river_extra_trees._core.safe_repr import safe_repr
+
+from .description import learned_by, learner_of, memory_of
+
+RECENT = 1000  # scored samples in the recent score
+LATEST = 10  # answers on the page
+MOST_POINTS = 360  # of a curve; then every second point goes
+MOST_IMPORTANCES = 12
+MOST_FEATURES = 4  # of a sample on the page
+# What a model has learned takes long to find out for large forests: this share of time at most.
+SHARE_FOR_LEARNED = 0.01
+
+
+@dataclass
+class Point:
+    """The state of a service at a moment."""
+
+    time: float
+    samples_seen: int
+    learned: int
+    predicted: int
+    recent_score: float | None
+    score: float | None
+    memory_bytes: int
+
+
+class Monitor:
+    """Counts and scores.
+
+    The score is the accuracy for labels and the mean absolute error for numbers, of the samples
+    that were predicted and then learned.
+
+    Parameters
+    ----------
+    classifies
+        Whether the answers are labels.
+    """
+
+    def __init__(self, classifies: bool) -> None:
+        self.classifies = classifies
+        self.started = time.time()
+        self.n_learned = 0
+        self.n_predicted = 0
+        self.n_failed_saves = 0
+        self.n_scored = 0
+        self.total = 0.0
+        self.recent: deque[float] = deque(maxlen=RECENT)
+        self.latest: deque[dict[str, Any]] = deque(maxlen=LATEST)
+        self.curve: list[Point] = []
+        self.spacing = 1  # looks between two points
+        self.n_looks = 0
+        self.learned: dict[str, Any] = {}
+        self.next_learned = 0.0
+
+    def note_answer(self, x: dict[str, Any], y: Any, target: Any = None) -> None:
+        """Count an answer, and score it if the target is known."""
+        self.n_predicted += 1
+        self.latest.append({"x": x, "y": y, "target": target, "time": time.time()})
+        if target is None or y is None:  # as in river: a missing prediction is not scored
+            return
+        result = float(y == target) if self.classifies else abs(y - target)
+        self.n_scored += 1
+        self.total += result
+        self.recent.append(result)
+
+    @property
+    def score(self) -> float | None:
+        """The score of all samples so far."""
+        return self.total / self.n_scored if self.n_scored else None
+
+    @property
+    def recent_score(self) -> float | None:
+        """The score of the latest samples."""
+        return math.fsum(self.recent) / len(self.recent) if self.recent else None
+
+    def present(self, model: Any) -> Point:
+        """Return the present state."""
+        return Point(
+            time=time.time(),
+            samples_seen=learner_of(model).n_samples_seen,
+            learned=self.n_learned,
+            predicted=self.n_predicted,
+            recent_score=self.recent_score,
+            score=self.score,
+            memory_bytes=memory_of(model),
+        )
+
+    def look(self, model: Any) -> Point:
+        """Add the present state to the curve; thin the curve out when it becomes long."""
+        point = self.present(model)
+        if self.n_looks % self.spacing == 0:
+            self.curve.append(point)
+        self.n_looks += 1
+        if len(self.curve) >= MOST_POINTS:
+            self.curve = self.curve[::2]
+            self.spacing *= 2
+        return point
+
+    def view(self, model: Any) -> dict[str, Any]:
+        """Return what the page shows, besides the description of the model."""
+        now = time.perf_counter()
+        if now >= self.next_learned:
+            self.learned = learned_by(model, MOST_IMPORTANCES)
+            cost = time.perf_counter() - now
+            self.next_learned = now + cost / SHARE_FOR_LEARNED
+        return {
+            "score_name": "accuracy" if self.classifies else "mean absolute error",
+            "recent": RECENT,
+            "n_scored": self.n_scored,
+            "started": self.started,
+            "now": asdict(self.present(model)),
+            "curve": [asdict(point) for point in self.curve],
+            "latest": [as_text(each) for each in reversed(self.latest)],
+            "learned": self.learned,
+        }
+
+
+def as_text(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer as the page shows it: the first features, and everything as text."""
+    x = answer["x"]
+    shown = [f"{safe_repr(name, str)} {brief(x[name])}" for name in list(x)[:MOST_FEATURES]]
+    more = len(x) - len(shown)
+    target = answer["target"]
+    return {
+        "time": answer["time"],
+        "x": ", ".join(shown) + (f", {more} more" if more else ""),
+        "y": brief(answer["y"]),
+        "target": None if target is None else brief(target),
+        "right": None if target is None else bool(answer["y"] == target),
+    }
+
+
+def brief(value: Any) -> str:
+    """Write a value in a few letters."""
+    text = f"{value:.5g}" if isinstance(value, float) else safe_repr(value, str)
+    return text if len(text) <= 40 else f"{text[:39]}…"

@@ -1,0 +1,105 @@
+"""Runs a service until a signal comes, and saves the model then."""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import socket
+from collections.abc import Callable
+from types import FrameType
+
+import uvicorn
+
+from .endpoints import Application, Limits
+from .service import Service
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
+SECONDS_TO_STOP = 10  # for requests that have begun
+MOST_CONNECTIONS = 1000
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach a host.
+
+    Examples
+    --------
+    >>> from river_extra_trees.serving.server import is_loopback
+    >>> is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Open the socket of a server; port 0 takes any that is free.
+
+    Raises
+    ------
+    OSError
+        If there is no such host, or another program has the port.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.create_server((host, port), family=family, backlog=1024)
+    # asyncio sends small answers at once only on sockets that say they are TCP; otherwise an answer
+    # in two parts waits some 40 ms for the client to acknowledge the first.
+    return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, found.detach())
+
+
+def serve(
+    service: Service,
+    listener: socket.socket,
+    limits: Limits,
+    every: float | None = None,
+    ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve a model until SIGINT or SIGTERM, and save it then.
+
+    Parameters
+    ----------
+    service
+        The service.
+    listener
+        The socket on which clients come.
+    limits
+        Limits of requests.
+    every
+        Seconds between two snapshots; None takes none by time.
+    ready
+        Called before the first request is answered.
+
+    Raises
+    ------
+    OSError, ModelFileError, MemoryError
+        If the model cannot be saved in the end.
+    """
+    host = listener.getsockname()[0]
+    hosts = (*LOOPBACK, host) if is_loopback(host) else ("*",)
+    application = Application(service, limits, every, hosts)
+    config = uvicorn.Config(
+        application.asgi,
+        lifespan="on",
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_graceful_shutdown=SECONDS_TO_STOP,
+    )
+    # uvicorn stops at these signals, and raises them again afterwards for whoever handled them.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, pass_over)
+    ready()
+    uvicorn.Server(config).run(sockets=[listener])
+    application.stop()  # a second signal ends the server at once
+    if service.unsaved:
+        service.save()
+
+
+def pass_over(number: int, frame: FrameType | None) -> None:
+    """Do nothing."""

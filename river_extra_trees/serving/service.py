@@ -1,0 +1,173 @@
+"""The service without its server: predictions, learning and snapshots, one call after the other.
+
+A request is checked as a whole before anything is learned, so that one that is refused leaves the
+model as it was. Nothing here may be called from two threads at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from river_extra_trees import persistence
+
+from .checks import REFUSED, check, refused
+from .description import description_of, has_intervals, is_classifier, learner_of
+from .monitor import Monitor, Point
+from .schema import RequestError, Sample, Wanted, answer, at_line
+
+# of a snapshot
+FAILURES = (OSError, persistence.ModelFileError, MemoryError)
+
+
+class Service:
+    """A model that answers requests, learns and saves itself.
+
+    Parameters
+    ----------
+    model
+        A learner of this package, or a pipeline that ends with one.
+    path
+        The file of the model, which snapshots replace.
+    every
+        Number of samples after which a snapshot is taken; None leaves it to the caller.
+    """
+
+    def __init__(self, model: Any, path: Path, every: int | None = None) -> None:
+        self.model = model
+        self.learner = learner_of(model)
+        self.path = path
+        self.every = every
+        self.classifies = is_classifier(model)
+        self.monitor = Monitor(self.classifies)
+        # Numbers of samples learned when a snapshot was last taken, and last tried.
+        self.saved = self.tried = 0
+        self.saved_at: float | None = None
+        self.save_error: str | None = None
+
+    # ------------------------------------------------------------------ requests
+
+    def predict(self, samples: Sequence[Sample], wanted: Wanted) -> list[dict[str, Any]]:
+        """Answer each sample."""
+        self._check_wanted(wanted)
+        answers = []
+        for sample in samples:
+            try:
+                answers.append(self._answer(sample, wanted))
+            except refused(self.model) as error:
+                raise at_line(sample.line, error, REFUSED) from None
+        for sample, each in zip(samples, answers, strict=True):
+            self.monitor.note_answer(sample.x, each["y"])
+        return answers
+
+    def learn(self, samples: Sequence[Sample]) -> dict[str, Any]:
+        """Learn the samples, or none of them."""
+        check(self.model, samples)
+        for sample in samples:
+            self._learn(sample)
+        self._save_if_due()
+        return {"learned": len(samples), "samples_seen": self.learner.n_samples_seen}
+
+    def predict_learn(self, samples: Sequence[Sample], wanted: Wanted) -> list[dict[str, Any]]:
+        """Answer each sample and then learn it, before the next; or learn none of them."""
+        self._check_wanted(wanted)
+        check(self.model, samples)
+        answers = []
+        for sample in samples:
+            answers.append(self._answer(sample, wanted))
+            self._learn(sample)
+            self.monitor.note_answer(sample.x, answers[-1]["y"], sample.y)
+        self._save_if_due()
+        return answers
+
+    def _check_wanted(self, wanted: Wanted) -> None:
+        name = type(self.learner).__name__
+        if wanted.probabilities and not self.classifies:
+            raise RequestError(f"a {name} predicts no probabilities; ask a classifier")
+        if wanted.interval is not None and not self.has_intervals:
+            raise RequestError(f"this {name} predicts no intervals; a DynamicTreeRegressor does")
+
+    @functools.cached_property
+    def has_intervals(self) -> bool:
+        """Whether the model predicts whole distributions."""
+        return has_intervals(self.model)
+
+    def _answer(self, sample: Sample, wanted: Wanted) -> dict[str, Any]:
+        model, x = self.model, sample.x
+        if wanted.interval is not None:
+            distribution = model.predict_one(x, with_dist=True)
+            return answer(distribution.mean, interval=distribution.interval(wanted.interval))
+        label = model.predict_one(x)
+        return answer(label, model.predict_proba_one(x) if wanted.probabilities else None)
+
+    def _learn(self, sample: Sample) -> None:
+        self.model.learn_one(sample.x, sample.y, w=sample.w)
+        self.monitor.n_learned += 1
+
+    # ------------------------------------------------------------------ snapshots
+
+    @property
+    def unsaved(self) -> int:
+        """Number of samples learned since the last snapshot."""
+        return self.monitor.n_learned - self.saved
+
+    def _save_if_due(self) -> None:
+        if self.every is not None and self.monitor.n_learned - self.tried >= self.every:
+            self.try_save()
+
+    def try_save(self) -> None:
+        """Save what is new; a failure is kept for the page and the metrics, and tried again."""
+        self.tried = self.monitor.n_learned
+        if self.unsaved:
+            with contextlib.suppress(*FAILURES):
+                self.save()
+
+    def save(self) -> dict[str, Any]:
+        """Replace the file of the model, as a whole or not at all.
+
+        Raises
+        ------
+        OSError, ModelFileError, MemoryError
+            If that is impossible. The old file stays, and the service goes on.
+        """
+        started = time.perf_counter()
+        try:
+            persistence.save(self.model, self.path)
+        except FAILURES as error:
+            self.monitor.n_failed_saves += 1
+            self.save_error = f"cannot save to {self.path}: {error}"
+            raise
+        self.saved, self.saved_at, self.save_error = self.monitor.n_learned, time.time(), None
+        return {
+            "file": str(self.path),
+            "samples_seen": self.learner.n_samples_seen,
+            "bytes": self.path.stat().st_size,
+            "seconds": time.perf_counter() - started,
+        }
+
+    # ------------------------------------------------------------------ views
+
+    def info(self) -> dict[str, Any]:
+        """Describe the model and its last snapshot."""
+        return {
+            **description_of(self.model),
+            "file": str(self.path),
+            "unsaved_samples": self.unsaved,
+            "saved_at": self.saved_at,
+            "save_error": self.save_error,
+        }
+
+    def look(self) -> Point:
+        """Add a point to the curves of the page."""
+        return self.monitor.look(self.model)
+
+    def status(self) -> dict[str, Any]:
+        """Return all that the page shows."""
+        info = self.info()
+        for names in ("features", "labels"):  # there may be thousands, and the page asks often
+            info[names] = None if info[names] is None else len(info[names])
+        return {"info": info, **self.monitor.view(self.model)}

@@ -1,0 +1,71 @@
+"""The metrics of a service, as Prometheus reads them."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from .monitor import Point
+from .service import Service
+
+PREFIX = "river_extra_trees"
+SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class Telemetry:
+    """The metrics of one service, in a registry of their own.
+
+    Attributes
+    ----------
+    registry
+        What Prometheus reads.
+    """
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        labels = ("endpoint", "status")
+        self.requests = Counter(
+            f"{PREFIX}_requests", "Requests answered.", labels, registry=self.registry
+        )
+        self.seconds = Histogram(
+            f"{PREFIX}_request_seconds",
+            "Time from the head of a request to its answer.",
+            ("endpoint",),
+            buckets=SECONDS,
+            registry=self.registry,
+        )
+        self.waiting = self.gauge(
+            "requests_waiting", "Requests that are read, wait or are worked on."
+        )
+        self.samples_seen = self.gauge("samples_seen", "Samples that the model has learned in all.")
+        self.learned = self.gauge("samples_learned", "Samples learned since the start.")
+        self.predicted = self.gauge("samples_predicted", "Samples predicted since the start.")
+        self.memory = self.gauge("model_memory_bytes", "Memory of the model.")
+        self.score = self.gauge(
+            "recent_score", "Accuracy or mean absolute error of the latest samples learned."
+        )
+        self.unsaved = self.gauge("samples_unsaved", "Samples learned since the last snapshot.")
+        self.saved_at = self.gauge(
+            "last_snapshot_timestamp_seconds", "When the last snapshot was taken; 0 for never."
+        )
+        self.failed_saves = self.gauge("snapshot_failures", "Snapshots that failed.")
+
+    def gauge(self, name: str, text: str) -> Gauge:
+        """Make a gauge."""
+        return Gauge(f"{PREFIX}_{name}", text, registry=self.registry)
+
+    def count(self, endpoint: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        self.requests.labels(endpoint, str(status)).inc()
+        self.seconds.labels(endpoint).observe(seconds)
+
+    def update(self, point: Point, service: Service) -> None:
+        """Take over the state of a service."""
+        self.samples_seen.set(point.samples_seen)
+        self.learned.set(point.learned)
+        self.predicted.set(point.predicted)
+        self.memory.set(point.memory_bytes)
+        if point.recent_score is not None:
+            self.score.set(point.recent_score)
+        self.unsaved.set(service.unsaved)
+        self.saved_at.set(service.saved_at or 0.0)
+        self.failed_saves.set(service.monitor.n_failed_saves)

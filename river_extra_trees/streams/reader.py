@@ -1,0 +1,167 @@
+"""Tables by their names."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from .arrow import open_ipc, open_parquet, read_arrow
+from .batch import BadRows, Batch, Layout, OnBadRow, TableError
+from .sources import PACKED, Lines, suffix_of
+from .text import read_csv, read_json_lines
+
+__all__ = ["Reader", "is_table", "open_table"]
+
+BATCH_SIZE = 8192
+CSV, TSV, JSON_LINES = ".csv", ".tsv", (".jsonl", ".ndjson")
+PARQUET, IPC = ".parquet", (".arrow", ".feather", ".ipc")
+SUFFIXES = (CSV, TSV, *JSON_LINES, PARQUET, *IPC)
+
+
+class Reader:
+    """A table that is read once, batch by batch.
+
+    Attributes
+    ----------
+    name
+        The name of the table.
+    bad_rows
+        How many rows were skipped.
+    n_rows
+        Number of rows, if it is known before the end.
+    n_bytes
+        Size of a file of text.
+
+    """
+
+    def __init__(
+        self,
+        name: str,
+        batches: Iterator[Batch],
+        bad_rows: BadRows,
+        *,
+        n_rows: int | None = None,
+        n_bytes: int | None = None,
+        lines: Lines | None = None,
+    ) -> None:
+        self.name = name
+        self.batches = batches
+        self.bad_rows = bad_rows
+        self.n_rows = n_rows
+        self.n_bytes = n_bytes
+        self._lines = lines
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self.batches
+
+    @property
+    def n_bytes_read(self) -> int | None:
+        """Number of bytes of the file that were read, packed as they are; None if unknown."""
+        return None if self._lines is None else self._lines.position
+
+
+def is_table(name: str) -> bool:
+    """Return whether a name is that of a table which can be read."""
+    return name == "-" or _is_readable(*suffix_of(name))
+
+
+def _is_readable(suffix: str, packed: str) -> bool:
+    return suffix in SUFFIXES and not (packed and suffix in (PARQUET, *IPC))
+
+
+def open_table(
+    source: str | Path,
+    *,
+    target: str | None = None,
+    nominal: Collection[str] = (),
+    drop: Collection[str] = (),
+    on_bad_row: OnBadRow = "stop",
+    delimiter: str | None = None,
+    encoding: str = "utf-8-sig",
+    batch_size: int = BATCH_SIZE,
+    may_lack_targets: bool = False,
+) -> Reader:
+    r"""Open a table to be read batch by batch, in the memory of a few batches.
+
+    Parameters
+    ----------
+    source
+        The path of a file: ``.csv``, ``.tsv`` or ``.jsonl`` (JSON lines), packed by gzip, bzip2,
+        xz or zstd (``.gz``, ``.bz2``, ``.xz``, ``.zst``) or not; ``.parquet``, ``.arrow`` or
+        ``.feather``. ``-`` is standard input, which holds CSV or JSON lines.
+    target
+        The column of the targets; None if there is none.
+    nominal
+        Columns whose numbers are names.
+    drop
+        Columns to leave out.
+    on_bad_row
+        ``"stop"`` raises an error at the first row that cannot be read; ``"skip"`` leaves such
+        rows out and counts them.
+    delimiter
+        What stands between the fields of CSV; None takes comma, semicolon or tab, whichever gives
+        the header the most columns.
+    encoding
+        The encoding of CSV and JSON lines.
+    batch_size
+        Largest number of rows of a batch.
+    may_lack_targets
+        Whether a row without a target is read, with None in its place, rather than bad.
+
+    Raises
+    ------
+    TableError
+        If the table cannot be read; while reading, too. The message names the row.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from river_extra_trees import streams
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "table.csv")
+    ...     _ = path.write_text("day;size;label\n1970-01-02;1.5;yes\n1970-01-03;;no\n")
+    ...     for batch in streams.open_table(path, target="label"):
+    ...         print(list(batch.rows()), batch.targets)
+    [{'day': 86400.0, 'size': 1.5}, {'day': 172800.0}] ['yes', 'no']
+
+    """
+    path = str(source)
+    if not is_table(path):
+        raise TableError(
+            f"{path!r} is not a table: its name must end in {', '.join(SUFFIXES)}, "
+            f"the texts also with {', '.join(PACKED)}"
+        )
+    if path != "-" and not Path(path).is_file():
+        raise TableError(f"there is no file {path!r}")
+    if target is not None and target in drop:
+        raise TableError(f"the target {target!r} cannot be dropped")
+    suffix, packed = suffix_of(path)
+    name = "standard input" if path == "-" else path
+    bad_rows = BadRows(name, on_bad_row)
+    layout = Layout(target, nominal, drop, batch_size, may_lack_targets)
+    if suffix in (PARQUET, *IPC):
+        opened: Any = open_parquet if suffix == PARQUET else open_ipc
+        batches, n_rows = read_arrow(path, opened, bad_rows, layout)
+        return Reader(name, batches, bad_rows, n_rows=n_rows)
+    file = _opened(path, name)
+    lines = Lines(name, file, packed, encoding, is_pipe=path == "-")
+    if suffix in JSON_LINES or (path == "-" and lines.begins_with("{")):
+        batches = read_json_lines(lines, bad_rows, layout)
+    else:
+        separator = delimiter or ("\t" if suffix == TSV else None)
+        batches = read_csv(lines, bad_rows, layout, separator)
+    if path == "-":
+        return Reader(name, batches, bad_rows)
+    return Reader(name, batches, bad_rows, n_bytes=os.stat(path).st_size, lines=lines)
+
+
+def _opened(path: str, name: str) -> IO[bytes]:
+    if path == "-":
+        return sys.stdin.buffer
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        raise TableError(f"cannot read {name}: {error.strerror}") from error

@@ -1,0 +1,317 @@
+"""Evaluation on frames gives what river's gives on their rows."""
+
+from __future__ import annotations
+
+import datetime
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from river import (
+    active,
+    compose,
+    dummy,
+    evaluate,
+    linear_model,
+    metrics,
+    preprocessing,
+    tree,
+    utils,
+)
+
+import river_extra_trees as ret
+from river_extra_trees import streams
+from river_extra_trees.evaluate import iter_progressive_val_score, progressive_val_score
+from tests.tools.metrics import state_of
+
+KINDS: dict[str, Any] = {
+    "pandas": lambda data: pd.DataFrame(data),
+    "polars": lambda data: pl.DataFrame(data),
+    "pyarrow": lambda data: pa.table(data),
+    "record batch": lambda data: pa.RecordBatch.from_pydict(data),
+}
+CLASSIFIERS: dict[str, Any] = {
+    "decision tree": lambda: ret.StreamDecisionTreeClassifier(batch_size=10, seed=1),
+    "decision forest": lambda: ret.StreamDecisionForestClassifier(
+        n_models=2, batch_size=10, window_size=(20, 30), seed=1
+    ),
+    "dynamic tree": lambda: ret.DynamicTreeClassifier(n_particles=3, seed=1),
+    "shrubs": lambda: ret.ShrubEnsembleClassifier(seed=1),
+    "forgetful": lambda: ret.ForgetfulDecisionTreeClassifier(seed=1),
+    "no change": dummy.NoChangeClassifier,
+    "of river": lambda: tree.HoeffdingTreeClassifier(grace_period=10),
+    "pipeline": lambda: compose.Discard("b") | ret.StreamDecisionTreeClassifier(seed=1),
+}
+REGRESSORS: dict[str, Any] = {
+    "dynamic tree": lambda: ret.DynamicTreeRegressor(n_particles=3, seed=1),
+    "shrubs": lambda: ret.ShrubEnsembleRegressor(seed=1),
+    "of river": lambda: tree.HoeffdingTreeRegressor(grace_period=10),
+    "pipeline": lambda: preprocessing.StandardScaler() | linear_model.LinearRegression(),
+}
+OF_LABELS: list[Any] = [
+    metrics.Accuracy,
+    metrics.F1,
+    lambda: metrics.BalancedAccuracy() + metrics.CohenKappa() + metrics.MacroF1(),
+    metrics.ROCAUC,
+    metrics.CrossEntropy,
+    lambda: metrics.Accuracy() + metrics.LogLoss(),
+    lambda: utils.Rolling(metrics.Accuracy, window_size=20),
+]
+OF_NUMBERS: list[Any] = [metrics.MAE, lambda: metrics.RMSE() + metrics.R2() + metrics.SMAPE()]
+
+
+def table_of(n: int, seed: int) -> dict[str, Any]:
+    """Columns of numbers with gaps, and of names."""
+    rng = np.random.default_rng(seed)
+    gaps = [None if value < 0.1 else float(value) for value in rng.random(n)]
+    return {"a": rng.normal(size=n).tolist(), "b": rng.choice(["x", "y"], n).tolist(), "c": gaps}
+
+
+def rows_of(data: dict[str, Any], targets: list[Any]) -> Iterator[tuple[dict[str, Any], Any]]:
+    for i, y in enumerate(targets):
+        yield {name: column[i] for name, column in data.items() if column[i] is not None}, y
+
+
+def pieces_of(data: dict[str, Any], targets: list[Any], size: int, kind: str) -> Iterator[Any]:
+    """Pairs of frames and targets."""
+    for start in range(0, len(targets), size):
+        part = slice(start, start + size)
+        frame = KINDS[kind]({name: column[part] for name, column in data.items()})
+        yield frame, targets[part]
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.sampled_from(sorted(KINDS)),
+    st.sampled_from(
+        [*(("c", name) for name in CLASSIFIERS), *(("r", name) for name in REGRESSORS)]
+    ),
+    st.data(),
+)
+def test_results_are_those_of_river(kind: str, chosen: tuple[str, str], draw: Any) -> None:
+    """Bit for bit, at every step, whatever the frames, the model and the metric."""
+    task, name = chosen
+    make = (CLASSIFIERS if task == "c" else REGRESSORS)[name]
+    make_metric = draw.draw(st.sampled_from(OF_LABELS if task == "c" else OF_NUMBERS))
+    if name == "no change" and not getattr(make_metric(), "requires_labels", True):
+        return
+    n, size = draw.draw(st.integers(1, 150)), draw.draw(st.integers(1, 200))
+    step = draw.draw(st.sampled_from([0, 1, 7, 32, 50, 100]))
+    delay = draw.draw(st.sampled_from([None, None, 5]))
+    data = table_of(n, draw.draw(st.integers(0, 9)))
+    if name in ("of river", "pipeline") and task == "r":  # which take complete numbers only
+        del data["b"], data["c"]
+    targets: list[Any] = data["a"] if task == "r" else [value > 0 for value in data["a"]]
+    found, expected = make_metric(), make_metric()
+    reports = [
+        (report["Step"], repr(report))
+        for report in iter_progressive_val_score(
+            pieces_of(data, targets, size, kind), make(), found, delay=delay, step=step
+        )
+    ]
+    assert reports == [
+        (report["Step"], repr(report))
+        for report in evaluate.iter_progressive_val_score(
+            rows_of(data, targets), make(), expected, delay=delay, step=step
+        )
+    ]
+    assert state_of(found) == state_of(expected)
+
+
+@pytest.mark.parametrize("labels", [["x", "y"], [0, 1], [1.5, "one"], [None, True, 2]])
+def test_new_labels_in_the_middle_of_a_frame(labels: list[Any]) -> None:
+    """Of any kind; before it was learned, a label had no probability."""
+    data = table_of(120, 1)
+    targets = [labels[min(i // 50, 1) if i % 3 else 0] for i in range(120)]
+    if None in labels:
+        targets = [labels[1 + (i > 50)] for i in range(120)]
+    for make in (metrics.CrossEntropy, metrics.ConfusionMatrix):
+        found, expected = make(), make()
+        progressive_val_score(
+            pieces_of(data, targets, 64, "pyarrow"), CLASSIFIERS["decision tree"](), found
+        )
+        evaluate.progressive_val_score(
+            rows_of(data, targets), CLASSIFIERS["decision tree"](), expected
+        )
+        assert state_of(found) == state_of(expected)
+
+
+def test_a_whole_frame_with_its_target() -> None:
+    """The target is one of its columns, or stands beside it; weights, too."""
+    data = table_of(100, 2)
+    targets = [value > 0 for value in data["a"]]
+    weights = [1.0 + i % 3 for i in range(100)]
+    expected = evaluate.progressive_val_score(
+        rows_of(data, targets), CLASSIFIERS["shrubs"](), metrics.Accuracy()
+    )
+    frame = pd.DataFrame({**data, "y": targets})
+    for given_as in (frame, [frame[:60], frame[60:]]):
+        found = progressive_val_score(
+            given_as, CLASSIFIERS["shrubs"](), metrics.Accuracy(), target="y"
+        )
+        assert found.get() == expected.get()
+    found = progressive_val_score(
+        (frame.drop(columns="y"), frame["y"]), CLASSIFIERS["shrubs"](), metrics.Accuracy()
+    )
+    assert found.get() == expected.get()
+    samples = zip(rows_of(data, targets), ({"w": weight} for weight in weights), strict=True)
+    for name in ("decision tree", "of river"):
+        found, expected = metrics.CohenKappa(), metrics.CohenKappa()
+        evaluate.progressive_val_score(
+            ((x, y, dict(more)) for (x, y), more in samples), CLASSIFIERS[name](), expected
+        )
+        samples = zip(rows_of(data, targets), ({"w": weight} for weight in weights), strict=True)
+        triple = (frame.drop(columns="y"), targets, weights)
+        progressive_val_score([triple], CLASSIFIERS[name](), found)
+        assert found.get() == expected.get()
+        samples = zip(rows_of(data, targets), ({"w": weight} for weight in weights), strict=True)
+
+
+def test_arrays_and_samples() -> None:
+    """An array has numbered columns; samples one by one are evaluated as river does."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(90, 3))
+    y = X[:, 0] > X[:, 1]
+    rows = [(dict(enumerate(x)), bool(label)) for x, label in zip(X.tolist(), y, strict=True)]
+    for name in ("decision tree", "of river"):
+        expected = evaluate.progressive_val_score(rows, CLASSIFIERS[name](), metrics.Accuracy())
+        for data in ((X, y), [(X[:40], y[:40]), (X[40:], y[40:])], rows):
+            found = progressive_val_score(data, CLASSIFIERS[name](), metrics.Accuracy())
+            assert found.get() == expected.get()
+
+
+def test_tables(tmp_path: Any) -> None:
+    """A table is read batch by batch, as far as the model has come."""
+    data = table_of(300, 3)
+    targets = ["no" if value > 0 else "yes" for value in data["a"]]
+    pd.DataFrame({**data, "y": targets}).to_parquet(tmp_path / "table.parquet")
+    pd.DataFrame({**data, "y": targets}).to_csv(tmp_path / "table.csv", index=False)
+    for name in ("decision tree", "no change"):
+        expected = evaluate.progressive_val_score(
+            rows_of(data, targets), CLASSIFIERS[name](), metrics.Accuracy()
+        )
+        for path in ("table.parquet", "table.csv"):
+            table = streams.open_table(tmp_path / path, target="y", batch_size=70)
+            found = progressive_val_score(table, CLASSIFIERS[name](), metrics.Accuracy())
+            assert found.get() == expected.get()
+
+
+def test_delays_by_moments() -> None:
+    """They are river's, moments in a column included."""
+    data = table_of(80, 4)
+    targets = [value > 0 for value in data["a"]]
+    data["when"] = [datetime.datetime(2026, 1, 1) + datetime.timedelta(hours=i) for i in range(80)]
+    options: dict[str, Any] = {"moment": "when", "delay": datetime.timedelta(hours=9)}
+    make = lambda: compose.Discard("when") | CLASSIFIERS["decision tree"]()  # noqa: E731
+    expected = evaluate.progressive_val_score(
+        rows_of(data, targets), make(), metrics.Accuracy(), **options
+    )
+    pieces = pieces_of(data, targets, 30, "polars")
+    assert progressive_val_score(pieces, make(), metrics.Accuracy(), **options).get() == (
+        expected.get()
+    )
+
+
+@pytest.mark.parametrize("name", ["decision tree", "of river", "active"])
+def test_printed_lines_are_those_of_river(name: str) -> None:
+    """Time and memory differ, and are there."""
+    data = table_of(100, 5)
+    targets = [value > 0 for value in data["a"]]
+
+    def make() -> Any:
+        if name == "active":
+            return active.EntropySampler(CLASSIFIERS["of river"](), seed=1)
+        return CLASSIFIERS[name]()
+
+    found, expected = io.StringIO(), io.StringIO()
+    metric = metrics.Accuracy() + metrics.MacroF1()
+    progressive_val_score(
+        pieces_of(data, targets, 64, "pandas"),
+        make(),
+        metric.clone(),
+        print_every=40,
+        file=found,
+    )
+    evaluate.progressive_val_score(
+        rows_of(data, targets),
+        make(),
+        metric.clone(),
+        print_every=40,
+        file=expected,
+    )
+    assert found.getvalue() == expected.getvalue()
+    timed = io.StringIO()
+    progressive_val_score(
+        pieces_of(data, targets, 64, "pandas"),
+        make(),
+        metric.clone(),
+        print_every=50,
+        show_time=True,
+        show_memory=True,
+        file=timed,
+    )
+    assert "\N{EN DASH} 00:00:0" in timed.getvalue()
+    assert "iB\n" in timed.getvalue()
+
+
+def test_last_predictions() -> None:
+    """They are river's."""
+    data = table_of(100, 6)
+    targets = [value > 0 for value in data["a"]]
+    for make in (metrics.Accuracy, metrics.LogLoss):
+        options: dict[str, Any] = {"step": 40, "yield_predictions": True}
+        found = iter_progressive_val_score(
+            pieces_of(data, targets, 64, "pandas"), CLASSIFIERS["shrubs"](), make(), **options
+        )
+        expected = evaluate.iter_progressive_val_score(
+            rows_of(data, targets), CLASSIFIERS["shrubs"](), make(), **options
+        )
+        assert [each["Prediction"] for each in found] == [each["Prediction"] for each in expected]
+
+
+class Contrary(ret.StreamDecisionTreeClassifier):
+    """A model derived from one of ours."""
+
+    def predict_one(self, x: Any) -> Any:
+        return not super().predict_one(x)
+
+
+def test_models_derived_from_ours() -> None:
+    """Their methods are called for each row."""
+    data = table_of(200, 7)
+    targets = [value > 0 for value in data["a"]]
+    scores = [
+        progressive_val_score(
+            pieces_of(data, targets, 64, "pandas"), make(seed=1), metrics.Accuracy()
+        ).get()
+        for make in (ret.StreamDecisionTreeClassifier, Contrary)
+    ]
+    assert scores[0] > 0.7
+    assert scores[1] < 0.3
+
+
+def test_what_is_refused() -> None:
+    """With what to do instead; a bad row leaves the model as it was before its frame."""
+    model = CLASSIFIERS["decision tree"]()
+    frame = pd.DataFrame({"a": [1.0, np.inf], "y": [1, 0]})
+    with pytest.raises(ValueError, match="row 1"):
+        progressive_val_score(frame, model, metrics.Accuracy(), target="y")
+    assert model.n_samples_seen == 0
+    with pytest.raises(ValueError, match="target="):
+        progressive_val_score(frame, model, metrics.Accuracy())
+    with pytest.raises(ValueError, match="no column 'z'; the frame has a, y"):
+        progressive_val_score(frame, model, metrics.Accuracy(), target="z")
+    with pytest.raises(ValueError, match="MAE"):
+        progressive_val_score(frame, model, metrics.MAE(), target="y")
+    with pytest.raises(ValueError, match="X has 2 rows and y has 1"):
+        progressive_val_score((frame, [1]), model, metrics.Accuracy())
+    with pytest.raises(TypeError, match="collected"):
+        progressive_val_score([pl.LazyFrame({"a": [1]})], model, metrics.Accuracy(), target="a")
+    assert progressive_val_score([], model, metrics.Accuracy()).get() == 0

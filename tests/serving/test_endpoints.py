@@ -1,0 +1,368 @@
+"""Requests and answers, without a network."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import pickle
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from river import datasets, preprocessing
+
+import river_extra_trees as ret
+from river_extra_trees import persistence
+from river_extra_trees.serving import endpoints
+from river_extra_trees.serving.endpoints import Application, Limits
+from river_extra_trees.serving.service import Service
+from tests.tools.http_service import JSON, LINES, Answer, ask, body_of
+
+SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(300)]
+
+
+def classifier() -> Any:
+    return ret.StreamDecisionTreeClassifier(seed=1)
+
+
+def application(
+    folder: Path, model: Any = None, every: int | None = None, **limits: int
+) -> Application:
+    """A service of a model, which is on disk, too."""
+    path = folder / "m.model"
+    model = classifier() if model is None else model
+    persistence.save(model, path)
+    return Application(Service(model, path, every), Limits(**limits))
+
+
+def asked(app: Application, *arguments: Any, **options: Any) -> Answer:
+    return asyncio.run(ask(app.asgi, *arguments, **options))
+
+
+def content(app: Application) -> bytes:
+    return persistence.save_bytes(app.service.model)
+
+
+# --- Answers
+
+
+def test_the_service_learns_and_answers_as_the_model_does(tmp_path: Path) -> None:
+    """Test-then-train gives the same answers and the same model, one by one and in lines."""
+    one, many, alone = application(tmp_path), application(tmp_path), classifier()
+    expected = []
+    for sample in SAMPLES:
+        expected.append({"y": alone.predict_one(sample["x"])})
+        alone.learn_one(sample["x"], sample["y"])
+    assert [asked(one, "/predict-learn", body_of(s)).json for s in SAMPLES] == expected
+    answer = asked(many, "/predict-learn", body_of(*SAMPLES), kind=LINES)
+    assert answer.lines == expected
+    assert answer.headers["content-type"] == LINES
+    assert content(one) == content(many) == persistence.save_bytes(alone)
+    score = many.service.monitor.score
+    hits = [e["y"] == s["y"] for e, s in zip(expected, SAMPLES, strict=True) if e["y"] is not None]
+    assert score == sum(hits) / len(hits)
+
+
+def test_learn_then_predict(tmp_path: Path) -> None:
+    """Weights count, and probabilities come when they are wanted."""
+    app, alone = application(tmp_path), classifier()
+    weighted = [{**sample, "w": 1 + i % 3} for i, sample in enumerate(SAMPLES)]
+    for sample in weighted:
+        alone.learn_one(sample["x"], sample["y"], sample["w"])
+    learned = asked(app, "/learn", body_of(*weighted), kind=LINES)
+    assert learned.json == {"learned": 300, "samples_seen": 300}
+    x = {"x": SAMPLES[7]["x"]}
+    assert asked(app, "/predict", body_of(x)).json == {"y": alone.predict_one(x["x"])}
+    found = asked(app, "/predict?probabilities=true", body_of(x, x), kind=LINES).lines
+    probabilities = {each["label"]: each["probability"] for each in found[1]["probabilities"]}
+    assert probabilities == alone.predict_proba_one(x["x"])
+    assert content(app) == persistence.save_bytes(alone)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ret.DynamicTreeRegressor(n_particles=20, seed=1),
+        ret.StreamDecisionForestRegressor(n_models=8, seed=1),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_intervals(tmp_path: Path, model: Any) -> None:
+    """Learners that predict distributions give intervals; others say that they do not."""
+    for x, y in datasets.TrumpApproval().take(100):
+        model.learn_one(x, y)
+    app = application(tmp_path, model)
+    answer = asked(app, "/predict?interval=0.9", body_of({"x": x})).json
+    low, high = answer["interval"]
+    assert low < answer["y"] < high
+    assert [low, high] == list(model.predict_one(x, with_dist=True).interval(0.9))
+    refused = asked(app, "/predict?probabilities=1", body_of({"x": x}))
+    assert (refused.status, "ask a classifier" in refused.json["error"]) == (400, True)
+    without = ret.StreamDecisionForestRegressor(swap_rule="always", window_size=100)
+    other = application(tmp_path, without)
+    for path in ("/predict", "/predict-learn"):
+        sample = {"x": x} if path == "/predict" else {"x": x, "y": y}
+        refused = asked(other, f"{path}?interval=0.9", body_of(sample))
+        assert (refused.status, "predicts no intervals" in refused.json["error"]) == (400, True)
+
+
+def test_a_model_that_has_learned_nothing(tmp_path: Path) -> None:
+    """It answers null, and its pages are there."""
+    app = application(tmp_path)
+    assert asked(app, "/predict", body_of({"x": {"a": 1}})).json == {"y": None}
+    for path in ("/health", "/info", "/status", "/metrics", "/"):
+        assert asked(app, path).status == 200
+
+
+def test_many_clients_at_once(tmp_path: Path) -> None:
+    """Requests that come together are all learned, each completely."""
+    app = application(tmp_path, queue=1000)
+
+    async def storm() -> list[Answer]:
+        parts = [body_of(*SAMPLES[i : i + 3]) for i in range(0, 300, 3)]
+        return await asyncio.gather(*(ask(app.asgi, "/learn", p, kind=LINES) for p in parts))
+
+    answers = asyncio.run(storm())
+    assert sorted(answer.json["samples_seen"] for answer in answers) == list(range(3, 301, 3))
+
+
+def scaled() -> Any:
+    return preprocessing.StandardScaler() | classifier()
+
+
+def test_pipelines(tmp_path: Path) -> None:
+    """They learn and answer as in Python; a sample that a step refuses changes no step."""
+    model, alone = scaled(), scaled()
+    app = Application(Service(model, tmp_path / "m.model"), Limits())
+    expected = []
+    for sample in SAMPLES:
+        expected.append({"y": alone.predict_one(sample["x"])})
+        alone.learn_one(sample["x"], sample["y"])
+    body = body_of(*SAMPLES)
+    assert asked(app, "/predict-learn", body, kind=LINES).lines == expected
+    before = pickle.dumps(model)
+    bad = [{"https": "text"}, {"https": 10**400}, {"https": [1]}]
+    for x, path in itertools.product(bad, ("/learn", "/predict-learn")):
+        lines = body_of(SAMPLES[0], {"x": {**SAMPLES[1]["x"], **x}, "y": True})
+        answer = asked(app, path, lines, kind=LINES)
+        assert answer.status in (400, 422)
+        assert answer.json["error"].startswith("line 2: ")
+    assert asked(app, "/predict", body_of({"x": {"https": "text"}})).status == 422
+    assert pickle.dumps(model) == before == pickle.dumps(alone)
+    info = asked(app, "/status").json["info"]
+    assert info["model"] == "StandardScaler | StreamDecisionTreeClassifier"
+    assert info["samples_seen"] == 300
+
+
+# --- Refusals
+
+
+def test_one_bad_sample_of_many_refuses_all(tmp_path: Path) -> None:
+    """Nothing of the request is learned; the message names line, feature and value."""
+    app = application(tmp_path)
+    asked(app, "/learn", body_of(*SAMPLES[:50]), kind=LINES)
+    before = content(app)
+    for path in ("/learn", "/predict-learn"):
+        lines = body_of(*SAMPLES[50:60]) + b'{"x": {"https": 1e999}, "y": true}\n'
+        answer = asked(app, path, lines, kind=LINES)
+        assert answer.status == 422
+        assert answer.json["error"].startswith("line 11: feature 'https': the value must be finite")
+    assert content(app) == before
+
+
+def malformed(rng: random.Random) -> dict[str, Any]:
+    """A request that is wrong for sure."""
+    feature = rng.choice(["https", "new", "", "\ud800", "a" * 300])
+    good = body_of(*rng.sample(SAMPLES, 3))
+    bad_value = rng.choice(["1e999", "-1e400", "[1]", "{}", "NaN", "Infinity", "9" * 400, "tru"])
+    bad_label = rng.choice(["null", "[]", "{}", "NaN", "-Infinity", '["a"]', ""])
+    bad_weight = rng.choice(["-1", "null", '"1"', "1e999", "1e101", "[]", "NaN"])
+    name = "" if feature == "\ud800" else feature
+    texts: list[Callable[[], bytes]] = [
+        lambda: rng.randbytes(rng.randrange(1, 60)) + b"\xff",
+        lambda: body_of(rng.choice(SAMPLES))[: rng.randrange(1, 40)],
+        lambda: f'{{"x": {{"{name}": {bad_value}}}, "y": true}}'.encode(),
+        lambda: f'{{"x": {{"a": 1}}, "y": {bad_label}}}'.encode(),
+        lambda: f'{{"x": {{"a": 1}}, "y": true, "w": {bad_weight}}}'.encode(),
+        lambda: f'{{"x": {rng.choice(["null", "1", "[1]", "true"])}, "y": true}}'.encode(),
+        lambda: f'{{"X": {{}}, "y": {rng.random()}}}'.encode(),
+        lambda: b'{"x": {"a": 1, "a": 2}, "y": true}',
+        lambda: b"[" * rng.randrange(1, 3000),
+    ]
+    text = rng.choice(texts)()
+    path = rng.choice(["/learn", "/predict-learn"])
+    shape = rng.randrange(10)
+    if shape == 0:
+        return {"path": path, "body": good, "kind": rng.choice(["text/plain", "", "a/b;c", None])}
+    if shape == 1:
+        return {"path": rng.choice(["/lern", "/learn/", "//", "/learn\x00"]), "body": good}
+    if shape == 2:
+        method = rng.choice(["GET", "PUT", "DELETE", "HEAD", "PATCH"])
+        return {"path": path, "body": good, "kind": LINES, "method": method}
+    if shape == 3:
+        query = rng.choice(["?interval=2", "?interval=x", "?w=1", "?probabilities="])
+        return {"path": "/predict-learn" + query, "body": good, "kind": LINES}
+    if shape < 7:
+        return {"path": path, "body": text.replace(b"\n", b""), "kind": JSON}
+    lines = good.splitlines()
+    lines.insert(rng.randrange(4), text.replace(b"\n", b"") or b"x")
+    return {"path": path, "body": b"\n".join(lines), "kind": LINES}
+
+
+@pytest.mark.parametrize("n", [500, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_malformed_requests_change_nothing(tmp_path: Path, n: int) -> None:
+    """Each gets a status of 4xx and a message, and the model stays the same to the last bit."""
+    app = application(tmp_path)
+    asked(app, "/learn", body_of(*SAMPLES[:100]), kind=LINES)
+    before, rng = content(app), random.Random(1)
+
+    async def storm() -> None:
+        for _ in range(n):
+            request = malformed(rng)
+            answer = await ask(app.asgi, **request)
+            assert 400 <= answer.status < 500, request
+            assert request.get("method") == "HEAD" or answer.json["error"], request
+
+    asyncio.run(storm())
+    assert content(app) == before
+    assert app.service.monitor.n_learned == 100
+
+
+def test_statuses(tmp_path: Path) -> None:
+    """Each way to be wrong has its status, and the message says what to do."""
+    app = application(tmp_path, body=1000)
+    good = body_of(*SAMPLES[:1])
+    cases: list[tuple[int, str, dict[str, Any]]] = [
+        (404, "there are POST /predict", {"path": "/x"}),
+        (405, "there are POST /predict", {"path": "/learn"}),
+        (413, "longer than 1,000 bytes", {"path": "/learn", "body": b" " * 1001}),
+        (413, "send fewer samples", {"path": "/learn", "body": [b" " * 600] * 2}),
+        (415, JSON, {"path": "/learn", "body": good, "kind": "text/plain"}),
+        (400, "takes no parameters", {"path": "/learn?w=1", "body": good}),
+    ]
+    for status, says, request in cases:
+        answer = asked(app, **request)
+        assert (answer.status, says in answer.json["error"]) == (status, True), answer
+    # Pages of other sites can neither name this machine nor ask for snapshots.
+    guarded = Application(app.service, app.limits, hosts=("localhost",))
+    assert asked(guarded, "/info").status == 200
+    assert asked(guarded, "/info", headers={"host": "example.org"}).status == 400
+    stranger = {"sec-fetch-site": "cross-site"}
+    assert asked(app, "/snapshot", b"", headers=stranger).status == 403
+
+
+def test_a_slow_body_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its place in the queue becomes free."""
+    monkeypatch.setattr(endpoints, "SECONDS_TO_READ", 0.05)
+    app = application(tmp_path, queue=1)
+    assert asked(app, "/learn", []).status == 408  # nothing ever comes
+    assert asked(app, "/learn", [body_of(*SAMPLES[:1]), b""]).status == 200
+
+
+def test_a_full_queue_refuses(tmp_path: Path) -> None:
+    """The others are answered; those beyond the limit are told to come back."""
+    app = application(tmp_path, queue=2)
+    learn = app.service.model.learn_one
+
+    def slowly(*arguments: Any, **options: Any) -> None:
+        time.sleep(0.05)
+        learn(*arguments, **options)
+
+    class Slow:
+        def __getattr__(self, name: str) -> Any:
+            return slowly if name == "learn_one" else getattr(model, name)
+
+    model, app.service.model = app.service.model, Slow()
+
+    async def storm() -> list[Answer]:
+        requests = (ask(app.asgi, "/learn", body_of(s)) for s in SAMPLES[:10])
+        return await asyncio.gather(*requests, ask(app.asgi, "/health"))
+
+    *answers, health = asyncio.run(storm())
+    assert sorted(answer.status for answer in answers) == [200] * 2 + [503] * 8
+    assert health.status == 200
+    assert all(a.headers["retry-after"] == "1" for a in answers if a.status == 503)
+    assert model.n_samples_seen == 2
+
+
+def test_an_error_of_the_service_is_told_and_counted(tmp_path: Path) -> None:
+    """The answer is JSON, and the next request is answered."""
+    app = application(tmp_path)
+    model, app.service.model = app.service.model, None
+    answer = asked(app, "/predict", body_of({"x": {}}))
+    assert (answer.status, "its log" in answer.json["error"]) == (500, True)
+    app.service.model = model
+    assert asked(app, "/predict", body_of({"x": {}})).status == 200
+    assert (
+        'requests_total{endpoint="/predict",status="500"} 1.0'
+        in asked(app, "/metrics").body.decode()
+    )
+
+
+# --- Snapshots and metrics
+
+
+def test_snapshots(tmp_path: Path) -> None:
+    """A snapshot is the model; after a number of samples it comes by itself."""
+    app = application(tmp_path, every=100)
+    path = app.service.path
+    for sample in SAMPLES[:99]:
+        asked(app, "/learn", body_of(sample))
+    assert persistence.load(path).n_samples_seen == 0
+    asked(app, "/learn", body_of(SAMPLES[99]))
+    assert path.read_bytes() == content(app)
+    asked(app, "/learn", body_of(SAMPLES[100]))
+    assert asked(app, "/info").json["unsaved_samples"] == 1
+    assert asked(app, "/snapshot", b"").json["samples_seen"] == 101
+    assert path.read_bytes() == content(app)
+    assert asked(app, "/info").json["unsaved_samples"] == 0
+
+
+def test_a_failed_snapshot_is_told(tmp_path: Path) -> None:
+    """The service goes on, the failure is counted, and the next one succeeds."""
+    app = application(tmp_path, every=1)
+    path = app.service.path
+    app.service.path = tmp_path / "absent" / "m.model"
+    assert asked(app, "/learn", body_of(SAMPLES[0])).status == 200
+    answer = asked(app, "/snapshot", b"")
+    assert (answer.status, "cannot save" in answer.json["error"]) == (500, True)
+    assert app.service.monitor.n_failed_saves == 2
+    assert "absent" in asked(app, "/info").json["save_error"]
+    app.service.path = path
+    assert asked(app, "/snapshot", b"").status == 200
+    assert asked(app, "/info").json["save_error"] is None
+
+
+def test_metrics(tmp_path: Path) -> None:
+    """Prometheus reads counts, times, memory and the score."""
+    app = application(tmp_path)
+    asked(app, "/predict-learn", body_of(*SAMPLES), kind=LINES)
+    asked(app, "/predict-learn", b"x")
+    app.look()
+    text = asked(app, "/metrics").body.decode()
+    found = {
+        (sample.name.removeprefix("river_extra_trees_"), *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+    assert found["requests_total", "/predict-learn", "200"] == 1
+    assert found["requests_total", "/predict-learn", "400"] == 1
+    assert found["request_seconds_count", "/predict-learn"] == 2
+    assert found["samples_learned",] == found["samples_predicted",] == 300
+    assert found["recent_score",] == app.service.monitor.recent_score
+    assert found["model_memory_bytes",] == app.service.model._raw_memory_usage
+
+
+def test_curves_stay_short(tmp_path: Path) -> None:
+    """A service that runs for ever keeps a bounded number of points, the first among them."""
+    app = application(tmp_path)
+    first = app.service.look().time
+    for _ in range(2000):
+        app.service.look()
+    curve = app.service.monitor.curve
+    assert 180 <= len(curve) <= 360
+    assert curve[0].time == first

@@ -1,0 +1,80 @@
+"""The page of a service, in a real browser."""
+
+from __future__ import annotations
+
+import html
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from river import datasets
+
+import river_extra_trees as ret
+from river_extra_trees import persistence
+from river_extra_trees.serving import endpoints
+from tests.tools.http_service import LINES, Served, body_of, served
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+needs_chromium = pytest.mark.skipif(
+    not CHROMIUM, reason="there is no Chromium on this machine to show the page"
+)
+HOSTILE = "<img src=x onerror=document.title='stolen'>"
+
+
+def shown(service: Served, folder: Path, *options: str) -> tuple[str, str]:
+    """The document after its script has run, and what the browser complained about."""
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}"]
+    result = subprocess.run(
+        [
+            *command,
+            *("--enable-logging=stderr", "--v=0", "--virtual-time-budget=3000", "--dump-dom"),
+            *options,
+            f"http://127.0.0.1:{service.port}/",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return result.stdout, "\n".join(re.findall(r".*CONSOLE.*", result.stderr))
+
+
+@needs_chromium
+def test_the_page_shows_the_service(tmp_path: Path) -> None:
+    """Score, memory, importances and answers are there, without an error in the console."""
+    model = ret.StreamDecisionForestClassifier(n_models=5, seed=1)
+    path = tmp_path / "m.model"
+    persistence.save(model, path)
+    samples = [{"x": x, "y": y} for x, y in datasets.Phishing().take(400)]
+    samples.append({"x": {HOSTILE: HOSTILE, **samples[0]["x"]}, "y": HOSTILE})
+    with served(path) as service:
+        service.ask("/predict-learn", body_of(*samples), kind=LINES)
+        document, complaints = shown(service, tmp_path / "browser")
+        phone, _ = shown(service, tmp_path / "browser", "--window-size=500,900")
+        score = re.search(r"recent_score ([\d.]+)", service.ask("/metrics").body.decode())
+    assert complaints == ""
+    assert score is not None
+    for page in (document, phone):
+        assert f"<b>{100 * float(score[1]):.1f} %</b>" in page
+        assert "<b>401</b>" in page
+        assert page.count("<svg") == 3
+        assert "request_from_other_domain" in page  # a bar
+        assert page.count("✓") >= 5
+    # Names and labels of the stream are text, never markup.
+    assert "<title>stolen" not in document
+    assert html.escape(HOSTILE, quote=False)[:39] in document
+    assert not re.search(r"<img", document)
+
+
+def test_the_page_needs_nothing_from_elsewhere() -> None:
+    """It names no other address, and its policy allows no script but its own."""
+    page, policy = endpoints.page_with_policy()
+    addresses = re.findall(rb"https?://[^\"'\s]+", page)
+    assert addresses == [b"http://www.w3.org/2000/svg"]  # the name of a language, fetched by nobody
+    assert "default-src 'none'" in policy
+    assert re.search(r"script-src 'sha256-[\w+/=]+'(;|$)", policy)
+    assert not re.search(rb"\son\w+=|style=", page)

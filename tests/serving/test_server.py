@@ -1,0 +1,123 @@
+"""The service in a process of its own: starts, signals, kills and restarts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from river import datasets
+from typer.testing import CliRunner
+
+import river_extra_trees as ret
+from river_extra_trees import persistence
+from river_extra_trees.cli import serving
+from river_extra_trees.cli.app import app
+from river_extra_trees.serving import server
+from tests.tools.http_service import LINES, Served, body_of, served
+
+SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(600)]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    found = tmp_path / "m.model"
+    persistence.save(ret.StreamDecisionTreeClassifier(seed=1), found)
+    return found
+
+
+def learned(n: int) -> bytes:
+    """The file of a model that has learned the first samples without a service."""
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    for sample in SAMPLES[:n]:
+        model.learn_one(sample["x"], sample["y"])
+    return persistence.save_bytes(model)
+
+
+def learn(service: Served, samples: list[Any]) -> None:
+    for start in range(0, len(samples), 50):
+        body = body_of(*samples[start : start + 50])
+        assert service.ask("/learn", body, kind=LINES).status == 200
+
+
+@pytest.mark.skipif(os.name != "posix", reason="these signals end a process of Windows at once")
+def test_signals_stop_it_and_save(path: Path) -> None:
+    """SIGTERM and Ctrl-C end the service cleanly; the model is saved with all that it learned."""
+    with served(path) as service:
+        learn(service, SAMPLES[:200])
+        service.process.send_signal(signal.SIGTERM)
+        out, err = service.process.communicate(timeout=60)
+    assert (service.process.returncode, err) == (0, "")
+    assert "holds 200 samples" in out
+    assert path.read_bytes() == learned(200)
+    with served(path) as service:
+        learn(service, SAMPLES[200:300])
+        service.process.send_signal(signal.SIGINT)
+        service.process.communicate(timeout=60)
+    assert service.process.returncode == 0
+    assert path.read_bytes() == learned(300)
+
+
+def test_a_killed_service_goes_on_from_its_last_snapshot(path: Path) -> None:
+    """What came after the snapshot is lost; sent again from `samples_seen` on, nothing is."""
+    with served(path, "--snapshot-every", 100) as service:
+        learn(service, SAMPLES[:450])
+        service.process.kill()
+        service.process.wait()
+    assert path.read_bytes() == learned(400)
+    with served(path) as service:
+        seen = service.ask("/info").json["samples_seen"]
+        assert seen == 400
+        learn(service, SAMPLES[seen:])
+        assert service.ask("/snapshot", b"").status == 200
+        service.process.kill()
+    assert path.read_bytes() == learned(600)
+
+
+def test_snapshots_by_time(path: Path) -> None:
+    """What was learned is saved before long, and the file stays the same while nothing comes."""
+    with served(path, "--snapshot-every", "0.2s") as service:
+        learn(service, SAMPLES[:100])
+        deadline = time.monotonic() + 30
+        while path.read_bytes() != learned(100):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        written = path.stat().st_mtime_ns
+        time.sleep(0.6)
+        assert path.stat().st_mtime_ns == written
+
+
+def test_answers_are_sent_at_once() -> None:
+    """The event loop recognises the socket as TCP, and does not wait to fill its packets."""
+    for host in ("127.0.0.1", "localhost"):
+        with server.listen(host, 0) as listener:
+            assert listener.proto == socket.IPPROTO_TCP
+
+
+def test_missing_packages_are_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message is the command that installs them."""
+    monkeypatch.setattr(serving, "MODULES", ("starlette", "no_such_package"))
+    result = CliRunner().invoke(app, ["serve", str(path)])
+    assert (result.exit_code, "pip install no_such_package" in result.stderr) == (2, True)
+
+
+def test_what_cannot_be_served_is_refused(path: Path) -> None:
+    """One line says what is wrong."""
+    cases = [
+        ([path.with_name("absent.model")], "cannot read"),
+        ([path, "--snapshot-every", "5m"], "write seconds as 60s"),
+        ([path, "--snapshot-every", "0"], "write seconds as 60s"),
+        ([path, "--host", "no.such.host.invalid"], "cannot listen on no.such.host.invalid:8000: "),
+    ]
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        cases.append(([path, "--port", taken.getsockname()[1]], "name another --host or --port"))
+        for arguments, says in cases:
+            result = CliRunner().invoke(app, ["serve", *map(str, arguments)])
+            assert result.exit_code == 2
+            assert result.stderr.startswith("error: ")
+            assert result.stderr.count("\n") == 1
+            assert says in result.stderr

@@ -1,0 +1,399 @@
+"""Tables of every format are read alike, batch by batch; what is wrong with them is said."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import datetime
+import gzip
+import io
+import json
+import lzma
+import math
+import os
+import sys
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import ipc, parquet
+
+from river_extra_trees import streams
+from river_extra_trees.streams import text
+from river_extra_trees.streams.sources import Lines
+from river_extra_trees.streams.values import MISSING, label_of, seconds
+
+DAY = datetime.date(2026, 11, 22)
+MOMENTS = [
+    datetime.datetime(2026, 11, 22, 14, 15, 0, 250000),
+    datetime.datetime(1969, 12, 31, 23, 59, 59, 999999),
+    None,
+]
+COLUMNS: dict[str, list[Any]] = {
+    "number": [1.5, None, -3.0],
+    "whole": [1, 2, None],
+    "name": ["red", None, "blue"],
+    "day": [DAY, None, DAY],
+    "moment": MOMENTS,
+    "label": [True, False, True],
+}
+ROWS = [
+    {"number": 1.5, "whole": 1.0, "name": "red", "day": seconds(DAY)},
+    {"whole": 2.0},
+    {"number": -3.0, "name": "blue", "day": seconds(DAY)},
+]
+for row, moment in zip(ROWS, MOMENTS, strict=True):
+    if moment is not None:
+        row["moment"] = seconds(moment)
+PACK = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": lambda content: pa.compress(content, "zstd", asbytes=True),
+}
+
+
+def as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value.isoformat() if isinstance(value, datetime.date) else str(value)
+
+
+def content_of(suffix: str) -> bytes:
+    """The same table as the content of a file."""
+    records = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
+    if suffix == ".jsonl":
+        lines = (json.dumps(record, default=as_text) for record in records)
+        return "\n".join([*lines, ""]).encode()
+    if suffix in (".csv", ".tsv", ";"):
+        file = io.StringIO()
+        delimiter = {".csv": ",", ".tsv": "\t"}.get(suffix, suffix)
+        writer = csv.writer(file, delimiter=delimiter)
+        writer.writerow(COLUMNS)
+        writer.writerows([as_text(value) for value in record.values()] for record in records)
+        return file.getvalue().encode()
+    table, sink = pa.table(COLUMNS), io.BytesIO()
+    if suffix == ".parquet":
+        parquet.write_table(table, sink)
+    else:
+        write = ipc.new_file if suffix == ".arrow" else ipc.new_stream
+        with write(sink, table.schema) as writer:
+            writer.write_table(table)
+    return sink.getvalue()
+
+
+def read(path: Path, **options: Any) -> tuple[list[dict[str, Any]], list[Any], streams.Reader]:
+    """All rows and targets of a table."""
+    reader = streams.open_table(path, **options)
+    batches = list(reader)
+    rows = [row for batch in batches for row in batch.rows()]
+    return rows, [y for batch in batches for y in batch.targets or ()], reader
+
+
+@pytest.mark.parametrize("packed", PACK)
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ";", ".jsonl"])
+def test_texts(tmp_path: Path, suffix: str, packed: str) -> None:
+    """Packed or not, whatever stands between the fields: the bytes read are counted."""
+    path = tmp_path / f"table{'.csv' if suffix == ';' else suffix}{packed}"
+    path.write_bytes(PACK[packed](content_of(suffix)))
+    rows, targets, reader = read(path, target="label")
+    assert rows == ROWS
+    assert targets == COLUMNS["label"]
+    assert reader.n_bytes == reader.n_bytes_read == path.stat().st_size
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".feather"])
+def test_binary_files(tmp_path: Path, suffix: str) -> None:
+    """Parquet files, and Arrow files and streams; the number of rows is known where it is told."""
+    path = tmp_path / f"table{suffix}"
+    path.write_bytes(content_of(suffix))
+    rows, targets, reader = read(path, target="label", batch_size=2)
+    assert rows == ROWS
+    assert targets == COLUMNS["label"]
+    assert reader.n_rows == (None if suffix == ".feather" else 3)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_columns_that_are_dropped_or_nominal(tmp_path: Path, suffix: str) -> None:
+    """In every format; a target that is dropped is no feature, either."""
+    path = tmp_path / f"table{suffix}"
+    path.write_bytes(content_of(suffix))
+    rows, targets, _ = read(path, drop=["number", "day", "moment", "label"], nominal=["whole"])
+    assert targets == []
+    assert rows == [{"whole": "1", "name": "red"}, {"whole": "2"}, {"name": "blue"}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "expected"),
+    [
+        (pa.timestamp("s"), [0, None, -1], [0.0, None, -1.0]),
+        (pa.timestamp("ms"), [1, None], [0.001, None]),
+        (pa.timestamp("ns"), [1_700_000_000_123_456_789, -100], [1_700_000_000.123456, -1e-6]),
+        (pa.timestamp("us", tz="Europe/Vienna"), [500_000], [0.5]),
+        (pa.date64(), [86_400_000], [86_400.0]),
+        (pa.duration("ms"), [1500, None], [1.5, None]),
+        (pa.time32("s"), [3600, None], ["01:00:00", None]),
+        (pa.bool_(), [True, None, False], [1.0, None, 0.0]),
+        (pa.uint8(), [200], [200.0]),
+        (pa.int64(), [2**60 + 1], [float(2**60 + 1)]),
+        (pa.float32(), [0.5, math.nan], [0.5, None]),
+        (pa.decimal128(5, 2), [1, None], [1.0, None]),
+        (pa.dictionary(pa.int8(), pa.string()), ["a", None, "a"], ["a", None, "a"]),
+        (pa.dictionary(pa.int8(), pa.int64()), [7, None], [7.0, None]),
+        (pa.large_string(), ["a"], ["a"]),
+        (pa.null(), [None, None], [None, None]),
+    ],
+)
+def test_types_of_arrow(tmp_path: Path, kind: Any, values: list[Any], expected: list[Any]) -> None:
+    """Numbers are floats, moments seconds, all else names."""
+    array = pa.array(values, kind)
+    with ipc.new_file(tmp_path / "t.arrow", pa.schema([("a", kind)])) as writer:
+        writer.write_table(pa.table({"a": array}))
+    rows, _, _ = read(tmp_path / "t.arrow")
+    assert [row.get("a") for row in rows] == expected
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(allow_infinity=False).map(repr) | st.sampled_from(["", "NA", " 7", "1e-400"]),
+            st.text("ab ,;\"'\n", max_size=5),
+            st.sampled_from(["1", "0", "2.5", "true", "spam"]),
+        ),
+        min_size=1,
+        max_size=20,
+    ),
+    st.integers(1, 7),
+)
+def test_cells_of_csv(records: list[tuple[str, str, str]], batch_size: int) -> None:
+    """Numbers are those of Python, quoted texts what was written, in batches of any size."""
+    file = io.StringIO()
+    writer = csv.writer(file)
+    writer.writerow(["number", "name", "y"])
+    writer.writerows([("1.0", "x", "0"), *records])
+    lines = Lines("t", io.BytesIO(file.getvalue().encode()), "", "utf-8", is_pipe=False)
+    layout = streams.batch.Layout("y", (), (), batch_size)
+    bad_rows = streams.BadRows("t", "stop")
+    batches = list(text.read_csv(lines, bad_rows, layout, ","))
+    found = [row for batch in batches for row in batch.rows()][1:]
+    assert [y for batch in batches for y in batch.targets or ()][1:] == [
+        label_of(y) for _, _, y in records
+    ]
+    for row, (number, name, _) in zip(found, records, strict=True):
+        value = math.nan if number.strip() in MISSING else float(number)
+        assert row.get("number", math.nan) == value or (value != value and "number" not in row)
+        name = (
+            name.lstrip(" ") if '"' not in name and "," not in name and "\n" not in name else name
+        )
+        assert row.get("name", "") == ("" if name in MISSING else name)
+
+
+BAD = (
+    "a,when,c,y\n1,2026-01-01,x,1\n2\n3,2026-01-01,x,1\nx,2026-01-01,x,1\n5,soon,x,1\n"
+    'inf,2026-01-01,x,1\n7,2026-01-01,"x"x,1\n8,2026-01-01,\xe9,1\n9,2026-01-01,x,\n10,,x,0\n'
+)
+FAULTS = {
+    2: "1 fields, but the header has 4",
+    4: "column 'a' holds 'x' among numbers (--nominal a reads its values as names)",
+    5: "column 'when' holds 'soon' among moments (--nominal when reads its values as names)",
+    6: "column 'a' is infinite",
+    7: "',' expected after '\"'",
+    8: "not text in utf-8-sig",
+    9: "the target 'y' is missing",
+}
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 100])
+def test_bad_rows_of_csv(tmp_path: Path, batch_size: int) -> None:
+    """They are skipped and counted, or the first one ends the reading after those before it."""
+    path = tmp_path / "bad.csv"
+    path.write_bytes(BAD.encode("latin-1"))
+    options: dict[str, Any] = {"target": "y", "batch_size": batch_size}
+    rows, _, reader = read(path, on_bad_row="skip", **options)
+    assert [row["a"] for row in rows] == [1.0, 3.0, 10.0]
+    assert reader.bad_rows.count == len(FAULTS)
+    assert reader.bad_rows.first == "row 2: 1 fields, but the header has 4"
+    lines = BAD.splitlines()
+    for number, fault in FAULTS.items():
+        kept = [line for i, line in enumerate(lines) if i == number or i not in FAULTS]
+        path.write_bytes("\n".join(kept).encode("latin-1"))
+        before = sum(i < number for i in (1, 3))
+        seen: list[float] = []
+
+        def read_all(seen: list[float]) -> None:
+            for batch in streams.open_table(path, **options):
+                seen += [row["a"] for row in batch.rows()]
+
+        with pytest.raises(streams.TableError) as error:
+            read_all(seen)
+        assert str(error.value) == f"{path}, row {before + 1}: {fault}"
+        assert seen == [1.0, 3.0][:before]
+
+
+def test_bad_rows_of_json_lines(tmp_path: Path) -> None:
+    """Whatever is not one object of numbers and names."""
+    path = tmp_path / "bad.jsonl"
+    bad = ["{", "[1]", "7", '{"a": "x", "y": 1}', '{"a": Infinity, "y": 1}', '{"a": [1], "y": 1}']
+    bad += ['{"a": 2}', '{"a": 2, "n": 5, "y": 1}', '{"a": 1e999, "y": 0}', '{"a":' * 9999]
+    path.write_text("\n".join(['{"a": 1, "n": "x", "y": 1}', *bad, '\n{"a": true, "y": 0}']))
+    rows, targets, reader = read(path, target="y", on_bad_row="skip")
+    assert rows == [{"a": 1.0, "n": "x"}, {"a": 1.0}]
+    assert targets == [1, 0]
+    assert reader.bad_rows.count == len(bad)
+    with pytest.raises(streams.TableError, match="row 2: not JSON"):
+        read(path, target="y")
+
+
+def test_bad_rows_of_parquet(tmp_path: Path) -> None:
+    """Infinite numbers, and targets that are missing."""
+    path = tmp_path / "bad.parquet"
+    table = pa.table({"a": [1.0, math.inf, 3.0, 4.0], "y": [1.0, 2.0, None, math.nan]})
+    parquet.write_table(table, path)
+    rows, targets, reader = read(path, target="y", on_bad_row="skip")
+    assert (rows, targets, reader.bad_rows.count) == ([{"a": 1.0}], [1.0], 3)
+    with pytest.raises(streams.TableError, match="row 2: column 'a' is infinite"):
+        read(path, target="y")
+    rows, targets, _ = read(path, target="y", on_bad_row="skip", may_lack_targets=True)
+    assert (len(rows), targets[:2]) == (3, [1.0, None])
+
+
+def test_encodings(tmp_path: Path) -> None:
+    """Any that Python knows."""
+    path = tmp_path / "table.csv"
+    for encoding in ("latin-1", "utf-16", "utf-8"):
+        path.write_bytes("größe,y\n1,é\n".encode(encoding))
+        assert read(path, target="y", encoding=encoding)[:2] == ([{"größe": 1.0}], ["é"])
+    path.write_bytes("größe,y\n1,é\n".encode("latin-1"))
+    with pytest.raises(streams.TableError, match="not text in utf-8"):
+        read(path, target="y")
+    with pytest.raises(streams.TableError, match="no encoding 'klingon'"):
+        read(path, target="y", encoding="klingon")
+
+
+def test_rows_of_a_pipe_come_at_once() -> None:
+    """What is there is read, and no more is waited for."""
+    reading, writing = os.pipe()
+    with open(reading, "rb") as source, open(writing, "wb", buffering=0) as sink:
+        sink.write(b"a,y\n1,0\n2,1\n3")
+        lines = Lines("pipe", source, "", "utf-8", is_pipe=True)
+        layout = streams.batch.Layout("y", (), (), 100)
+        batches = text.read_csv(lines, streams.BadRows("pipe", "stop"), layout, None)
+        assert next(batches).targets == [0, 1]
+        sink.write(b",1\n\n4,0\n")
+        assert [row["a"] for row in next(batches).rows()] == [3.0, 4.0]
+
+
+def test_a_file_that_begins_again() -> None:
+    """As a log does that was rotated: its header is no row, and its rows are told apart."""
+    content = b"a,y\n1,0\n2,1\na,y\n3,0\na,y\nx,1\n4,1\n"
+    lines = Lines("log", io.BytesIO(content), "", "utf-8", is_pipe=False)
+    layout = streams.batch.Layout("y", (), (), 100)
+    batches = list(text.read_csv(lines, streams.BadRows("log", "skip"), layout, None))
+    assert [[row["a"] for row in batch.rows()] for batch in batches] == [[1, 2], [3], [4]]
+    assert [batch.begins_file for batch in batches] == [False, True, True]
+
+
+@pytest.mark.parametrize("suffix", [".csv.gz", ".jsonl", ".parquet"])
+def test_memory_is_that_of_a_few_batches(tmp_path: Path, suffix: str) -> None:
+    """However long the table."""
+    path = tmp_path / f"long{suffix}"
+    n = 60_000
+    values = np.random.default_rng(1).normal(size=n)
+    if suffix == ".parquet":
+        parquet.write_table(pa.table({"a": values, "y": values}), path, row_group_size=n)
+    else:
+        form = "{},{}\n" if suffix == ".csv.gz" else '{{"a":{},"y":{}}}\n'
+        whole = "a,y\n" * (suffix == ".csv.gz") + "".join(form.format(v, v) for v in values)
+        path.write_bytes(PACK[".gz" if suffix == ".csv.gz" else ""](whole.encode()))
+    reader = streams.open_table(path, target="y", batch_size=500)
+    next(iter(reader))
+    tracemalloc.start()
+    assert sum(map(len, reader)) == n - 500
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_500_000
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.xls", b"", "is not a table"),
+        ("a.parquet.gz", b"", "is not a table"),
+        ("gone.csv", None, "no file"),
+        ("a.csv", b"", "is empty"),
+        ("a.csv", b"b,c\n1,2\n", "no column 'y'; it has b, c"),
+        ("a.csv", b"y,y\n1,2\n", "column 'y' twice"),
+        ("a.csv", b'y,"b\n1,2\n', "header"),
+        ("a.parquet", b"PAR1", "cannot read"),
+        ("a.arrow", b"ARROW1", "cannot read"),
+        *((f"a.csv{packed}", b"no such thing", "cannot read") for packed in PACK if packed),
+        *(
+            (f"a.csv{packed}", pack(b"a,y\n" + os.urandom(900).hex().encode())[:-60], "cannot read")
+            for packed, pack in PACK.items()
+            if packed
+        ),
+    ],
+)
+def test_what_is_no_table(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
+    """It is said in one line."""
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(streams.TableError, match=message) as error:
+        read(tmp_path / name, target="y")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("suffix", [".csv.gz", ".jsonl.gz"])
+def test_rows_before_a_damage_are_read(tmp_path: Path, suffix: str) -> None:
+    """The error comes after them."""
+    row = "1,0\n" if suffix == ".csv.gz" else '{"a": 1, "y": 0}\n'
+    text = "a,y\n" * (suffix == ".csv.gz") + row * 100_000
+    path = tmp_path / f"cut{suffix}"
+    path.write_bytes(gzip.compress(text.encode())[:-50])
+    seen: list[int] = []
+    with pytest.raises(streams.TableError, match="cannot read"):
+        seen.extend(len(batch) for batch in streams.open_table(path, target="y"))
+    assert sum(seen) > 80_000
+    assert set(seen[:-1]) == {8192} != {seen[-1]}
+
+
+def test_a_line_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not fill the memory."""
+    monkeypatch.setattr("river_extra_trees.streams.sources.LONGEST_LINE", 100_000)
+    (tmp_path / "t.csv").write_bytes(b"a,y\n1,0\n" + b"x" * 500_000)
+    with pytest.raises(streams.TableError, match="a line has more than 100,000 characters"):
+        read(tmp_path / "t.csv", target="y")
+
+
+def test_columns_that_no_model_reads(tmp_path: Path) -> None:
+    """Lists and bytes have to be dropped."""
+    parquet.write_table(pa.table({"a": [[1]], "y": [1]}), tmp_path / "t.parquet")
+    with pytest.raises(streams.TableError, match="--drop a"):
+        read(tmp_path / "t.parquet", target="y")
+    assert read(tmp_path / "t.parquet", target="y", drop=["a"])[:2] == ([{}], [1])
+
+
+def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CSV needs nothing, and the others say what they need."""
+    for suffix in (".csv", ".parquet", ".csv.zst"):
+        (tmp_path / f"t{suffix}").write_bytes(b"a,y\n1,0\n")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert read(tmp_path / "t.csv", target="y")[1] == [0]
+    for suffix in (".parquet", ".csv.zst"):
+        with pytest.raises(streams.TableError, match="pip install pyarrow"):
+            read(tmp_path / f"t{suffix}", target="y")
+
+
+def test_a_choice_that_does_not_exist(tmp_path: Path) -> None:
+    """It is refused by name."""
+    (tmp_path / "t.csv").write_bytes(b"a,y\n1,0\n")
+    with pytest.raises(streams.TableError, match="cannot be dropped"):
+        streams.open_table(tmp_path / "t.csv", target="y", drop=["y"])
+    with pytest.raises(ValueError, match="'stop' or 'skip'"):
+        streams.open_table(tmp_path / "t.csv", on_bad_row="ignore")  # type: ignore[arg-type]

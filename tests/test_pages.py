@@ -1,0 +1,174 @@
+"""The commands on every page work, in a clean copy of the repository.
+
+Each block runs as it stands, but for the commands that take minutes, need a network, compile, or
+never end. `NOT_RUN` lists them, with how each is checked instead.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pandas
+import pytest
+
+import river_extra_trees as ret
+from river_extra_trees import persistence
+from tests.tools.pages import PAGES, ROOT, all_blocks, blocks, inline_code, name_of, pages_with
+
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="the commands are for POSIX shells"),
+    pytest.mark.skipif(not (ROOT / ".git").exists(), reason="the files are those that git knows"),
+]
+
+LANGUAGES = {"python", "sh", "text"}
+MODULE = re.compile(r"\.venv/bin/python -m (?:examples|tests)\.")
+MAKE = re.compile(r"make\b")
+PIP = re.compile(r"(?:\.venv/bin/python -m )?pip install ")
+CLONE = re.compile(r"git clone |cd river-extra-trees$|sudo apt-get ")
+NOT_RUN = {
+    MODULE: "a benchmark takes minutes: test_arguments parses its arguments",
+    MAKE: "compiles, or runs what is tested elsewhere: test_make looks for its target",
+    PIP: "compiles for minutes, and needs a network: test_pip looks for its extras",
+    CLONE: "needs a network",
+}
+
+
+def commands(block: str) -> list[str]:
+    """The commands of a block, without comments; a command may go on in the next line."""
+    lines = block.replace("\\\n", " ").splitlines()
+    return [shlex.join(shlex.split(line, comments=True)) for line in lines if line.strip()]
+
+
+def matching(pattern: re.Pattern[str]) -> list[str]:
+    """All commands of a kind, in blocks and within texts."""
+    found = [
+        command for page in PAGES for block in blocks(page, "sh") for command in commands(block)
+    ]
+    found += [code for page in PAGES for code in inline_code(page)]
+    return sorted({command for command in found if pattern.match(command)})
+
+
+def test_languages() -> None:
+    """Every block says what it is, so that none escapes the tests."""
+    for page in PAGES:
+        assert {language for language, _ in all_blocks(page)} <= LANGUAGES, name_of(page)
+
+
+def test_arguments() -> None:
+    """The benchmarks and tools that texts name take the arguments that the texts give them."""
+    found = [command for command in matching(MODULE) if not re.search(r"\b[A-Z]{4,}\b", command)]
+    assert len(found) > 20
+    words = [json.dumps(shlex.split(command)[2:]) for command in found]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.tools.arguments"],
+        cwd=ROOT,
+        input="\n".join(words),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_make() -> None:
+    """The Makefile has every target that a text names."""
+    found = {command.split()[1] for command in matching(re.compile(r"make [a-z]"))}
+    assert "demo" in found
+    for target in sorted(found):
+        done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+def test_pip() -> None:
+    """Texts install this folder, extras that there are, or the packages of an extra.
+
+    Until the package is on the index, no text may install it by its name.
+    """
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    packages = {re.split(r"[><=]", package)[0] for extra in extras.values() for package in extra}
+    for command in matching(PIP):
+        for word in shlex.split(PIP.sub("", command)):
+            name, _, extra = word.rstrip("]").partition("[")
+            assert name == "." or name in packages, command
+            assert set(filter(None, extra.split(","))) <= set(extras), command
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What git knows of this tree, compiled, with an environment, and a few tables."""
+    folder = tmp_path_factory.mktemp("pages") / "clone"
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("\0")
+    compiled = (ROOT / "river_extra_trees").rglob("*.so")
+    for name in [*filter(None, listed), *(str(path.relative_to(ROOT)) for path in compiled)]:
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    for name, module in (("python", ""), ("river-extra-trees", "-m river_extra_trees")):
+        script = folder / ".venv" / "bin" / name
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {module} "$@"\n')
+        script.chmod(0o755)
+    write_tables(folder)
+    return folder
+
+
+def write_tables(folder: Path) -> None:
+    """The tables that the pages name, all with the same rows, and a model that has learned them."""
+    rng = random.Random(1)
+    table = pandas.DataFrame({"age": [rng.randrange(18, 90) for _ in range(300)]})
+    table["balance"] = [rng.gauss(0.0, 1.0) for _ in table.index]
+    prices = table.assign(price=table["age"] + table["balance"])
+    people = table.assign(label=["yes" if age > 50 else "no" for age in table["age"]])
+    customers = people.rename(columns={"label": "subscribed"})
+    people.to_csv(folder / "table.csv", index=False)
+    people.to_csv(folder / "log.csv", index=False)
+    people.to_parquet(folder / "table.parquet")
+    prices.to_csv(folder / "table.csv.gz", index=False)
+    customers.to_csv(folder / "bank.csv", index=False)
+    model = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
+    model.learn_many(table, customers["subscribed"])
+    persistence.save(model, folder / "bank.model")
+
+
+def as_run(block: str) -> str:
+    """A block with `:` in the place of what is not run; a log is read once, not for ever."""
+    lines = []
+    for command in block.replace("\\\n", " ").splitlines():
+        skipped = any(pattern.match(command.strip()) for pattern in NOT_RUN)
+        lines.append(":" if skipped else command.replace("tail -n +1 -f", "tail -n +1"))
+    return "\n".join(lines)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("pages")
+@pytest.mark.parametrize("page", pages_with("sh"), ids=name_of)
+def test_blocks(page: Path, clone: Path) -> None:
+    """The commands of a page run one after the other, as a reader would run them."""
+    env = {**os.environ, "PYTHONPATH": ""}
+    for block in map(as_run, blocks(page, "sh")):
+        if set(block.split()) == {":"}:
+            continue
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", block],
+            cwd=clone,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, f"{block}\n{done.stdout}{done.stderr}"
