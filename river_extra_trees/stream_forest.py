@@ -490,7 +490,7 @@ class StreamDecisionForestClassifier(_StreamForest, TreeClassifier):
         splitter: str = "random",
         n_swaps: int = 1,
         swap_rule: str = "rotation",
-        window_size: int | tuple[int, ...] = (125, 500, 2000, 8000),
+        window_size: int | tuple[int, ...] = (30, 200, 1200, 8000),
         n_jobs: int = 1,
         reference: bool = False,
         seed: int | None = None,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,8 @@ def test_the_page_shows_the_service(tmp_path: Path) -> None:
     samples.append({"x": {HOSTILE: HOSTILE, **samples[0]["x"]}, "y": HOSTILE})
     with served(path) as service:
         service.ask("/predict-learn", body_of(*samples), kind=LINES)
+        while len(json.loads(service.ask("/status").body)["curve"]) < 2:  # a rate needs two looks
+            time.sleep(0.1)
         document, complaints = shown(service, tmp_path / "browser")
         phone, _ = shown(service, tmp_path / "browser", "--window-size=500,900")
         score = re.search(r"recent_score ([\d.]+)", service.ask("/metrics").body.decode())
