@@ -34,8 +34,7 @@ def checkpoints(
     learner: str, rows: Rows, task: Task, most_seconds: float, python: str
 ) -> Iterator[Run]:
     """Run a learner over rows and yield what is known at each checkpoint, and at the end."""
-    for part, _, run in parts(learner, rows, task, most_seconds, python):
-        del part
+    for *_, run in parts(learner, rows, task, most_seconds, python):
         yield run
 
 
