@@ -74,7 +74,7 @@ def column_of_numbers(name, numbers):
     if has_infinity(column):
         row = int(np.isinf(numbers).argmax())
         try:
-            classify(name, numbers[row], &value)
+            classify(name, column.number_view[row], &value)
         except ValueError as error:
             column.refuse(row, error)
     return named(column)

@@ -81,7 +81,7 @@ def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
 def columns_of_pandas(frame: typing.Any) -> list[Column]:
     """The columns of a frame of pandas. What numpy holds as numbers is read in one go."""
     names = frame.columns.tolist()
-    plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in frame.dtypes.array]
+    plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in frame.dtypes.tolist()]
     if all(plain):
         numeric = frame
     else:

@@ -47,7 +47,8 @@ OWN_FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
 
 def readable_frame(X: typing.Any) -> typing.Any:
     """A data frame of pandas, polars or pyarrow, or an array, as it is; others by narwhals."""
-    return X if library_of(X) and has_unique_names(X) else into_frame(X)
+    library = library_of(X)
+    return X if library and has_unique_names(X, library) else into_frame(X)
 
 
 def library_of(frame: typing.Any) -> str:
@@ -59,16 +60,14 @@ def library_of(frame: typing.Any) -> str:
     return library if OWN_FRAMES.get(library) == kind.__name__ else ""
 
 
-def has_unique_names(frame: typing.Any) -> bool:
-    """Whether no two columns of a frame that has a library have the same name."""
-    if not hasattr(frame, "columns"):
-        return True
-    names = frame.column_names if hasattr(frame, "column_names") else frame.columns
-    try:
-        unique: bool = names.is_unique if hasattr(names, "is_unique") else None
-    except TypeError:  # names of pandas that have no hash
-        return False
-    return len(set(names)) == len(names) if unique is None else unique
+def has_unique_names(frame: typing.Any, library: str) -> bool:
+    """Whether no two columns of a frame of a library have the same name."""
+    if library == "pandas":
+        try:
+            return bool(frame.columns.is_unique)
+        except TypeError:  # names without a hash
+            return False
+    return library != "pyarrow" or len(set(frame.schema.names)) == frame.num_columns
 
 
 def opened(frame: typing.Any) -> tuple[typing.Any, str]:
