@@ -327,7 +327,7 @@ class StreamDecisionTreeRegressor(_StreamForest, TreeRegressor):
     New features may appear at any time.
 
     The mean R2 over ten streams is 0.60 with `min_samples_leaf=3`, and 0.53 with 1
-    (`python -m examples.benchmarks.peers run ... --set seen`).
+    (`python -m examples.benchmarks.peers run ... --task regression`).
 
     References
     ----------
