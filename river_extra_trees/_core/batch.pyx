@@ -154,24 +154,22 @@ cdef class Reader:
         Numbers are checked once more, for the arrays may be the caller's.
         """
         cdef double* row = self.schema.row
-        cdef const Link* links = self.links     # locals: stores to the row could change `self`
         cdef const Link* link
         cdef double number
-        cdef Py_ssize_t at = self.row
-        cdef int i, code, n_links = self.n_links
+        cdef int i, code
         cdef bint all_known = True
         self.schema.blank()
-        for i in range(n_links):
-            link = &links[i]
+        for i in range(self.n_links):
+            link = &self.links[i]
             if link.numbers != NULL:
-                number = (<const double*>(link.numbers + at * link.number_step))[0]
+                number = (<const double*>(link.numbers + self.row * link.number_step))[0]
                 if number - number == 0.0:
                     if link.numeric >= 0:
                         row[link.numeric] = number
                     else:
                         all_known &= link.numeric == IGNORED
             if link.codes != NULL:
-                code = (<const int*>(link.codes + at * link.code_step))[0]
+                code = (<const int*>(link.codes + self.row * link.code_step))[0]
                 if 0 <= code < link.n_values:
                     if link.nominal >= 0:
                         all_known &= link.known[code] != UNKNOWN

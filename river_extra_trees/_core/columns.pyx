@@ -2,7 +2,7 @@
 
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
-from libc.math cimport INFINITY, NAN, fabs
+from libc.math cimport NAN
 
 from .schema cimport CATEGORY, MISSING, NUMBER, Kind, Labels, check_name, classify
 from .targets cimport read_number, read_weight
@@ -69,32 +69,21 @@ cdef Column named(Column column):
 def column_of_numbers(name, numbers):
     """A column of numbers, from an array of doubles; NaN is missing."""
     cdef Column column = Column(name, len(numbers), numbers)
+    cdef const double[:] view = column.number_view
+    cdef Py_ssize_t row = 0
     cdef double value
-    cdef Py_ssize_t row
-    if has_infinity(column):
-        row = int(np.isinf(numbers).argmax())
+    with nogil:
+        while row < view.shape[0]:
+            value = view[row]
+            if value - value != 0.0 and value == value:
+                break
+            row += 1
+    if row < view.shape[0]:
         try:
-            classify(name, column.number_view[row], &value)
+            classify(name, view[row], &value)
         except ValueError as error:
             column.refuse(row, error)
     return named(column)
-
-
-cdef bint has_infinity(Column column) noexcept nogil:
-    """Whether a number of a column is infinite, without a branch per row."""
-    cdef Py_ssize_t row, n = column.length
-    cdef int found = 0
-    cdef const double* numbers
-    if n == 0:
-        return False
-    numbers = &column.number_view[0]
-    if column.number_view.strides[0] == sizeof(double):
-        for row in range(n):
-            found |= fabs(numbers[row]) == INFINITY
-    else:
-        for row in range(n):
-            found |= fabs(column.number_view[row]) == INFINITY
-    return found
 
 
 def column_of_values(name, list values):
