@@ -25,7 +25,7 @@ from river_extra_trees._core.columns import (
 )
 from river_extra_trees._core.state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT
 
-from .frames import is_array, values_of
+from .frames import is_array, opened, values_of
 
 __all__ = ["batch_of", "labelled_batch_of"]
 
@@ -34,29 +34,21 @@ Codes = tuple[npt.NDArray[np.intc], list[typing.Any]]  # positions, -1 where mis
 
 
 def batch_of(frame: typing.Any) -> Batch:
-    """The rows of a narwhals frame, or of an array of two dimensions, as a batch.
+    """The rows of a data frame, or of an array of two dimensions, as a batch.
 
     The columns of an array are numbered from 0, as `river.stream.iter_array` numbers them.
 
     Parameters
     ----------
     frame
-        What `into_frame` returns.
+        What `readable_frame` or `into_frame` returns.
     """
-    if is_array(frame):
-        return Batch(len(frame), columns_of_array(frame))
-    if frame.implementation.is_pandas():
-        return Batch(len(frame), columns_of_pandas(frame))
-    names, native = frame.columns, frame.to_native()
-    if frame.implementation.is_polars():
-        series = columns_of_polars(native)
-    elif frame.implementation.is_pyarrow():
-        series = native.columns
-    else:
-        series = [frame[:, i] for i in range(len(names))]
-    return Batch(
-        len(frame), [column_of(name, each) for name, each in zip(names, series, strict=True)]
-    )
+    native, library = opened(frame)
+    columns_in = COLUMNS_IN.get(library)
+    if columns_in is not None:
+        return Batch(len(native), columns_in(native))
+    columns = [column_of(name, frame[:, i]) for i, name in enumerate(frame.columns)]
+    return Batch(len(frame), columns)
 
 
 def labelled_batch_of(frame: typing.Any, y: typing.Any, w: typing.Any, regression: bool) -> Batch:
@@ -88,30 +80,50 @@ def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
 
 def columns_of_pandas(frame: typing.Any) -> list[Column]:
     """The columns of a frame of pandas. What numpy holds as numbers is read in one go."""
-    names, native = frame.columns, frame.to_native()
-    plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in native.dtypes]
+    names = frame.columns.tolist()
+    plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in frame.dtypes.tolist()]
     if all(plain):
-        numeric = native
+        numeric = frame
     else:
-        numeric = native.iloc[:, [i for i, is_plain in enumerate(plain) if is_plain]]
+        numeric = frame.iloc[:, [i for i, is_plain in enumerate(plain) if is_plain]]
     numbers = iter(numeric.to_numpy(dtype=np.float64).T)
     return [
-        column_of_numbers(name, next(numbers)) if is_plain else column_of(name, native.iloc[:, i])
+        column_of_numbers(name, next(numbers)) if is_plain else column_of(name, frame.iloc[:, i])
         for i, (name, is_plain) in enumerate(zip(names, plain, strict=True))
     ]
 
 
-def columns_of_polars(native: typing.Any) -> list[typing.Any]:
-    """The columns of a frame of polars: arrays, made in one go, or series."""
+def columns_of_polars(frame: typing.Any) -> list[Column]:
+    """The columns of a frame of polars."""
     import polars
 
-    columns = native.get_columns()
-    doubles = [i for i, dtype in enumerate(native.dtypes) if dtype == polars.Float64]
-    if doubles:
-        only = native if len(doubles) == len(columns) else native[:, doubles]
-        for i, numbers in zip(doubles, only.to_numpy(order="fortran").T, strict=True):
-            columns[i] = numbers
-    return list(columns)
+    double = polars.Float64()
+    return [
+        column_of_numbers(name, series.to_numpy()) if dtype == double else column_of(name, series)
+        for name, dtype, series in zip(
+            frame.columns, frame.dtypes, frame.get_columns(), strict=True
+        )
+    ]
+
+
+def columns_of_pyarrow(table: typing.Any) -> list[Column]:
+    """The columns of a table of pyarrow."""
+    import pyarrow
+
+    double = pyarrow.float64()
+    schema = table.schema
+    return [
+        column_of_numbers(name, each.to_numpy()) if kind == double else column_of(name, each)
+        for name, kind, each in zip(schema.names, schema.types, table.columns, strict=True)
+    ]
+
+
+COLUMNS_IN: dict[str, typing.Callable[[typing.Any], list[Column]]] = {
+    "numpy": columns_of_array,
+    "pandas": columns_of_pandas,
+    "polars": columns_of_polars,
+    "pyarrow": columns_of_pyarrow,
+}
 
 
 def column_of(name: typing.Hashable, series: typing.Any) -> Column:

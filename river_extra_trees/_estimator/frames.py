@@ -1,7 +1,9 @@
 """Data frames as input, and predictions for their rows as frames and series of the same kind.
 
-narwhals is imported where a frame is at hand, so that `import river_extra_trees` does not pay for
-it.
+narwhals knows frames of all kinds. Those of pandas, polars and pyarrow are read as they are, and
+answered with their own series, because the wrappers of narwhals would take longer than a tree
+takes for a thousand rows. No library is imported before a frame is at hand, so that
+`import river_extra_trees` does not pay for it.
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ __all__ = [
     "frame_of_shares",
     "into_frame",
     "is_array",
+    "opened",
+    "readable_frame",
+    "refuse_lazy",
     "series_of_codes",
     "series_of_labels",
     "series_of_numbers",
@@ -36,6 +41,46 @@ __all__ = [
 
 Sample = Mapping[Hashable, typing.Any]
 
+# The frames that are read without narwhals, by their libraries.
+OWN_FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
+
+
+def readable_frame(X: typing.Any) -> typing.Any:
+    """A data frame of pandas, polars or pyarrow, or an array, as it is; others by narwhals."""
+    library = library_of(X)
+    return X if library and has_unique_names(X, library) else into_frame(X)
+
+
+def library_of(frame: typing.Any) -> str:
+    """The library of an array of two dimensions or of one of `OWN_FRAMES`; else empty."""
+    if is_array(frame):
+        return "numpy"
+    kind = type(frame)
+    library = kind.__module__.partition(".")[0]
+    return library if OWN_FRAMES.get(library) == kind.__name__ else ""
+
+
+def has_unique_names(frame: typing.Any, library: str) -> bool:
+    """Whether no two columns of a frame of a library have the same name."""
+    if library == "pandas":
+        try:
+            return bool(frame.columns.is_unique)
+        except TypeError:  # names without a hash
+            return False
+    return library != "pyarrow" or len(set(frame.schema.names)) == frame.num_columns
+
+
+def opened(frame: typing.Any) -> tuple[typing.Any, str]:
+    """What `readable_frame` or `into_frame` returns as its library has it, and the library.
+
+    It stays a narwhals frame, and the name is empty, if the library is not one of those above.
+    """
+    library = library_of(frame)
+    if library:
+        return frame, library
+    library = str(frame.implementation.value)
+    return (frame.to_native(), library) if library in OWN_FRAMES else (frame, "")
+
 
 def into_frame(X: typing.Any) -> typing.Any:
     """A data frame of any kind as a narwhals frame; an array of two dimensions as it is."""
@@ -43,11 +88,20 @@ def into_frame(X: typing.Any) -> typing.Any:
 
     if is_array(X):
         return X
+    refuse_lazy(X)
     if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):  # one chunk of a pyarrow table
         import pyarrow
 
         X = pyarrow.Table.from_batches([X])
     return dataframe.into_frame(X)
+
+
+def refuse_lazy(X: object) -> None:
+    """Raise a TypeError for a lazy frame."""
+    kind = type(X)
+    library = kind.__module__.partition(".")[0]
+    if kind.__name__ == "LazyFrame" and library in ("polars", "narwhals"):
+        raise TypeError(f"this is a lazy frame of {library}: call .collect() and pass the result")
 
 
 def is_array(X: object, ndim: int = 2) -> bool:
@@ -97,26 +151,51 @@ def weights_of(weights: typing.Any, n: int) -> list[typing.Any]:
 
 def series_of_numbers(answers: typing.Any, frame: typing.Any) -> typing.Any:
     """Numbers as a series of the same kind as a narwhals frame, or as an array."""
+    native, library = opened(frame)
+    if library == "numpy":
+        return np.asarray(answers)
+    if isinstance(answers, np.ndarray) and library:
+        return SERIES_OF_ARRAY[library](answers, native)
     from river.utils import dataframe
 
-    if is_array(frame):
-        return np.asarray(answers)
-    if isinstance(answers, np.ndarray) and frame.implementation.is_pandas():
-        index = frame.to_native().index
-        return pandas_of(frame).Series(answers, index, name="prediction")
-    if isinstance(answers, np.ndarray) and frame.implementation.is_polars():
-        import polars
+    return dataframe.to_native_series(answers, name="prediction", like=into_frame(frame))
 
-        return polars.Series("prediction", answers)
-    return dataframe.to_native_series(answers, name="prediction", like=frame)
+
+def pandas_series_of_array(answers: npt.NDArray[typing.Any], frame: typing.Any) -> typing.Any:
+    import pandas
+
+    return pandas.Series(answers, frame.index, name="prediction", copy=False)
+
+
+def polars_series_of_array(answers: npt.NDArray[typing.Any], frame: typing.Any) -> typing.Any:
+    import polars
+
+    return polars.Series("prediction", answers)
+
+
+def pyarrow_series_of_array(answers: npt.NDArray[typing.Any], frame: typing.Any) -> typing.Any:
+    import pyarrow
+
+    return pyarrow.chunked_array([pyarrow.array(answers)])
+
+
+SERIES_OF_ARRAY = {
+    "pandas": pandas_series_of_array,
+    "polars": polars_series_of_array,
+    "pyarrow": pyarrow_series_of_array,
+}
 
 
 def series_of_codes(
     codes: npt.NDArray[np.intp], labels: list[typing.Any], frame: typing.Any
 ) -> typing.Any:
     """Labels by their codes, -1 for none, as `series_of_labels` has them."""
-    known = array_of(labels)
-    if known.dtype != object and known.dtype.kind != "U" and not (codes < 0).any():
+    are_numpy = {type(label) for label in labels} in NUMPY_KINDS  # of an array of targets
+    is_an_array = is_array(frame)
+    unpacks = are_numpy and not is_an_array
+    known = array_of([label.item() for label in labels] if unpacks else labels)
+    is_plain = known.dtype.kind in "bif" or (are_numpy and is_an_array)
+    if is_plain and not (codes < 0).any():
         return series_of_numbers(known[codes], frame)
     answered = np.bincount(codes + 1, minlength=len(labels) + 1) > 0
     present = np.flatnonzero(answered)
@@ -124,12 +203,17 @@ def series_of_codes(
     positions = (np.cumsum(answered) - 1)[codes + 1]
     if is_array(frame):
         return array_of(answers)[positions]
+    frame = into_frame(frame)
     if frame.implementation.is_pandas_like():
         series = pandas_series(answers, frame, None).iloc[positions]
         series.index = frame.to_native().index
         return series
     series = series_of_labels(answers, labels, frame)
     return series.take(positions) if hasattr(series, "take") else series[positions]
+
+
+# Of these, series have the types that they have of Python's own; arrays keep the values themselves.
+NUMPY_KINDS: tuple[set[type], ...] = ({np.bool_}, {np.int64}, {np.float64})
 
 
 def array_of(values: list[typing.Any]) -> npt.NDArray[typing.Any]:
@@ -155,6 +239,7 @@ def series_of_labels(
     import narwhals
     from narwhals import maybe_get_index
 
+    frame = into_frame(frame)
     known = {each: None for each in (*labels, *answers) if each is not None and each == each}
     if frame.implementation.is_pandas_like():
         return pandas_series(answers, frame, maybe_get_index(frame))
@@ -191,7 +276,10 @@ def pandas_series(answers: list[typing.Any], frame: typing.Any, index: typing.An
 
 def check_labels(labels: list[typing.Any], frame: typing.Any, as_names: bool) -> None:
     """Refuse labels that no series, or no names of columns, of the kind of a frame can hold."""
-    if is_array(frame) or frame.implementation.is_pandas_like():
+    if opened(frame)[1] in ("numpy", "pandas") or array_of(labels).dtype.kind in "bif":
+        return
+    frame = into_frame(frame)
+    if frame.implementation.is_pandas_like():
         return
     if as_names:
         names_of(labels)
@@ -207,6 +295,7 @@ def frame_of_shares(
 
     if is_array(frame):
         return shares
+    frame = into_frame(frame)
     names = labels if frame.implementation.is_pandas_like() else names_of(labels)
     columns = dict(zip(names, np.ascontiguousarray(shares.T), strict=True))
     try:
@@ -288,7 +377,7 @@ class PredictsNumbers(abc.ABC):
 
     @abc.abstractmethod
     def _predict_frame(self, frame: typing.Any) -> typing.Any:
-        """The prediction for each row of what `into_frame` returns."""
+        """The prediction for each row of what `readable_frame` returns."""
 
     def predict_many(self, X: typing.Any) -> typing.Any:
         """Predict the rows of a data frame.
@@ -310,7 +399,7 @@ class PredictsNumbers(abc.ABC):
         ValueError, TypeError
             If a row is invalid, as for `predict_one`.
         """
-        frame = into_frame(X)
+        frame = readable_frame(X)
         return series_of_numbers(self._predict_frame(frame), frame)
 
 
@@ -327,11 +416,11 @@ class PredictsLabels(abc.ABC):
 
     @abc.abstractmethod
     def _predict_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        """The code of the label for each row of what `into_frame` returns, and the labels."""
+        """The code of the label for each row of what `readable_frame` returns, and the labels."""
 
     @abc.abstractmethod
     def _predict_proba_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        """The probabilities by row and label of what `into_frame` returns, and the labels."""
+        """The probabilities by row and label of what `readable_frame` returns, and the labels."""
 
     def _labels(self) -> list[typing.Any]:
         """The labels learned so far."""
@@ -359,7 +448,7 @@ class PredictsLabels(abc.ABC):
         ValueError, TypeError
             If a row is invalid, as for `predict_one`.
         """
-        frame = into_frame(X)
+        frame = readable_frame(X)
         return series_of_codes(*self._predict_frame(frame), frame)
 
     def predict_proba_many(self, X: typing.Any) -> typing.Any:
@@ -385,5 +474,5 @@ class PredictsLabels(abc.ABC):
         ValueError, TypeError
             If a row is invalid, as for `predict_proba_one`, or two labels have the same `repr`.
         """
-        frame = into_frame(X)
+        frame = readable_frame(X)
         return frame_of_shares(*self._predict_proba_frame(frame), frame)

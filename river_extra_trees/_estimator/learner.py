@@ -29,7 +29,7 @@ from .frames import (
     Sample,
     check_labels,
     frame_of_shares,
-    into_frame,
+    readable_frame,
     series_of_codes,
     series_of_numbers,
 )
@@ -227,7 +227,7 @@ class TreeLearner(base.Estimator):
             If the lengths differ, y or w is no sequence (a frame, a mapping, a set or a text has
             no values by position), or a row is refused; the message names the row.
         """
-        batch = labelled_batch_of(into_frame(X), y, w, self._core.regression)
+        batch = labelled_batch_of(readable_frame(X), y, w, self._core.regression)
         self._learn_rows(self._core.reader(batch, learns=True))
 
     def _learn_rows(self, reader: Reader) -> None:
@@ -498,7 +498,7 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
         ValueError, TypeError
             As `learn_many` and `predict_many`.
         """
-        frame = into_frame(X)
+        frame = readable_frame(X)
         reader = self._answered_and_learned(frame, y, w)
         return series_of_codes(reader.labels, self._core.labels.labels, frame)
 
@@ -530,7 +530,7 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
         ValueError, TypeError
             As `learn_many` and `predict_proba_many`.
         """
-        frame = into_frame(X)
+        frame = readable_frame(X)
         reader = self._answered_and_learned(frame, y, w, True)
         labels = self._core.labels.labels
         return frame_of_shares(reader.shares[:, : len(labels)], labels, frame)
@@ -586,7 +586,7 @@ class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
         ValueError, TypeError
             As `learn_many`.
         """
-        frame = into_frame(X)
+        frame = readable_frame(X)
         reader = self._answered_and_learned(frame, y, w)
         return series_of_numbers(reader.numbers, frame)
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._estimator.columns import list_of_array
-from .._estimator.frames import Sample, is_array, values_of, weights_of
+from .._estimator.frames import Sample, into_frame, is_array, values_of, weights_of
 
 __all__ = ["Block", "check_sample"]
 
@@ -98,7 +98,7 @@ class Block:
     def from_frame(
         cls, frame: typing.Any, targets: typing.Any = None, weights: typing.Any = None
     ) -> Block:
-        """Make a block from a narwhals frame, with sequences of targets and weights.
+        """Make a block from a data frame, with sequences of targets and weights.
 
         Parameters
         ----------
@@ -109,6 +109,7 @@ class Block:
         weights
             One weight for all rows, as many weights, or `None` for 1.
         """
+        frame = into_frame(frame)
         block = cls.__new__(cls)
         block._fill(
             len(frame),

@@ -17,7 +17,13 @@ from river_extra_trees._core.columns import (
     column_of_values,
 )
 from river_extra_trees._estimator.columns import column_of, labelled_batch_of
-from river_extra_trees._estimator.frames import into_frame, is_array, values_of, weights_of
+from river_extra_trees._estimator.frames import (
+    into_frame,
+    is_array,
+    refuse_lazy,
+    values_of,
+    weights_of,
+)
 from river_extra_trees.streams import Batch
 from river_extra_trees.streams.batch import rows_of_columns
 
@@ -115,6 +121,7 @@ def blocks_of(dataset: Any, target: str | None) -> Iterator[Any]:
     target
         The column of the targets, for frames.
     """
+    refuse_lazy(dataset)
     if is_frame(dataset) or (isinstance(dataset, tuple) and dataset and is_frame(dataset[0])):
         return iter([_block(dataset, target)])
     items = iter(dataset)
@@ -151,7 +158,9 @@ def _block(item: Any, target: str | None) -> Block:
         if item.targets is None:
             raise ValueError("the table is read without targets: open it with target=...")
         return Block(item, item.targets)
-    if isinstance(item, tuple | list) and len(item) in (2, 3) and is_frame(item[0]):
+    is_labelled = isinstance(item, tuple | list) and len(item) in (2, 3)
+    refuse_lazy(item[0] if is_labelled else item)
+    if is_labelled and is_frame(item[0]):
         frame = into_frame(item[0])
         targets = plain(values_of(item[1], "y"))
         weights = None if len(item) == 2 else weights_of(item[2], len(frame))
@@ -166,8 +175,7 @@ def _block(item: Any, target: str | None) -> Block:
     else:
         raise TypeError(
             f"cannot evaluate on {type(item).__name__!r}: give a frame, frames, pairs (X, y) of "
-            "frame and targets, or a table opened by river_extra_trees.streams (a lazy frame has "
-            "to be collected)"
+            "frame and targets, or a table opened by river_extra_trees.streams"
         )
     if not len(frame) == len(targets) == len(targets if weights is None else weights):
         raise ValueError(f"X has {len(frame)} rows and y has {len(targets)}")

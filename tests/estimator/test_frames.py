@@ -8,6 +8,7 @@ import enum
 from typing import Any
 
 import narwhals
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -92,6 +93,47 @@ def test_index_of_pandas_is_kept() -> None:
         frame = pd.DataFrame({"a": [0.0, 1.0]}, index=[7, 5])
         found = taught(labels).predict_many(frame)
         assert (list(found), list(found.index), found.name) == (list(labels), [7, 5], "prediction")
+
+
+@pytest.mark.parametrize("library", ["polars", "narwhals"])
+def test_lazy_frames_are_refused(library: str) -> None:
+    """In words that say what to do; nothing is learned."""
+    model = taught(("x", "y"))
+    lazy: Any = pl.LazyFrame({"a": [0.0, 1.0]})
+    lazy = lazy if library == "polars" else narwhals.from_native(lazy)
+    n_seen = model.n_samples_seen
+    labels = ["x", "y"]
+    said = rf"lazy frame of {library}: call \.collect\(\)"
+    for call in (model.learn_many, model.predict_learn_many, model.predict_proba_learn_many):
+        with pytest.raises(TypeError, match=said):
+            call(lazy, labels)
+    for ask in (model.predict_many, model.predict_proba_many):
+        with pytest.raises(TypeError, match=said):
+            ask(lazy)
+    assert model.n_samples_seen == n_seen
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pyarrow"])
+def test_two_columns_of_one_name_are_refused(kind: str) -> None:
+    """Which of them were meant, nobody could say."""
+    numbers = [[0.0, 1.0], [1.0, 0.0]]
+    twice = (
+        pd.DataFrame(numbers, columns=["a", "a"])
+        if kind == "pandas"
+        else pa.table(numbers, names=["a", "a"])
+    )
+    with pytest.raises(narwhals.exceptions.DuplicateError, match="a"):
+        taught(("x", "y")).predict_many(twice)
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_numpy_labels(kind: str) -> None:
+    """Labels from an array come back in a series of the type of Python's own."""
+    model = StreamDecisionTreeClassifier(batch_size=5, seed=1)
+    X = FRAMES[kind]({"a": [0.0, 1.0] * 20})
+    model.learn_many(X, np.array([False, True] * 20))
+    found = narwhals.from_native(model.predict_many(X), series_only=True)
+    assert (found.dtype, found.to_list()) == (narwhals.Boolean, [False, True] * 20)
 
 
 @pytest.mark.parametrize("kind", FRAMES)

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+import narwhals
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -312,6 +313,8 @@ def test_what_is_refused() -> None:
         progressive_val_score(frame, model, metrics.MAE(), target="y")
     with pytest.raises(ValueError, match="X has 2 rows and y has 1"):
         progressive_val_score((frame, [1]), model, metrics.Accuracy())
-    with pytest.raises(TypeError, match="collected"):
-        progressive_val_score([pl.LazyFrame({"a": [1]})], model, metrics.Accuracy(), target="a")
+    lazy = pl.LazyFrame({"a": [1]})
+    for dataset in (lazy, [lazy], (lazy, [1]), [(lazy, [1])], narwhals.from_native(lazy)):
+        with pytest.raises(TypeError, match=r"call \.collect\(\)"):
+            progressive_val_score(dataset, model, metrics.Accuracy(), target="a")
     assert progressive_val_score([], model, metrics.Accuracy()).get() == 0
