@@ -40,6 +40,13 @@ def prequential() -> plotting.PrequentialDisplay:
     ).plot()
 
 
+def memory_weights() -> plotting.MemoryWeightsDisplay:
+    model = ret.StreamDecisionForestClassifier(seed=1)
+    return plotting.MemoryWeightsDisplay.from_stream(
+        model, three_concepts(), drifts=[1500, 3000]
+    ).plot()
+
+
 def band() -> plotting.PredictiveBandDisplay:
     rng = random.Random(1)
     model = ret.DynamicTreeRegressor(
@@ -65,6 +72,7 @@ def main(folder: Path) -> None:
         segments.learn_one(x, y)
     pictures: dict[str, Any] = {
         "prequential": prequential(),
+        "memory_weights": memory_weights(),
         "band": band(),
         "leaf_map": plotting.LeafMapDisplay.from_estimator(tree, samples[-300:]).plot(),
         "tree": plotting.TreeDisplay.from_estimator(segments, max_depth=4).plot(),

@@ -171,6 +171,13 @@ class _StreamForest(BatchForest):
             seed=draw_seed(self.seed),
         )
 
+    def _more_summary(self) -> dict[str, str]:
+        if not isinstance(self._core, MemoryForest):
+            return {}
+        weights = self._core.memory_weights()
+        texts = (f"{memory:,} samples {weight:.0%}" for memory, weight in weights)
+        return {"memory_weights": "; ".join(texts)}
+
     def _grow(self, losses: Losses | None = None) -> None:
         """Grow the trees on a batch, and swap some of them.
 
@@ -320,7 +327,7 @@ class StreamDecisionTreeRegressor(_StreamForest, TreeRegressor):
     New features may appear at any time.
 
     The mean R2 over ten streams is 0.60 with `min_samples_leaf=3`, and 0.53 with 1
-    (`python -m examples.benchmarks.peers run ... --set seen`).
+    (`python -m examples.benchmarks.peers run ... --task regression`).
 
     References
     ----------
@@ -727,8 +734,23 @@ class StreamDecisionForestRegressor(_StreamForest, TreeRegressor):
             node["coefficients"] = {
                 self._schema.names[column]: slope for column, slope in slopes.items()
             }
+            # What the mean of the node is without.
+            node["linear_model"] = self._linear_model_of(tree) if slopes else ""
         return nodes
 
+    def _linear_model_of(self, tree: int) -> str:
+        """What a tree adds to the means of its leaves, in words."""
+        core = typing.cast(MemoryForest, self._core)
+        in_root = core.models[tree].kind == LINEAR_MODELS.index("root")
+        return "model of the root" if in_root else "linear model"
+
     def _describe(self, node: dict[str, typing.Any]) -> str:
-        """Return the mean of what a node has learned: of targets, or of residuals of its model."""
-        return describe_number(node) + (" beside the fit" if node["coefficients"] else "")
+        """Return the mean of what a node has learned, and the model that its tree adds to it."""
+        model = node["linear_model"]
+        return describe_number(node) + (f" + {model}" if model else "")
+
+    def _describe_answer(self, leaf: dict[str, typing.Any], tree: int, x: Sample) -> str:
+        if not leaf["linear_model"]:
+            return self._describe(leaf)
+        core = typing.cast(MemoryForest, self._core)
+        return f"{self._describe(leaf)} = {core.number_of_tree(tree, x):.6g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import doctest
 import importlib
+import json
 import os
 import re
 import runpy
@@ -14,6 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from examples.benchmarks.common import prequential
+from examples.benchmarks.peers import capymoa_process
+from examples.benchmarks.peers.boosting import WindowLightGBM
 from tests.naive import dynamic_calibration
 
 ROOT = Path(__file__).parents[1]
@@ -45,15 +49,16 @@ def succeed(module: str, *arguments: object) -> str:
 def test_peers(tmp_path: Path, task: str, stream: str, learner: str) -> None:
     """What was measured is kept, is not measured again, and makes a table."""
     file = tmp_path / "peers.csv"
-    options = ["--task", task, "--streams", stream, "--limit", 300, "--results", file]
+    options = ["--task", task, "--streams", stream, "--results", file]
+    limit = ["--limit", 300]
     ours = "StreamDecisionTreeClassifier" if task == "classification" else "ShrubEnsembleRegressor"
-    assert succeed("peers", "run", learner, ours, *options).count("\n") == 2
-    assert succeed("peers", "run", learner, *options) == ""
-    assert succeed("peers", "run", learner, *options, "--again").count("\n") == 1
+    assert succeed("peers", "run", learner, ours, *options, *limit).count("\n") == 2
+    assert succeed("peers", "run", learner, *options, *limit) == ""
+    assert succeed("peers", "run", learner, *options, *limit, "--again").count("\n") == 1
     with file.open() as lines:
         results = list(csv.DictReader(lines))
     assert sorted(result["learner"] for result in results) == sorted([learner, ours])
-    assert {result["items"] for result in results} == {"300"}
+    assert {result["rows"] for result in results} == {"300"}
     shown = succeed("peers", "show", *options)
     assert f"| {learner} " in shown
     assert f"| {ours} " in shown
@@ -64,8 +69,78 @@ def test_stored_peers(tmp_path: Path) -> None:
     succeed("peers", "report", "--folder", tmp_path)
     page = (tmp_path / "peers.md").read_text()
     pictures = {path.name for path in tmp_path.glob("*.png")}
-    assert len(pictures) == 4
+    assert len(pictures) == 5
     assert all(f"({name})" in page for name in pictures)
+
+
+def test_boosting_on_a_window() -> None:
+    """LightGBM learns names and numbers, and knows no label that came after its training."""
+    pytest.importorskip("lightgbm")
+    rows = [
+        ({"name": "ab"[i % 2], "number": None if i % 9 == 0 else i % 7}, i % 2 if i < 510 else 2)
+        for i in range(520)
+    ]
+    run = prequential.run(WindowLightGBM(rows, "classification"), rows, "classification")
+    assert not run.error
+    assert run.scores["accuracy"] < 0.75
+    model = WindowLightGBM(rows, "classification")
+    for x, y in rows:
+        model.learn_one(x, y)
+    assert model.predict_proba_one({"name": "b", "number": 3})[1] > 0.9
+    regressor = WindowLightGBM(rows, "regression")
+    for x, y in rows:
+        regressor.learn_one(x, y)
+    assert regressor.predict_one({"name": "b", "number": 3}) > 0.8
+
+
+def test_process_of_capymoa(tmp_path: Path) -> None:
+    """Answers come in parts, with the scores so far, until the process says that it is done."""
+    python = tmp_path / "python"
+    first = {"items": 1, "answers": [[0.75, 0.25]], "seconds": 1.0, "memory": 8, "error": ""}
+    second = {**first, "items": 2, "answers": [None], "ended": True}
+    lines = [json.dumps({**first, "ended": False}), "a line of a library", json.dumps(second)]
+    python.write_text("#!/bin/sh\nread job\ncat <<END\n" + "\n".join(lines) + "\nEND\n")
+    python.chmod(0o755)
+    rows = [({"x": 1.0}, "no"), ({"x": 2.0}, "yes")]
+    options = "ARF", rows, "classification", 9.0, str(python)
+    runs = list(capymoa_process.checkpoints(*options))
+    assert [run.scores["accuracy"] for run in runs] == [1.0, 0.5]
+    assert [(run.items, run.memory) for run in runs] == [(1, 8), (2, 8)]
+
+
+def test_drift(tmp_path: Path) -> None:
+    """The accuracy falls at a drift, and recovers."""
+    options = ["--results", tmp_path / "drift.csv", "--streams", "sine"]
+    options += ["--learners", "StreamDecisionForestClassifier"]
+    succeed("peers.drift", "run", *options)
+    assert succeed("peers.drift", "run", *options) == ""
+    *_, before, after, later = succeed("peers.drift", "show", *options).split("|")[:-1]
+    assert float(after) < float(later) <= 1.0
+    assert float(after) < float(before) <= 1.0
+
+
+def test_intervals(tmp_path: Path) -> None:
+    """Nine targets in ten, more or less, are in an interval."""
+    options = ["--results", tmp_path / "intervals.csv", "--streams", "planes_drift"]
+    printed = succeed("peers.intervals", "run", *options, "--limit", 200).split()
+    assert 0.75 < float(printed[3]) <= 1.0
+    assert "| planes_drift " in succeed("peers.intervals", "show", *options)
+
+
+@pytest.mark.parametrize(
+    ("task", "stream"), [("classification", "Phishing"), ("regression", "TrumpApproval")]
+)
+def test_ablation(tmp_path: Path, task: str, stream: str) -> None:
+    """A line for each variant."""
+    options = ["--task", task, "--results", tmp_path / "ablation.csv"]
+    succeed("stream.ablation", *options, "--streams", stream, "--limit", 120)
+    assert "| the former default " in succeed("stream.ablation", "show", *options)
+
+
+def test_tails() -> None:
+    """A line for each learner."""
+    options = ["--streams", "Phishing", "--items", 100, "StreamDecisionForestClassifier"]
+    assert "| StreamDecisionForestClassifier | 100 " in succeed("costs.tails", *options)
 
 
 def test_speed() -> None:
@@ -140,7 +215,7 @@ def test_papers_side_by_side(tmp_path: Path) -> None:
 
 def test_examples_of_the_helpers() -> None:
     """What the docstrings of the helpers show is so."""
-    for name in ("common.prequential", "common.tables", "peers.ranking"):
+    for name in ("common.prequential", "common.scores", "common.tables", "peers.ranking"):
         module = importlib.import_module(f"examples.benchmarks.{name}")
         failed, attempted = doctest.testmod(module)
         assert attempted

@@ -128,6 +128,8 @@ def summed_up(nodes: list[Node], regression: bool) -> list[Node]:
             left, right = by_id[node["left"]], by_id[node["right"]]
             node["weight"] = left["weight"] + right["weight"]
             node["values"] = (joined_numbers if regression else joined_classes)(left, right)
+            if "linear_model" in node:  # what is missing from the means of the leaves
+                node["linear_model"] = left["linear_model"] or right["linear_model"]
     return list(by_id.values())
 
 

@@ -301,14 +301,22 @@ class TreeLearner(base.Estimator):
 
     @property
     def summary(self) -> dict[str, typing.Any]:
-        """Numbers of trees, nodes and leaves, height, and memory with its unit."""
+        """Numbers of trees, nodes and leaves, height, and memory with its unit.
+
+        Forests with several memories add their weights.
+        """
         return {
             "n_trees": self._n_trees,
             "n_nodes": self.n_nodes,
             "n_leaves": self.n_leaves,
             "height": self.height,
             "memory": inspection.in_bytes(self._raw_memory_usage),
+            **self._more_summary(),
         }
+
+    def _more_summary(self) -> dict[str, str]:
+        """What the summary tells of this family only."""
+        return {}
 
     @property
     def feature_importances_(self) -> dict[Hashable, float]:
@@ -336,7 +344,12 @@ class TreeLearner(base.Estimator):
             If there is no such tree.
         """
         nodes = self._nodes(tree)
-        return inspection.explained(nodes, self._core.row_of(x), self._describe)
+        row = self._core.row_of(x)
+        return inspection.explained(nodes, row, lambda leaf: self._describe_answer(leaf, tree, x))
+
+    def _describe_answer(self, leaf: inspection.Node, tree: int, x: Sample) -> str:
+        """The answer of a tree to a sample that its leaf has met, in a few words."""
+        return self._describe(leaf)
 
     def to_text(self, tree: int = 0, max_depth: int | None = None) -> str:
         """One tree as indented text.
@@ -363,6 +376,8 @@ class TreeLearner(base.Estimator):
         `active`, the number of active samples, and `retired`, the weight of the retired ones; those
         for regression also `degrees_of_freedom` and `residual_variance` of the Student-t at a node,
         and its `intercept` and `coefficients` by feature, in the units of target and features.
+        `StreamDecisionForestRegressor` adds the `coefficients` of the linear models; `values` and
+        `prediction` have the means and variances of what the models leave of the targets.
         """
         return inspection.table_of(self._trees(), self._more_columns, self._describe)
 
@@ -399,9 +414,13 @@ class TreeLearner(base.Estimator):
             f"{self._n_trees:,} trees, {self.n_nodes:,} nodes, {self.n_leaves:,} leaves, "
             f"height {self.height:,}, {self.summary['memory']}"
         )
+        more = "".join(
+            f"<p>{html.escape(name.replace('_', ' '))}: {html.escape(text)}</p>"
+            for name, text in self._more_summary().items()
+        )
         return (
             f"<details open><summary><b>{html.escape(type(self).__name__)}</b> "
-            f"({html.escape(size)})</summary><table>{parameters}</table></details>"
+            f"({html.escape(size)})</summary>{more}<table>{parameters}</table></details>"
         )
 
 

@@ -21,7 +21,6 @@ from river_extra_trees.cli import (
 )
 from river_extra_trees.cli.race import Race
 from river_extra_trees.serving import description
-from river_extra_trees.streams import OnBadRow
 
 app = typer.Typer(
     add_completion=False,
@@ -72,7 +71,7 @@ def race(
             nominal=nominal or (),
             drop=drop or (),
             limit=limit,
-            on_bad_row=_on_bad_row(on_bad_row),
+            on_bad_row=options.on_bad_row(on_bad_row),
             encoding=encoding,
         )
         names = learner or learners.usual_learners(stream.task)
@@ -130,7 +129,7 @@ def train(
             nominal=nominal or (),
             drop=drop or (),
             limit=limit,
-            on_bad_row=_on_bad_row(on_bad_row),
+            on_bad_row=options.on_bad_row(on_bad_row),
             encoding=encoding,
         )
         plan = {
@@ -176,9 +175,3 @@ def _task(text: str | None) -> streams.Task | None:
     if text in (None, "classification", "regression"):
         return text  # type: ignore[return-value]
     raise UserError(f"--task is {text!r}; it must be classification or regression")
-
-
-def _on_bad_row(text: str) -> OnBadRow:
-    if text in ("stop", "skip"):
-        return text  # type: ignore[return-value]
-    raise UserError(f"--on-bad-row is {text!r}; it must be stop or skip")

@@ -68,6 +68,7 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
     labels = (
         [] if found["labels"] is None else [("labels", ", ".join(found["labels"]) or "none yet")]
     )
+    weights = learner_of(model).summary.get("memory_weights")
     return [
         ("model", found["model"]),
         ("task", found["task"]),
@@ -77,6 +78,7 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
         *labels,
         *((name, f"{value:,}") for name, value in found["size"].items()),
         ("memory", in_bytes(found["memory_bytes"])),
+        *([] if weights is None else [("memory weights", weights)]),
         ("read by", f"river-extra-trees {found['version']}"),
     ]
 

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 import river_extra_trees
+from river_extra_trees import streams
+from river_extra_trees.cli import UserError
 
 
 def _show_version(wanted: bool) -> None:
@@ -92,3 +94,10 @@ Unseen = Annotated[
         "--unseen", help="With --resume: all rows of the data are new, so that none is skipped."
     ),
 ]
+
+
+def on_bad_row(text: str) -> streams.OnBadRow:
+    """Return what becomes of bad rows; raise a UserError if there is no such choice."""
+    if text in ("stop", "skip"):
+        return text  # type: ignore[return-value]
+    raise UserError(f"--on-bad-row is {text!r}; it must be stop or skip")

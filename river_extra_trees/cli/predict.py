@@ -22,6 +22,7 @@ from river_extra_trees.serving.description import (
     learner_of,
     name_of,
 )
+from river_extra_trees.streams import Reader
 
 FORMATS = (".csv", ".parquet")
 ROWS_AT_A_TIME = 1000
@@ -115,6 +116,9 @@ def predict(
     probabilities: Probabilities = False,
     interval: Interval = None,
     nominal: options.Nominal = None,
+    drop: options.Drop = None,
+    on_bad_row: options.OnBadRow = "stop",
+    encoding: options.Encoding = "utf-8-sig",
     learner: models.Learner = None,
 ) -> None:
     """Predict the rows of a table by a saved model.
@@ -130,9 +134,16 @@ def predict(
         outputs.check(inputs, model=output if to_file else None)
         model = models.open_model(file, learner)
         answers = Answers(model, probabilities, interval)
-        name, rows = streams.open_rows(data, target=target, nominal=nominal or ())
+        reader = streams.open_rows(
+            data,
+            target=target,
+            nominal=nominal or (),
+            drop=drop or (),
+            on_bad_row=options.on_bad_row(on_bad_row),
+            encoding=encoding,
+        )
         score = Score(is_classifier(model))
-        records = _records(name, rows, answers, score)
+        records = _records(reader, answers, score)
         header = ["row", *answers.columns]
         if target or data in streams.bundled_names():
             truth = target or "target"
@@ -141,23 +152,23 @@ def predict(
             outputs.write(output, lambda path: _write_file(path, header, records))
         else:
             _write_csv(sys.stdout, header, records)
-        if score.n:
-            typer.echo(f"note: {score}", err=True)
+        for note in (*([str(score)] if score.n else []), *streams.notes_of(reader.bad_rows)):
+            typer.echo(f"note: {note}", err=True)
 
 
-def _records(
-    name: str, rows: Iterator[streams.Row], answers: Answers, score: Score
-) -> Iterator[list[Any]]:
+def _records(reader: Reader, answers: Answers, score: Score) -> Iterator[list[Any]]:
     """Yield the number of each row, its answer and its target."""
-    for number, (x, y) in enumerate(rows, start=1):
-        try:
-            answer = answers.of(x)
-        except refused(answers.model) as error:
-            raise UserError(f"{name}, row {number}: {error}") from error
-        if not score.counts_labels and isinstance(y, str):
-            raise UserError(f"{name}, row {number}: the target is {y!r}, not a number")
-        score.add(y, answer[0])
-        yield [number, *answer, y]
+    name = reader.name
+    for batch in reader:
+        for number, (x, y) in zip(batch.numbers, streams.rows_of([batch]), strict=True):
+            try:
+                answer = answers.of(x)
+            except refused(answers.model) as error:
+                raise UserError(f"{name}, row {number}: {error}") from error
+            if not score.counts_labels and isinstance(y, str):
+                raise UserError(f"{name}, row {number}: the target is {y!r}, not a number")
+            score.add(y, answer[0])
+            yield [number, *answer, y]
 
 
 def _write_file(path: Path, header: list[str], records: Iterator[list[Any]]) -> None:

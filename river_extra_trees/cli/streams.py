@@ -64,6 +64,12 @@ class Stream:
         return None if self.reader is None else self.reader.bad_rows
 
 
+def notes_of(bad_rows: BadRows) -> Iterator[str]:
+    """Say how many rows were skipped, if any, and why."""
+    if bad_rows.count:
+        yield f"{bad_rows.count:,} rows skipped; the first: {bad_rows.first}"
+
+
 def rows_of(batches: Iterable[Batch]) -> Iterator[Row]:
     """Yield features and target of each row."""
     for batch in batches:
@@ -172,14 +178,11 @@ def open_reader(data: str, **choice: Any) -> Reader:
     return reader
 
 
-def open_rows(
-    data: str, *, target: str | None = None, nominal: Collection[str] = ()
-) -> tuple[str, Iterator[Row]]:
-    """Open rows to predict, whose targets may be missing; return their name, too."""
+def open_rows(data: str, *, target: str | None = None, **choice: Any) -> Reader:
+    """Open rows to predict, whose targets may be missing; `choice` goes to `open_table`."""
     if data in bundled_names():
-        return data, _bundled(data, None).rows
-    reader = open_reader(data, target=target, nominal=nominal, may_lack_targets=True)
-    return reader.name, rows_of(reader)
+        return Reader(data, _bundled(data, None).batches, BadRows(data, "stop"))
+    return open_reader(data, target=target, may_lack_targets=True, **choice)
 
 
 def require_table(data: str) -> None:

@@ -7,6 +7,7 @@ data. `plot` draws them with matplotlib, on new axes or on given ones, and store
 - `PrequentialDisplay`: scores, drifts and memory of learners over a stream.
 - `TreeDisplay`: one tree. The method `draw` of every learner draws it, too.
 - `LeafMapDisplay`: the leaves of one tree in the plane of two features.
+- `MemoryWeightsDisplay`: how much each memory of a stream forest is worth, along the stream.
 - `ImportancesDisplay`: how much each feature contributes to the splits.
 - `PredictiveBandDisplay`: a predictive distribution along one feature.
 - `Live`: a figure that is updated while a stream runs.
@@ -18,6 +19,7 @@ from .bands import PredictiveBandDisplay
 from .importances import ImportancesDisplay
 from .leaf_map import LeafMapDisplay
 from .live import Live
+from .memory_weights import MemoryWeightsDisplay
 from .prequential import PrequentialDisplay
 from .tree import TreeDisplay
 
@@ -25,6 +27,7 @@ __all__ = [
     "ImportancesDisplay",
     "LeafMapDisplay",
     "Live",
+    "MemoryWeightsDisplay",
     "PredictiveBandDisplay",
     "PrequentialDisplay",
     "TreeDisplay",

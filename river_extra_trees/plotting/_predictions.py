@@ -17,11 +17,20 @@ if typing.TYPE_CHECKING:
 
     from river_extra_trees._estimator.learner import TreeLearner
 
-__all__ = ["FULLEST", "Colour", "Colours", "is_dark", "is_number", "mixed_with_white"]
+__all__ = [
+    "FULLEST",
+    "HATCH_COLOUR",
+    "Colour",
+    "Colours",
+    "is_dark",
+    "is_number",
+    "mixed_with_white",
+]
 
 Colour = tuple[float, float, float]
 # Share of its colour that a leaf shows, from the least to the most certain; the rest is white.
 PALEST, FULLEST = 0.15, 0.7
+HATCH_COLOUR = (1.0, 1.0, 1.0, 0.55)
 
 
 class Colours:
@@ -33,9 +42,16 @@ class Colours:
         The learner that the tree belongs to.
     leaves
         The nodes to colour; the scale of numbers spans their means.
+    numbers
+        Other numbers that the scale spans.
     """
 
-    def __init__(self, model: TreeLearner, leaves: Sequence[dict[str, typing.Any]]) -> None:
+    def __init__(
+        self,
+        model: TreeLearner,
+        leaves: Sequence[dict[str, typing.Any]],
+        numbers: Sequence[float] = (),
+    ) -> None:
         self.labels: list[Hashable] | None = None
         self.low = self.high = 0.0
         if isinstance(model, base.Classifier):
@@ -43,6 +59,7 @@ class Colours:
             self.labels = list(model.predict_proba_one({}))
         else:
             means = [leaf["values"][0] for leaf in leaves if leaf["weight"] > 0.0]
+            means += numbers
             self.low, self.high = min(means, default=0.0), max(means, default=0.0)
 
     def of(self, node: dict[str, typing.Any]) -> Colour:
@@ -50,7 +67,7 @@ class Colours:
         if node["weight"] <= 0.0:
             return (1.0, 1.0, 1.0)
         if self.labels is None:
-            return mixed_with_white(self.of_number(node["values"][0]), FULLEST - PALEST)
+            return self.pale(node["values"][0])
         best = heaviest(node)
         share = node["values"][best] / node["weight"]
         return mixed_with_white(self.of_class(best), PALEST + (FULLEST - PALEST) * share)
@@ -79,6 +96,10 @@ class Colours:
         place = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
         red, green, blue, _ = self.scale.cmap(place)
         return red, green, blue
+
+    def pale(self, value: float) -> Colour:
+        """Return the colour of a leaf that predicts a number."""
+        return mixed_with_white(self.of_number(value), FULLEST - PALEST)
 
     @property
     def scale(self) -> ScalarMappable:

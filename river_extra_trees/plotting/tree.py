@@ -45,7 +45,8 @@ class TreeDisplay(AxesDisplay):
     """A tree as a picture: features in boxes, conditions beside lines, and predictions in leaves.
 
     Every box tells what its leaves predict together, and has the colour of that, paler where it is
-    less certain. The width of a line shows the share of the samples. If nodes are left out, the
+    less certain. Where leaves add a linear model to their mean, the box says so, and has the colour
+    of the mean. The width of a line shows the share of the samples. If nodes are left out, the
     title says so.
 
     Parameters
@@ -240,7 +241,10 @@ def _text_of(model: TreeLearner, node: Node, is_tip: bool) -> str:
     """Return what a box says: the feature of a split, the prediction, and the weight."""
     # Of a long label the end is cut off, but not the share behind it.
     label, bracket, share = model._describe(node).rpartition(" (")
-    lines = [written(label) + bracket + share, _weight_of(node)]
+    spread, plus, model_added = share.partition(" + ")
+    lines = [written(label) + bracket + spread, _weight_of(node)]
+    if plus:
+        lines.insert(1, f"+ {model_added}")
     if not is_tip:
         lines.insert(0, written(node["feature"]))
     elif not is_leaf(node):

@@ -62,7 +62,7 @@ def description_of(model: Any) -> dict[str, Any]:
     (['age'], ['True'], 1)
     """
     learner = learner_of(model)
-    sizes = {name: size for name, size in learner.summary.items() if name != "memory"}
+    sizes = {name: size for name, size in learner.summary.items() if isinstance(size, int)}
     return {
         "model": name_of(model),
         "task": task_of(model),

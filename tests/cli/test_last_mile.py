@@ -212,6 +212,16 @@ def test_names_of_columns_stay_apart(model: Path, table: Path, tmp_path: Path) -
     assert list(frame["true prediction"]) == [i % 2 for i in range(90)]
 
 
+def test_rows_that_cannot_be_read(model: Path, tmp_path: Path) -> None:
+    """They are skipped and counted on request; the others keep their numbers."""
+    data = tmp_path / "new.csv"
+    data.write_text("number;id;name\n1;a;red\n2\n3;b;blue\n")
+    result = done("predict", model, data, "--on-bad-row", "skip", "--drop", "id")
+    assert [line.split(",")[0] for line in result.stdout.splitlines()] == ["row", "1", "3"]
+    assert "1 rows skipped; the first: row 2" in result.stderr
+    assert_refused(run("predict", model, data, "--on-bad-row", "ask"), "stop or skip")
+
+
 def test_targets_of_a_regressor_are_numbers(tmp_path: Path) -> None:
     """The row of one that is not is named."""
     model, data = tmp_path / "m.model", tmp_path / "t.csv"

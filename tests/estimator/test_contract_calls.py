@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from matplotlib import pyplot
 
 from river_extra_trees import persistence, plotting
 from tests.tools.estimators import CASES, CLASSES, answers, frozen, learn, make, stream
@@ -78,7 +79,8 @@ def test_odd_arguments(case: Case, n: int) -> None:
                     assert str(error), (name, argument, odd)
                 except Exception as error:
                     assert not ours, (name, argument, odd, error)
-        if name.startswith("learn"):
+        pyplot.close("all")
+        if "learn" in name:
             model._core.check()
             model = learn(make(case), rows[:n])
         else:

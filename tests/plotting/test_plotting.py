@@ -25,12 +25,6 @@ from tests.tools import estimators
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(autouse=True)
-def _close_figures() -> Iterator[None]:
-    yield
-    pyplot.close("all")
-
-
 def pixels(figure: Any) -> np.ndarray:
     figure.canvas.draw()
     return np.asarray(figure.canvas.buffer_rgba())

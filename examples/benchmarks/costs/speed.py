@@ -18,7 +18,7 @@ from river_extra_trees.cli import UserError, learners
 
 PAIRS = [
     ("StreamDecisionTreeClassifier", "HoeffdingTreeClassifier"),
-    ("StreamDecisionForestClassifier:n_models=10", "ARFClassifier:n_models=10"),
+    ("StreamDecisionForestClassifier", "ARFClassifier:n_models=10"),
 ]
 
 
@@ -32,7 +32,7 @@ def compare(ours: str, yardstick: str, rows: streams.Rows, repeats: int) -> str:
                 learners.make_learner(name, "classification", seed=1), rows, "classification"
             )
             taken.append(result.seconds)
-            scores[name] = result.score
+            scores[name] = result.scores["accuracy"]
     ratio = statistics.median(b / a for a, b in zip(*seconds.values(), strict=True))
     each = [
         f"{1e6 * statistics.median(taken) / len(rows):8.1f} us {scores[name]:7.4f}"

@@ -1,7 +1,8 @@
-"""Our learners with their defaults beside river's and CapyMOA's: quality, speed, memory, ranks.
+"""Our learners with their defaults beside river's, CapyMOA's and LightGBM.
 
 Every learner predicts, is scored and learns item by item, on the raw features. Measurements are
-kept in `../results/peers.csv`. `run` adds what is missing there and repeats nothing:
+kept in `../results/peers.csv`, at 1,000, 2,000, 5,000, 10,000 items and at the end of a stream.
+`run` adds what is missing there and repeats nothing:
 
     python -m examples.benchmarks.peers show --task regression          the tables, as stored
     python -m examples.benchmarks.peers run river --task regression     add river's learners
@@ -10,9 +11,8 @@ kept in `../results/peers.csv`. `run` adds what is missing there and repeats not
     python -m examples.benchmarks.peers run HoeffdingTreeClassifier --streams elec letter
     python -m examples.benchmarks.peers report                         write docs/results/peers.md
 
-Scores are accuracy and Cohen's kappa, or R2 and the mean absolute error; times are user CPU. No
-default of ours was chosen on the streams of `--set unseen` (the default); some were chosen on those
-of `--set seen`.
+Times are user CPU. No default of ours was chosen on the streams that are run unless others are
+named.
 """
 
 from __future__ import annotations
@@ -21,108 +21,85 @@ import argparse
 import sys
 from pathlib import Path
 
-from examples.benchmarks.common import results, streams, tables
+from examples.benchmarks.common import generated, results, streams, tables
+from examples.benchmarks.common.scores import NAMES
 from examples.benchmarks.peers import contenders
-from examples.benchmarks.peers.standings import Standings
+from examples.benchmarks.peers.standings import DEFAULTS, Standings
 from river_extra_trees.cli import UserError
+from river_extra_trees.cli.streams import Task
 
-SETS = {"unseen": streams.UNSEEN, "seen": streams.SEEN}
-SEEN = "Streams on which defaults were chosen"
-INTRODUCTION = """# Beside other learners
-
-`.venv/bin/python -m examples.benchmarks.peers report` writes this page, from the measurements that
-`... peers run` makes.
-
-**Set-up.** Every learner has its default parameters and gets the raw features, one item at a time:
-it predicts, is scored, and learns. Learners that take only numbers get one column per nominal
-value; nearest neighbours also get scaled features. CapyMOA's forests have 100 trees by default,
-river's and most of ours 10. As in river's `evaluate`, an item without a prediction is not scored.
-This concerns the first item of AMF for regression: on a short stream whose first target is far from
-zero, such as TrumpApproval, it decides R2, so compare the mean absolute errors there.
-
-**Columns.** Speed is in items per second of user CPU, prediction and learning together. Memory is
-what the model reports at the end; for CapyMOA it is the growth of Java's heap. Ranks are means over
-the streams, 1 is best; Nemenyi's test at 5 % does not separate learners that a red bar joins. A
-learner without a rank was not run on all streams, for lack of time. A star marks a run that the
-limit of CPU time stopped, and a dash something that was not measured. An error is the learner's
-own, and ranks last.
-
-**Streams.** The first two sections count: they show the first 5,000 items of streams on which no
-default was chosen. The last two show the first 20,000 items of streams on which defaults were
-chosen: those of the stream forests and the dynamic trees on all of these streams, those of the
-shrub ensembles on seven. The forgetful trees have the settings of their paper."""
-LIMITS = {"unseen": 5_000, "seen": 20_000}
-KEY = ["task", "stream", "learner", "limit"]
+GENERATED = 5_000  # rows of a generated stream
+KEY = ["task", "stream", "learner", "rows"]
+SCORES = [name for names in NAMES.values() for name in names]
 
 
 def measure(options: argparse.Namespace) -> None:
     """Run every learner on every stream, keeping each result at once."""
-    task, file = options.task, options.results
-    for name in contenders.named(options.learners, task):
-        version = contenders.version(name, task, options.capymoa_python)
-        for stream in options.streams:
-            key = [task, stream, name, str(options.limit)]
-            done = any([old[field] for field in KEY] == key for old in results.read(file))
-            if done and not options.again:
-                continue
-            rows = streams.load(stream, task, options.limit)
-            run = contenders.run(name, rows, task, options.seconds, options.capymoa_python)
-            values = [*key, run.items, len(rows), f"{run.score:.5g}", f"{run.second_score:.5g}"]
-            values += [f"{run.seconds:.3g}", "" if run.memory is None else run.memory]
-            values += [run.error, version]
-            fields = [*KEY, "items", "of", "score", "second_score", "seconds", "memory", "error"]
-            result = dict(zip([*fields, "version"], map(str, values), strict=True))
-            results.keep(file, result, KEY)
-            print(f"{stream:20} {name:40} {run.score:12.5g} {run.seconds:8.2f} s {run.error}")
-            sys.stdout.flush()
+    task = options.task
+    for stream in options.streams:
+        rows = load(stream, task, options.limit)
+        for name in contenders.named(options.learners, task):
+            if options.again or not done(options, stream, name, len(rows)):
+                measure_one(options, stream, name, rows)
 
 
-def standings(options: argparse.Namespace) -> Standings:
-    """Return what was measured on the streams asked for."""
-    found = [
-        result
-        for result in results.read(options.results)
-        if result["task"] == options.task and result["limit"] == str(options.limit)
-    ]
-    if not any(result["stream"] in options.streams for result in found):
-        raise UserError("nothing has been measured on these streams yet; use `run` first")
-    return Standings(options.task, found, options.streams)
+def load(stream: str, task: Task, limit: int) -> streams.Rows:
+    """Return the first rows of a stream; where a generated one changes does not depend on them."""
+    if stream in generated.MAKERS:
+        return streams.load(stream, task, GENERATED)[:limit]
+    return streams.load(stream, task, limit)
+
+
+def done(options: argparse.Namespace, stream: str, name: str, n_rows: int) -> bool:
+    """Tell whether a learner has been over all rows, or as far as it gets."""
+    key = [options.task, stream, name]
+    return any(
+        [old[field] for field in KEY[:3]] == key
+        and (int(old["rows"]) >= n_rows or old["error"] or old["stopped"])
+        for old in results.read(options.results)
+    )
+
+
+def measure_one(options: argparse.Namespace, stream: str, name: str, rows: streams.Rows) -> None:
+    """Run a learner on a stream, keeping a result at every checkpoint."""
+    task, python = options.task, options.capymoa_python
+    for run in contenders.checkpoints(name, rows, task, options.seconds, python):
+        stopped = run.items < len(rows) and run.seconds >= options.seconds
+        # An error is the learner's result on all rows.
+        n_rows = len(rows) if run.error else run.items
+        key = [task, stream, name, str(n_rows)]
+        found = {
+            score: f"{run.scores[score]:.5g}" if score in run.scores else "" for score in SCORES
+        }
+        found["seconds"] = f"{run.seconds:.3g}"
+        found["memory"] = "" if run.memory is None else str(run.memory)
+        found |= {"error": run.error, "stopped": "yes" if stopped else ""}
+        found["version"] = contenders.version(name, task, python)
+        results.keep(options.results, dict(zip(KEY, key, strict=True)) | found, KEY)
+    first = run.scores[next(iter(NAMES[task]))]
+    print(f"{stream:20} {name:40} {run.items:6} {first:10.4g} {run.seconds:8.2f} s {run.error}")
+    sys.stdout.flush()
 
 
 def show(options: argparse.Namespace) -> None:
     """Print the tables."""
-    found = standings(options)
+    found = Standings(options.task, results.read(options.results), options.streams)
+    if not found.streams:
+        raise UserError("nothing has been measured on these streams yet; use `run` first")
     print(found.verdict(), end="\n\n")
     tables.show(*found.summary())
-    for field in found.fields:
-        tables.show(*found.details(field))
-    print("* stopped by the limit of CPU time; an error ranks last")
+    if DEFAULTS[options.task] in found.ranked:
+        tables.show(*found.against())
+    for name in NAMES[options.task]:
+        print(name)
+        tables.show(*found.details(name))
 
 
 def report(options: argparse.Namespace) -> None:
     """Write a page with all tables, and the pictures on it."""
-    from examples.benchmarks.peers.pictures import (  # matplotlib takes a while
-        draw_ranks,
-        draw_speed,
-    )
+    from examples.benchmarks.peers.report import write  # matplotlib takes a while
 
-    folder = options.folder
-    lines = [INTRODUCTION]
-    for kind, title in (("unseen", "Streams on which no default was chosen"), ("seen", SEEN)):
-        for task in ("classification", "regression"):
-            options.task, options.streams, options.limit = task, SETS[kind][task], LIMITS[kind]
-            found = standings(options)
-            lines += [f"## {title}: {task}", found.verdict() + "."]
-            lines.append(tables.render(*found.summary()))
-            if kind == "unseen":
-                for what, draw in (("ranks", draw_ranks), ("speed", draw_speed)):
-                    name = f"peers_{task}_{what}.png"
-                    draw(found, folder / name)
-                    lines.append(f"![Mean ranks, {task}: {what}]({name})")
-            for field, name in found.fields.items():
-                lines += [f"Every score, {name}:", tables.render(*found.details(field))]
-    (folder / "peers.md").write_text("\n\n".join(lines) + "\n")
-    print(folder / "peers.md")
+    print(write(options.results.parent, options.folder))
 
 
 def arguments() -> argparse.Namespace:
@@ -139,18 +116,16 @@ def arguments() -> argparse.Namespace:
             sub.add_argument("--folder", type=Path, default=Path("docs/results"))
             continue
         sub.add_argument("--task", choices=streams.UNSEEN, default="classification")
-        sub.add_argument("--set", choices=SETS, default="unseen")
-        sub.add_argument("--streams", nargs="+", help="by default all of the set")
-        sub.add_argument("--limit", type=int, help="items per stream, by default that of the set")
+        sub.add_argument("--streams", nargs="+", help="by default all")
         if command is measure:
-            sub.add_argument("learners", nargs="+", help="ours, river, capymoa, or by name")
+            sub.add_argument("learners", nargs="+", help="ours, river, capymoa, lightgbm, or names")
+            sub.add_argument("--limit", type=int, default=20_000, help="items per stream")
             sub.add_argument("--seconds", type=float, default=600.0, help="CPU time per run")
             sub.add_argument("--again", action="store_true", help="even what is there already")
             sub.add_argument("--capymoa-python", help="an interpreter that has CapyMOA")
     options = parser.parse_args()
     if options.command is not report:
-        options.streams = options.streams or SETS[options.set][options.task]
-        options.limit = options.limit or LIMITS[options.set]
+        options.streams = options.streams or streams.UNSEEN[options.task]
     return options
 
 

@@ -1,8 +1,10 @@
-"""Run one of CapyMOA's learners, with its defaults, over an ARFF file.
+"""Run CapyMOA's learners, with their defaults, over ARFF files.
 
-This runs in an interpreter that has capymoa; `contenders.py` calls it. It prints the predictions,
-the user CPU seconds of predicting and learning (Java's compiler and garbage collector included),
-and the growth of Java's heap in bytes, which means nothing for a learner written in Python.
+This runs in an interpreter that has capymoa; `capymoa_process.py` talks to it, in lines of JSON. A
+line to it names a learner, a task, a file, the CPU seconds that a run may take, and the
+checkpoints. The lines it answers with hold the answers since the line before, the user CPU seconds
+of predicting and learning so far (Java's compiler and garbage collector included), and the growth
+of Java's heap in bytes. All runs share a Java machine, so that only the first pays for its start.
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ import sys
 from typing import Any
 
 from capymoa import classifier, regressor
-from capymoa.evaluation import prequential_evaluation
 from capymoa.stream import ARFFStream
 from java.lang import Runtime, System
+
+ITEMS_PER_READING = 100
 
 
 def heap() -> int:
@@ -27,32 +30,50 @@ def heap() -> int:
     return int(runtime.totalMemory() - runtime.freeMemory())
 
 
+def user_seconds() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_utime
+
+
 def plain(answer: Any) -> Any:
     """Return an answer that JSON knows."""
-    if answer is None or (isinstance(answer, float) and not math.isfinite(answer)):
+    if answer is None:
         return None
-    return float(answer)
+    if hasattr(answer, "tolist") and getattr(answer, "ndim", 0):
+        return [float(f"{share:.6g}") for share in answer]
+    return float(answer) if math.isfinite(answer) else None
 
 
-name, task, path = sys.argv[1:]
-stream = ARFFStream(path)
-before = heap()
-learner = getattr(classifier if task == "classification" else regressor, name)(
-    schema=stream.get_schema()
-)
-start = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-error, answers = "", []
-try:
-    # The loop in Java stores zeros for the answers of a regressor (version 0.15.1).
-    results = prequential_evaluation(
-        stream, learner, store_predictions=True, optimise=task == "classification"
+def run(job: dict[str, Any]) -> None:
+    """Run a learner over a file, and print what is known at each checkpoint and at the end."""
+    classify = job["task"] == "classification"
+    stream = ARFFStream(job["path"])
+    before = heap()
+    learner = getattr(classifier if classify else regressor, job["learner"])(
+        schema=stream.get_schema()
     )
-    answers = [plain(answer) for answer in results.predictions()]
-except Exception as raised:  # whatever it is, it is the result
-    error = type(raised).__name__
-    print(raised, file=sys.stderr)
-seconds = resource.getrusage(resource.RUSAGE_SELF).ru_utime - start
-memory = max(heap() - before, 0) if hasattr(learner, "moa_learner") else None
-if task == "classification":
-    answers = [None if answer is None else int(answer) for answer in answers]
-print(json.dumps({"answers": answers, "seconds": seconds, "memory": memory, "error": error}))
+    predict = learner.predict_proba if classify else learner.predict
+    items, seconds, error, answers = 0, 0.0, "", []
+    ended = False
+    while not ended:
+        start = user_seconds()
+        try:
+            for _ in range(ITEMS_PER_READING):
+                if not stream.has_more_instances():
+                    break
+                instance = stream.next_instance()
+                answers.append(plain(predict(instance)))
+                learner.train(instance)
+                items += 1
+        except Exception as raised:  # whatever it is, it is the result
+            error = type(raised).__name__
+        seconds += user_seconds() - start
+        ended = not stream.has_more_instances() or seconds >= job["seconds"] or bool(error)
+        if ended or items in job["checkpoints"]:
+            found = {"items": items, "answers": answers, "seconds": seconds, "error": error}
+            memory = max(heap() - before, 0)
+            print(json.dumps({**found, "memory": memory, "ended": ended}), flush=True)
+            answers = []
+
+
+for line in sys.stdin:
+    run(json.loads(line))

@@ -1,4 +1,4 @@
-"""The learners to compare: ours, river's and CapyMOA's, all with their default parameters.
+"""The learners to compare: ours, river's, CapyMOA's and LightGBM, with their default parameters.
 
 River's learners that take only numbers get one column per nominal value; nearest neighbours also
 get scaled features. CapyMOA's learners run in an interpreter of their own.
@@ -7,12 +7,8 @@ get scaled features. CapyMOA's learners run in an interpreter of their own.
 from __future__ import annotations
 
 import importlib.metadata
-import json
-import os
 import subprocess
-import tempfile
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from river import base, compose, dummy, ensemble, forest, neighbors, preprocessing, stats, tree
@@ -21,7 +17,8 @@ import river_extra_trees
 from examples.benchmarks.common import prequential
 from examples.benchmarks.common.prequential import Run
 from examples.benchmarks.common.streams import Rows
-from examples.benchmarks.peers import arff
+from examples.benchmarks.peers import capymoa_process
+from examples.benchmarks.peers.boosting import WindowLightGBM
 from river_extra_trees.cli import UserError, learners
 from river_extra_trees.cli.streams import Task
 
@@ -37,11 +34,7 @@ RIVER: dict[Task, dict[str, Make]] = {
         ),
         "river AMFClassifier": lambda: forest.AMFClassifier(seed=1),
         "river ARFClassifier": lambda: forest.ARFClassifier(seed=1),
-        "river ExtremelyFastDecisionTreeClassifier": tree.ExtremelyFastDecisionTreeClassifier,
         "river KNNClassifier": lambda: neighbors.KNNClassifier(engine=neighbors.SWINN(seed=1)),
-        "river LeveragingBaggingClassifier": lambda: ensemble.LeveragingBaggingClassifier(
-            tree.HoeffdingTreeClassifier(), seed=1
-        ),
         "river SRPClassifier": lambda: ensemble.SRPClassifier(seed=1),
     },
     "regression": {
@@ -49,31 +42,30 @@ RIVER: dict[Task, dict[str, Make]] = {
         "river HoeffdingTreeRegressor": tree.HoeffdingTreeRegressor,
         "river HoeffdingAdaptiveTreeRegressor": lambda: tree.HoeffdingAdaptiveTreeRegressor(seed=1),
         "river AMFRegressor": lambda: forest.AMFRegressor(seed=1),
-        "river OXTRegressor": lambda: forest.OXTRegressor(seed=1),
         "river ARFRegressor": lambda: forest.ARFRegressor(seed=1),
         "river KNNRegressor": lambda: neighbors.KNNRegressor(engine=neighbors.SWINN(seed=1)),
         "river SRPRegressor": lambda: ensemble.SRPRegressor(seed=1),
     },
 }
-# Label -> name of the class, of those that CapyMOA has.
+# Label -> name of the class.
 CAPYMOA: dict[Task, dict[str, str]] = {
     "classification": {
+        "CapyMOA LeveragingBagging": "LeveragingBagging",
+        "CapyMOA SAMkNN": "SAMkNN",
         "CapyMOA ARF": "AdaptiveRandomForestClassifier",
-        "CapyMOA SGBT": "StreamingGradientBoostedTrees",
-        "CapyMOA Shrubs": "ShrubsClassifier",
         "CapyMOA SRP": "StreamingRandomPatches",
+        "CapyMOA SGBT": "StreamingGradientBoostedTrees",
     },
     "regression": {
         "CapyMOA ARF": "AdaptiveRandomForestRegressor",
         "CapyMOA SGBR": "StreamingGradientBoostedRegression",
         "CapyMOA SOKNL": "SOKNL",
-        "CapyMOA Shrubs": "ShrubsRegressor",
     },
 }
+LIGHTGBM = "LightGBM, every 500"
 NUMBERS_ONLY = (
     forest.AMFClassifier,
     forest.AMFRegressor,
-    forest.OXTRegressor,
     forest.ARFRegressor,
     ensemble.SRPRegressor,
     tree.HoeffdingTreeRegressor,
@@ -87,11 +79,16 @@ def ours(task: Task) -> list[str]:
 
 
 def named(names: list[str], task: Task) -> list[str]:
-    """Return the learners asked for; "ours", "river" and "capymoa" stand for all of a kind."""
-    kinds = {"ours": ours(task), "river": list(RIVER[task]), "capymoa": list(CAPYMOA[task])}
+    """Return the learners asked for; a name of a kind stands for all learners of that kind."""
+    kinds = {
+        "ours": ours(task),
+        "river": list(RIVER[task]),
+        "lightgbm": [LIGHTGBM],
+        "capymoa": list(CAPYMOA[task]),
+    }
     found = [each for name in names for each in kinds.get(name, [name])]
     for name in found:
-        if name not in RIVER[task] and name not in CAPYMOA[task]:
+        if library(name, task) == "river-extra-trees":
             learners.make_learner(name, task, seed=1)  # complain now rather than in an hour
     return found
 
@@ -100,20 +97,35 @@ def library(name: str, task: Task) -> str:
     """Return the distribution that a learner comes from."""
     if name in CAPYMOA[task]:
         return "capymoa"
+    if name == LIGHTGBM:
+        return "lightgbm"
     return "river" if name in RIVER[task] else "river-extra-trees"
 
 
-def run(name: str, rows: Rows, task: Task, most_seconds: float, capymoa: str | None) -> Run:
+def checkpoints(
+    name: str, rows: Rows, task: Task, most_seconds: float, capymoa: str | None
+) -> Iterator[Run]:
     """Run a contender over rows; `capymoa` is the interpreter that has CapyMOA."""
     if name in CAPYMOA[task]:
-        if capymoa is None:
-            raise UserError("name the Python that has CapyMOA with --capymoa-python")
-        return run_capymoa(CAPYMOA[task][name], rows, task, capymoa)
+        learner, python = CAPYMOA[task][name], interpreter(capymoa)
+        return capymoa_process.checkpoints(learner, rows, task, most_seconds, python)
+    return prequential.checkpoints(make(name, rows, task), rows, task, most_seconds)
+
+
+def interpreter(capymoa: str | None) -> str:
+    """Return the interpreter that has CapyMOA."""
+    if capymoa is None:
+        raise UserError("name the Python that has CapyMOA with --capymoa-python")
+    return capymoa
+
+
+def make(name: str, rows: Rows, task: Task) -> Any:
+    """Return a new model that can learn these rows."""
+    if name == LIGHTGBM:
+        return WindowLightGBM(rows, task)
     if name in RIVER[task]:
-        model = fed(RIVER[task][name](), rows)
-    else:
-        model = learners.make_learner(name, task, seed=1)
-    return prequential.run(model, rows, task, most_seconds)
+        return fed(RIVER[task][name](), rows)
+    return learners.make_learner(name, task, seed=1)
 
 
 def fed(model: base.Estimator, rows: Rows) -> base.Estimator:
@@ -129,35 +141,12 @@ def fed(model: base.Estimator, rows: Rows) -> base.Estimator:
     return (compose.SelectType(str) | preprocessing.OneHotEncoder()) + numbers | model
 
 
-def run_capymoa(learner: str, rows: Rows, task: Task, python: str) -> Run:
-    """Run a learner of CapyMOA in the interpreter that has it."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "stream.arff"
-        labels = arff.write(path, rows, task)
-        script = Path(__file__).with_name("capymoa_run.py")
-        done = subprocess.run(
-            [python, str(script), learner, task, str(path)],
-            capture_output=True,
-            text=True,
-            env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
-        )
-    if done.returncode:
-        raise UserError(f"{learner} of CapyMOA ended with: {done.stderr.strip()[-500:]}")
-    found = json.loads(done.stdout.splitlines()[-1])
-    answers = found["answers"]
-    if task == "classification":
-        answers = [None if i is None else labels[i] for i in answers]
-    scores = prequential.Scores(task)
-    scores.update((y for _, y in rows), answers)
-    return Run(len(answers), *scores.get(), found["seconds"], found["memory"], found["error"])
-
-
 def version(name: str, task: Task, capymoa: str | None) -> str:
     """Return the version of the library that a learner comes from."""
     own = library(name, task)
     if own == "capymoa":
         code = "import importlib.metadata as m; print(m.version('capymoa'))"
-        done = subprocess.run([str(capymoa), "-c", code], capture_output=True, text=True)
+        done = subprocess.run([interpreter(capymoa), "-c", code], capture_output=True, text=True)
         return done.stdout.strip()
     try:
         return importlib.metadata.version(own)

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib import pyplot as plt
 
 from examples.benchmarks.peers import contenders, ranking
-from examples.benchmarks.peers.standings import NAMES, Standings, speed
+from examples.benchmarks.peers.standings import RANKED, Standings, speed
 
 # Where a label may stand beside its point, in points, and how it is aligned.
 PLACES = [(6, 4, "left"), (6, -11, "left"), (-6, 4, "right"), (-6, -11, "right")]
@@ -27,7 +27,7 @@ def color(learner: str, standings: Standings) -> str:
 
 def draw_ranks(standings: Standings, path: Path) -> None:
     """Draw a critical-difference diagram: a bar joins those that cannot be told apart."""
-    means = standings.ranks
+    means = standings.first_ranks
     n = len(means)
     difference = ranking.critical_difference(n, len(standings.streams))
     bars = ranking.cliques(means, difference)
@@ -65,15 +65,15 @@ def draw_speed(standings: Standings, path: Path) -> None:
     """Draw the mean rank against the items per second."""
     figure, axis = plt.subplots(figsize=(9, 5.5), constrained_layout=True)
     points = {}
-    for learner, mean in standings.ranks.items():
-        own = [standings.by_key[stream, learner] for stream in standings.streams]
+    for learner, mean in standings.first_ranks.items():
+        own = standings.results(learner)
         points[learner] = float(speed(own).replace(",", "")), mean
         axis.scatter(*points[learner], color=color(learner, standings), s=25)
     axis.set_xscale("log")
     axis.invert_yaxis()
     axis.margins(x=0.15, y=0.08)
     axis.set_xlabel("items per second of user CPU, prediction and learning")
-    axis.set_ylabel(f"mean rank by {NAMES[standings.task][0]}, 1 is best")
+    axis.set_ylabel(f"mean rank by {RANKED[standings.task][0]}, 1 is best")
     figure.canvas.draw()
     taken = [axis.transData.transform(point) for point in points.values()]
     boxes: list[Any] = []

@@ -5,10 +5,9 @@ The tests are those that Demsar (2006) recommends for classifiers over several d
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy import stats
@@ -67,20 +66,25 @@ def cliques(means: Mapping[str, float], difference: float) -> list[tuple[float, 
     ]
 
 
-def wilcoxon_holm(scores: Scores) -> dict[tuple[str, str], float]:
-    """Return Wilcoxon's p of each pair of learners, corrected by Holm for their number."""
-    learners = list(next(iter(scores.values())))
-    pairs = list(itertools.combinations(learners, 2))
-    chances = [_wilcoxon([s[a] - s[b] for s in scores.values()]) for a, b in pairs]
-    order = sorted(range(len(pairs)), key=chances.__getitem__)
+def holm(chances: Mapping[str, float]) -> dict[str, float]:
+    """Return chances corrected by Holm for their number.
+
+    Examples
+    --------
+    >>> holm({"a": 0.01, "b": 0.04, "c": 0.03})
+    {'a': 0.03, 'c': 0.06, 'b': 0.06}
+
+    """
     corrected, largest = {}, 0.0
-    for place, i in enumerate(order):
-        largest = max(largest, min(1.0, (len(pairs) - place) * chances[i]))
-        corrected[pairs[i]] = largest
+    for place, name in enumerate(sorted(chances, key=chances.__getitem__)):
+        largest = max(largest, min(1.0, (len(chances) - place) * chances[name]))
+        corrected[name] = largest
     return corrected
 
 
-def _wilcoxon(differences: list[float]) -> float:
+def wilcoxon(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return the chance of such pairs of scores if two learners were equally good."""
+    differences = [a - b for a, b in pairs]
     if not any(differences):
         return 1.0
     return float(stats.wilcoxon(differences, zero_method="zsplit", method="approx").pvalue)

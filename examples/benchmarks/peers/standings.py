@@ -4,100 +4,171 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Callable
 
 from examples.benchmarks.common.results import Result
-from examples.benchmarks.peers import ranking
+from examples.benchmarks.common.scores import NAMES
+from examples.benchmarks.peers import contenders, ranking
 from river_extra_trees.cli.streams import Task
 
-NAMES = {"classification": ("accuracy", "kappa"), "regression": ("R2", "MAE")}
+Table = tuple[list[str], list[list[str]]]
+
+# What the page recommends, and compares with every peer.
+DEFAULTS: dict[Task, str] = {
+    "classification": "StreamDecisionForestClassifier",
+    "regression": "StreamDecisionForestRegressor",
+}
+# Scores by which learners are ranked.
+RANKED: dict[Task, list[str]] = {
+    "classification": ["accuracy", "kappa", "log loss"],
+    "regression": ["R2", "MAE"],
+}
+AHEAD = 0.01  # in accuracy or R2
 
 
 class Standings:
     """The results of some learners on some streams.
 
-    A rank means something only among learners that ran on the same streams: those that most ran
-    on. Who is missing from one of them has scores here, but no rank.
+    A rank means something only among learners that ran on the same rows. Those that have results on
+    all streams are ranked, on as many rows of each stream as all of them have been over. The
+    streams are those on which most learners ran.
     """
 
     def __init__(self, task: Task, results: list[Result], streams: list[str]) -> None:
-        self.task = task
-        self.by_key = {(r["stream"], r["learner"]): r for r in results if r["stream"] in streams}
-        learners = list(dict.fromkeys(learner for _, learner in self.by_key))
-        self.streams = [
-            stream
-            for stream in streams
-            if 2 * sum((stream, learner) in self.by_key for learner in learners) > len(learners)
-        ]
-        self.ranked = [a for a in learners if all((s, a) in self.by_key for s in self.streams)]
-        self.ranks = ranking.mean_ranks(self.scores("score"))
-        # The score that comes first, and the other one where every ranked run has it.
-        self.fields = dict(zip(("score", "second_score"), NAMES[task], strict=True))
-        ranked = [self.by_key[s, a] for s in self.streams for a in self.ranked]
-        if not all(result["second_score"] for result in ranked):
-            del self.fields["second_score"]
-        second = self.scores("second_score") if "second_score" in self.fields else {}
-        self.second_ranks = ranking.mean_ranks(second) if second else {}
-        unranked = sorted(set(learners) - set(self.ranked))
-        self.learners = [*self.ranks, *unranked]
-
-    def scores(self, field: str) -> dict[str, dict[str, float]]:
-        """Return the scores of the ranked learners by stream, an error the worst."""
-        return {
-            stream: {a: self.value(self.by_key[stream, a], field) for a in self.ranked}
-            for stream in self.streams
+        self.task: Task = task
+        self.by_key = {
+            (r["stream"], r["learner"], int(r["rows"])): r
+            for r in results
+            if r["task"] == task and r["stream"] in streams
         }
+        pairs = {(stream, learner) for stream, learner, _ in self.by_key}
+        learners = list(dict.fromkeys(learner for _, learner, _ in self.by_key))
+        self.streams = [
+            s for s in streams if 2 * sum((s, a) in pairs for a in learners) > len(learners)
+        ]
+        self.ranked = [a for a in learners if all((s, a) in pairs for s in self.streams)]
+        self.rows = {stream: self._common_rows(stream) for stream in self.streams}
+        self.streams = [stream for stream in self.streams if self.rows[stream]]
+        self.ranks = {name: ranking.mean_ranks(self.scores(name)) for name in RANKED[task]}
+        self.first_ranks = self.ranks[RANKED[task][0]]
+        unranked = [a for a in learners if a not in self.ranked]
+        self.learners = [*self.first_ranks, *unranked]
 
-    def value(self, result: Result, field: str) -> float:
-        """Return a score to rank by, larger is better; an error is worse than all."""
-        score = float(result[field])
-        if result["error"] or math.isnan(score):
-            return -math.inf
-        return -score if field == "second_score" and self.task == "regression" else score
+    def _common_rows(self, stream: str) -> int:
+        """Return over how many rows of a stream all ranked learners have been."""
+        known = [
+            {n for s, a, n in self.by_key if (s, a) == (stream, learner)}
+            for learner in self.ranked
+            if self.error(stream, learner) is None  # which is a result on any number of rows
+        ]
+        return max(set.intersection(*known), default=0) if known else 0
 
-    def summary(self) -> tuple[list[str], list[list[str]]]:
+    def error(self, stream: str, learner: str) -> Result | None:
+        """Return the result of a run that ended with an error."""
+        own = (r for (s, a, _), r in self.by_key.items() if (s, a) == (stream, learner))
+        return next((result for result in own if result["error"]), None)
+
+    def result(self, stream: str, learner: str) -> Result | None:
+        """Return what is known of a learner on the rows that are compared."""
+        own = self.by_key.get((stream, learner, self.rows[stream]))
+        return own if own is not None else self.error(stream, learner)
+
+    def results(self, learner: str) -> list[Result]:
+        """Return what is known of a learner on all streams."""
+        return [r for s in self.streams if (r := self.result(s, learner)) is not None]
+
+    def scores(self, name: str) -> dict[str, dict[str, float]]:
+        """Return a score of the ranked learners by stream, larger is better, an error the worst."""
+        return {s: {a: self.value(s, a, name) for a in self.ranked} for s in self.streams}
+
+    def value(self, stream: str, learner: str, name: str) -> float:
+        """Return a score to rank by."""
+        result = self.result(stream, learner)
+        if result is None or result["error"] or not result[name]:
+            return -1e300
+        score = float(result[name])
+        if math.isnan(score):
+            return -1e300
+        return score if NAMES[self.task][name] else -score
+
+    def peers(self) -> list[str]:
+        """Return the learners that are not ours, ranked or not."""
+        return [a for a in self.learners if contenders.library(a, self.task) != "river-extra-trees"]
+
+    def summary(self) -> Table:
         """Return ranks, speed and memory, a line for each learner."""
-        ranks = dict(zip(NAMES[self.task], (self.ranks, self.second_ranks), strict=True))
-        known = {name: found for name, found in ranks.items() if found}
         lines = []
         for learner in self.learners:
-            own = [self.by_key[s, learner] for s in self.streams if (s, learner) in self.by_key]
-            places = [
-                f"{found[learner]:.2f}" if learner in found else "-" for found in known.values()
-            ]
-            lines.append([learner, *places, speed(own), memory(own)])
-        heads = ["learner", *(f"mean rank, {name}" for name in known)]
+            own = self.results(learner)
+            places = [f"{r[learner]:.2f}" if learner in r else "-" for r in self.ranks.values()]
+            known = [float(r[CALIBRATION]) for r in own if r[CALIBRATION]]
+            mean = f"{statistics.fmean(known):.3f}" if known else "-"
+            extra = [mean] if self.task == "classification" else []
+            lines.append([learner, *places, *extra, speed(own), memory(own)])
+        extra = ["mean calibration error"] if self.task == "classification" else []
+        heads = ["learner", *(f"mean rank, {name}" for name in self.ranks), *extra]
         return [*heads, "items/s", "median memory, MB"], lines
 
-    def details(self, field: str = "score") -> tuple[list[str], list[list[str]]]:
-        """Return every score, a line for each learner."""
+    def details(self, name: str) -> Table:
+        """Return every value of a score, a line for each learner."""
+        show = {"MAE": "{:.4g}".format}.get(name, rounded)
         lines = []
         for learner in self.learners:
-            found = [self.by_key.get((stream, learner)) for stream in self.streams]
-            lines.append([learner, *(cell(result, field) for result in found)])
-        return ["learner", *self.streams], lines
+            found = [self.result(stream, learner) for stream in self.streams]
+            lines.append([learner, *(cell(result, name, show) for result in found)])
+        return ["learner", *(f"{s} ({self.rows[s]:,})" for s in self.streams)], lines
+
+    def against(self) -> Table:
+        """Return the default beside each peer, on the streams that both know: wins, losses, p."""
+        own = DEFAULTS[self.task]
+        shared = {
+            a: [s for s in self.streams if self.result(s, a) is not None] for a in self.peers()
+        }
+        lines = [[a, str(len(known))] for a, known in shared.items()]
+        for name in RANKED[self.task]:
+            pairs = {
+                a: [(self.value(s, own, name), self.value(s, a, name)) for s in known]
+                for a, known in shared.items()
+            }
+            chances = ranking.holm({a: ranking.wilcoxon(each) for a, each in pairs.items()})
+            for line, (a, each) in zip(lines, pairs.items(), strict=True):
+                won, lost = sum(x > y for x, y in each), sum(x < y for x, y in each)
+                line.append(f"{won} - {lost}, {chances[a]:.1g}")
+        heads = [f"{name}: won - lost, p" for name in RANKED[self.task]]
+        return ["peer", "streams", *heads], lines
+
+    def losses(self) -> list[tuple[str, float, str, float]]:
+        """Return each stream on which a peer is far ahead, with both scores and the best peer."""
+        found = []
+        name = RANKED[self.task][0]
+        for stream in self.streams:
+            scores = {a: self.value(stream, a, name) for a in self.peers()}
+            best = max(scores, key=scores.__getitem__)
+            own = self.value(stream, DEFAULTS[self.task], name)
+            if scores[best] > own + AHEAD:
+                found.append((stream, own, best, scores[best]))
+        return found
 
     def verdict(self) -> str:
         """Say how far the ranks can be trusted."""
-        scores = self.scores("score")
+        first = RANKED[self.task][0]
         n, k = len(self.streams), len(self.ranked)
         text = f"{k} learners on {n} streams"
         if n < 2 or k < 3:
             return text
-        difference = ranking.critical_difference(k, n)
-        finite = {s: {a: max(v, -1e300) for a, v in each.items()} for s, each in scores.items()}
-        chances = ranking.wilcoxon_holm(finite)
-        apart = sum(p < 0.05 for p in chances.values())
         return (
-            f"{text}; Friedman p = {ranking.friedman(finite):.1g}; Nemenyi's critical difference "
-            f"at 5 % is {difference:.2f} ranks; Wilcoxon's test with Holm's correction tells "
-            f"{apart} of {len(chances)} pairs apart at 5 %"
+            f"{text}; Friedman p = {ranking.friedman(self.scores(first)):.1g}; Nemenyi's critical "
+            f"difference at 5 % is {ranking.critical_difference(k, n):.2f} ranks"
         )
+
+
+CALIBRATION = "calibration error"
 
 
 def speed(own: list[Result]) -> str:
     """Return items per second of user CPU time over all streams."""
     seconds = sum(float(result["seconds"]) for result in own)
-    return f"{sum(int(result['items']) for result in own) / max(seconds, 1e-9):,.0f}"
+    return f"{sum(int(result['rows']) for result in own) / max(seconds, 1e-9):,.0f}"
 
 
 def memory(own: list[Result]) -> str:
@@ -106,14 +177,13 @@ def memory(own: list[Result]) -> str:
     return f"{statistics.median(known) / 1e6:.3g}" if known else "-"
 
 
-def cell(result: Result | None, field: str) -> str:
-    """Return a score as a table shows it; a star marks one of a run that was stopped."""
-    if result is None or not result[field]:
+def rounded(score: float) -> str:
+    """Return a score with four digits, or its order of magnitude if it is far off."""
+    return f"{score:.4f}" if score >= -10 else f"{score:.0e}"
+
+
+def cell(result: Result | None, name: str, show: Callable[[float], str]) -> str:
+    """Return a score as a table shows it."""
+    if result is None or not result[name]:
         return "-"
-    if result["error"]:
-        return f"error ({result['error']})"
-    score = float(result[field])
-    shown = f"{score:.4g}" if field == "second_score" else f"{score:.4f}"
-    if score < -10:
-        shown = f"{score:.0e}"
-    return shown + ("*" if int(result["items"]) < int(result["of"]) else "")
+    return f"error ({result['error']})" if result["error"] else show(float(result[name]))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import statistics
 import sys
 from collections.abc import Callable
@@ -26,7 +27,7 @@ from river import ensemble as river_ensemble
 
 from examples.benchmarks.common import streams, tables
 from examples.benchmarks.common.prequential import user_seconds
-from examples.benchmarks.peers import contenders
+from examples.benchmarks.peers import capymoa_process
 from river_extra_trees import ShrubEnsembleClassifier
 from river_extra_trees.cli import UserError
 
@@ -239,7 +240,8 @@ def capymoa(n: int, python: str) -> None:
     lines = []
     for name in ("elec", "covtype"):
         rows = load(name, n)
-        theirs = contenders.run_capymoa("ShrubsClassifier", rows, "classification", python)
+        options = "ShrubsClassifier", rows, "classification", math.inf, python
+        *_, theirs = capymoa_process.checkpoints(*options)
         # CapyMOA's defaults, and our way of saying them.
         model = ShrubEnsembleClassifier(
             n_models=32,
@@ -254,7 +256,7 @@ def capymoa(n: int, python: str) -> None:
         score, seconds = accuracy(model, rows)
         spent = [1e3 * each / len(rows) for each in (theirs.seconds, seconds)]
         cells = [f"{spent[0]:.3f}", f"{spent[1]:.4f}", f"{spent[0] / spent[1]:.0f}"]
-        lines.append([name, *cells, f"{theirs.score:.4f}", f"{score:.4f}"])
+        lines.append([name, *cells, f"{theirs.scores['accuracy']:.4f}", f"{score:.4f}"])
     heads = ["stream", "CapyMOA, ms", "ours, ms", "times as slow"]
     tables.show([*heads, "accuracy, CapyMOA", "accuracy, ours"], lines)
 

@@ -385,6 +385,15 @@ cdef class MemoryForest(Ensemble):
             self.ask()
             return self.mixture.mean, self.mixture.spread(), self.mixture.n_errors
 
+    def number_of_tree(self, int tree, x):
+        """The number that one tree predicts."""
+        if not self.regression or not self.holds(tree):
+            raise IndexError(f"there is no tree {tree} that predicts numbers here")
+        with self.using():
+            self.schema.encode(x)
+            self.ask()
+            return self.answers[2 * tree]
+
     @property
     def n_seen(self):
         """Number of samples learned."""

@@ -397,7 +397,7 @@ class DistributedRegressor(_Distributed, PredictsNumbers, base.MiniBatchRegresso
     ...     for x, y in datasets.TrumpApproval():
     ...         model.learn_one(x, y)
     ...     round(model.predict_one(x), 2)
-    41.7
+    41.79
     """
 
     @classmethod

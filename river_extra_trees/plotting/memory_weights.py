@@ -1,0 +1,214 @@
+"""How much each memory of a stream forest is worth, along the stream."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+
+from river_extra_trees._estimator.extras import import_extra
+
+from ._axes import CLASS_COLOURS, CLASS_HATCHES, AxesDisplay
+from ._predictions import FULLEST, HATCH_COLOUR, mixed_with_white
+from .live import Live
+
+if typing.TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from river_extra_trees.stream_forest import (
+        StreamDecisionForestClassifier,
+        StreamDecisionForestRegressor,
+    )
+
+__all__ = ["MemoryWeightsDisplay"]
+
+
+class MemoryWeightsDisplay(AxesDisplay):
+    """Weights of the memories of a stream decision forest, as areas that sum to one.
+
+    The shortest memory is at the bottom. Right after an abrupt change the weight moves to short
+    memories. It stays there while the stream keeps changing, and moves to longer ones as the stream
+    settles.
+
+    Parameters
+    ----------
+    items
+        Numbers of learned samples, ascending.
+    weights
+        By memory, a number of samples: its weight after each of these.
+    drifts
+        Numbers of learned samples at which the stream is known to change.
+
+    Attributes
+    ----------
+    ax_
+        The axes drawn on.
+    figure_
+        The figure that holds them.
+
+    Examples
+    --------
+    >>> import river_extra_trees as ret
+    >>> from river import datasets
+    >>> from river_extra_trees import plotting
+
+    >>> model = ret.StreamDecisionForestClassifier(seed=1)
+    >>> display = plotting.MemoryWeightsDisplay.from_stream(model, datasets.Phishing(), step=500)
+    >>> display.items
+    [0, 500, 1000, 1250]
+    >>> for memory, weights in display.weights.items():
+    ...     print(memory, *(f"{weight:.2f}" for weight in weights))
+    125 0.25 0.32 0.03 0.27
+    500 0.25 0.25 0.10 0.12
+    2000 0.25 0.15 0.48 0.32
+    8000 0.25 0.28 0.39 0.29
+    >>> display.plot().ax_.get_ylabel()
+    'weight of the memory'
+
+    In a loop of your own, `update` adds the present weights of a model:
+
+    >>> display = plotting.MemoryWeightsDisplay()
+    >>> live = plotting.Live(seconds=0.5)
+    >>> for x, y in datasets.Phishing():
+    ...     model.learn_one(x, y)
+    ...     if model.n_samples_seen % 50 == 0:
+    ...         display.update(model)
+    ...         if live.due:
+    ...             live.draw(display)
+    """
+
+    def __init__(
+        self,
+        items: Sequence[int] = (),
+        weights: Mapping[int, Sequence[float]] | None = None,
+        drifts: Sequence[int] = (),
+    ) -> None:
+        self.items = list(items)
+        self.weights = {memory: list(values) for memory, values in (weights or {}).items()}
+        self.drifts = list(drifts)
+        for memory, values in self.weights.items():
+            if len(values) != len(self.items):
+                raise ValueError(
+                    f"there are {len(self.items)} items, but {len(values)} weights of {memory!r}"
+                )
+
+    @classmethod
+    def from_stream(
+        cls,
+        model: StreamDecisionForestClassifier | StreamDecisionForestRegressor,
+        dataset: Iterable[tuple[Mapping[typing.Any, typing.Any], typing.Any]],
+        *,
+        step: int = 20,
+        drifts: Sequence[int] = (),
+        live: bool = False,
+    ) -> MemoryWeightsDisplay:
+        """Let a forest learn a stream, and take its weights at regular intervals.
+
+        Parameters
+        ----------
+        model
+            A forest with `swap_rule="rotation"`. It learns itself, not as a copy.
+        dataset
+            Pairs of features and target, read once.
+        step
+            Number of samples between two points.
+        drifts
+            Numbers of learned samples at which the stream is known to change.
+        live
+            Draw while the stream runs: in a notebook, or in a window of matplotlib.
+
+        Raises
+        ------
+        ValueError
+            If the model has no weights of memories, or `step` is not positive.
+        """
+        if step < 1:
+            raise ValueError(f"step must be at least 1, not {step!r}")
+        display, shown = cls(drifts=drifts), Live()
+        display.update(model)
+        for n, (x, y) in enumerate(dataset, start=1):
+            model.learn_one(x, y)
+            if n % step == 0:
+                display.update(model)
+                if live and shown.due:
+                    shown.draw(display)
+        display.update(model)
+        if live:
+            shown.draw(display)
+        return display
+
+    def update(self, model: StreamDecisionForestClassifier | StreamDecisionForestRegressor) -> None:
+        """Add the present weights of a forest, unless they are those of the last update.
+
+        Parameters
+        ----------
+        model
+            A forest with `swap_rule="rotation"`, the same one each time.
+
+        Raises
+        ------
+        ValueError
+            If the model has no weights of memories, other memories than before, or learned fewer
+            samples.
+        """
+        present: dict[int, float] | None = getattr(model, "memory_weights", None)
+        if present is None:
+            raise ValueError(
+                f"this {type(model).__name__} has no weights of memories: only stream decision "
+                "forests with swap_rule='rotation' have them"
+            )
+        if self.weights and present.keys() != self.weights.keys():
+            raise ValueError(
+                f"the memories were {sorted(self.weights)}, but are {sorted(present)} now: make a "
+                "new display for another model"
+            )
+        n_seen = model.n_samples_seen
+        if self.items and n_seen < self.items[-1]:
+            raise ValueError(
+                f"the model has learned {n_seen} samples, fewer than the {self.items[-1]} of the "
+                "last update: make a new display for another model"
+            )
+        if not self.items or n_seen > self.items[-1]:
+            self.items.append(n_seen)
+            for memory, weight in present.items():
+                self.weights.setdefault(memory, []).append(weight)
+
+    def _size(self) -> tuple[float, float]:
+        return 8.0, 3.2
+
+    def _draw(self, ax: Axes) -> None:
+        if not self.items:
+            raise ValueError("there is nothing to draw: no weights were recorded")
+        memories = sorted(self.weights)
+        areas = ax.stackplot(
+            self.items,
+            [self.weights[memory] for memory in memories],
+            labels=[f"{memory:,} samples" for memory in memories],
+            linewidth=0,
+        )
+        colours = import_extra("matplotlib.colors", "plot")
+        for i, area in enumerate(areas):
+            colour = colours.to_rgb(CLASS_COLOURS[i % len(CLASS_COLOURS)])
+            area.set_facecolor(mixed_with_white(colour, FULLEST))
+            area.set_hatch(CLASS_HATCHES[i % len(CLASS_HATCHES)])
+            area.set_edgecolor(HATCH_COLOUR)
+        handles, labels = ax.get_legend_handles_labels()
+        # From top to bottom, as the areas lie.
+        handles, labels = handles[::-1], labels[::-1]
+        for item in self.drifts:
+            drift = ax.axvline(item, color="black", linestyle=":", linewidth=1.2)
+        if self.drifts:
+            handles, labels = [*handles, drift], [*labels, "the stream changes"]
+        ax.legend(
+            *(handles, labels),
+            title="memory",
+            loc="center left",
+            bbox_to_anchor=(1.0, 0.5),
+            handlelength=3.0,
+        )
+        if len(self.items) > 1:
+            ax.set_xlim(self.items[0], self.items[-1])
+        ax.set_ylim(0.0, 1.0)
+        ax.xaxis.set_major_formatter("{x:,.0f}")
+        ax.yaxis.set_major_formatter("{x:.0%}")
+        ax.set_xlabel("learned samples")
+        ax.set_ylabel("weight of the memory")

@@ -1,0 +1,129 @@
+"""What is shown of trees with linear models: texts, trees and maps say what the tree answers."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import river_extra_trees as ret
+from river_extra_trees import plotting
+from river_extra_trees._estimator.inspection import path
+
+MEANS, LEAVES, ROOT = range(3)  # a forest of three trees has one of each kind, in this order
+ADDED = {MEANS: "", LEAVES: " + linear model", ROOT: " + model of the root"}
+Row = tuple[dict[str, Any], float]
+
+
+def rows(n: int, seed: int) -> list[Row]:
+    """A bent plane, with missing values and a nominal feature."""
+    rng = random.Random(seed)
+    found: list[Row] = []
+    for _ in range(n):
+        x: dict[str, Any] = {name: rng.uniform(-1.0, 1.0) for name in "abc"}
+        y = abs(x["a"]) * 10.0 + 3.0 * x["b"] - x["c"] + rng.gauss(0.0, 0.1)
+        found.append(({**x, "colour": rng.choice(["red", "blue"])}, y))
+        if rng.random() < 0.1:
+            found[-1][0]["c"] = None
+    return found
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    model = ret.StreamDecisionForestRegressor(
+        n_models=3, window_size=(400,), max_depth=3, max_features=None, seed=1
+    )
+    for x, y in rows(600, 0):
+        model.learn_one(x, y)
+    return model
+
+
+def answer(model: Any, tree: int, x: dict[str, Any]) -> float:
+    """Of one tree: the mean of its leaf, and its linear model worked out by hand."""
+    *_, leaf = path(model._nodes(tree), model._core.row_of(x))
+    state = model._core.models[tree].state()
+    if not leaf["coefficients"]:
+        return leaf["values"][0]
+    number = 0 if state["kind"] == "root" else state["of_nodes"][leaf["node"]]
+    *slopes, at_mean, limit = state["coefficients"][number]
+    row = model._core.row_of(x)
+    z = [
+        0.0 if np.isnan(row[column]) else (row[column] - center) * scale
+        for column, center, scale in zip(
+            state["columns"], state["centers"], state["scales"], strict=True
+        )
+    ]
+    return leaf["values"][0] + float(np.clip(np.dot(slopes, z) - at_mean, -limit, limit))
+
+
+@pytest.mark.parametrize("tree", ADDED)
+def test_a_tree_explains_its_own_answer(model: Any, tree: int) -> None:
+    """The explanation ends with what the tree answers, not only with the mean of the leaf."""
+    for x, _ in rows(30, 1):
+        last = model.debug_one(x, tree).splitlines()[-1]
+        wanted = f"{answer(model, tree, x):.6g}"
+        if tree == MEANS:
+            assert f": {wanted} (sd " in last
+        else:
+            assert last.endswith(f"){ADDED[tree]} = {wanted}")
+
+
+def test_explanations_change_nothing() -> None:
+    """A forest that is asked between prediction and learning learns the same."""
+    asked, other = (ret.StreamDecisionForestRegressor(n_models=6, seed=1) for _ in range(2))
+    stranger = rows(1, 5)[0][0]
+    for x, y in rows(150, 2):
+        for one in (asked, other):
+            one.predict_one(x)
+        asked.debug_one(stranger, tree=4)
+        asked.learn_one(x, y)
+        other.learn_one(x, y)
+    assert asked.to_dataframe().equals(other.to_dataframe())
+    assert asked.predict_one(stranger) == other.predict_one(stranger)
+
+
+@pytest.mark.parametrize("tree", ADDED)
+def test_texts_tell_what_is_added_to_the_means(model: Any, tree: int) -> None:
+    """Each leaf of a text, and each box of a picture, as it sums up such leaves."""
+    leaves = [line for line in model.to_text(tree).splitlines() if "(sd " in line]
+    assert len(leaves) > 3
+    assert all(line.endswith(")" + ADDED[tree]) for line in leaves)
+    boxes = plotting.TreeDisplay.from_estimator(model, tree=tree).plot().boxes
+    for box in boxes:
+        *mean, weight = box.text.splitlines()
+        added = "" if tree == MEANS else " " + mean.pop()
+        assert mean[-1].endswith(")")
+        assert (added, weight[:7]) == (ADDED[tree], "weight ")
+
+
+@pytest.mark.parametrize("tree", ADDED)
+def test_maps_have_the_colours_of_answers(model: Any, tree: int) -> None:
+    """At the corners of each leaf; the scale spans them, and the title names what is held."""
+    at = {"c": 0.3, "colour": "red"}
+    display = plotting.LeafMapDisplay.from_estimator(
+        model, rows(50, 3), features=("a", "b"), at=at, tree=tree
+    )
+    assert len(display.regions) > 1
+    found = []
+    for region in display.regions:
+        (left, right), (bottom, top) = region.limits
+        inside = [
+            {**at, "a": a, "b": b} for b in (bottom + 1e-9, top) for a in (left + 1e-9, right)
+        ]
+        wanted = [answer(model, tree, x) for x in inside]
+        found += wanted
+        if tree == MEANS:
+            assert region.answers == ()
+        else:
+            assert region.answers == pytest.approx(wanted, rel=1e-6, abs=1e-6)
+    assert (display.colours.low, display.colours.high) == pytest.approx((min(found), max(found)))
+    ax = display.plot().ax_
+    assert len(ax.images) == (0 if tree == MEANS else len(display.regions))
+    if tree != MEANS:
+        assert display.note.startswith("other features of the tree:")
+        image, region = ax.images[0], display.regions[0]
+        assert image.get_extent() == [*region.limits[0], *region.limits[1]]
+        corner = np.asarray(image.get_array())[0, 0]
+        assert corner == pytest.approx(display.colours.pale(region.answers[0]), abs=0.05)
