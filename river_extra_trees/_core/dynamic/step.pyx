@@ -16,9 +16,9 @@ LARGEST_REGRESSOR = 1e50
 # Copies that a particle is due are whole numbers up to this.
 cdef double ROUNDING = 1e-9
 
-# Share that the logarithm of the belief in a forgetting factor keeps from one sample to the next, as
-# in dynamic model averaging (Raftery, Karny and Ettler 2010, section 3): what spoke for a factor
-# long ago is forgotten. Classes tell the factors apart too slowly for that.
+# Share that the logarithm of the belief in a forgetting factor keeps from sample to sample, as in
+# dynamic model averaging (Raftery, Karny and Ettler 2010, section 3): what spoke for a factor long
+# ago is forgotten. Classifiers lost accuracy by it.
 cdef double BELIEF_KEPT = 0.95, BELIEF_KEPT_OF_CLASSIFIER = 1.0
 # Probability that the factor is drawn anew before a sample, as in fixed share (Herbster and Warmuth
 # 1998). Small: it costs a stream that does not change that much per sample at most. Not smaller: a
