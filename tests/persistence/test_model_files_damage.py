@@ -274,7 +274,7 @@ def test_samples_that_came_before_the_first_are_refused(name: str) -> None:
 def competing() -> bytes:
     """The file of dynamic trees of several forgetting factors."""
     case = ("DynamicTreeRegressor", 0)
-    model = ret.DynamicTreeRegressor(n_particles=8, window=20, forgetting_factor="auto", seed=1)
+    model = ret.DynamicTreeRegressor(n_particles=24, window=20, forgetting_factor="auto", seed=1)
     return persistence.save_bytes(learn(model, stream(case, 60)))
 
 
