@@ -57,10 +57,10 @@ class MemoryWeightsDisplay(AxesDisplay):
     [0, 500, 1000, 1250]
     >>> for memory, weights in display.weights.items():
     ...     print(memory, *(f"{weight:.2f}" for weight in weights))
-    125 0.25 0.32 0.03 0.27
-    500 0.25 0.25 0.10 0.12
-    2000 0.25 0.15 0.48 0.32
-    8000 0.25 0.28 0.39 0.29
+    30 0.25 0.05 0.03 0.05
+    200 0.25 0.48 0.02 0.25
+    1200 0.25 0.15 0.55 0.37
+    8000 0.25 0.33 0.40 0.32
     >>> display.plot().ax_.get_ylabel()
     'weight of the memory'
 

@@ -25,6 +25,7 @@ VARIANTS: dict[Task, dict[str, str]] = {
     "classification": {
         "default": "",
         "one memory of 2,000": "window_size=(2000,)",
+        "memories of 125 to 8,000": "window_size=(125,500,2000,8000)",
         "memories of 500 and 8,000": "window_size=(500,8000)",
         "twenty trees": "n_models=20",
         "batches of 100": "batch_size=100",
