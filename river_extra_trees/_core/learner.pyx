@@ -273,7 +273,8 @@ cdef class Learner:
         if reader.shares is not None:
             shares = self.row_shares()
             total = total_of(shares, n)
-            for code in range(n):
+            # Between two calls of `go_on`, another thread may learn labels that had no room here.
+            for code in range(<int>min(n, reader.share_answers.shape[1])):
                 reader.share_answers[row, code] = shares[code] / total
         return 0
 

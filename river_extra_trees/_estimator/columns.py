@@ -67,6 +67,7 @@ def labelled_batch_of(frame: typing.Any, y: typing.Any, w: typing.Any, regressio
 
 def columns_of_array(array: npt.NDArray[typing.Any]) -> list[Column]:
     """The columns of an array."""
+    array = np.asarray(array)  # a column of a matrix has two dimensions
     if array.dtype.kind in "biuf":
         numbers = np.require(array, np.float64, "A")
         return [column_of_numbers(i, numbers[:, i]) for i in range(numbers.shape[1])]
@@ -259,13 +260,21 @@ def codes_in_pyarrow(column: typing.Any) -> Codes | None:
         column = column.dictionary_encode()
     elif not types.is_dictionary(column.type):
         return None
-    array = column.unify_dictionaries().combine_chunks()
+    try:
+        array = column.unify_dictionaries().combine_chunks()
+    except pyarrow.ArrowException:  # a dictionary holds null, or values of an uncommon type
+        return None
     codes = array.indices.cast(pyarrow.int64()).fill_null(-1)
     return compacted(codes.to_numpy(), array.dictionary)
 
 
 def compacted(codes: npt.NDArray[typing.Any], values: typing.Any) -> Codes:
     """Codes and those of the values that they need, if the values are more than the codes."""
+    # Libraries make categoricals and dictionaries without a check of their codes, if told so.
+    wrong = (codes < -1) | (codes >= len(values))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(f"row {row}: no category has the code {codes[row]}")
     if len(values) > len(codes):
         used, codes = np.unique(codes, return_inverse=True)
         missing = int(len(used) > 0 and used[0] < 0)  # -1 comes first, and has to stay what it is

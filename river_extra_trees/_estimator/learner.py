@@ -471,7 +471,8 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
         return self._answered(frame).labels, self._core.labels.labels
 
     def _predict_proba_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        return self._answered(frame, True).shares, self._core.labels.labels
+        shares = self._answered(frame, True).shares
+        return shares, self._core.labels.labels[: shares.shape[1]]
 
     def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
         """Predict each row of a data frame, then learn it: test-then-train in one call.
@@ -532,7 +533,7 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
         """
         frame = readable_frame(X)
         reader = self._answered_and_learned(frame, y, w, True)
-        labels = self._core.labels.labels
+        labels = self._core.labels.labels[: reader.shares.shape[1]]
         return frame_of_shares(reader.shares[:, : len(labels)], labels, frame)
 
     def _describe(self, node: inspection.Node) -> str:

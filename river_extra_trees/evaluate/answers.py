@@ -34,6 +34,7 @@ def predict_learn(model: Any, samples: Any, *, probabilities: bool = False) -> l
     if not probabilities:
         # The code of no answer is -1, the place of None.
         return list(map([*labels, None].__getitem__, answers.labels.tolist()))
+    labels = labels[: answers.shares.shape[1]]
     shares = answers.shares[:, : len(labels)]
     if not (shares != shares).any():
         return [dict(zip(labels, row, strict=True)) for row in shares.tolist()]

@@ -76,7 +76,10 @@ class Block:
         elif is_array(self.columns):
             features = rows_of_columns(dict(enumerate(self.columns.T.tolist())), len(self))
         else:
-            columns = {name: self.columns[name].to_list() for name in self.columns.columns}
+            # A name may be a whole number, which brackets would take for a row.
+            columns = {
+                name: self.columns.get_column(name).to_list() for name in self.columns.columns
+            }
             features = rows_of_columns(columns, len(self))
         if self.weights is None:
             return zip(features, self.targets, strict=True)
@@ -129,7 +132,7 @@ def blocks_of(dataset: Any, target: str | None) -> Iterator[Any]:
     if first is None:
         return iter([])
     items = itertools.chain([first], items)
-    if isinstance(first, tuple | list) and isinstance(first[0], Mapping):
+    if isinstance(first, tuple | list) and first and isinstance(first[0], Mapping):
         return items
     return (_block(item, target) for item in items)
 
@@ -169,14 +172,16 @@ def _block(item: Any, target: str | None) -> Block:
         if target is None:
             raise ValueError("name the column of the targets: target=...")
         if target not in frame.columns:
-            raise ValueError(f"no column {target!r}; the frame has {', '.join(frame.columns)}")
-        targets, weights = frame[target].to_list(), None
+            names = ", ".join(map(str, frame.columns))
+            raise ValueError(f"no column {target!r}; the frame has {names}")
+        targets, weights = frame.get_column(target).to_list(), None
         frame = frame.drop(target)
     else:
         raise TypeError(
             f"cannot evaluate on {type(item).__name__!r}: give a frame, frames, pairs (X, y) of "
             "frame and targets, or a table opened by river_extra_trees.streams"
         )
-    if not len(frame) == len(targets) == len(targets if weights is None else weights):
-        raise ValueError(f"X has {len(frame)} rows and y has {len(targets)}")
+    n_weights = len(frame) if weights is None else len(weights)
+    if not len(frame) == len(targets) == n_weights:
+        raise ValueError(f"X has {len(frame)} rows, y has {len(targets)} and w has {n_weights}")
     return Block(frame, targets, weights)

@@ -85,6 +85,7 @@ def iter_progressive_val_score(
         is_prompt = moment is None and delay is None
         if is_prompt and reads_samples(model) and not 0 < step < SMALLEST_BLOCK:
             evaluation = _Evaluation(model, metric)
+            step = max(0, step)  # river yields nothing, either
             return evaluation.run(data, step, measure_time, measure_memory, yield_predictions)
         data = rows_of(data)
     return evaluate.iter_progressive_val_score(

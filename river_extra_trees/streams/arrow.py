@@ -95,7 +95,17 @@ def read_arrow(
 def _check_type(name: str, column: str, kind: Any) -> None:
     from pyarrow import types
 
-    if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
+    values = kind.value_type if types.is_dictionary(kind) else kind
+    readable = (
+        is_text(values)
+        or types.is_null(values)
+        or types.is_boolean(values)
+        or types.is_integer(values)
+        or types.is_floating(values)
+        or types.is_decimal(values)
+        or (types.is_temporal(values) and not types.is_interval(values))
+    )
+    if not readable:
         raise TableError(
             f"{name}: column {column!r} holds values of type {kind}, which are neither numbers nor "
             f"names; leave it out with --drop {column}"
@@ -108,6 +118,8 @@ def _batches(records: Iterator[Any], bad_rows: BadRows, layout: Layout) -> Itera
     while True:
         try:
             record = next(records, None)
+            if record is not None:
+                record.validate(full=True)  # a damaged file may hold offsets beyond its buffers
         except (OSError, pyarrow.ArrowException) as error:
             message = f"cannot read {bad_rows.name}: {str(error).splitlines()[0]}"
             raise TableError(message) from error
@@ -134,9 +146,12 @@ def _batches(records: Iterator[Any], bad_rows: BadRows, layout: Layout) -> Itera
 def _targets(values: Any) -> list[Any]:
     from pyarrow import types
 
-    if types.is_temporal(values.type):
+    if types.is_temporal(values.type) and not types.is_time(values.type):
         numbers: list[Any] = _column(values, is_nominal=False).tolist()
         return numbers
+    if types.is_time(values.type):
+        names: list[Any] = _column(values, is_nominal=False)
+        return names
     targets: list[Any] = values.to_pylist()
     return targets
 

@@ -136,6 +136,11 @@ def open_table(
         )
     if path != "-" and not Path(path).is_file():
         raise TableError(f"there is no file {path!r}")
+    for argument, names in (("nominal", nominal), ("drop", drop)):
+        if isinstance(names, str):
+            raise TypeError(f"{argument} must be a list of columns: [{names!r}], not {names!r}")
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, not {batch_size!r}")
     if target is not None and target in drop:
         raise TableError(f"the target {target!r} cannot be dropped")
     suffix, packed = suffix_of(path)

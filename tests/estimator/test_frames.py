@@ -14,7 +14,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from river_extra_trees import StreamDecisionTreeClassifier, StreamDecisionTreeRegressor
+from river_extra_trees import (
+    StreamDecisionTreeClassifier,
+    StreamDecisionTreeRegressor,
+    persistence,
+)
+from river_extra_trees._estimator.columns import batch_of, labelled_batch_of
 from tests.tools.estimators import learn
 
 
@@ -144,3 +149,60 @@ def test_numbers(kind: str) -> None:
         model.predict_many(FRAMES[kind]({"a": [0.0]})), series_only=True, allow_series=True
     )
     assert (found.dtype, found.to_list()) == (narwhals.Float64, [1.5])
+
+
+def test_codes_without_a_category() -> None:
+    """They are refused, as features and as labels; libraries make them if nobody checks."""
+    X = {"a": [0.0, 1.0, 2.0]}
+    codes = pd.Categorical.from_codes([0, 1, 100], categories=["x", "y"], validate=False)
+    dictionary = pa.DictionaryArray.from_arrays(pa.array([0, 1, 100_000]), ["x", "y"], safe=False)
+    model = StreamDecisionTreeClassifier(seed=1)
+    for call in (model.learn_many, model.predict_learn_many):
+        with pytest.raises(ValueError, match="row 2: no category has the code 100"):
+            call(pd.DataFrame(X), pd.Series(codes))
+        with pytest.raises(ValueError, match="row 2: no category has the code 100000"):
+            call(pa.table(X), pa.chunked_array([dictionary]))
+    for frame in (pd.DataFrame({"a": codes}), pa.table({"a": dictionary})):
+        with pytest.raises(ValueError, match="row 2: no category has the code 100"):
+            model.learn_many(frame, ["x", "y", "x"])
+    assert model.n_samples_seen == 0
+
+
+def test_dictionaries_that_hold_null() -> None:
+    """Null is a missing value, whether in the dictionary or in the codes."""
+    parts = [
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array(values))
+        for values in (["x", None], [None, "y"])
+    ]
+    by_dictionary, by_text = (StreamDecisionTreeClassifier(seed=1) for _ in range(2))
+    labels = [0, 1] * 3
+    by_dictionary.learn_many(pa.table({"a": pa.chunked_array(parts)}), labels)
+    by_text.learn_many(pa.table({"a": ["x", None, None, None, "y", None]}), labels)
+    assert persistence.save_bytes(by_dictionary) == persistence.save_bytes(by_text)
+
+
+def test_a_matrix_is_an_array() -> None:
+    """Though each of its columns has two dimensions."""
+    X = np.arange(20.0).reshape(10, 2)
+    by_matrix, by_array = (StreamDecisionTreeClassifier(seed=1) for _ in range(2))
+    by_matrix.learn_many(np.matrix(X), [0, 1] * 5)
+    by_array.learn_many(X, [0, 1] * 5)
+    assert persistence.save_bytes(by_matrix) == persistence.save_bytes(by_array)
+
+
+@pytest.mark.parametrize("learns", [False, True])
+def test_labels_that_come_between_two_stretches(learns: bool) -> None:
+    """Another thread may learn them while a frame is answered; they have no room in the answers."""
+    model = taught(("x", "y"))
+    X = np.array([[0.0], [1.0]] * 300)
+    batch = labelled_batch_of(X, ["x", "y"] * 300, 1.0, False) if learns else batch_of(X)
+    reader = model._core.reader(batch, learns=learns)
+    model._core.ask(reader, shares=True)
+    n_labels = reader.shares.shape[1]
+    model._core.go_on(reader)
+    for i in range(500):
+        model.learn_one({"a": 0.0}, f"new {i}")
+    model._learn_rows(reader)
+    assert reader.shares.shape == (600, n_labels)
+    assert (reader.shares[:, :2].sum(axis=1) <= 1.0).all()
+    assert (reader.shares[:, :2].sum(axis=1) > 0.0).all()

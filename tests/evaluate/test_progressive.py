@@ -311,10 +311,40 @@ def test_what_is_refused() -> None:
         progressive_val_score(frame, model, metrics.Accuracy(), target="z")
     with pytest.raises(ValueError, match="MAE"):
         progressive_val_score(frame, model, metrics.MAE(), target="y")
-    with pytest.raises(ValueError, match="X has 2 rows and y has 1"):
+    with pytest.raises(ValueError, match="X has 2 rows, y has 1 and w has 2"):
         progressive_val_score((frame, [1]), model, metrics.Accuracy())
+    with pytest.raises(ValueError, match="X has 2 rows, y has 2 and w has 1"):
+        progressive_val_score([(frame, [1, 0], [1.0])], model, metrics.Accuracy())
+    with pytest.raises(TypeError, match="cannot evaluate on 'tuple'"):
+        progressive_val_score([()], model, metrics.Accuracy())
     lazy = pl.LazyFrame({"a": [1]})
     for dataset in (lazy, [lazy], (lazy, [1]), [(lazy, [1])], narwhals.from_native(lazy)):
         with pytest.raises(TypeError, match=r"call \.collect\(\)"):
             progressive_val_score(dataset, model, metrics.Accuracy(), target="a")
     assert progressive_val_score([], model, metrics.Accuracy()).get() == 0
+
+
+def test_names_that_are_whole_numbers() -> None:
+    """They name columns, not rows."""
+    frame = pd.DataFrame({1: [0, 1] * 50, 0: [0.0, 1.0] * 50})
+    model = CLASSIFIERS["decision tree"]()
+    ours = progressive_val_score(frame, model, metrics.Accuracy(), target=1)
+    rows = [({0: x}, y) for y, x in frame.itertuples(index=False)]
+    theirs = evaluate.progressive_val_score(
+        rows, CLASSIFIERS["decision tree"](), metrics.Accuracy()
+    )
+    assert ours.get() == theirs.get()
+    of_river = [tree.HoeffdingTreeClassifier() for _ in range(2)]
+    ours = progressive_val_score(frame, of_river[0], metrics.Accuracy(), target=1)
+    assert ours.get() == evaluate.progressive_val_score(rows, of_river[1], metrics.Accuracy()).get()
+    with pytest.raises(ValueError, match="no column 7; the frame has 1, 0"):
+        progressive_val_score(frame, model, metrics.Accuracy(), target=7)
+
+
+def test_steps_below_zero() -> None:
+    """They yield nothing, as in river."""
+    frame = pd.DataFrame({"a": [0.0, 1.0] * 50, "y": [0, 1] * 50})
+    model = CLASSIFIERS["decision tree"]()
+    states = iter_progressive_val_score(frame, model, metrics.Accuracy(), step=-5, target="y")
+    assert list(states) == []
+    assert model.n_samples_seen == 100

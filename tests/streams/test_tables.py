@@ -146,6 +146,7 @@ def test_columns_that_are_dropped_or_nominal(tmp_path: Path, suffix: str) -> Non
         (pa.decimal128(5, 2), [1, None], [1.0, None]),
         (pa.dictionary(pa.int8(), pa.string()), ["a", None, "a"], ["a", None, "a"]),
         (pa.dictionary(pa.int8(), pa.int64()), [7, None], [7.0, None]),
+        (pa.string_view(), ["a", None], ["a", None]),
         (pa.large_string(), ["a"], ["a"]),
         (pa.null(), [None, None], [None, None]),
     ],
@@ -377,6 +378,59 @@ def test_columns_that_no_model_reads(tmp_path: Path) -> None:
     with pytest.raises(streams.TableError, match="--drop a"):
         read(tmp_path / "t.parquet", target="y")
     assert read(tmp_path / "t.parquet", target="y", drop=["a"])[:2] == ([{}], [1])
+
+
+@pytest.mark.parametrize("target", ["a", None])
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([b"xx", None], pa.binary(2)),
+        pa.array([b"xx", None], pa.binary_view()),
+        pa.array([(1, 2, 3), None], pa.month_day_nano_interval()),
+        pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"0" * 16, None], pa.binary(16))),
+        pa.DictionaryArray.from_arrays(pa.array([0, None]), pa.array([[1]])),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_types_that_no_model_reads(tmp_path: Path, values: Any, target: str | None) -> None:
+    """They are refused by the names of their columns."""
+    table = pa.table({"a": values})
+    with ipc.new_file(tmp_path / "t.arrow", table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(streams.TableError, match="column 'a' holds values of type"):
+        read(tmp_path / "t.arrow", target=target)
+
+
+def test_targets_that_are_times_of_day(tmp_path: Path) -> None:
+    """They are names."""
+    parquet.write_table(pa.table({"y": pa.array([3600, 0], pa.time32("s"))}), tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet", target="y")[1] == ["01:00:00", "00:00:00"]
+
+
+@pytest.mark.parametrize("target", ["y", None])
+def test_damaged_arrow_files(tmp_path: Path, target: str | None) -> None:
+    """Offsets beyond the texts end the reading, not the interpreter."""
+    with ipc.new_file(tmp_path / "t.arrow", pa.schema([("y", pa.string())])) as writer:
+        writer.write_table(pa.table({"y": ["a", "bc"]}))
+    content = (tmp_path / "t.arrow").read_bytes()
+    good = np.array([0, 1, 3], np.int32).tobytes()
+    assert content.count(good) == 1
+    damaged = content.replace(good, np.array([0, 1, 2**30], np.int32).tobytes())
+    (tmp_path / "t.arrow").write_bytes(damaged)
+    with pytest.raises(streams.TableError, match="cannot read"):
+        read(tmp_path / "t.arrow", target=target)
+
+
+def test_choices_that_make_no_sense(tmp_path: Path) -> None:
+    """They are refused, and end the reading before it begins."""
+    (tmp_path / "t.csv").write_bytes(b"a,y\n1,0\n")
+    for batch_size in (0, -1):
+        with pytest.raises(ValueError, match="batch_size must be at least 1"):
+            streams.open_table(tmp_path / "t.csv", batch_size=batch_size)
+    with pytest.raises(TypeError, match=r"drop must be a list of columns: \['ay'\]"):
+        streams.open_table(tmp_path / "t.csv", drop="ay")
+    with pytest.raises(TypeError, match="nominal must be a list of columns"):
+        streams.open_table(tmp_path / "t.csv", nominal="a")
 
 
 def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
