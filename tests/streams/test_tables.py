@@ -403,7 +403,9 @@ def test_types_that_no_model_reads(tmp_path: Path, values: Any, target: str | No
 
 def test_targets_that_are_times_of_day(tmp_path: Path) -> None:
     """They are names."""
-    parquet.write_table(pa.table({"y": pa.array([3600, 0], pa.time32("s"))}), tmp_path / "t.parquet")
+    parquet.write_table(
+        pa.table({"y": pa.array([3600, 0], pa.time32("s"))}), tmp_path / "t.parquet"
+    )
     assert read(tmp_path / "t.parquet", target="y")[1] == ["01:00:00", "00:00:00"]
 
 
