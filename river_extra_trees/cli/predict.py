@@ -145,7 +145,7 @@ def predict(
         score = Score(is_classifier(model))
         records = _records(reader, answers, score)
         header = ["row", *answers.columns]
-        if target or data in streams.bundled_names():
+        if target or streams.is_bundled(data):
             truth = target or "target"
             header.append(f"true {truth}" if truth in header else truth)
         if to_file:
