@@ -206,7 +206,8 @@ def _named(name: str, task: Task) -> type[base.Estimator]:
         twin = name.removesuffix(other) + suffix
         meant = f"did you mean {twin}, or" if twin in fitting else "did you mean"
         raise UserError(f"{name} is not a learner for {task}; {meant} --task {OTHER[task]}?")
-    raise UserError(f"there is no learner {name!r}{_meant(name, fitting)}")
+    stems = (each.removesuffix(suffix) for each in fitting)
+    raise UserError(f"there is no learner {name!r}{_meant(name, fitting) or _meant(name, stems)}")
 
 
 def short_names(kind: type | tuple[type, ...]) -> dict[str, type[base.Estimator]]:

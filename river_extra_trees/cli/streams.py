@@ -53,8 +53,8 @@ class Stream:
 
     def notes(self) -> Iterator[str]:
         """Say how many rows were skipped, and why."""
-        if self.bad_rows is not None and self.bad_rows.count:
-            yield f"rows skipped: {self.bad_rows.count:,}; the first: {self.bad_rows.first}"
+        if self.bad_rows is not None:
+            yield from notes_of(self.bad_rows)
 
     @property
     def bad_rows(self) -> BadRows | None:
@@ -65,7 +65,7 @@ class Stream:
 def notes_of(bad_rows: BadRows) -> Iterator[str]:
     """Say how many rows were skipped, if any, and why."""
     if bad_rows.count:
-        yield f"{bad_rows.count:,} rows skipped; the first: {bad_rows.first}"
+        yield f"rows skipped: {bad_rows.count:,}; the first: {bad_rows.first}"
 
 
 def rows_of(batches: Iterable[Batch]) -> Iterator[Row]:
