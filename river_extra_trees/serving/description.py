@@ -10,7 +10,9 @@ from river.compose import Pipeline
 import river_extra_trees
 from river_extra_trees._core.safe_repr import safe_repr
 
-WITH_INTERVALS = "DynamicTreeRegressor and StreamDecisionForestRegressor (with swap_rule='rotation')"
+WITH_INTERVALS = (
+    "DynamicTreeRegressor and StreamDecisionForestRegressor (with swap_rule='rotation')"
+)
 
 
 def learner_of(model: Any) -> Any:
