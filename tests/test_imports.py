@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import river_extra_trees
+from river_extra_trees import persistence
 from tests.tools.estimators import CLASSES
 
 # Optional packages; what only distributions, frames, files and pictures need; river's collections.
@@ -64,6 +65,37 @@ def test_a_stream_imports_nothing(model: str) -> None:
         "[sys.modules.pop(name) for name in before]"
     )
     assert set(imported_by(program)) <= {"sys"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--version"],
+        ["serve", "--help"],
+        ["info", "old.model"],
+        ["predict", "old.model", "table.csv", "--output", "answers.csv"],
+    ],
+    ids=" ".join,
+)
+def test_commands_start_fast(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    """What does not race waits neither for river's metrics and data sets nor for pictures."""
+    monkeypatch.chdir(tmp_path)
+    model = river_extra_trees.StreamDecisionTreeClassifier(seed=1)
+    model.learn_one({"a": 1}, "x")
+    persistence.save(model, tmp_path / "old.model")
+    (tmp_path / "table.csv").write_text("a\n1\n2\n")
+    modules = imported_by(
+        "import contextlib, io; from river_extra_trees.cli.app import app\n"
+        "with contextlib.redirect_stdout(io.StringIO()):\n"
+        f"    app({arguments!r}, standalone_mode=False)\n"
+        "pass"
+    )
+    slow = {"river.metrics", "river.datasets", "river.stream", "river.proba", "river.evaluate"}
+    assert slow.isdisjoint(modules)
+    assert {"matplotlib", "pandas", "pyarrow", "scipy.stats", "sklearn"}.isdisjoint(modules)
+    assert ("answers.csv" in arguments) == (tmp_path / "answers.csv").exists()
 
 
 def test_optional_packages_are_optional() -> None:

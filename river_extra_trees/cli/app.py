@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -15,12 +16,14 @@ from river_extra_trees.cli import (
     options,
     outputs,
     predict,
-    running,
     serving,
     streams,
 )
-from river_extra_trees.cli.race import Race
 from river_extra_trees.serving import description
+
+if TYPE_CHECKING:  # imported where used: it brings river's metrics, which take over a second
+    from river_extra_trees.cli import running
+    from river_extra_trees.cli.race import Race
 
 app = typer.Typer(
     add_completion=False,
@@ -61,6 +64,9 @@ def race(
     unseen: options.Unseen = False,
 ) -> None:
     """Race learners: each predicts an item, is scored, and then learns the item."""
+    from river_extra_trees.cli import running
+    from river_extra_trees.cli.race import Race
+
     with outputs.refusing():
         inputs = streams.files_of(data)
         outputs.check(inputs, csv=csv, plot=plot, json=json, checkpoint=checkpoint)
@@ -116,6 +122,9 @@ def train(
     unseen: options.Unseen = False,
 ) -> None:
     """Train a learner and save it: each item is predicted and scored before it is learned."""
+    from river_extra_trees.cli import running
+    from river_extra_trees.cli.race import Race
+
     with outputs.refusing():
         outputs.check(streams.files_of(data), checkpoint=checkpoint, model=save)
         spec = learners.with_parameters(learner, parameters or ())

@@ -12,16 +12,18 @@ import pickle
 import platform
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from river_extra_trees import persistence
 from river_extra_trees._estimator.learner import TreeLearner
 from river_extra_trees.cli import UserError
-from river_extra_trees.cli.race import Race
 from river_extra_trees.persistence.atomic import open_regular, replace_file
 from river_extra_trees.persistence.container import DamagedError, pack, unpack
+
+if TYPE_CHECKING:
+    from river_extra_trees.cli.race import Race
 
 MAGIC = b"\x93RXRACE\n"
 VERSION = 2

@@ -12,14 +12,17 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import river
-from river import base, compose, metrics
+from river import base, compose
 
 import river_extra_trees
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.streams import Task
+
+if TYPE_CHECKING:  # importing it takes over a second, which most commands need not wait
+    from river import metrics
 
 KINDS: Mapping[Task, type[base.Estimator]] = {
     "classification": base.Classifier,
@@ -111,6 +114,8 @@ def make_metric(spec: str, model: base.Estimator) -> metrics.base.Metric:
     FBeta: 0.00%
 
     """
+    from river import metrics
+
     name, parameters = parse(spec)
     known = _classes(metrics, metrics.base.Metric)
     if name not in known:
@@ -125,6 +130,8 @@ def make_metric(spec: str, model: base.Estimator) -> metrics.base.Metric:
 
 def single_numbers() -> dict[str, type[metrics.base.Metric]]:
     """Return river's metrics that are single numbers and can be made without parameters."""
+    from river import metrics
+
     found = {}
     for name, kind in _classes(metrics, metrics.base.Metric).items():
         try:
@@ -199,7 +206,8 @@ def _named(name: str, task: Task) -> type[base.Estimator]:
         twin = name.removesuffix(other) + suffix
         meant = f"did you mean {twin}, or" if twin in fitting else "did you mean"
         raise UserError(f"{name} is not a learner for {task}; {meant} --task {OTHER[task]}?")
-    raise UserError(f"there is no learner {name!r}{_meant(name, fitting)}")
+    stems = (each.removesuffix(suffix) for each in fitting)
+    raise UserError(f"there is no learner {name!r}{_meant(name, fitting) or _meant(name, stems)}")
 
 
 def short_names(kind: type | tuple[type, ...]) -> dict[str, type[base.Estimator]]:

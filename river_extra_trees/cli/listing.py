@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
-from river import base, datasets, metrics
+from river import base
 
 from river_extra_trees.cli import UserError, learners, outputs, streams
 
@@ -57,6 +57,8 @@ def _transformers() -> Iterator[tuple[str, str, str]]:
 
 
 def _datasets() -> Iterator[tuple[str, str, str]]:
+    from river import datasets
+
     for name in streams.bundled_names():
         dataset: Any = getattr(datasets, name)()
         task = "regression" if dataset.task == "Regression" else "classification"
@@ -64,6 +66,8 @@ def _datasets() -> Iterator[tuple[str, str, str]]:
 
 
 def _metrics() -> Iterator[tuple[str, str, str]]:
+    from river import metrics
+
     for name, kind in sorted(learners.single_numbers().items()):
         tasks = [
             task

@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from river_extra_trees.cli import UserError, report
+from river_extra_trees.cli import UserError
 from river_extra_trees.persistence.atomic import require_replaceable
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -87,10 +87,18 @@ def check(
 
 def require_picture(path: Path, suffixes: Sequence[str]) -> None:
     """Raise a UserError if no picture can be drawn to a file of this name."""
-    report.require_matplotlib()
+    require_matplotlib()
     if path.suffix not in suffixes:
         listed = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
         raise UserError(f"cannot draw to {path.name}: the name must end in {listed}")
+
+
+def require_matplotlib() -> None:
+    """Raise a UserError before the race if the picture cannot be drawn."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise UserError("a picture needs matplotlib: pip install matplotlib") from error
 
 
 def check_apart(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:

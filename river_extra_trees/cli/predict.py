@@ -17,6 +17,7 @@ from river_extra_trees.cli import UserError, models, options, outputs, streams
 from river_extra_trees.persistence.atomic import replace_file
 from river_extra_trees.serving.checks import refused
 from river_extra_trees.serving.description import (
+    WITH_INTERVALS,
     has_intervals,
     is_classifier,
     learner_of,
@@ -64,7 +65,7 @@ class Answers:
         if probabilities and not is_classifier(model):
             raise UserError(f"a {name} has no probabilities; leave --probabilities out")
         if interval is not None and not has_intervals(model):
-            raise UserError(f"this {name} has no intervals; a DynamicTreeRegressor has")
+            raise UserError(f"this {name} has no intervals; {WITH_INTERVALS} have them")
         if interval is not None and not 0 < interval < 1:
             raise UserError(f"--interval is {interval}; it must lie between 0 and 1, such as 0.9")
         self.model = model
@@ -145,7 +146,7 @@ def predict(
         score = Score(is_classifier(model))
         records = _records(reader, answers, score)
         header = ["row", *answers.columns]
-        if target or data in streams.bundled_names():
+        if target or streams.is_bundled(data):
             truth = target or "target"
             header.append(f"true {truth}" if truth in header else truth)
         if to_file:

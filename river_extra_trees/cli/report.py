@@ -106,14 +106,6 @@ def _finite(values: dict[str, float]) -> dict[str, float | None]:
     return {key: value if math.isfinite(value) else None for key, value in values.items()}
 
 
-def require_matplotlib() -> None:
-    """Raise a UserError before the race if the picture cannot be drawn."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise UserError("a picture needs matplotlib: pip install matplotlib") from error
-
-
 def draw(path: Path, race: Race, stream: Stream) -> None:
     """Draw scores and memory against the number of items; river's learners are grey."""
     import matplotlib

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from river_extra_trees import persistence
 from river_extra_trees.cli import UserError, models, outputs
 from river_extra_trees.persistence.atomic import require_replaceable
 
@@ -25,7 +24,9 @@ Every = Annotated[
         "number of samples, such as 10000. It is always saved in the end."
     ),
 ]
-MaxBody = Annotated[float, typer.Option(min=0.001, help="Largest body of a request in megabytes.")]
+MaxBody = Annotated[
+    float, typer.Option(min=0.001, max=1e6, help="Largest body of a request in megabytes.")
+]
 Queue = Annotated[int, typer.Option(min=1, help="Largest number of requests that wait.")]
 
 
@@ -68,8 +69,9 @@ def serve(
 
         try:
             server.serve(served, listener, limits, seconds, ready)
-        except (OSError, persistence.ModelFileError) as error:
-            typer.echo(f"error: cannot save to {file}: {error}", err=True)
+        except service.FAILURES as error:
+            reason = str(error) or "out of memory"
+            typer.echo(f"error: cannot save to {file}: {reason}", err=True)
             raise typer.Exit(outputs.FAILED) from error
         typer.echo(f"stopped; {file} holds {served.learner.n_samples_seen:,} samples")
 

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from river import datasets
-
 from river_extra_trees.cli import UserError
 from river_extra_trees.streams import BadRows, Batch, OnBadRow, Reader, TableError, open_table
 from river_extra_trees.streams.reader import BATCH_SIZE, SUFFIXES, is_table
@@ -55,8 +53,8 @@ class Stream:
 
     def notes(self) -> Iterator[str]:
         """Say how many rows were skipped, and why."""
-        if self.bad_rows is not None and self.bad_rows.count:
-            yield f"rows skipped: {self.bad_rows.count:,}; the first: {self.bad_rows.first}"
+        if self.bad_rows is not None:
+            yield from notes_of(self.bad_rows)
 
     @property
     def bad_rows(self) -> BadRows | None:
@@ -67,7 +65,7 @@ class Stream:
 def notes_of(bad_rows: BadRows) -> Iterator[str]:
     """Say how many rows were skipped, if any, and why."""
     if bad_rows.count:
-        yield f"{bad_rows.count:,} rows skipped; the first: {bad_rows.first}"
+        yield f"rows skipped: {bad_rows.count:,}; the first: {bad_rows.first}"
 
 
 def rows_of(batches: Iterable[Batch]) -> Iterator[Row]:
@@ -87,7 +85,22 @@ def bundled_names() -> list[str]:
     True
 
     """
-    return [name for name in datasets.__all__ if _is_bundled(getattr(datasets, name))]
+    from river import datasets  # which takes over a second, so only where it is needed
+
+    def is_local(candidate: object) -> bool:
+        return (
+            inspect.isclass(candidate)
+            and issubclass(candidate, datasets.base.FileDataset)
+            and not issubclass(candidate, datasets.base.RemoteDataset)
+            and cast(Any, candidate)().n_outputs is None
+        )
+
+    return [name for name in datasets.__all__ if is_local(getattr(datasets, name))]
+
+
+def is_bundled(data: str) -> bool:
+    """Return whether a stream is a data set bundled with river, by its name."""
+    return not is_table(data) and data in bundled_names()
 
 
 def files_of(data: str) -> list[Path]:
@@ -100,18 +113,9 @@ def files_of(data: str) -> list[Path]:
     ([], [PosixPath('table.csv')])
 
     """
-    if data in bundled_names():
+    if is_bundled(data):
         return []
     return [Path("/dev/stdin" if data == "-" else data)]
-
-
-def _is_bundled(candidate: object) -> bool:
-    return (
-        inspect.isclass(candidate)
-        and issubclass(candidate, datasets.base.FileDataset)
-        and not issubclass(candidate, datasets.base.RemoteDataset)
-        and cast(Any, candidate)().n_outputs is None
-    )
 
 
 def open_stream(
@@ -147,7 +151,7 @@ def open_stream(
         The encoding of a text.
 
     """
-    if data in bundled_names():
+    if is_bundled(data):
         if target or nominal or drop:
             raise UserError(f"{data} is bundled with river: its target and columns are fixed")
         stream = _bundled(data, task)
@@ -180,7 +184,7 @@ def open_reader(data: str, **choice: Any) -> Reader:
 
 def open_rows(data: str, *, target: str | None = None, **choice: Any) -> Reader:
     """Open rows to predict, whose targets may be missing; `choice` goes to `open_table`."""
-    if data in bundled_names():
+    if is_bundled(data):
         return Reader(data, _bundled(data, None).batches, BadRows(data, "stop"))
     return open_reader(data, target=target, may_lack_targets=True, **choice)
 
@@ -210,6 +214,8 @@ def _limited(batches: Iterator[Batch], limit: int) -> Iterator[Batch]:
 
 
 def _bundled(name: str, task: Task | None) -> Stream:
+    from river import datasets
+
     dataset = getattr(datasets, name)()
     own: Task = "regression" if dataset.task == "Regression" else "classification"
     if task not in (None, own):

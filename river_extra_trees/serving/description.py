@@ -10,6 +10,10 @@ from river.compose import Pipeline
 import river_extra_trees
 from river_extra_trees._core.safe_repr import safe_repr
 
+WITH_INTERVALS = (
+    "DynamicTreeRegressor and StreamDecisionForestRegressor (with swap_rule='rotation')"
+)
+
 
 def learner_of(model: Any) -> Any:
     """Return the learner of a model: the last step of a pipeline, or the model itself."""

@@ -16,7 +16,7 @@ from typing import Any
 from river_extra_trees import persistence
 
 from .checks import REFUSED, check, refused
-from .description import description_of, has_intervals, is_classifier, learner_of
+from .description import WITH_INTERVALS, description_of, has_intervals, is_classifier, learner_of
 from .monitor import Monitor, Point
 from .schema import RequestError, Sample, Wanted, answer, at_line
 
@@ -89,7 +89,7 @@ class Service:
         if wanted.probabilities and not self.classifies:
             raise RequestError(f"a {name} predicts no probabilities; ask a classifier")
         if wanted.interval is not None and not self.has_intervals:
-            raise RequestError(f"this {name} predicts no intervals; a DynamicTreeRegressor does")
+            raise RequestError(f"this {name} predicts no intervals; {WITH_INTERVALS} do")
 
     @functools.cached_property
     def has_intervals(self) -> bool:

@@ -151,7 +151,7 @@ class Records:
         except csv.Error as error:
             raise TableError(f"{lines.name}, header: {error}") from error
         if not is_text("".join(self.header)):
-            raise TableError(f"{lines.name} is not text in {lines.encoding}")
+            raise TableError(f"{lines.name} is {not_text_in(lines.encoding)}")
         self.number = 0
         self.is_over = False
         self.n_files = 1
@@ -203,8 +203,13 @@ class Records:
         if len(fields) != len(self.header):
             return f"{len(fields)} fields, but the header has {len(self.header)}"
         if not self.lines.is_clean and not is_text("".join(fields)):
-            return f"not text in {self.lines.encoding}"
+            return not_text_in(self.lines.encoding)
         return None
+
+
+def not_text_in(encoding: str) -> str:
+    """Say that bytes are not text in an encoding, and what to do."""
+    return f"not text in {encoding} (--encoding names another, such as latin-1)"
 
 
 def sniffed(line: str) -> str:
@@ -279,7 +284,7 @@ def read_json_lines(lines: Lines, bad_rows: BadRows, layout: Layout) -> Iterator
 def _object(line: str, encoding: str) -> tuple[Record, str | None]:
     """Return the object of a line, or what is wrong with it."""
     if not is_text(line):
-        return {}, f"not text in {encoding}"
+        return {}, not_text_in(encoding)
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:

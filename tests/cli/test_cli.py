@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from river import compose, dummy, evaluate, metrics, tree
+from river import compose, datasets, dummy, evaluate, metrics, tree
 from typer.testing import CliRunner, Result
 
 import river_extra_trees
@@ -69,7 +69,7 @@ def table(tmp_path: Path) -> Path:
 
 def test_scores_are_those_of_river() -> None:
     """A race scores a learner as river's own progressive validation does."""
-    dataset = streams.datasets.Phishing()
+    dataset = datasets.Phishing()
     expected = evaluate.progressive_val_score(
         dataset, tree.HoeffdingTreeClassifier(), metrics.Accuracy()
     )
@@ -243,6 +243,7 @@ def test_bundled_streams(name: str) -> None:
         (["Phishing", "--task", "regression"], ["for classification, not for regression"]),
         (["Phishing", "--task", "clustering"], ["'clustering'"]),
         (["Phishing", "HoeffdingTreeClasifier"], ["did you mean HoeffdingTreeClassifier?"]),
+        (["Phishing", "StreamForest"], ["did you mean StreamDecisionForest?"]),
         (["Phishing", "river.tree.NoSuchTree"], ["no learner 'river.tree.NoSuchTree'"]),
         (["Phishing", "no.such.Tree"], ["no learner 'no.such.Tree'"]),
         (["Phishing", "HoeffdingTreeRegressor"], ["is not a learner for classification"]),
@@ -708,7 +709,7 @@ def test_info_and_draw_of_a_model_file(tmp_path: Path) -> None:
     model = river_extra_trees.StreamDecisionForestClassifier(
         n_models=3, batch_size=20, window_size=(50, 100), seed=1
     )
-    for x, y in streams.datasets.Phishing().take(100):
+    for x, y in datasets.Phishing().take(100):
         model.learn_one(x, y)
     path = tmp_path / "phishing.model"
     persistence.save(model, path)

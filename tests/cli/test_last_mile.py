@@ -218,7 +218,7 @@ def test_rows_that_cannot_be_read(model: Path, tmp_path: Path) -> None:
     data.write_text("number;id;name\n1;a;red\n2\n3;b;blue\n")
     result = done("predict", model, data, "--on-bad-row", "skip", "--drop", "id")
     assert [line.split(",")[0] for line in result.stdout.splitlines()] == ["row", "1", "3"]
-    assert "1 rows skipped; the first: row 2" in result.stderr
+    assert "rows skipped: 1; the first: row 2" in result.stderr
     assert_refused(run("predict", model, data, "--on-bad-row", "ask"), "stop or skip")
 
 

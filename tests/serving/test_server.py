@@ -105,6 +105,28 @@ def test_missing_packages_are_named(path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (result.exit_code, "pip install no_such_package" in result.stderr) == (2, True)
 
 
+def test_a_body_without_limit_is_refused(path: Path) -> None:
+    """The limit is a number of bytes."""
+    for limit in ("inf", "nan", "0"):
+        result = CliRunner().invoke(app, ["serve", str(path), "--max-body", limit])
+        assert (result.exit_code, "--max-body" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), MemoryError()])
+def test_a_last_save_that_fails_is_told(
+    path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """One line, and status 1."""
+
+    def fail(*arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr(server, "serve", fail)
+    result = CliRunner().invoke(app, ["serve", str(path), "--port", "0"])
+    assert (result.exit_code, "error: cannot save to" in result.stderr) == (1, True)
+    assert ("No space left" in result.stderr) or ("out of memory" in result.stderr)
+
+
 def test_what_cannot_be_served_is_refused(path: Path) -> None:
     """One line says what is wrong."""
     cases = [

@@ -205,7 +205,7 @@ FAULTS = {
     5: "column 'when' holds 'soon' among moments (--nominal when reads its values as names)",
     6: "column 'a' is infinite",
     7: "',' expected after '\"'",
-    8: "not text in utf-8-sig",
+    8: "not text in utf-8-sig (--encoding names another, such as latin-1)",
     9: "the target 'y' is missing",
 }
 
