@@ -136,7 +136,7 @@ def write_tables(folder: Path) -> None:
     people = table.assign(label=["yes" if age > 50 else "no" for age in table["age"]])
     customers = people.rename(columns={"label": "subscribed"})
     people.to_csv(folder / "table.csv", index=False)
-    people.to_csv(folder / "log.csv", index=False)
+    people.to_csv(folder / "log.csv", index_label="id")
     people.to_parquet(folder / "table.parquet")
     prices.to_csv(folder / "table.csv.gz", index=False)
     customers.to_csv(folder / "bank.csv", index=False)
@@ -150,7 +150,7 @@ def as_run(block: str) -> str:
     lines = []
     for command in block.replace("\\\n", " ").splitlines():
         skipped = any(pattern.match(command.strip()) for pattern in NOT_RUN)
-        lines.append(":" if skipped else command.replace("tail -n +1 -f", "tail -n +1"))
+        lines.append(":" if skipped else re.sub(r"tail -n \+1 -[fF]", "tail -n +1", command))
     return "\n".join(lines)
 
 
