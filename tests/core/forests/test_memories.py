@@ -16,6 +16,7 @@ import pytest
 import river_extra_trees as ret
 from river_extra_trees._core.forests.memories import MemoryForest
 from tests.naive.memory_forest import NaiveMemoryForest, Node, Rules
+from tests.tools.forest_samples import sample
 
 Row = tuple[dict[Any, Any], Any, float]
 
@@ -44,16 +45,7 @@ def rows(n: int, seed: int) -> Iterator[Row]:
     """Numbers, nominal and missing values, new features, values and classes, drift, weights."""
     rng = random.Random(seed)
     for i in range(n):
-        a, b, c = rng.random(), float(rng.randrange(5)), rng.choice("rgbw"[: 2 + i // 60])
-        x: dict[Any, Any] = {"a": a, "b": b, "c": c, "d": rng.random() < 0.5, "same": 1.0}
-        if rng.random() < 0.2:
-            x[rng.choice("abcd")] = rng.choice([None, math.nan])
-        if i >= 50:
-            x["late"] = rng.gauss(a, 0.3)
-        if i >= 90 and rng.random() < 0.6:
-            x["later"] = rng.choice(["yes", "no"])
-        if i % 40 == 7:
-            x["b"] = "text"  # a name with two columns
+        x, a, b, c = sample(rng, i)
         score = a + 0.2 * b + (c == "r") + 0.2 * rng.random()
         score = score if i < n // 2 else 2.5 - score
         label = "low" if score < 0.9 or i < 3 else "middle" if score < 1.5 or i < 70 else "high"

@@ -13,6 +13,7 @@ import pytest
 from river_extra_trees._core.forests.memories import MemoryForest
 from tests.naive.memory_forest import Rules
 from tests.naive.memory_regression import NaiveNumberForest, NumberNode
+from tests.tools.forest_samples import sample
 
 Row = tuple[dict[Any, Any], float, float]
 
@@ -37,16 +38,7 @@ def rows(n: int, seed: int) -> Iterator[Row]:
     """Numbers, nominal and missing values, new features, drift, weights."""
     rng = random.Random(seed)
     for i in range(n):
-        a, b, c = rng.random(), float(rng.randrange(5)), rng.choice("rgbw"[: 2 + i // 60])
-        x: dict[Any, Any] = {"a": a, "b": b, "c": c, "d": rng.random() < 0.5, "same": 1.0}
-        if rng.random() < 0.2:
-            x[rng.choice("abcd")] = rng.choice([None, math.nan])
-        if i >= 50:
-            x["late"] = rng.gauss(a, 0.3)
-        if i >= 90 and rng.random() < 0.6:
-            x["later"] = rng.choice(["yes", "no"])
-        if i % 40 == 7:
-            x["b"] = "text"  # a name with two columns
+        x, a, b, c = sample(rng, i)
         y = 3.0 * a - b * (c == "r") + 0.25 * rng.randrange(4) + (i > n // 2)
         yield x, y, rng.choice([1.0, 1.0, 0.5, 2.0, 0.0, 0.25])
 
