@@ -236,9 +236,9 @@ class TreeLearner(base.Estimator):
             if self._core.go_on(reader):
                 self._grow()
 
-    def _answered(self, frame: typing.Any, shares: bool = False) -> Reader:
-        """Answer the rows of a frame."""
-        reader = self._core.reader(batch_of(frame))
+    def _answered(self, batch: Batch, shares: bool = False) -> Reader:
+        """Answer the rows of a batch."""
+        reader = self._core.reader(batch)
         self._core.ask(reader, shares)
         while reader.row < reader.n:
             self._core.go_on(reader)
@@ -468,10 +468,10 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
         check_labels(list(known), frame, shares)
 
     def _predict_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        return self._answered(frame).labels, self._core.labels.labels
+        return self._answered(batch_of(frame)).labels, self._core.labels.labels
 
     def _predict_proba_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        shares = self._answered(frame, True).shares
+        shares = self._answered(batch_of(frame), True).shares
         return shares, self._core.labels.labels[: shares.shape[1]]
 
     def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
@@ -561,7 +561,7 @@ class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
         return self._core.predict_number(x)
 
     def _predict_frame(self, frame: typing.Any) -> typing.Any:
-        return self._answered(frame).numbers
+        return self._answered(batch_of(frame)).numbers
 
     def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
         """Predict each row of a data frame, then learn it: test-then-train in one call.

@@ -20,7 +20,7 @@ from .tree_growth cimport TreeGrowth
 
 from copy import deepcopy
 
-from .memory_parts import combined, votes_of, votes_on_latest, weigh_answers
+from .memory_parts import combined, learn_and_vote, votes_of, weigh_answers
 from .memory_state import check, n_remembered, restored, serving_state, state_of
 
 cdef enum:
@@ -432,13 +432,13 @@ cdef class MemoryForest(Ensemble):
         if self.naive is not None and width:
             self.naive.answer(self.schema.row, votes + len(self.trees) * width)
 
-    def votes(self, rows):
+    def votes(self, batch):
         """See `memory_parts`."""
-        return votes_of(self, rows)
+        return votes_of(self, batch)
 
-    def votes_on_latest(self):
+    def learn_and_vote(self, reader, n):
         """See `memory_parts`."""
-        return votes_on_latest(self)
+        return learn_and_vote(self, reader, n)
 
     def combined(self, answers):
         """See `memory_parts`."""
