@@ -416,7 +416,7 @@ cdef class MemoryForest(Ensemble):
         """What each tree here says of the row encoded last.
 
         votes[tree * n_values + class]: of classes what the tree adds to the answer of its group;
-        the answer of naive Bayes follows as that of a last tree.
+        the answer of naive Bayes follows as that of a last tree, in the part with the first tree.
         """
         cdef int tree, width = self.n_values()
         cdef Group group
@@ -429,7 +429,7 @@ cdef class MemoryForest(Ensemble):
                 else:
                     self.add_classes(
                         tree, group.n, width, votes + (tree - self.first_tree) * width)
-        if self.naive is not None and width:
+        if self.naive is not None and width and self.holds(0):
             self.naive.answer(self.schema.row, votes + len(self.trees) * width)
 
     def votes(self, batch):
