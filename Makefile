@@ -7,7 +7,8 @@ STEPS ?= 100000
 ITEMS ?= 10000000
 # Of what Python writes alone: the report of a process that stops would be captured and lost.
 CAPTURE := --capture=sys
-CORE_TESTS := tests/core tests/estimator/test_contract_input.py tests/test_shrub_ensemble.py \
+CORE_TESTS := tests/core tests/estimator/test_contract_input.py \
+	tests/estimator/test_contract_frames.py tests/test_shrub_ensemble.py \
 	--ignore=tests/core/dynamic/test_calibration.py
 VENV := .venv
 RUN := $(VENV)/bin/python
