@@ -9,6 +9,7 @@ row brings a feature or a nominal value for the first time, `admit` learns it as
 does.
 """
 
+from .ahead cimport Ahead
 from .columns cimport Column
 from .schema cimport Labels, Schema
 
@@ -34,7 +35,8 @@ cdef class Reader:
     cdef readonly Py_ssize_t n          # rows
     cdef readonly Py_ssize_t row        # the next one
     cdef readonly bint learns           # or answers only
-    cdef bint asks                      # whether it answers
+    cdef bint asks                      # whether it answers ...
+    cdef bint asks_numbers, asks_labels, asks_shares    # ... and by which of these
     cdef bint has_labels, is_weighted
     cdef const int[::1] label_targets   # one of the two, by row
     cdef const double[::1] number_targets
@@ -46,6 +48,7 @@ cdef class Reader:
     cdef double[::1] number_answers
     cdef Py_ssize_t[::1] label_answers
     cdef double[:, ::1] share_answers
+    cdef Ahead ahead                    # scratch of a learner that reads rows ahead, or None
 
     cdef Link* links
     cdef int n_links
@@ -62,6 +65,7 @@ cdef class Reader:
     cdef int admit(self) except -1
     cdef bint learnable(self, const Link* link, object value) except -1
     cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1
+    cdef void put_shares(self, const double* shares, int n) noexcept nogil
     cdef double weight(self) noexcept nogil
     cdef double target(self) noexcept nogil
     cdef object label(self)

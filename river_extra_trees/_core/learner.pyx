@@ -2,6 +2,7 @@
 
 from .batch cimport Batch, Reader
 from .schema cimport MAX_LABELS, Labels, Schema
+from .shares cimport first_largest, total_of
 from .targets cimport read_number, read_weight
 
 from operator import index
@@ -29,24 +30,6 @@ cdef extern from *:
 
 cdef enum:
     CHECKED = -1    # place of a refusal: after weight and target, before the features
-
-
-cdef int first_largest(const double* shares, int n) noexcept nogil:
-    """The position of the largest share, the first of equals."""
-    cdef int code, best = 0
-    for code in range(1, n):
-        if shares[code] > shares[best]:
-            best = code
-    return best
-
-
-cdef double total_of(const double* shares, int n) noexcept nogil:
-    """The sum of the shares, from the first to the last."""
-    cdef double total = 0.0
-    cdef int code
-    for code in range(n):
-        total += shares[code]
-    return total
 
 
 cdef dict normalised(const double* shares, list labels):
@@ -228,10 +211,19 @@ cdef class Learner:
     cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1:
         cdef double weight
         cdef bint is_known
+        cdef int n_labels
         reader.link(self.schema, self.labels)
         self.schema.lengths = None      # of which `retract` takes back nothing
         stop = min(stop, reader.n)
         while reader.row < stop:
+            if not self.batch_is_full() and self.prepare_run(reader):
+                n_labels = <int>len(self.labels.labels)
+                with nogil:
+                    self.run(reader, stop, n_labels)
+                if self.batch_is_full():
+                    return True
+                if reader.row == stop:
+                    break
             is_known = reader.read()
             if reader.asks and not reader.answered:
                 self.answer_row(reader)
@@ -264,19 +256,13 @@ cdef class Learner:
     cdef int answer_row(self, Reader reader) except -1:
         """Answer the row that was read last."""
         cdef Py_ssize_t row = reader.row
-        cdef int code, n = <int>len(self.labels.labels)
-        cdef const double* shares
-        cdef double total
-        if reader.numbers is not None:
+        cdef int n = <int>len(self.labels.labels)
+        if reader.asks_numbers:
             reader.number_answers[row] = self.row_number()
-        if reader.labels is not None:
+        if reader.asks_labels:
             reader.label_answers[row] = self.row_label() if n else -1
-        if reader.shares is not None:
-            shares = self.row_shares()
-            total = total_of(shares, n)
-            # Between two calls of `go_on`, another thread may learn labels that had no room here.
-            for code in range(<int>min(n, reader.share_answers.shape[1])):
-                reader.share_answers[row, code] = shares[code] / total
+        if reader.asks_shares:
+            reader.put_shares(self.row_shares(), n)
         return 0
 
     def validate(self, x, y, w):
@@ -416,8 +402,14 @@ cdef class Learner:
     cdef void take(self, double target, double weight) noexcept:
         pass
 
-    cdef bint batch_is_full(self) noexcept:
+    cdef bint batch_is_full(self) noexcept nogil:
         return False
+
+    cdef bint prepare_run(self, Reader reader) except -1:
+        return False
+
+    cdef void run(self, Reader reader, Py_ssize_t stop, int n_labels) noexcept nogil:
+        pass
 
     cdef int row_label(self) except -1:
         return first_largest(self.row_shares(), <int>len(self.labels.labels))

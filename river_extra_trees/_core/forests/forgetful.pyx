@@ -2,13 +2,16 @@
 
 import numpy as np
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
+from ..ahead cimport item_of, length_of
 from ..cart.splitter cimport Splitter
-from ..learner cimport Learner, first_largest
+from ..learner cimport Learner
 from ..rng cimport BOOTSTRAP, FORGET, SUBSET, Rng, below, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
+from ..shares cimport first_largest
 from ..trees cimport HEADER, Trees
 from ..window cimport united
 from .forest cimport Forest
@@ -86,35 +89,42 @@ cdef class ForgetfulForest(Forest):
     cdef int n_gathered(self) noexcept nogil:
         return self.window.n_fresh
 
-    cdef void take(self, double target, double weight) noexcept:
+    cdef int room(self, int n_labels) noexcept nogil:
+        if self.is_part and self.batch_votes.shape[2] < n_labels:
+            return 0
+        return Forest.room(self, n_labels)
+
+    cdef void take_row(self, const int* leaves, double target, double weight,
+                       int n_labels) noexcept nogil:
         """Let each tree answer for the row encoded last, then learn it in its leaf."""
-        cdef int tree, leaf, position = self.window.n_fresh, n_trees = len(self.trees)
+        cdef int tree, leaf, position = self.window.n_fresh
+        cdef int n_trees = <int>length_of(<PyObject*>self.trees)
         cdef double total = 0.0
         cdef double* votes = self.sums
-        cdef Trees trees
+        cdef PyObject* trees
         if self.regression:
             self.answers[n_trees + 1, position] = self.root_statistics.row(
                 self.root_statistics.roots[0])[HEADER]
         self.push(target, weight)
         if not self.regression:
-            memset(self.sums, 0, len(self.labels.labels) * sizeof(double))
+            memset(self.sums, 0, n_labels * sizeof(double))
             if self.is_part:
                 self.batch_votes[position] = 0.0
         for tree in range(n_trees):
-            trees = <Trees>self.trees[tree]
-            leaf = self.leaf_of(trees)
+            trees = item_of(<PyObject*>self.trees, tree)
+            leaf = self.leaf_at(leaves, tree)
             if self.regression:
-                self.answers[tree, position] = trees.row(leaf)[HEADER]
-                total += trees.row(leaf)[HEADER]
+                self.answers[tree, position] = (<Trees>trees).row(leaf)[HEADER]
+                total += (<Trees>trees).row(leaf)[HEADER]
             else:
-                self.answers[tree, position] = trees.majority(leaf)
+                self.answers[tree, position] = (<Trees>trees).majority(leaf)
                 if self.is_part:
                     votes = &self.batch_votes[position, tree, 0]
-                self.add_votes(trees, leaf, votes)
+                self.add_votes(<Trees>trees, leaf, votes)
             if not self.reference:
-                trees.learn(leaf, target, weight, self.n_batches + 1)
+                (<Trees>trees).learn(leaf, target, weight, self.n_batches + 1)
         self.answers[n_trees, position] = total / n_trees if self.regression else (
-            first_largest(self.sums, <int>len(self.labels.labels)))
+            first_largest(self.sums, n_labels))
 
     cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil:
         cdef int code
