@@ -41,9 +41,7 @@ class Done(NamedTuple):
 def run(module: str, *arguments: object) -> Done:
     """Run a script as `python -m` does, in this process: a new one would import for seconds."""
     out, err, status = io.StringIO(), io.StringIO(), 0
-    sys.modules.pop(
-        f"examples.benchmarks.{module}", None
-    )  # which an earlier test may have imported
+    sys.modules.pop(f"examples.benchmarks.{module}", None)  # an earlier test may have it
     with (
         mock.patch.object(sys, "argv", [module, *map(str, arguments)]),
         contextlib.chdir(ROOT),
@@ -223,9 +221,7 @@ def test_paper_without_its_data(
     monkeypatch.delenv("RIVER_EXTRA_TREES_DATA", raising=False)
     done = run("papers", "forgetful-figures-3-6", "--quick")
     assert done.returncode == 1
-    assert (
-        "RIVER_EXTRA_TREES_DATA" in capfd.readouterr().err
-    )  # of the script that makes the figures
+    assert "RIVER_EXTRA_TREES_DATA" in capfd.readouterr().err
 
 
 def test_papers_side_by_side(tmp_path: Path) -> None:
