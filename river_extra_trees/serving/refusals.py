@@ -1,4 +1,4 @@
-"""What refuses a request before it reaches an endpoint; every refusal is JSON that names a reason."""
+"""What refuses a request before it reaches an endpoint: in JSON that names the reason."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from . import schema
 
 OTHER = "other"  # the endpoint, in metrics, of a request that reaches none
+ENDPOINTS = (
+    "there are POST /predict, /learn, /predict-learn and /snapshot, "
+    "and GET /, /info, /status, /health and /metrics"
+)
 NO_HTTP = (
     "this is not HTTP: send a request such as POST /predict, with the content type application/json"
 )
@@ -80,9 +84,9 @@ class Gate:
             return response
         if "*" in self.hosts or host_of(headers) in self.hosts:
             return None
+        names = ", ".join(self.hosts)
         return refusal(
-            400,
-            f"the header Host must be one of {', '.join(self.hosts)}; a proxy in front has to set it",
+            400, f"the header Host must be one of {names}; a proxy in front has to set it"
         )
 
 
@@ -109,11 +113,8 @@ def refuse_http(count: Count) -> Callable[[Request, Exception], Any]:
     async def refuse(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         count(error.status_code)
-        response = refusal(
-            error.status_code,
-            f"{request.method} {request.url.path}: {error.detail.lower()}; there are POST /predict, "
-            "/learn, /predict-learn and /snapshot, and GET /, /info, /status, /health and /metrics",
-        )
+        wrong = f"{request.method} {request.url.path}: {error.detail.lower()}"
+        response = refusal(error.status_code, f"{wrong}; {ENDPOINTS}")
         response.headers.update(error.headers or {})
         return response
 

@@ -253,7 +253,8 @@ def test_statuses(tmp_path: Path) -> None:
         assert asked(guarded, "/info", headers={"host": host}).status == 200
     for host in ("example.org", "localhost.example.org", "localhost@example.org", "[", ""):
         answer = asked(guarded, "/info", headers={"host": host})
-        assert (answer.status, "Host must be one of localhost" in answer.json["error"]) == (400, True)
+        assert answer.status == 400
+        assert "Host must be one of localhost" in answer.json["error"]
     crowded = Application(app.service, app.limits, is_crowded=lambda: True)
     answer = asked(crowded, "/info")
     assert (answer.status, "too many connections" in answer.json["error"]) == (503, True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import time
@@ -20,6 +19,7 @@ from river_extra_trees.cli import serving
 from river_extra_trees.cli.app import app
 from river_extra_trees.serving import server
 from tests.tools.http_service import LINES, Served, body_of, served
+from tests.tools.systems import needs_signals
 
 SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(600)]
 
@@ -45,7 +45,7 @@ def learn(service: Served, samples: list[Any]) -> None:
         assert service.ask("/learn", body, kind=LINES).status == 200
 
 
-@pytest.mark.skipif(os.name != "posix", reason="these signals end a process of Windows at once")
+@needs_signals
 def test_signals_stop_it_and_save(path: Path) -> None:
     """SIGTERM and Ctrl-C end the service cleanly; the model is saved with all that it learned."""
     with served(path) as service:
