@@ -192,15 +192,15 @@ cdef class Learner:
             raise (type(error)(f"row {row}: {error}") if learns else error) from None
         return reader
 
-    def take_over(self, Reader reader, Py_ssize_t stop):
-        """Let this learner go on with a reader, up to a row, if no target is refused until there.
+    def take_over(self, Reader reader, Py_ssize_t start, Py_ssize_t stop):
+        """Let this learner go a part of the way of a reader, if it refuses no target there.
 
         No learner may refuse the batch, see `Batch.is_refused`.
         """
         cdef list refusals = []
         hold(self)
         try:
-            reader.go_to(stop)
+            reader.go_between(start, stop)
             reader.link(self.schema, self.labels)
             if reader.learns:
                 self.refuse_targets(reader, refusals)

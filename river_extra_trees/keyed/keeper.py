@@ -181,20 +181,22 @@ class Keeper:
         self._kept.move_to_end(key)
         self._kept[key].last = self.now = now
 
-    def look(self, key: Key) -> Kept | None:
+    def look(self, key: Key, now: int | None = None) -> Kept | None:
         """The model of a key, to answer; `None` if there is none.
 
         Parameters
         ----------
         key
             The key.
+        now
+            The number of the next sample; `None` for that after the last one.
         """
         kept = self._kept.get(key)
         if kept is None and self._n_spilled:
             kept = self._read(key)
             self._visitor = None if kept is None else (key, kept)
-        # The next sample would be the first to find an expired model gone.
-        return None if kept is None or self._is_over(kept.last, self.now + 1) else kept
+        now = self.now + 1 if now is None else now
+        return None if kept is None or self._is_over(kept.last, now) else kept
 
     def forget(self, key: Key) -> bool:
         """Drop the model of a key; return whether there was one.
@@ -293,6 +295,14 @@ class Keeper:
         if kept is None and self._n_spilled:
             last = typing.cast(Store, self._store).last_of(name_of(key))
         return last is not None and not self._is_over(last, self.now + 1)
+
+    @property
+    def stretch(self) -> int:
+        """A number of samples within which no key that has one of them loses its model.
+
+        So far only the first one of these samples can find its model gone.
+        """
+        return min(self.max_models or sys.maxsize, self.time_to_live or sys.maxsize)
 
     @property
     def n_in_memory(self) -> int:
