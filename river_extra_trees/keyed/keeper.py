@@ -30,13 +30,14 @@ def maker_of(model: typing.Any) -> Callable[[], typing.Any]:
     model
         Any river estimator.
     """
-    if type(model).clone is not base.Base.clone:
+    kind = typing.cast(typing.Any, type(model))
+    if kind.clone is not base.Base.clone:
         return typing.cast(Callable[[], typing.Any], model.clone)
-    signature = inspect.signature(type(model).__init__).parameters.values()
+    signature = inspect.signature(kind.__init__).parameters.values()
     is_plain = not any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in signature)
     parameters = model._get_params()
     if is_plain and all(value is None or type(value) in PLAIN for value in parameters.values()):
-        return functools.partial(type(model), **parameters)
+        return functools.partial(kind, **parameters)
     return typing.cast(Callable[[], typing.Any], model.clone)
 
 
@@ -223,8 +224,9 @@ class Keeper:
         if kept is None and self._n_spilled:
             kept = self._read(key)
             self._visitor = None if kept is None else (key, kept)
-        now = self.now + 1 if now is None else now
-        return None if kept is None or self._is_over(kept.last, now) else kept
+        if self.time_to_live is None or kept is None:
+            return kept
+        return None if self._is_over(kept.last, self.now + 1 if now is None else now) else kept
 
     def forget(self, key: Key) -> bool:
         """Drop the model of a key; return whether there was one.
