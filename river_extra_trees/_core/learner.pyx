@@ -172,8 +172,8 @@ cdef class Learner:
 
     # --- Batches ------------------------------------------------------------------------------
 
-    def reader(self, Batch batch, bint learns=False):
-        """The way through the rows of a batch, if none of them is refused.
+    def reader(self, Batch batch, bint learns=False, Py_ssize_t start=0):
+        """The way through the rows of a batch from one of them on, if none of them is refused.
 
         Raises the error of the first row that is refused, and is to be learned with its number.
         """
@@ -190,6 +190,7 @@ cdef class Learner:
         if refusals:
             row, _, error = min(refusals, key=row_and_place)
             raise (type(error)(f"row {row}: {error}") if learns else error) from None
+        reader.row = min(max(start, 0), reader.n)
         return reader
 
     def take_over(self, Reader reader, Py_ssize_t start, Py_ssize_t stop):
