@@ -5,8 +5,8 @@ Every core class has a method `state`, which returns a dict from names to values
 strings, numpy arrays, other core objects, lists of values, and feature values and labels of any
 type. What does not decide future answers (scratch memory, caches, spare capacity) is left out, so
 that equal objects have equal states. So are the fields with the values that a class names in its
-`DEFAULTS`: a young object has a short state. An array that was filled through a view goes into the state as
-`view.base`: without memory `numpy.asarray(view)` may return an array of another type.
+`DEFAULTS`: a young object has a short state. An array that was filled through a view goes into the
+state as `view.base`: without memory `numpy.asarray(view)` may return an array of another type.
 
 `restored` trusts nothing: a state may come from a damaged or hostile file. Whatever could lead to a
 wrong index, an endless loop or a number that no calculation expects raises `StateError`, and
@@ -74,7 +74,7 @@ def reduced(kind: Any, values: dict[str, Any]) -> tuple[Any, ...]:
     return from_state, (kind, packed(values))
 
 
-def without_defaults(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+def without_defaults(values: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a state that differ from the defaults of their class."""
     return {
         name: value
@@ -104,7 +104,9 @@ class Captured:
         return reduced(self.kind, self.values)
 
 
-def captured(fields: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+def captured(
+    fields: dict[str, Any], defaults: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
     """The fields of a core object that are no defaults, with its parts as they are at this moment.
 
     So a pickle or a model file is consistent, even if the object learns while it is written.

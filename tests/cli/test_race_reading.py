@@ -17,7 +17,8 @@ from river import dummy, metrics
 import river_extra_trees
 from river_extra_trees.cli import race, streams
 from river_extra_trees.streams import Batch
-from tests.cli.test_cli import FAST, OURS, assert_refused, run, scores_of, start
+from tests.tools.command_line import FAST, OURS, assert_refused, run, scores_of, start
+from tests.tools.systems import needs_signals
 
 
 @pytest.fixture
@@ -165,6 +166,7 @@ def test_progress_in_bytes(tmp_path: Path) -> None:
     assert stream.share_read == 1
 
 
+@needs_signals
 def test_a_terminated_race_reports(tmp_path: Path) -> None:
     """As one that is interrupted by Ctrl-C."""
     path, kept = tmp_path / "o.json", tmp_path / "kept"

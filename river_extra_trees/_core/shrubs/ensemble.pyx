@@ -93,13 +93,13 @@ cdef class Shrubs(Learner):
         self.trees = Trees(0, regression)
         self.splitter = Splitter("variance" if regression else "gini", max_depth=max_depth,
                                  shuffled=shuffled)
-        self.n_models, self.window_size, self.rounds = n_models, window_size, rounds
-        self.project_each_round, self.update_interval = project_each_round, update_interval
+        self.n_models, self.window_size = n_models, window_size
+        self.project_each_round = project_each_round
         self.loss = {"mse": SQUARED_ERROR, "cross_entropy": CROSS_ENTROPY}[loss]
         self.only_errors = {"always": False, "error": True}[retrain]
-        self.step_size = 0.0 if step_size == "adaptive" else step_size
-        self.rho = 0.0 if rho is None else rho
-        self.l0, self.l1, self.l2, self.node_penalty = l0, l1, l2, node_penalty
+        self.set_steps(step_size=step_size, rho=rho, rounds=rounds,
+                       update_interval=update_interval, l0=l0, l1=l1, l2=l2,
+                       node_penalty=node_penalty)
         self.seed = seed
         self.max_features = max_features
         if isinstance(max_features, float):
@@ -108,6 +108,14 @@ cdef class Shrubs(Learner):
             self.feature_count = {None: ALL, "sqrt": SQUARE_ROOT, "log2": LOGARITHM}.get(
                 max_features, max_features)
         self.allocate(n_models + 1)
+
+    def set_steps(self, *, step_size, rho, int rounds, int update_interval, double l0, double l1,
+                  double l2, double node_penalty):
+        """Set how the weights move, and how often a tree is trained, from the next sample on."""
+        self.step_size = 0.0 if step_size == "adaptive" else step_size
+        self.rho = 0.0 if rho is None else rho
+        self.rounds, self.update_interval = rounds, update_interval
+        self.l0, self.l1, self.l2, self.node_penalty = l0, l1, l2, node_penalty
 
     cdef int allocate(self, size_t places) except -1:
         """Take the memory of all arrays per tree."""
