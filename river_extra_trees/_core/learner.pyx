@@ -1,14 +1,14 @@
 """The base of the core objects of all families. See the header."""
 
 from .batch cimport Batch, Reader
-from .schema cimport MAX_LABELS, Labels, Schema
+from .schema cimport MAX_LABELS, Labels, Schema, find_room
 from .shares cimport first_largest, total_of
 from .targets cimport read_number, read_weight
 
 from operator import index
 
-from .safe_repr import safe_repr
-from .state import captured, from_state
+from .safe_repr import safe_repr, with_text
+from .state import captured, reduced
 
 cdef extern from *:
     """
@@ -158,7 +158,7 @@ cdef class Learner:
     def reader(self, Batch batch, bint learns=False, Py_ssize_t start=0):
         """The way through the rows of a batch from one of them on, if none of them is refused.
 
-        Raises the error of the first row that is refused, and is to be learned with its number.
+        Raises the error of the first row that is refused, with its number.
         """
         cdef Reader reader = Reader(batch, learns)
         cdef list refusals
@@ -172,12 +172,30 @@ cdef class Learner:
             end_use(&self.in_use)
         if refusals:
             row, _, error = min(refusals, key=row_and_place)
-            raise (type(error)(f"row {row}: {error}") if learns else error) from None
+            raise with_text(error, f"row {row}: {error}") from None
         reader.row = min(max(start, 0), reader.n)
         return reader
 
+    def take_over(self, Reader reader, Py_ssize_t start, Py_ssize_t stop):
+        """Let this learner go a part of the way of a reader, if it refuses no target there.
+
+        No learner may refuse the batch, see `Batch.is_refused`.
+        """
+        cdef list refusals = []
+        hold(self)
+        try:
+            reader.go_between(start, stop)
+            reader.link(self.schema, self.labels)
+            if reader.learns:
+                self.refuse_targets(reader, refusals)
+        finally:
+            end_use(&self.in_use)
+        if refusals:
+            raise refusals[0][2]
+
     cdef int refuse_targets(self, Reader reader, list refusals) except -1:
         """Refuse targets for reasons of the learner's own."""
+        cdef Py_ssize_t start = reader.row
         if not self.regression:
             return reader.refuse_labels(self.labels, refusals)
         stop = min([row for row, _, _ in refusals], default=reader.n - 1)
@@ -187,7 +205,7 @@ cdef class Learner:
                 reader.row += 1
         except ValueError as error:
             refusals.append((reader.row, CHECKED, error))
-        reader.row = 0
+        reader.row = start
         return 0
 
     def ask(self, Reader reader, bint shares=False):
@@ -244,13 +262,25 @@ cdef class Learner:
         cdef double target = reader.target()
         if is_known and (self.regression or target >= 0.0):
             return self.learn_row(target, weight, None)
+        is_new = not self.regression and target < 0.0
+        if is_new:
+            self.find_room_again(reader)
         if not is_known:
             reader.admit()
-        is_new = not self.regression and target < 0.0
         self.learn_row(target, weight, reader.label() if is_new else None)
         if is_new:
             reader.name_label(<int>len(self.labels.labels) - 1)
         self.schema.lengths = None
+        return 0
+
+    cdef int find_room_again(self, Reader reader) except -1:
+        """Refuse a label if another thread has learned so many since the batch was found valid."""
+        try:
+            find_room(reader.label(), len(self.labels.labels))
+        except ValueError as error:
+            raise ValueError(
+                f"row {reader.row}: {error}. Another thread has learned labels meanwhile; the rows "
+                "before this one are learned") from None
         return 0
 
     cdef int answer_row(self, Reader reader) except -1:
@@ -371,10 +401,10 @@ cdef class Learner:
         """What the object and its parts remember at this moment, see `state.py`."""
         # Without memory numpy may fail and not say why, on which `finally` would crash.
         cdef Holder _holder = Holder(self)
-        return captured(self.fields())
+        return captured(self.fields(), self.DEFAULTS)
 
     def __reduce__(self):
-        return from_state, (type(self), self.state())
+        return reduced(type(self), self.state())
 
     def check(self):
         """Raise an error if an invariant is broken, of a part or of the whole."""
@@ -434,6 +464,8 @@ cdef class Learner:
 
     cdef dict fields(self):
         raise NotImplementedError
+
+    DEFAULTS = {}       # of the fields that a state leaves out
 
     cdef int check_structure(self) except -1:
         raise NotImplementedError

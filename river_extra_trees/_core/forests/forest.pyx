@@ -79,7 +79,7 @@ cdef class Forest(Ensemble):
                 trees.reserve(0, n_labels)
             self.root_statistics.reserve(0, n_labels)
         self.reserve_sums(n_labels)
-        return self.window.reserve_one(self.schema.n_columns)
+        return self.window.reserve_one(self.schema.n_columns, self.batch_size)
 
     cdef void widen(self, int n_labels) noexcept:
         cdef Trees trees
@@ -132,7 +132,7 @@ cdef class Forest(Ensemble):
         """
         cdef Py_ssize_t tree, n_columns = self.schema.n_columns
         cdef int i, n
-        while reader.row < stop and not reader.answered:
+        while reader.row < stop and not (reader.answered or self.batch_is_full()):
             n = self.read_ahead(reader, stop, n_labels)
             if n == 0:
                 return
@@ -143,26 +143,33 @@ cdef class Forest(Ensemble):
                 if reader.asks:
                     self.answer_ahead(reader, reader.ahead.leaves + i, n_labels)
                 if reader.ahead.weights[i] > 0.0:
-                    memcpy(self.schema.row, reader.ahead.rows + i * n_columns, n_columns * sizeof(double))
-                    self.take_row(reader.ahead.leaves + i, reader.ahead.targets[i], reader.ahead.weights[i], n_labels)
+                    memcpy(self.schema.row, reader.ahead.rows + i * n_columns,
+                           n_columns * sizeof(double))
+                    self.take_row(reader.ahead.leaves + i, reader.ahead.targets[i],
+                                  reader.ahead.weights[i], n_labels)
                 reader.row += 1
 
     cdef int read_ahead(self, Reader reader, Py_ssize_t stop, int n_labels) noexcept nogil:
         """Read the next rows, as far as they bring nothing new and there is room; say how many."""
         cdef Py_ssize_t start = reader.row, n_columns = self.schema.n_columns
         cdef int n = 0, room = self.room(n_labels) if reader.learns else 0
-        cdef bint is_known
+        cdef bint is_known, is_new
         while n < AHEAD and reader.row < stop:
-            is_known = reader.read()
+            is_known = reader.encode()
+            if reader.finds:
+                break
             reader.ahead.weights[n] = reader.weight() if reader.learns else 0.0
             if reader.ahead.weights[n] > 0.0:
                 reader.ahead.targets[n] = reader.target()
-                if room <= 0 or not is_known or not (self.regression or reader.ahead.targets[n] >= 0.0):
+                is_new = not self.regression and reader.ahead.targets[n] < 0.0
+                if room <= 0 or is_new or not is_known:
                     break
                 room -= 1
             memcpy(reader.ahead.rows + n * n_columns, self.schema.row, n_columns * sizeof(double))
             n += 1
             reader.row += 1
+            if reader.ahead.weights[n - 1] > 0.0 and room == 0:
+                break               # trees grow before the next row is answered
         reader.row = start
         return n
 
@@ -322,11 +329,14 @@ cdef class Forest(Ensemble):
     STATE = ("regression", "batch_size", "reference", "fading", "seed", "n_batches", "schema",
              "labels", "window", "trees", "root_statistics", "first_tree", "is_part")
 
+    DEFAULTS = {"regression": False, "reference": False, "n_batches": 0, "first_tree": 0,
+                "is_part": False}
+
     @classmethod
     def restored(cls, values):
         """The forest of a state."""
         cdef Forest forest = cls.__new__(cls)
-        forest.read(State(cls.__name__, values, cls.STATE))
+        forest.read(State(cls.__name__, values, cls.STATE, cls.DEFAULTS))
         forest.check_fits()
         forest.reserve_sums(max(1, <int>len(forest.labels)))
         return forest
@@ -341,7 +351,7 @@ cdef class Forest(Ensemble):
         self.schema = state.part("schema", Schema)
         self.labels = state.part("labels", Labels)
         self.window = state.part("window", Window)
-        self.batch_size = state.whole("batch_size", 1, self.window.capacity)
+        self.batch_size = state.whole("batch_size", 1, 2**31 - 1)
         self.trees = state.parts("trees", Trees)
         self.root_statistics = state.part("root_statistics", Trees)
         self.is_part = state.flag("is_part")
@@ -367,7 +377,7 @@ cdef class Forest(Ensemble):
                     "Forest: a tree does not belong to it")
         require(all(trees.fading == self.fading for trees in self.trees),
                 "Forest: a tree fades differently")
-        require(self.n_gathered() <= self.batch_size <= self.window.capacity,
+        require(self.n_gathered() <= self.batch_size,
                 "Forest: the batch has too many samples")
         return self.check_targets(self.window)
 
