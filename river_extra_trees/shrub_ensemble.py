@@ -12,7 +12,8 @@ from __future__ import annotations
 import typing
 
 from ._core.shrubs import Shrubs
-from ._estimator.learner import TreeClassifier, TreeLearner, TreeRegressor
+from ._estimator.classifier import TreeClassifier
+from ._estimator.learner import TreeLearner
 from ._estimator.parameters import (
     MaxFeatures,
     check_choice,
@@ -24,6 +25,7 @@ from ._estimator.parameters import (
     draw_seed,
     plain_parameters,
 )
+from ._estimator.regressor import TreeRegressor
 
 __all__ = ["ShrubEnsembleClassifier", "ShrubEnsembleRegressor"]
 
