@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..keyed import Key, KeyedBlock, shard_of
 
-__all__ = ["GroupOf", "Parcel", "range_of", "sorted_by_group"]
+__all__ = ["GroupOf", "Parcel", "range_of", "sorted_by_group", "worker_of"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -29,6 +29,21 @@ def range_of(worker: int, n_workers: int, n_groups: int) -> range:
         Number of key groups.
     """
     return range(worker * n_groups // n_workers, (worker + 1) * n_groups // n_workers)
+
+
+def worker_of(group: int, n_workers: int, n_groups: int) -> int:
+    """The worker of a key group, whose range `range_of` returns.
+
+    Parameters
+    ----------
+    group
+        Number of the group.
+    n_workers
+        Number of workers.
+    n_groups
+        Number of key groups.
+    """
+    return ((group + 1) * n_workers - 1) // n_groups
 
 
 class GroupOf(dict[Key, int]):

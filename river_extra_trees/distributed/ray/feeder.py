@@ -16,7 +16,7 @@ from ...keyed import Key, KeyedBlock
 from ...keyed.answers import frame_of_probabilities, series_of_answers
 from ...keyed.keys import plain_key
 from ..blocks import check_sample
-from ..parcels import GroupOf, Parcel, range_of, sorted_by_group
+from ..parcels import GroupOf, Parcel, range_of, sorted_by_group, worker_of
 from .group_worker import Greeting, StaleError, actor_named
 from .workers import connected
 
@@ -106,6 +106,17 @@ class Link:
         # References to results, with what they are results of: a block, or a position to commit
         self.in_flight: collections.deque[tuple[typing.Any, Whole | int]] = collections.deque()
         self.gathered: list[Entry] = []
+        self.gathered_keys: set[Key] = set()
+
+    def gather(self, entry: Entry) -> None:
+        """Put a sample aside, to be sent with others."""
+        self.gathered.append(entry)
+        self.gathered_keys.add(entry[1])
+
+    def take_gathered(self) -> list[Entry]:
+        """What is gathered, which is now to be sent."""
+        gathered, self.gathered, self.gathered_keys = self.gathered, [], set()
+        return gathered
 
 
 class Feeder:
@@ -186,7 +197,7 @@ class Feeder:
         if self._n_failures > ATTEMPTS:
             raise RuntimeError(f"workers died {ATTEMPTS} times in a row")
         before = {link.life: link for link in self._links}
-        gathered = [entry for link in self._links for entry in link.gathered]
+        gathered = [entry for link in self._links for entry in link.take_gathered()]
         self._links = self._meet()
         for link in self._links:
             if link.life in before:
@@ -196,12 +207,11 @@ class Feeder:
                 for whole in self._kept:
                     self._send_to(link, whole)
         for entry in sorted(gathered, key=operator.itemgetter(0)):
-            self._link_of(entry[1]).gathered.append(entry)
+            self._link_of(entry[1]).gather(entry)
 
     def _link_of(self, key: Key) -> Link:
         """The worker of a key."""
-        group = self._group_of[key]
-        return next(link for link in self._links if group in link.groups)
+        return self._links[worker_of(self._group_of[key], len(self._links), self._settings.n_groups)]
 
     # ------------------------------------------------------------------ messages
 
@@ -309,7 +319,7 @@ class Feeder:
         check_sample(x)
         link = self._link_of(key)
         self._count(1)
-        link.gathered.append((self._next, key, dict(x.items()), y, w))
+        link.gather((self._next, key, dict(x.items()), y, w))
         self._next += 1
         if len(link.gathered) >= self._settings.block_size:
             self._send_gathered(link)
@@ -317,7 +327,7 @@ class Feeder:
     def _send_gathered(self, *links: Link) -> None:
         """Send what is gathered for some workers; for all, if none is named."""
         for link in links or list(self._links):
-            gathered, link.gathered = link.gathered, []
+            gathered = link.take_gathered()
             if gathered:
                 numbers, keys, *rest = zip(*gathered, strict=True)
                 block = KeyedBlock.from_samples(keys, list(zip(*rest, strict=True)))
@@ -485,7 +495,7 @@ class Feeder:
     def _send_gathered_of(self, key: Key) -> None:
         """Send what is gathered for the worker of a key, if there is a sample of the key."""
         link = self._link_of(key)
-        if any(entry[1] == key for entry in link.gathered):
+        if key in link.gathered_keys:
             self._send_gathered(link)
 
     def predict_many(self, keys: typing.Any, X: typing.Any) -> typing.Any:

@@ -8,7 +8,6 @@ import typing
 from collections.abc import Hashable
 from pathlib import Path
 
-from ...keyed import Counts
 from ...persistence.atomic import replace_file
 from ..groups import KeyGroups, Settings
 from ..parcels import Parcel, range_of
@@ -125,10 +124,6 @@ class GroupWorker:
         """Call a method of the groups that changes nothing."""
         self._check(life)
         return getattr(self._groups, method)(*arguments)
-
-    def counts(self) -> Counts:
-        """How much the groups of this worker have learned."""
-        return self._groups.counts()
 
     # ------------------------------------------------------------------ another number of workers
 
