@@ -149,7 +149,7 @@ def name_of_worker(run: str, number: int) -> str:
 
 
 def start_worker(
-    run: str, settings: typing.Any, number: int, n_workers: int, restarts: bool
+    run: str, settings: Settings, number: int, n_workers: int, restarts: bool
 ) -> typing.Any:
     """Start the actor of a worker.
 
@@ -158,7 +158,7 @@ def start_worker(
     run
         Name of the whole, which begins the names of the actors.
     settings
-        What all groups have in common, or Ray's reference to it.
+        What all groups have in common.
     number
         Number of the worker.
     n_workers

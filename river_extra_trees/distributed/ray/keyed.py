@@ -130,8 +130,7 @@ class DistributedKeyedModels(Feeder):
         feeding = FeederSettings(run, model, n_groups, block_size, checkpoint_every, is_stored)
         super().__init__(feeding, OWN)
         self._write_layout(n_workers)
-        groups = Settings(model, n_groups, self._folder, options)
-        self._shared = connected().put(groups)
+        self._groups = Settings(model, n_groups, self._folder, options)
         self._actors = [self._started(number, n_workers) for number in range(n_workers)]
         self._begin()
 
@@ -159,7 +158,7 @@ class DistributedKeyedModels(Feeder):
 
     def _started(self, number: int, n_workers: int) -> typing.Any:
         is_stored = self._folder is not None
-        return start_worker(self._settings.run, self._shared, number, n_workers, is_stored)
+        return start_worker(self._settings.run, self._groups, number, n_workers, is_stored)
 
     # ------------------------------------------------------------------ the workers
 
