@@ -14,9 +14,10 @@ import math
 import typing
 
 from ._core.dynamic import ParticleFilter
+from ._estimator.classifier import TreeClassifier
 from ._estimator.frames import Sample
 from ._estimator.inspection import describe_number
-from ._estimator.learner import TreeClassifier, TreeLearner, TreeRegressor
+from ._estimator.learner import TreeLearner
 from ._estimator.parameters import (
     check_choice,
     check_number,
@@ -26,6 +27,7 @@ from ._estimator.parameters import (
     draw_seed,
     plain_parameters,
 )
+from ._estimator.regressor import TreeRegressor
 
 if typing.TYPE_CHECKING:
     from ._core.batch import Reader

@@ -20,7 +20,7 @@ from ._core.cart.splitter import Splitter
 from ._core.forests.forgetful import ForgetfulForest
 from ._core.state import State, require
 from ._estimator.batch_forest import BatchForest
-from ._estimator.learner import TreeClassifier, TreeRegressor
+from ._estimator.classifier import TreeClassifier
 from ._estimator.parameters import (
     LARGEST,
     check_choice,
@@ -31,6 +31,7 @@ from ._estimator.parameters import (
     draw_seed,
     plain_parameters,
 )
+from ._estimator.regressor import TreeRegressor
 from .forgetting import AdaptParameters, BatchPlan, DriftTest
 
 MAX_COLUMNS = 2**14  # that the core can number

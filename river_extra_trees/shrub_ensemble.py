@@ -10,7 +10,8 @@ removed. The ensemble therefore has a bounded size, and follows drift as fast as
 from __future__ import annotations
 
 from ._core.shrubs import Shrubs
-from ._estimator.learner import TreeClassifier, TreeLearner, TreeRegressor
+from ._estimator.classifier import TreeClassifier
+from ._estimator.learner import TreeLearner
 from ._estimator.parameters import (
     MaxFeatures,
     check_choice,
@@ -22,6 +23,7 @@ from ._estimator.parameters import (
     draw_seed,
     plain_parameters,
 )
+from ._estimator.regressor import TreeRegressor
 
 __all__ = ["ShrubEnsembleClassifier", "ShrubEnsembleRegressor"]
 

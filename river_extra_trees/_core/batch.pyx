@@ -4,7 +4,8 @@ from libc.math cimport NAN
 
 from .columns cimport Column
 from .memory cimport free, zeroed
-from .schema cimport MAX_CATEGORIES, MAX_LABELS, OTHER, Labels, Schema, find_room, order_of
+from .feature_values cimport order_of
+from .schema cimport MAX_CATEGORIES, MAX_LABELS, OTHER, Labels, Schema, find_room
 
 import numpy as np
 

@@ -17,7 +17,7 @@ from river import dummy, metrics
 import river_extra_trees
 from river_extra_trees.cli import race, streams
 from river_extra_trees.streams import Batch
-from tests.cli.test_cli import FAST, OURS, assert_refused, run, scores_of, start
+from tests.tools.command_line import FAST, OURS, assert_refused, run, scores_of, start
 
 
 @pytest.fixture

@@ -174,7 +174,7 @@ cdef void lay_out_scratch(ParticleFilter filter) noexcept nogil:
     cdef size_t width = filter.model.width
     cdef double* doubles = <double*>filter.scratch
     cdef uint64_t* words
-    if filter.scratch_capacity == filter.pool.capacity:
+    if filter.scratch == NULL or filter.scratch_capacity == filter.pool.capacity:
         return
     memset(filter.scratch, 0, filter.scratch_bytes)
     filter.scan.passed, filter.scan.low = doubles, doubles + width
