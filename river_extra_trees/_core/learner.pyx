@@ -192,8 +192,26 @@ cdef class Learner:
             raise (type(error)(f"row {row}: {error}") if learns else error) from None
         return reader
 
+    def take_over(self, Reader reader, Py_ssize_t stop):
+        """Let this learner go on with a reader, up to a row, if no target is refused until there.
+
+        No learner may refuse the batch, see `Batch.is_refused`.
+        """
+        cdef list refusals = []
+        hold(self)
+        try:
+            reader.go_to(stop)
+            reader.link(self.schema, self.labels)
+            if reader.learns:
+                self.refuse_targets(reader, refusals)
+        finally:
+            end_use(&self.in_use)
+        if refusals:
+            raise refusals[0][2]
+
     cdef int refuse_targets(self, Reader reader, list refusals) except -1:
         """Refuse targets for reasons of the learner's own."""
+        cdef Py_ssize_t start = reader.row
         if not self.regression:
             return reader.refuse_labels(self.labels, refusals)
         stop = min([row for row, _, _ in refusals], default=reader.n - 1)
@@ -203,7 +221,7 @@ cdef class Learner:
                 reader.row += 1
         except ValueError as error:
             refusals.append((reader.row, CHECKED, error))
-        reader.row = 0
+        reader.row = start
         return 0
 
     def ask(self, Reader reader, bint shares=False):

@@ -123,7 +123,7 @@ class KeyedBlock:
                 if y is None
                 else labelled_batch_of(frame, y, w, model._core.regression)
             )
-            if not refuses(batch):
+            if not batch.is_refused():
                 return cls(distinct, codes, batch)
         targets, weights = None, None
         if y is not None:
@@ -194,12 +194,6 @@ class KeyedBlock:
                 x[column.name] = value
         y = None if self.batch.targets is None else entry(self.batch.targets, row)
         return key, x, y, 1.0 if self.batch.weights is None else entry(self.batch.weights, row)
-
-
-def refuses(batch: Batch) -> bool:
-    """Whether a value of a batch is refused by all learners."""
-    columns = [*batch.columns, batch.targets, batch.weights]
-    return any(column is not None and column.refused >= 0 for column in columns)
 
 
 def coded_keys(keys: typing.Any) -> tuple[list[Key], Rows]:
