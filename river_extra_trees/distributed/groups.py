@@ -88,14 +88,11 @@ class KeyGroups:
     ----------
     settings
         What all groups have in common.
-    numbers
-        Numbers of the groups to begin with.
     """
 
-    def __init__(self, settings: Settings, numbers: Iterable[int]) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._groups: dict[int, Group] = {}
-        self.adopt(numbers)
 
     # ------------------------------------------------------------------ moves
 
@@ -124,12 +121,6 @@ class KeyGroups:
             if group is not None:
                 group.commit()
                 group.models.close()
-
-    def roll_back(self) -> None:
-        """Open all groups anew, as their last commits left them."""
-        numbers = list(self._groups)
-        self.close()
-        self.adopt(numbers)
 
     def close(self) -> None:
         """Close all groups. What came after the last commit is lost."""
@@ -232,11 +223,13 @@ class KeyGroups:
         """
         return getattr(self._groups[number].models, method)(*arguments)
 
-    def forget(self, number: int, key: Key) -> bool:
+    def forget(self, partition: Hashable, number: int, key: Key) -> bool:
         """Forget a key at once, also if this process should die; return whether it was known.
 
         Parameters
         ----------
+        partition
+            The partition that asks for it.
         number
             Number of the key's group.
         key

@@ -137,7 +137,9 @@ def run_once(options: argparse.Namespace) -> None:
             task.remote(models.feeder(i), options.events, options.keys, i, len(notes), note)
             for i, note in enumerate(notes)
         ]
-        wait_until(notes[0], options.events // 2)
+        while number_in(notes[0]) < options.events // 2:
+            ended, _ = ray.wait(running, timeout=0.01)
+            ray.get(ended)  # raises what a feeder has raised
         if options.disturb == "worker":
             os.kill(models.processes()[0], signal.SIGKILL)
         elif options.disturb == "feeder":
@@ -148,10 +150,10 @@ def run_once(options: argparse.Namespace) -> None:
         ray.get(running)
 
 
-def wait_until(note: Path, number: int) -> None:
-    """Wait until a feeder has come so far."""
-    while not note.exists() or int((note.read_text() or "0 0").split()[1]) < number:
-        time.sleep(0.01)
+def number_in(note: Path) -> int:
+    """How far a feeder has come."""
+    words = note.read_text().split() if note.exists() else []
+    return int(words[1]) if words else 0
 
 
 def descendants(process: int) -> list[int]:

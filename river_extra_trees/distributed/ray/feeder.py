@@ -92,6 +92,8 @@ class Link:
 
     Parameters
     ----------
+    partition
+        The feeder's partition.
     actor
         The worker.
     groups
@@ -100,13 +102,26 @@ class Link:
         What it has said.
     """
 
-    def __init__(self, actor: typing.Any, groups: range, greeting: Greeting) -> None:
-        self.actor, self.groups = actor, groups
-        self.life, self.committed = greeting.life, greeting.committed
+    def __init__(
+        self, partition: Hashable, actor: typing.Any, groups: range, greeting: Greeting
+    ) -> None:
+        self.partition, self.actor, self.groups = partition, actor, groups
+        self.session, self.committed = greeting.session, greeting.committed
+        self._n_sent = 0  # messages of the session that change something
         # References to results, with what they are results of: a block, or a position to commit
         self.in_flight: collections.deque[tuple[typing.Any, Whole | int]] = collections.deque()
         self.gathered: list[Entry] = []
         self.gathered_keys: set[Key] = set()
+
+    def change(self, method: str, *arguments: typing.Any) -> typing.Any:
+        """Let the worker call a method that changes its groups; return the result's reference."""
+        self._n_sent += 1
+        head = self.partition, self.session, self._n_sent
+        return self.actor.change.remote(*head, method, *arguments)
+
+    def ask(self, method: str, *arguments: typing.Any) -> typing.Any:
+        """Let the worker call a method that changes nothing; return the result's reference."""
+        return self.actor.ask.remote(self.partition, self.session, method, *arguments)
 
     def gather(self, entry: Entry) -> None:
         """Put a sample aside, to be sent with others."""
@@ -165,7 +180,7 @@ class Feeder:
             self._next = min(link.committed for link in self._links)
 
     def _meet(self) -> list[Link]:
-        """Ask all workers for their lives, until they agree on their number."""
+        """Greet all workers, until they agree on their number."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -182,30 +197,37 @@ class Feeder:
     def _greet_all(self) -> list[Link]:
         run, n_groups = self._settings.run, self._settings.n_groups
         first = actor_named(run, 0)
-        (greeting,) = results([first.greet.remote(self.partition)])
+        sessions = [link.session for link in self._links]
+        (greeting,) = results([first.greet.remote(self.partition, *(sessions[:1] or [b""]))])
         n_workers = greeting.n_workers
         actors = [first, *(actor_named(run, number) for number in range(1, n_workers))]
-        greetings = results([actor.greet.remote(self.partition) for actor in actors])
+        known = [greeting.session, *sessions[1:], *[b""] * n_workers]
+        greetings = results(
+            [
+                actor.greet.remote(self.partition, session)
+                for actor, session in zip(actors, known, strict=False)
+            ]
+        )
         if any(greeting.n_workers != n_workers for greeting in greetings):
             raise LostError
         ranges = [range_of(number, n_workers, n_groups) for number in range(n_workers)]
-        return [Link(*each) for each in zip(actors, ranges, greetings, strict=True)]
+        return [
+            Link(self.partition, *each) for each in zip(actors, ranges, greetings, strict=True)
+        ]
 
     def _recover(self) -> None:
-        """Meet the workers again, and send what those that began anew have not committed."""
+        """Meet the workers again; send what those whose session is new have not committed."""
         self._n_failures += 1
         if self._n_failures > ATTEMPTS:
             raise RuntimeError(f"workers died {ATTEMPTS} times in a row")
-        before = {link.life: link for link in self._links}
+        before = {link.session: link for link in self._links}
         gathered = [entry for link in self._links for entry in link.take_gathered()]
-        self._links = self._meet()
+        self._links = [before.get(link.session, link) for link in self._meet()]
         for link in self._links:
-            if link.life in before:
-                link.in_flight = before[link.life].in_flight
-                link.committed = before[link.life].committed
-            else:
+            if link.session not in before:
                 for whole in self._kept:
                     self._send_to(link, whole)
+        self._n_since = self._settings.checkpoint_every  # an order to commit may be lost
         for entry in sorted(gathered, key=operator.itemgetter(0)):
             self._link_of(entry[1]).gather(entry)
 
@@ -233,8 +255,7 @@ class Feeder:
         """Send a worker its part of a block, unless it is empty or committed."""
         part = whole.parcel.part(link.groups)
         if len(part) and whole.end > link.committed:
-            reference = link.actor.learn.remote(link.life, self.partition, part, whole.is_asked)
-            link.in_flight.append((reference, whole))
+            link.in_flight.append((link.change("learn", part, whole.is_asked), whole))
 
     def _drain(self, n: int) -> None:
         """Wait until at most n messages are on their way to each worker."""
@@ -267,8 +288,7 @@ class Feeder:
         self._n_since = 0
         self._send_gathered()
         for link in self._links:
-            reference = link.actor.commit.remote(link.life, self.partition, self._next)
-            link.in_flight.append((reference, self._next))
+            link.in_flight.append((link.change("commit", self._next), self._next))
 
     def _count(self, n: int) -> None:
         """Order a commit if it is due; then count the next samples.
@@ -487,8 +507,8 @@ class Feeder:
         self._send_gathered_of(key)
 
         def send() -> list[typing.Any]:
-            link, question = self._link_of(key), (self._group_of[key], method, key, *samples)
-            return [link.actor.ask.remote(link.life, "ask_one", *question)]
+            question = self._group_of[key], method, key, *samples
+            return [self._link_of(key).ask("ask_one", *question)]
 
         return self._answered(send)[0]
 
@@ -544,9 +564,7 @@ class Feeder:
         def send() -> list[typing.Any]:
             parts = [(link, parcel.part(link.groups)) for link in self._links]
             return [
-                link.actor.ask.remote(link.life, "predict", part, shares)
-                for link, part in parts
-                if len(part)
+                link.ask("predict", part, shares) for link, part in parts if len(part)
             ]
 
         answers = np.empty(len(block), dtype=object)
@@ -579,8 +597,7 @@ class Feeder:
         self._send_gathered_of(key)
 
         def send() -> list[typing.Any]:
-            link = self._link_of(key)
-            return [link.actor.forget.remote(link.life, self._group_of[key], key)]
+            return [self._link_of(key).change("forget", self._group_of[key], key)]
 
         return bool(self._answered(send)[0])
 
@@ -618,5 +635,5 @@ def results(references: list[typing.Any]) -> list[typing.Any]:
         if isinstance(error.cause, StaleError):
             raise LostError from error
         raise error.cause from error
-    except ray.exceptions.RayActorError as error:
+    except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError) as error:
         raise LostError from error

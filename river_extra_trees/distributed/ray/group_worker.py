@@ -20,7 +20,7 @@ LAYOUT = "layout.json"  # in the folder: the number of groups, the model, the nu
 
 
 class StaleError(Exception):
-    """A message was meant for an earlier life of a worker, whose messages have to be sent again."""
+    """A message does not follow those that this worker has received from a feeder."""
 
 
 class Greeting(typing.NamedTuple):
@@ -28,15 +28,15 @@ class Greeting(typing.NamedTuple):
 
     Attributes
     ----------
-    life
-        What messages to this worker have to name until it begins anew.
+    session
+        What messages of this feeder to this worker have to name.
     n_workers
         Number of workers.
     committed
         Number in the feeder's partition of the first sample that commits may not cover.
     """
 
-    life: bytes
+    session: bytes
     n_workers: int
     committed: int
 
@@ -46,8 +46,12 @@ class GroupWorker:
 
     A worker that has died is started again by Ray, with the same arguments: it finds the number of
     workers, which may have changed since, in the folder, and its groups as their last commits left
-    them. Messages sent before may arrive at the new process; they are refused by the life they
-    name.
+    them.
+
+    The messages of a feeder belong to a session, which begins with a greeting, and are numbered. So
+    a message that follows one that was lost, with a process or with the arguments that a dead
+    feeder had in shared memory, is refused, and with it the session: nothing is committed that was
+    not received. A feeder that greets takes the place of an earlier one of its partition.
 
     Parameters
     ----------
@@ -62,26 +66,25 @@ class GroupWorker:
     def __init__(self, settings: Settings, number: int, n_workers: int) -> None:
         self._settings, self._number = settings, number
         self._n_workers = read_layout(settings.folder).get("n_workers", n_workers)
-        self._groups = KeyGroups(settings, self._range())
-        self._begin_life()
+        self._groups = KeyGroups(settings)
+        self._is_moving = False
+        # Of each partition, the session and the number of its last message
+        self._sessions: dict[Hashable, tuple[bytes, int]] = {}
 
     def _range(self) -> range:
         if self._number >= self._n_workers:
             return range(0)  # this worker is about to end
         return range_of(self._number, self._n_workers, self._settings.n_groups)
 
-    def _begin_life(self) -> None:
-        self._life = os.urandom(8)
-        self._is_moving = False
-
-    def _check(self, life: bytes) -> None:
-        if life != self._life or self._is_moving:
+    def greet(self, partition: Hashable, session: bytes) -> Greeting:
+        """Say to a feeder from where to go on, or that a session goes on."""
+        if self._is_moving:
             raise StaleError
-
-    def greet(self, partition: Hashable) -> Greeting:
-        """Say to a feeder from where to go on."""
-        self._check(self._life)
-        return Greeting(self._life, self._n_workers, self._groups.committed(partition))
+        self._groups.adopt(self._range())
+        if self._sessions.get(partition, (b"", 0))[0] != session or not session:
+            session = os.urandom(8)
+            self._sessions[partition] = session, 0
+        return Greeting(session, self._n_workers, self._groups.committed(partition))
 
     def process(self) -> int:
         """The id of this process."""
@@ -89,40 +92,33 @@ class GroupWorker:
 
     # ------------------------------------------------------------------ messages of feeders
 
-    def learn(
-        self, life: bytes, partition: Hashable, parcel: Parcel, is_asked: bool
+    def change(
+        self, partition: Hashable, session: bytes, number: int, method: str, *arguments: typing.Any
     ) -> typing.Any:
-        """Learn samples: see `KeyGroups.learn`."""
-        self._check(life)
-        return self._change("learn", partition, parcel, is_asked)
-
-    def commit(self, life: bytes, partition: Hashable, position: int) -> None:
-        """Make what was learned last: see `KeyGroups.commit`."""
-        self._check(life)
-        self._change("commit", partition, position)
-
-    def forget(self, life: bytes, number: int, key: typing.Any) -> bool:
-        """Forget a key: see `KeyGroups.forget`."""
-        self._check(life)
-        return bool(self._change("forget", number, key))
-
-    def _change(self, method: str, *arguments: typing.Any) -> typing.Any:
         """Call a method that changes the groups; go back to the last commits if it fails.
 
         Models that raise do not come so far: a failure is one of the disk or of the memory. What
-        was learned of a parcel is not known then, so the feeder has to send all again.
+        was learned of a parcel is not known then, so the feeders have to send all again.
         """
+        if self._sessions.get(partition) != (session, number - 1):
+            self._sessions.pop(partition, None)
+            raise StaleError
         try:
-            return getattr(self._groups, method)(*arguments)
+            result = getattr(self._groups, method)(partition, *arguments)
         except BaseException:
             if self._settings.folder is not None:
-                self._groups.roll_back()
-                self._begin_life()
+                self._sessions.clear()
+                self._groups.close()  # the next greeting opens them
             raise
+        self._sessions[partition] = session, number
+        return result
 
-    def ask(self, life: bytes, method: str, *arguments: typing.Any) -> typing.Any:
+    def ask(
+        self, partition: Hashable, session: bytes, method: str, *arguments: typing.Any
+    ) -> typing.Any:
         """Call a method of the groups that changes nothing."""
-        self._check(life)
+        if self._sessions.get(partition, (b"", 0))[0] != session:
+            raise StaleError
         return getattr(self._groups, method)(*arguments)
 
     # ------------------------------------------------------------------ another number of workers
@@ -130,14 +126,15 @@ class GroupWorker:
     def release(self, n_workers: int) -> None:
         """Commit all groups, and close those that belong to others if there are so many workers."""
         self._is_moving = True
+        self._sessions.clear()
         self._n_workers = n_workers
         kept = self._range()
         self._groups.release([each for each in self._groups.numbers if each not in kept])
 
     def adopt(self) -> None:
-        """Open the groups that now belong to this worker."""
+        """Let feeders greet, and open the groups that now belong to this worker."""
+        self._is_moving = False
         self._groups.adopt(self._range())
-        self._begin_life()
 
 
 # --- Actors

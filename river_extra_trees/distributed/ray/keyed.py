@@ -221,7 +221,7 @@ class DistributedKeyedModels(Feeder):
         self._send_gathered()
 
         def send() -> list[typing.Any]:
-            return [link.actor.ask.remote(link.life, "counts") for link in self._links]
+            return [link.ask("counts") for link in self._links]
 
         return total(self._answered(send))
 
