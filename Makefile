@@ -130,6 +130,7 @@ lint: $(VENV)/installed/lint ## check style and types
 	@$(RUN) -m ruff format --check .
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cython-lint river_extra_trees
 	@$(RUN) -m mypy
+	@$(RUN) -m mypy --platform win32 --cache-dir .mypy_cache/windows
 
 format: $(VENV)/installed/lint ## bring the Python files into the common style
 	@$(RUN) -m ruff format .

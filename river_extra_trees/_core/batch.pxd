@@ -8,8 +8,8 @@ is given. It looks up once where the columns go in the schema, and where a nomin
 row first has it, and then encodes row after row without a look-up. Where a row brings a feature or
 a nominal value for the first time, `admit` learns it as `Schema.admit` does.
 
-One reader can serve several learners, one after the other: each takes it over and goes on to a row
-of its own (`Learner.take_over`).
+One reader can serve several learners, one after the other: each takes over a part of its way
+(`Learner.take_over`).
 """
 
 from .columns cimport Column
@@ -77,7 +77,7 @@ cdef class Reader:
     cdef double target(self) noexcept nogil
     cdef object label(self)
     cdef void name_label(self, int code) noexcept nogil
-    cdef int go_to(self, Py_ssize_t stop) except -1
+    cdef int go_between(self, Py_ssize_t start, Py_ssize_t stop) except -1
     cdef list refusals(self)
     cdef int refuse_names(self, list found) except -1
     cdef int refuse_labels(self, Labels labels, list found) except -1

@@ -317,11 +317,11 @@ cdef class Reader:
             self.refuse_names(found)
         return found
 
-    cdef int go_to(self, Py_ssize_t stop) except -1:
-        """Set the end of the way, for the next learner."""
-        if not self.row <= stop <= self.n_chosen:
-            raise IndexError(f"a way of {self.n_chosen} rows does not go from {self.row} to {stop}")
-        self.n, self.answered = stop, False
+    cdef int go_between(self, Py_ssize_t start, Py_ssize_t stop) except -1:
+        """Set the part of the way that the next learner goes."""
+        if not 0 <= start <= stop <= self.n_chosen:
+            raise IndexError(f"a way of {self.n_chosen} rows does not go from {start} to {stop}")
+        self.row, self.n, self.answered = start, stop, False
         return 0
 
     cdef int refuse_names(self, list found) except -1:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import collections
+import functools
+import inspect
 import pickle
 import sys
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+
+from river import base
 
 from .keys import Key, key_named, name_of
 from .store import Store
@@ -14,6 +18,30 @@ from .store import Store
 __all__ = ["Counts", "Keeper", "Kept"]
 
 SWEEPS = 16  # how often within the time to live expired models are looked for
+
+
+def maker_of(model: typing.Any) -> Callable[[], typing.Any]:
+    """What makes clones of a model: `clone` itself, or its class where that makes the same.
+
+    River's `clone` reads the signature of the class each time, which takes longer than the rest.
+
+    Parameters
+    ----------
+    model
+        Any river estimator.
+    """
+    kind = typing.cast(typing.Any, type(model))
+    if kind.clone is not base.Base.clone:
+        return typing.cast(Callable[[], typing.Any], model.clone)
+    signature = inspect.signature(kind.__init__).parameters.values()
+    is_plain = not any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in signature)
+    parameters = model._get_params()
+    if is_plain and all(value is None or type(value) in PLAIN for value in parameters.values()):
+        return functools.partial(kind, **parameters)
+    return typing.cast(Callable[[], typing.Any], model.clone)
+
+
+PLAIN = frozenset([bool, int, float, str])  # types of parameters that no model can change
 
 
 class Kept:
@@ -115,6 +143,7 @@ class Keeper:
         store: Store | None,
     ) -> None:
         self.model = model
+        self._make = maker_of(model)
         self.max_models = max_models
         self.time_to_live = time_to_live
         self.now = 0  # number of the last sample
@@ -181,20 +210,23 @@ class Keeper:
         self._kept.move_to_end(key)
         self._kept[key].last = self.now = now
 
-    def look(self, key: Key) -> Kept | None:
+    def look(self, key: Key, now: int | None = None) -> Kept | None:
         """The model of a key, to answer; `None` if there is none.
 
         Parameters
         ----------
         key
             The key.
+        now
+            The number of the next sample; `None` for that after the last one.
         """
         kept = self._kept.get(key)
         if kept is None and self._n_spilled:
             kept = self._read(key)
             self._visitor = None if kept is None else (key, kept)
-        # The next sample would be the first to find an expired model gone.
-        return None if kept is None or self._is_over(kept.last, self.now + 1) else kept
+        if self.time_to_live is None or kept is None:
+            return kept
+        return None if self._is_over(kept.last, self.now + 1 if now is None else now) else kept
 
     def forget(self, key: Key) -> bool:
         """Drop the model of a key; return whether there was one.
@@ -229,12 +261,12 @@ class Keeper:
                 self._n_spilled -= kept is not None
                 self._visitor = None
             if kept is None:
-                kept = Kept(self.model.clone())
+                kept = Kept(self._make())
             elif self._is_over(kept.last, now):
-                kept.model = self.model.clone()
+                kept.model = self._make()
             self._kept[key] = kept
         else:
-            kept.model = self.model.clone()
+            kept.model = self._make()
         return kept
 
     def _read(self, key: Key) -> Kept | None:
@@ -293,6 +325,14 @@ class Keeper:
         if kept is None and self._n_spilled:
             last = typing.cast(Store, self._store).last_of(name_of(key))
         return last is not None and not self._is_over(last, self.now + 1)
+
+    @property
+    def stretch(self) -> int:
+        """A number of samples within which no key that has one of them loses its model.
+
+        So far only the first one of these samples can find its model gone.
+        """
+        return min(self.max_models or sys.maxsize, self.time_to_live or sys.maxsize)
 
     @property
     def n_in_memory(self) -> int:

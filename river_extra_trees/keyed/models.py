@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import typing
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from .._estimator.frames import Sample
 from .._estimator.parameters import check_choice, check_parameter, check_whole
 from .answers import frame_of_probabilities, series_of_answers
 from .block import KeyedBlock
+from .columns import learned, predicted
 from .description import description
 from .keeper import Counts, Keeper
 from .keys import PLAIN, Key, plain_key
@@ -218,8 +219,21 @@ class KeyedModels:
         rows
             The numbers of those that are learned, ascending; `None` for all.
         """
-        for row in range(len(block)) if rows is None else rows.tolist():
+        rows = np.arange(len(block)) if rows is None else rows
+        if block.batch is not None:
+            self._learn_columns(block, rows, None)
+            return
+        for row in rows.tolist():
             self.learn_one(*block.sample(row))
+
+    def _learn_columns(
+        self, block: KeyedBlock, rows: npt.NDArray[np.intp], asks: str | None
+    ) -> list[typing.Any]:
+        answers, refusals = learned(self._keeper, block, rows, asks)
+        self._n_seen += len(rows) - len(refusals)
+        for number, key, error in refusals:
+            self._refuse(key, number, error)
+        return answers
 
     # ------------------------------------------------------------------ answers
 
@@ -233,7 +247,7 @@ class KeyedModels:
         x
             Features.
         """
-        kept = self._keeper.look(plain_key(key))
+        kept = self._keeper.look(key if type(key) in PLAIN else plain_key(key))
         return None if kept is None else kept.model.predict_one(x)
 
     def predict_proba_one(self, key: Key, x: Sample) -> dict[Hashable, float]:
@@ -246,7 +260,7 @@ class KeyedModels:
         x
             Features.
         """
-        kept = self._keeper.look(plain_key(key))
+        kept = self._keeper.look(key if type(key) in PLAIN else plain_key(key))
         return {} if kept is None else kept.model.predict_proba_one(x)
 
     def predict_many(self, keys: typing.Any, X: typing.Any) -> typing.Any:
@@ -347,9 +361,17 @@ class KeyedModels:
         -------
         For each sample what `predict_one` or `predict_proba_one` returns.
         """
-        predict = self.predict_proba_one if shares else self.predict_one
-        numbers = range(len(block)) if rows is None else rows.tolist()
-        return [predict(*block.sample(row)[:2]) for row in numbers]
+        predict = self._predictor(shares)
+        rows = np.arange(len(block)) if rows is None else rows
+        if block.batch is not None:
+            return predicted(self._keeper, block, rows, "shares" if shares else "predictions")
+        return [predict(*block.sample(row)[:2]) for row in rows.tolist()]
+
+    def _predictor(self, shares: bool) -> Callable[[Key, Sample], typing.Any]:
+        """What answers a sample; refuses to ask a regressor for probabilities."""
+        if shares and not hasattr(self.model, "predict_proba_one"):
+            raise AttributeError(f"{type(self.model).__name__} predicts no probabilities")
+        return self.predict_proba_one if shares else self.predict_one
 
     def predict_learn_block(
         self, block: KeyedBlock, rows: Rows = None, shares: bool = False
@@ -370,9 +392,12 @@ class KeyedModels:
         For each sample what `predict_one` or `predict_proba_one` returns; `None` or an empty dict
         where the model refuses to answer.
         """
-        predict = self.predict_proba_one if shares else self.predict_one
+        predict = self._predictor(shares)
+        rows = np.arange(len(block)) if rows is None else rows
+        if block.batch is not None:
+            return self._learn_columns(block, rows, "shares" if shares else "predictions")
         answers: list[typing.Any] = []
-        for row in range(len(block)) if rows is None else rows.tolist():
+        for row in rows.tolist():
             key, x, y, w = block.sample(row)
             try:
                 answers.append(predict(key, x))

@@ -24,12 +24,12 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from . import schema
+from .refusals import OTHER, Gate, json_response, refusal, refuse_http
 from .schema import RequestError
 from .service import FAILURES, Service
 from .telemetry import Telemetry
@@ -72,6 +72,8 @@ class Application:
     hosts
         Names of this machine by which browsers may call it; "*" allows all. It keeps the pages of
         others from reaching a service that only this machine can see.
+    is_crowded
+        Whether the server has too many connections.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class Application:
         limits: Limits,
         every: float | None = None,
         hosts: tuple[str, ...] = ("*",),
+        is_crowded: Callable[[], bool] = lambda: False,
     ) -> None:
         self.service = service
         self.limits = limits
@@ -110,8 +113,8 @@ class Application:
                 ),
                 *(Route(path, self.timed(path, to), methods=["GET"]) for path, to in gets.items()),
             ],
-            middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)],
-            exception_handlers={HTTPException: refuse_http},
+            middleware=[Middleware(Gate, hosts, is_crowded, self.count_other)],
+            exception_handlers={HTTPException: refuse_http(self.count_other)},
             lifespan=self.lifespan,
         )
         self.asgi.router.redirect_slashes = False  # another path is not found, as the message says
@@ -167,6 +170,10 @@ class Application:
 
     # ------------------------------------------------------------------ endpoints
 
+    def count_other(self, status: int) -> None:
+        """Count a request that reached no endpoint."""
+        self.telemetry.count(OTHER, status)
+
     def timed(self, path: str, endpoint: Endpoint) -> Endpoint:
         """Wrap an endpoint: count its requests, and answer errors in JSON."""
 
@@ -188,36 +195,38 @@ class Application:
 
     async def predict(self, request: Request) -> Response:
         """Answer samples."""
-        return await self.work(request, self.service.predict, learned=False, answered=True)
+        return await self.work(request, "predict", learned=False, answered=True)
 
     async def learn(self, request: Request) -> Response:
         """Learn samples."""
-        return await self.work(request, self.service.learn, learned=True, answered=False)
+        return await self.work(request, "learn", learned=True, answered=False)
 
     async def predict_learn(self, request: Request) -> Response:
         """Answer each sample, then learn it."""
-        return await self.work(request, self.service.predict_learn, learned=True, answered=True)
+        return await self.work(request, "predict_learn", learned=True, answered=True)
 
     async def work(
-        self, request: Request, function: Callable[..., Any], *, learned: bool, answered: bool
+        self, request: Request, method: str, *, learned: bool, answered: bool
     ) -> Response:
-        """Read samples, call a function of the service and write what it returns."""
+        """Read samples, call a method of the service and write what it returns."""
+        service = self.service  # which replicas exchange
         many = schema.is_many(request.headers.get("content-type", ""))
         query = request.query_params.multi_items()
         wanted = [schema.read_wanted(query)] if answered else []
         if query and not answered:
             raise RequestError(f"{request.url.path} takes no parameters")
 
-        def call(body: bytes) -> bytes:
-            found = function(schema.read_samples(body, many=many, learned=learned), *wanted)
+        def call(body: bytes) -> tuple[bytes, int]:
+            samples = schema.read_samples(body, many=many, learned=learned)
+            found, seen = getattr(service, method)(samples, *wanted), service.samples_seen
             if not answered:
-                return schema.write(found)
-            return schema.write_lines(found) if many else schema.write(found[0])
+                return schema.write(found), seen
+            return schema.write_lines(found) if many else schema.write(found[0]), seen
 
         with self.place():
-            content = await self.run(call, await self.body_of(request))
+            content, seen = await self.run(call, await self.body_of(request))
         kind = schema.JSON_LINES if many and answered else schema.JSON
-        return Response(content, media_type=kind)
+        return Response(content, media_type=kind, headers={schema.SAMPLES_SEEN: str(seen)})
 
     async def body_of(self, request: Request) -> bytes:
         """Read a body that is neither too long nor too slow."""
@@ -272,31 +281,6 @@ class Application:
     async def show_page(self, request: Request) -> Response:
         """Return the page."""
         return Response(self.page, media_type="text/html", headers=self.page_headers)
-
-
-def json_response(document: Any, status: int = 200) -> Response:
-    """Make an answer of a document."""
-    return Response(schema.write(document), status, media_type=schema.JSON)
-
-
-def refusal(status: int, message: str) -> Response:
-    """Make the answer to a request that is refused."""
-    response = json_response({"error": message}, status)
-    if status == 503:
-        response.headers["Retry-After"] = "1"
-    return response
-
-
-async def refuse_http(request: Request, error: Exception) -> Response:
-    """Answer a path or a method that does not exist."""
-    assert isinstance(error, HTTPException)
-    response = refusal(
-        error.status_code,
-        f"{request.method} {request.url.path}: {error.detail.lower()}; there are POST /predict, "
-        "/learn, /predict-learn and /snapshot, and GET /, /info, /status, /health and /metrics",
-    )
-    response.headers.update(error.headers or {})
-    return response
 
 
 def page_with_policy() -> tuple[bytes, str]:

@@ -1,9 +1,8 @@
-"""Forests and readers in workers, without processes: all that is not Ray itself."""
+"""Forests in workers, without processes: all that is not Ray itself."""
 
 from __future__ import annotations
 
 import doctest
-import math
 import os
 import pickle
 import random
@@ -12,20 +11,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import narwhals
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
-from river import base, checks, tree
+from river import base, checks
 
 import river_extra_trees as ret
 from river_extra_trees.distributed import (
-    Block,
     DistributedClassifier,
-    DistributedRegressor,
     DistributedKeyedModels,
-    SnapshotServer,
+    DistributedRegressor,
     split,
 )
 from river_extra_trees.distributed.ray import workers
@@ -63,7 +58,7 @@ def stop_answering(model: Any, number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [DistributedClassifier, DistributedRegressor, DistributedKeyedModels, SnapshotServer]
+    "kind", [DistributedClassifier, DistributedRegressor, DistributedKeyedModels]
 )
 def test_examples(kind: Any) -> None:
     """The examples of the docstrings, which are not run where there is no Ray, hold."""
@@ -260,17 +255,16 @@ def test_missing_call() -> None:
 
 
 def test_all_machines() -> None:
-    """Workers and readers ask to be spread over the machines of a cluster."""
-    model = ret.StreamDecisionTreeRegressor(seed=1)
-    with DistributedKeyedModels(model) as keyed, SnapshotServer(model.snapshot()) as server:
-        actors = [*keyed._actors, *server._readers]
-    assert [actor.options["scheduling_strategy"] for actor in actors] == ["SPREAD"] * 4
+    """Workers ask to be spread over the machines of a cluster."""
+    with DistributedKeyedModels(ret.StreamDecisionTreeRegressor(seed=1)) as keyed:
+        actors = keyed._actors
+    assert [actor.options["scheduling_strategy"] for actor in actors] == ["SPREAD"] * 2
 
 
 @pytest.mark.parametrize("labels", [("x", "y"), (1, "1"), (0.5, 2.5)], ids=repr)
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
 def test_answers_in_frames(kind: Any, labels: tuple[Any, Any]) -> None:
-    """Of any kind, as the model itself gives them; of readers, too."""
+    """Of any kind, as the model itself gives them."""
     rows = [({"a": float(i % 2)}, labels[i % 2]) for i in range(60)]
     given = {"n_models": 2, "window_size": (20, 50), "seed": 1}
     models = [learn(ret.StreamDecisionForestClassifier(**given), rows)]
@@ -279,37 +273,13 @@ def test_answers_in_frames(kind: Any, labels: tuple[Any, Any]) -> None:
     for model in models:
         for n in (0, 3):
             asked = kind({"a": [1.0, 0.0, 1.0][:n]})
-            with SnapshotServer(model.snapshot()) as server, spread(model) as parts:
-                for other in (model.snapshot(), server, parts):
+            with spread(model) as parts:
+                for other in (model.snapshot(), parts):
                     found, expected = (each.predict_many(asked) for each in (other, model))
                     assert (found.dtype, list(found)) == (expected.dtype, list(expected))
                     if isinstance(model, base.Classifier):
                         found = other.predict_proba_many(asked)
                         assert found.equals(model.predict_proba_many(asked))
-
-
-# --- Serving
-
-
-def test_reader_that_begins_again() -> None:
-    """A reader that has forgotten what was published is told again by whoever asks it."""
-    model = ret.StreamDecisionTreeRegressor(seed=1)
-    with SnapshotServer(model.snapshot(), n_readers=2) as server:
-        model.learn_one({"x": 0.0}, 2.0)
-        server.publish(model.snapshot())
-        for reader in server._readers:  # as Ray begins it
-            reader.held.__init__()
-        assert [server.predict_one({"x": 0.0}) for _ in range(4)] == [2.0] * 4
-        for reader in server._readers:
-            reader.held.__init__()
-        assert server.n_samples_seen() == [1, 1]
-        with pytest.raises(ValueError, match="feature 'x': the value must be finite") as error:
-            server.predict_one({"x": float("inf")})
-        assert type(error.value) is ValueError
-        with pytest.raises(ValueError, match="a snapshot, as snapshot"):
-            server.publish("rubbish")
-    with pytest.raises(ValueError, match="a snapshot, as snapshot"):
-        SnapshotServer("rubbish")
 
 
 # --- What travels

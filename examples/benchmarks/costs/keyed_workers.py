@@ -169,7 +169,9 @@ def show_equality(options: argparse.Namespace) -> bool:
     print(f"{len(expected)} keys, {options.events} events", flush=True)
     runs = [("nothing", workers, feeders) for workers in (1, 2, 4) for feeders in (1, 2)]
     runs += [(disturb, 2, 2) for disturb in ("worker", "feeder", "all", "rescale")]
-    print(f"{'killed':8} {'workers':>7} {'feeders':>7} {'models':>7} {'different':>9} {'seconds':>8}")
+    print(
+        f"{'killed':8} {'workers':>7} {'feeders':>7} {'models':>7} {'different':>9} {'seconds':>8}"
+    )
     all_equal = True
     for disturb, workers, feeders in runs:
         if options.disturb not in ("", disturb):
@@ -219,7 +221,9 @@ def show_costs(options: argparse.Namespace) -> bool:
             if key not in models:
                 models[key] = model()
             models[key].learn_one(x, target)
-    print(f"dict of models, learn_one: {per_event * (time.process_time() - start):.2f} us per event")
+    print(
+        f"dict of models, learn_one: {per_event * (time.process_time() - start):.2f} us per event"
+    )
     del rows
     alone = KeyedModels(model())
     start = time.process_time()
@@ -227,7 +231,9 @@ def show_costs(options: argparse.Namespace) -> bool:
         alone.learn_many(keys, frame, y)
     print(f"KeyedModels, learn_many: {per_event * (time.process_time() - start):.2f} us per event")
     start_ray()
-    print(f"{'workers':>7} {'call':20} {'clock':>7} {'feeder':>7} {'all workers':>11}  us per event")
+    print(
+        f"{'workers':>7} {'call':20} {'clock':>7} {'feeder':>7} {'all workers':>11}  us per event"
+    )
     for n_workers in (1, 2):
         for call in ("learn_many", "predict_learn_many"):
             for is_stored in (False, True):
@@ -239,9 +245,10 @@ def measure(
     ready: list[Events], n_workers: int, call: str, is_stored: bool, per_event: float
 ) -> None:
     """Send all blocks once, and print the times."""
-    with tempfile.TemporaryDirectory() as folder, DistributedKeyedModels(
-        model(), n_workers, folder=folder if is_stored else None
-    ) as models:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        DistributedKeyedModels(model(), n_workers, folder=folder if is_stored else None) as models,
+    ):
         before = sum(map(processor_time, models.processes()))
         clock, here = time.perf_counter(), time.process_time()
         for _, keys, frame, y in ready:

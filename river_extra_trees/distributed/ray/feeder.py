@@ -191,7 +191,9 @@ class Feeder:
                         "a worker died, and there is no folder for checkpoints to restart it from"
                     ) from error
                 if time.monotonic() > deadline:
-                    raise RuntimeError(f"no answer from the workers for {PATIENCE:.0f} s") from error
+                    raise RuntimeError(
+                        f"no answer from the workers for {PATIENCE:.0f} s"
+                    ) from error
                 time.sleep(0.05)
 
     def _greet_all(self) -> list[Link]:
@@ -211,9 +213,7 @@ class Feeder:
         if any(greeting.n_workers != n_workers for greeting in greetings):
             raise LostError
         ranges = [range_of(number, n_workers, n_groups) for number in range(n_workers)]
-        return [
-            Link(self.partition, *each) for each in zip(actors, ranges, greetings, strict=True)
-        ]
+        return [Link(self.partition, *each) for each in zip(actors, ranges, greetings, strict=True)]
 
     def _recover(self) -> None:
         """Meet the workers again; send what those whose session is new have not committed."""
@@ -233,7 +233,9 @@ class Feeder:
 
     def _link_of(self, key: Key) -> Link:
         """The worker of a key."""
-        return self._links[worker_of(self._group_of[key], len(self._links), self._settings.n_groups)]
+        return self._links[
+            worker_of(self._group_of[key], len(self._links), self._settings.n_groups)
+        ]
 
     # ------------------------------------------------------------------ messages
 
@@ -464,8 +466,8 @@ class Feeder:
             raise ValueError(f"X has {n} rows, and there are {len(given)} numbers")
         if n and (given[0] < self._next or (given[1:] <= given[:-1]).any()):
             raise ValueError(
-                f"the numbers of samples must ascend from the position, which is {self._next}: read "
-                f"partition {self.partition!r} from there on"
+                f"the numbers of samples must ascend from the position, which is {self._next}: "
+                f"read partition {self.partition!r} from there on"
             )
         return given
 
@@ -563,9 +565,7 @@ class Feeder:
 
         def send() -> list[typing.Any]:
             parts = [(link, parcel.part(link.groups)) for link in self._links]
-            return [
-                link.ask("predict", part, shares) for link, part in parts if len(part)
-            ]
+            return [link.ask("predict", part, shares) for link, part in parts if len(part)]
 
         answers = np.empty(len(block), dtype=object)
         said = [answer for part in self._answered(send) for answer in part]

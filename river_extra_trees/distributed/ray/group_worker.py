@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...persistence.atomic import replace_file
 from ..groups import KeyGroups, Settings
-from ..parcels import Parcel, range_of
+from ..parcels import range_of
 from .workers import connected
 
 __all__ = ["Greeting", "GroupWorker", "StaleError", "actor_named", "name_of_worker", "start_worker"]

@@ -117,7 +117,10 @@ class DistributedKeyedModels(Feeder):
         check_whole("checkpoint_every", checkpoint_every, 1)
         check_choice("when_full", when_full, "drop", "spill")
         check_parameter(
-            folder is not None or when_full == "drop", "folder", folder, "a folder when models spill"
+            folder is not None or when_full == "drop",
+            "folder",
+            folder,
+            "a folder when models spill",
         )
         options = {
             "max_models": None if max_models is None else max_models // n_groups,
@@ -152,7 +155,8 @@ class DistributedKeyedModels(Feeder):
         for name, found in read_layout(self._folder).items():
             if found != wanted.get(name, found):
                 raise ValueError(
-                    f"{self._folder} belongs to keyed models with {name} {found}, not {wanted[name]}"
+                    f"{self._folder} belongs to keyed models with {name} {found}, "
+                    f"not {wanted[name]}"
                 )
         write_layout(self._folder, {**wanted, "n_workers": n_workers})
 
