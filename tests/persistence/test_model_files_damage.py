@@ -20,9 +20,14 @@ WINDOWED = [name for name in damage.SMALL if not name.endswith("rotation")]
 
 @pytest.mark.parametrize("name", damage.SMALL)
 def test_every_truncation_and_every_flipped_bit_is_noticed(name: str) -> None:
-    """Accidents raise the one error, and nothing else."""
+    """Accidents raise the one error, and nothing else.
+
+    One function reads all files: of one every bit is flipped, of the others one bit in eleven.
+    """
     content = damage.small_file(name)
-    for damaged in itertools.chain(damage.truncations(content), damage.flips(content)):
+    step = 1 if name == "StreamDecisionTreeClassifier" else 11
+    truncations = itertools.islice(damage.truncations(content), 0, None, step)
+    for damaged in itertools.chain(truncations, damage.flips(content, step=step)):
         with pytest.raises(persistence.ModelFileError):
             persistence.load_bytes(damaged)
 
@@ -32,8 +37,8 @@ def test_flipped_bits_of_the_right_hash_do_no_harm(name: str) -> None:
     """A forger's file is refused, or is a sound model."""
     content = damage.plain(damage.small_file(name))
     n_text = int.from_bytes(content[12:20], "little")
-    description = damage.flips(content, 8, 331)
-    arrays = damage.flips(content, damage.START_OF_CONTENT + n_text, 149)
+    description = damage.flips(content, 8, 661)
+    arrays = damage.flips(content, damage.START_OF_CONTENT + n_text, 307)
     said = {damage.outcome(damage.signed(bad)) for bad in itertools.chain(description, arrays)}
     assert said == {"refused", "sound"}
 
@@ -50,7 +55,7 @@ def test_random_damage_of_the_right_hash_does_no_harm(name: str) -> None:
 @pytest.mark.parametrize("name", damage.SMALL)
 def test_nasty_values_of_the_right_hash_do_no_harm(name: str) -> None:
     """Some of them, in each place of the description and in each array."""
-    counts = nasty.run(name, step=19, first=len(name))
+    counts = nasty.run(name, step=41, first=len(name))
     assert counts["refused"] > counts["sound"] > 0
 
 

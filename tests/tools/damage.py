@@ -131,7 +131,7 @@ def outcome(content: bytes) -> str:
 
 
 def use(model: Any) -> None:
-    """Save a model, copy it, look at it, ask it, let it learn, and all of that again."""
+    """Save a model, copy it, look at it, ask it, let it learn, save it again."""
     name = type(model).__name__
     look_at(model)
     for x, y in stream((name, 0), 20, seed=3):
@@ -142,7 +142,9 @@ def use(model: Any) -> None:
         else:
             assert math.isfinite(model.predict_one(x))
         model.learn_one(x, y)
-    look_at(model)
+    model._state()["core"].check()
+    persistence.load_bytes(persistence.save_bytes(model))
+    assert len(model.to_text()) > 0
 
 
 def look_at(model: Any) -> None:

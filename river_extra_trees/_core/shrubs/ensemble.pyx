@@ -230,7 +230,7 @@ cdef class Shrubs(Learner):
         return n if self.feature_count == ALL else self.feature_count
 
     cdef void train(self) noexcept:
-        """Grow a shrub on the window; its weight is zero. `reserve` made the room."""
+        """Lines 6 to 8: grow a shrub on the window; its weight is zero. `reserve` made the room."""
         cdef int tree = self.trees.new_root(), i, slot, n_splits
         cdef int root = self.trees.roots[tree]
         cdef int64_t step = self.window.n_seen
@@ -256,7 +256,7 @@ cdef class Shrubs(Learner):
     # --- Answers ------------------------------------------------------------------------------
 
     cdef double* row_shares(self) except? NULL:
-        """f(x) into `slopes`."""
+        """f(x) of eq. (2) into `slopes`."""
         cdef int c
         with nogil:
             evaluate(self, self.schema.row, 1, self.schema.n_columns, self.answering, 1)
@@ -433,7 +433,7 @@ cdef class Shrubs(Learner):
         return 0
 
     cdef int check_weights(self) except -1:
-        """The weights lie on the simplex, and no tree is younger than the last sample."""
+        """The weights lie on the simplex, eq. (6); no tree is younger than the last sample."""
         cdef int k, n = self.trees.n_roots
         cdef double total = 0.0
         require(0 < n <= self.n_models or self.window.n_seen == 0, "Shrubs: no tree has a weight")
