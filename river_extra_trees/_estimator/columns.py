@@ -315,8 +315,12 @@ def whole_codes_in(series: typing.Any) -> Codes | None:
     array = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
     if array.dtype.kind not in "biu":
         return None
-    values, codes = np.unique(array, return_inverse=True)
-    return codes.astype(np.intc), list(values) if array is series else values.tolist()
+    if array.dtype.kind == "b":  # without sorting
+        values = np.array([False, True])[[not array.all(), array.any()]]
+        codes = array.astype(np.intc) if len(values) == 2 else np.zeros(len(array), np.intc)
+    else:
+        values, codes = np.unique(array, return_inverse=True)
+    return codes.astype(np.intc, copy=False), list(values) if array is series else values.tolist()
 
 
 def read_weights(w: typing.Any, n: int) -> Column | None:
