@@ -135,10 +135,7 @@ class PooledPrior:
         own, pooled = None, None
         try:
             own, pooled = self._own(kept, x), self._pooled(x)
-            if w == 1.0:
-                self.model.learn_one(x, y)
-            else:
-                self.model.learn_one(x, y, w=w)
+            self._learn(x, y, w)
         except Exception:  # the keys go on, whatever it raises
             return
         self._take(kept, own, pooled, y, w)
@@ -152,6 +149,12 @@ class PooledPrior:
         if self._classifier:
             return self.model.predict_proba_one(x)
         return self.model.predict_one(x) if self._n_learned else None
+
+    def _learn(self, x: Sample, y: typing.Any, w: float) -> None:
+        if w == 1.0:
+            self.model.learn_one(x, y)
+        else:
+            self.model.learn_one(x, y, w=w)
 
     def _take(
         self, kept: Kept, own: typing.Any, pooled: typing.Any, y: typing.Any, w: float
@@ -220,7 +223,7 @@ class PooledPrior:
                 x = block.sample(row)[1]
                 common = self._pooled(x)
                 try:
-                    self.model.learn_one(x, y, w=w)
+                    self._learn(x, y, w)
                 except Exception:
                     w = 0.0
             else:

@@ -12,6 +12,7 @@ samples that the key had before. A key that one model per key does not know yet 
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import random
 from collections.abc import Callable, Iterator
@@ -123,7 +124,7 @@ def main() -> None:
     parser.add_argument("streams", nargs="*", choices=[[], *STREAMS], default=[])
     parser.add_argument("--samples", type=int, default=20_000)
     arguments = parser.parse_args()
-    names = [f"{a}" if b == a + 1 else f"{a}-{b - 1}" for a, b in zip(AGES, AGES[1:], strict=False)]
+    names = [f"{a}" if b == a + 1 else f"{a}-{b - 1}" for a, b in itertools.pairwise(AGES)]
     for stream in arguments.streams or STREAMS:
         make, regression = STREAMS[stream]
         rows = list(make(arguments.samples))
