@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +18,17 @@ from tests.tools.ray_in_process import take_the_place_of_ray
 from tests.tools.ray_ready import prepare_ray, started
 
 SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem != "gallery")
+
+
+# What an example needs that may be missing: a package of Python, and a program.
+NEEDED = {"redis_streams": ("redis", "redis-server"), "kafka_partitions": ("confluent_kafka", None)}
+
+
+def skip_without(package: str, program: str | None) -> None:
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"the package {package} of the group `examples` is not installed")
+    if program is not None and shutil.which(program) is None:
+        pytest.skip(f"the program {program} is not installed")
 
 
 def run(*command: object) -> subprocess.CompletedProcess[str]:
@@ -32,9 +46,16 @@ def test_script(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An example prints something, and no warning."""
     if "import ray" in script.read_text():
         prepare_ray(monkeypatch)
+    if script.stem in NEEDED:
+        skip_without(*NEEDED[script.stem])
     done = started(lambda: run(script))
     assert done.stdout
     assert done.stderr == ""
+    if script.stem in NEEDED:  # these compare the models with those of one process
+        n_equal, n_models = re.findall(r"(\d+) of (\d+) models are equal", done.stdout)[0]
+        n_events, n_learned = re.findall(r"(\d+) events.*?(\d+) learned", done.stdout)[0]
+        assert n_equal == n_models
+        assert n_learned == "20000" <= n_events
 
 
 @pytest.mark.slow
