@@ -1,6 +1,6 @@
 """Requests per second and latency of a model served by replicas of Ray Serve, on this machine.
 
-    python -m examples.benchmarks.costs.replicas          one and two replicas, over HTTP and handles
+    python -m examples.benchmarks.costs.replicas          one and two replicas, HTTP and handles
     python -m examples.benchmarks.costs.replicas kill     a replica killed under load
 
 Clients, each a process with one connection, send requests as fast as they are answered. They share
