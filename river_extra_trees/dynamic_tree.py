@@ -128,10 +128,14 @@ class _DynamicTree(TreeLearner):
 
     def _learn_rows(self, reader: Reader) -> None:
         while reader.row < reader.n:
-            seen = self._core.n_seen
-            number = self._core.go_on(reader, self._leaving(), seen)
-            if number and self.rejuvenate_every and number % self.rejuvenate_every == 0:
-                self._core.rejuvenate()
+            self._learn_next(reader)
+
+    def _learn_next(self, reader: Reader) -> None:
+        """Learn the next row of a batch, after its answer if that was asked for."""
+        seen = self._core.n_seen
+        number = self._core.go_on(reader, self._leaving(), seen)
+        if number and self.rejuvenate_every and number % self.rejuvenate_every == 0:
+            self._core.rejuvenate()
 
     def _leaving(self) -> int:
         """The slot of the active sample that makes room for the next one; -1 if there is room."""

@@ -7,23 +7,6 @@ cdef enum:
     RUN = 8     # slots that are sorted by comparing each with each
 
 
-cdef int rank(const int* order, int n, const double* key, double value, bint equal) noexcept nogil:
-    """Number of sorted slots whose key comes before a value, the equal ones included or not."""
-    cdef int low = 0, high = n, middle
-    cdef bint before
-    while low < high:
-        middle = (low + high) // 2
-        if equal:
-            before = not comes_before(value, key[order[middle]])
-        else:
-            before = comes_before(key[order[middle]], value)
-        if before:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 cdef void sort_slots(int* slots, int* spare, const double* key, int n) noexcept nogil:
     """Sort slots by key[slot], missing last, equal keys in the order given.
 

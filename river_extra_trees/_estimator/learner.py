@@ -22,7 +22,7 @@ from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT
 
 from . import inspection
-from .columns import batch_of, labelled_batch_of
+from .columns import labelled_batch_of
 from .frames import Sample, readable_frame
 
 if typing.TYPE_CHECKING:
@@ -225,9 +225,9 @@ class TreeLearner(base.Estimator):
             if self._core.go_on(reader):
                 self._grow()
 
-    def _answered(self, frame: typing.Any, shares: bool = False) -> Reader:
-        """Answer the rows of a frame."""
-        reader = self._core.reader(batch_of(frame))
+    def _answered(self, batch: Batch, shares: bool = False) -> Reader:
+        """Answer the rows of a batch."""
+        reader = self._core.reader(batch)
         self._core.ask(reader, shares)
         while reader.row < reader.n:
             self._core.go_on(reader)

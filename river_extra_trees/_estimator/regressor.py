@@ -7,6 +7,7 @@ import typing
 from river import base
 
 from . import inspection
+from .columns import batch_of
 from .frames import PredictsNumbers, Sample, readable_frame, series_of_numbers
 from .learner import TreeLearner
 from .snapshot import RegressorSnapshot
@@ -35,7 +36,7 @@ class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
         return self._core.predict_number(x)
 
     def _predict_frame(self, frame: typing.Any) -> typing.Any:
-        return self._answered(frame).numbers
+        return self._answered(batch_of(frame)).numbers
 
     def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
         """Predict each row of a data frame, then learn it: test-then-train in one call.

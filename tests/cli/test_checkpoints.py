@@ -87,7 +87,7 @@ def test_a_race_does_not_go_on_over_other_rows(tmp_path: Path) -> None:
     usual = (table, "--target", "label", OURS, *kept)
     assert run(*usual).exit_code == 0
     table.write_text("\n".join([*rows[:30], "30,n", *rows[31:]]))
-    assert_refused(run(*usual, "--resume"), "first 30 rows of", "not those of the checkpoint")
+    assert_refused(run(*usual, "--resume"), "first 30 rows of", "cannot be found in the checkpoint")
     table.write_text("\n".join(rows))
     result = run(*usual, "--resume")
     assert result.exit_code == 0, result.output

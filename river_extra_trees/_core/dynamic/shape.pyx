@@ -83,7 +83,7 @@ cdef void set_split_prior(ParticleFilter filter) noexcept nogil:
     cdef double share, bonus = min(filter.leaf_bonus, filter.model.n_regressors + 1.0)
     cdef int depth
     for depth in range(MAX_DEPTH + 2):
-        share = filter.alpha * pow(1.0 + depth, -filter.beta)
+        share = filter.alpha * pow(1.0 + depth, -filter.beta)       # p_split
         filter.log_split[depth] = log(share) if share > 0.0 else -INFINITY
         filter.log_stop[depth] = log1p(-share) + bonus
 

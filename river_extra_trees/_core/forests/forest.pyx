@@ -17,6 +17,7 @@ from copy import deepcopy
 
 import numpy as np
 
+from ..batch cimport Batch, Reader
 from ..cart.splitter cimport Splitter
 from ..learner cimport Holder, Learner
 from ..memory cimport free, resized
@@ -68,7 +69,7 @@ cdef class Forest(Ensemble):
                 trees.reserve(0, n_labels)
             self.root_statistics.reserve(0, n_labels)
         self.reserve_sums(n_labels)
-        return self.window.reserve_one(self.schema.n_columns)
+        return self.window.reserve_one(self.schema.n_columns, self.batch_size)
 
     cdef void widen(self, int n_labels) noexcept:
         cdef Trees trees
@@ -144,20 +145,24 @@ cdef class Forest(Ensemble):
                 n += 1
         return total / n if n else self.root_statistics.row(self.root_statistics.roots[0])[HEADER]
 
-    def votes(self, rows):
+    def votes(self, Batch batch):
         """The vote of each tree on each row, as an array [row, tree, class].
 
         Class frequencies, all zero where a tree is empty. Of numbers the one class is the mean,
         NaN where a tree is empty.
         """
-        cdef Py_ssize_t row, tree, width = 1 if self.regression else len(self.labels.labels)
+        cdef Py_ssize_t row, tree, width
         cdef double[:, :, ::1] votes
+        cdef Reader reader = self.reader(batch)
         cdef Trees trees
         cdef int leaf
         with self.using():
-            votes = np.zeros((len(rows), len(self.trees), max(1, width)))
+            reader.link(self.schema, self.labels)
+            width = 1 if self.regression else len(self.labels.labels)
+            votes = np.zeros((len(batch), len(self.trees), max(1, width)))
             for row in range(votes.shape[0]):
-                self.schema.encode(rows[row])
+                reader.row = row
+                reader.read()
                 for tree in range(votes.shape[1]):
                     trees = <Trees>self.trees[tree]
                     leaf = self.leaf_of(trees)
@@ -220,11 +225,14 @@ cdef class Forest(Ensemble):
     STATE = ("regression", "batch_size", "reference", "fading", "seed", "n_batches", "schema",
              "labels", "window", "trees", "root_statistics", "first_tree", "is_part")
 
+    DEFAULTS = {"regression": False, "reference": False, "n_batches": 0, "first_tree": 0,
+                "is_part": False}
+
     @classmethod
     def restored(cls, values):
         """The forest of a state."""
         cdef Forest forest = cls.__new__(cls)
-        forest.read(State(cls.__name__, values, cls.STATE))
+        forest.read(State(cls.__name__, values, cls.STATE, cls.DEFAULTS))
         forest.check_fits()
         forest.reserve_sums(max(1, <int>len(forest.labels)))
         return forest
@@ -239,7 +247,7 @@ cdef class Forest(Ensemble):
         self.schema = state.part("schema", Schema)
         self.labels = state.part("labels", Labels)
         self.window = state.part("window", Window)
-        self.batch_size = state.whole("batch_size", 1, self.window.capacity)
+        self.batch_size = state.whole("batch_size", 1, 2**31 - 1)
         self.trees = state.parts("trees", Trees)
         self.root_statistics = state.part("root_statistics", Trees)
         self.is_part = state.flag("is_part")
@@ -265,7 +273,7 @@ cdef class Forest(Ensemble):
                     "Forest: a tree does not belong to it")
         require(all(trees.fading == self.fading for trees in self.trees),
                 "Forest: a tree fades differently")
-        require(self.n_gathered() <= self.batch_size <= self.window.capacity,
+        require(self.n_gathered() <= self.batch_size,
                 "Forest: the batch has too many samples")
         return self.check_targets(self.window)
 

@@ -35,8 +35,8 @@ cdef void add_batch(ForgetfulForest forest, int tree, Retained retained) noexcep
     cdef int i, position
     for i in range(forest.batch_size):
         position = forest.batch_size - 1 - i if forest.reference else i
-        if forest.sample_counts[tree, position]:
-            retained.add(forest.window.fresh[position], forest.sample_counts[tree, position])
+        if forest.copies(tree, position):
+            retained.add(forest.window.fresh[position], forest.copies(tree, position))
 
 
 cdef class ForgetfulGrowth(Growth):
@@ -82,7 +82,7 @@ cdef class ForgetfulGrowth(Growth):
         cdef int i
         cdef int64_t n = 0
         for i in range(forest.batch_size):
-            n += forest.sample_counts[tree, i]
+            n += forest.copies(tree, i)
         if n == 0:
             return 0
         with nogil:

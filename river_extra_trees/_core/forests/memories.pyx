@@ -19,7 +19,7 @@ from .tree_growth cimport TreeGrowth
 
 from copy import deepcopy
 
-from .memory_parts import combined, votes_of, votes_on_latest, weigh_answers
+from .memory_parts import combined, learn_and_vote, votes_of, weigh_answers
 from .memory_state import check, n_remembered, restored, serving_state, state_of
 
 cdef enum:
@@ -368,7 +368,7 @@ cdef class MemoryForest(Ensemble):
         """What each tree here says of the row encoded last.
 
         votes[tree * n_values + class]: of classes what the tree adds to the answer of its group;
-        the answer of naive Bayes follows as that of a last tree.
+        the answer of naive Bayes follows as that of a last tree, in the part with the first tree.
         """
         cdef int tree, width = self.n_values()
         cdef Group group
@@ -381,16 +381,16 @@ cdef class MemoryForest(Ensemble):
                 else:
                     self.add_classes(
                         tree, group.n, width, votes + (tree - self.first_tree) * width)
-        if self.naive is not None and width:
+        if self.naive is not None and width and self.holds(0):
             self.naive.answer(self.schema.row, votes + len(self.trees) * width)
 
-    def votes(self, rows):
+    def votes(self, batch):
         """See `memory_parts`."""
-        return votes_of(self, rows)
+        return votes_of(self, batch)
 
-    def votes_on_latest(self):
+    def learn_and_vote(self, reader, n):
         """See `memory_parts`."""
-        return votes_on_latest(self)
+        return learn_and_vote(self, reader, n)
 
     def combined(self, answers):
         """See `memory_parts`."""
