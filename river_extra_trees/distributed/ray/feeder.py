@@ -17,7 +17,7 @@ from ...keyed.answers import frame_of_probabilities, series_of_answers
 from ...keyed.keys import plain_key
 from ..blocks import check_sample
 from ..parcels import GroupOf, Parcel, range_of, sorted_by_group, worker_of
-from .group_worker import Greeting, StaleError, actor_named
+from .group_worker import Greeting, Stale, actor_named
 from .workers import connected
 
 __all__ = ["Feeder", "FeederSettings"]
@@ -630,10 +630,10 @@ def results(references: list[typing.Any]) -> list[typing.Any]:
     ray = connected()
     try:
         found: list[typing.Any] = ray.get(references)
-        return found
     except ray.exceptions.RayTaskError as error:
-        if isinstance(error.cause, StaleError):
-            raise LostError from error
         raise error.cause from error
     except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError) as error:
         raise LostError from error
+    if any(isinstance(each, Stale) for each in found):
+        raise LostError
+    return found

@@ -13,14 +13,17 @@ from ..groups import KeyGroups, Settings
 from ..parcels import range_of
 from .workers import connected
 
-__all__ = ["Greeting", "GroupWorker", "StaleError", "actor_named", "name_of_worker", "start_worker"]
+__all__ = ["Greeting", "GroupWorker", "Stale", "actor_named", "name_of_worker", "start_worker"]
 
 NAMESPACE = "river_extra_trees"  # of the names of actors
 LAYOUT = "layout.json"  # in the folder: the number of groups, the model, the number of workers
 
 
-class StaleError(Exception):
-    """A message does not follow those that this worker has received from a feeder."""
+class Stale:
+    """The answer to a message that does not follow those that were received from its feeder.
+
+    It is no exception: Ray would report one that nobody waits for any more.
+    """
 
 
 class Greeting(typing.NamedTuple):
@@ -76,10 +79,10 @@ class GroupWorker:
             return range(0)  # this worker is about to end
         return range_of(self._number, self._n_workers, self._settings.n_groups)
 
-    def greet(self, partition: Hashable, session: bytes) -> Greeting:
+    def greet(self, partition: Hashable, session: bytes) -> Greeting | Stale:
         """Say to a feeder from where to go on, or that a session goes on."""
         if self._is_moving:
-            raise StaleError
+            return Stale()
         self._groups.adopt(self._range())
         if self._sessions.get(partition, (b"", 0))[0] != session or not session:
             session = os.urandom(8)
@@ -102,7 +105,7 @@ class GroupWorker:
         """
         if self._sessions.get(partition) != (session, number - 1):
             self._sessions.pop(partition, None)
-            raise StaleError
+            return Stale()
         try:
             result = getattr(self._groups, method)(partition, *arguments)
         except BaseException:
@@ -118,7 +121,7 @@ class GroupWorker:
     ) -> typing.Any:
         """Call a method of the groups that changes nothing."""
         if self._sessions.get(partition, (b"", 0))[0] != session:
-            raise StaleError
+            return Stale()
         return getattr(self._groups, method)(*arguments)
 
     # ------------------------------------------------------------------ another number of workers
