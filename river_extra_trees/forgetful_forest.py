@@ -31,7 +31,7 @@ from ._estimator.parameters import (
     draw_seed,
     plain_parameters,
 )
-from .forgetting import AdaptParameters, BatchPlan, DriftTest
+from .forgetting import AdaptParameters, BatchPlan, DriftTest, max_height
 
 MAX_COLUMNS = 2**14  # that the core can number
 
@@ -130,7 +130,11 @@ class _Forgetful(BatchForest):
 
         The losses are of all trees of the forest, of which others may be elsewhere.
         """
-        batch = self._core.n_batches
+        batch, n = self._core.n_batches, self._core.n_in_batch
+        if n < self.batch_size:
+            depth = math.inf if self.max_depth is None else self.max_depth
+            self._core.grow_early(self._splitters, 0, int(min(max_height(n), depth)))
+            return
         self._core.grow(batch, self._splitters, *self._plan(losses))
 
     def _plan(self, losses: Losses | None) -> BatchPlan:

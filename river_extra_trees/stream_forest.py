@@ -185,13 +185,18 @@ class _StreamForest(BatchForest):
         """
         forest = typing.cast(StreamForest, self._core)
         batch = forest.n_batches
+        n_features = n_features_visited(self.max_features, len(forest.schema.names))
+        if forest.n_in_batch < self.batch_size:
+            depth = LARGEST if self.max_depth is None else self.max_depth
+            forest.grow_early(self._splitters, n_features, depth)
+            return
         if losses is None:
             losses = forest.tree_losses()
         forest.grow(
             batch,
             self._splitters,
             forest.trees_to_replace(losses, self._n_swaps, self._always_swaps),
-            n_features_visited(self.max_features, len(forest.schema.names)),
+            n_features,
             self.max_nodes,
         )
 

@@ -165,11 +165,12 @@ cdef class ForgetfulForest(Forest):
         """
         cdef ForgetfulGrowth growth
         with self.using():
-            if batch != self.n_batches or not self.batch_is_full():
+            if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
             growth = ForgetfulGrowth(self, splitters, sizes, depths, discarded)
             self.window.sort()
             growth.run()
+            self.trees = growth.trees
             self.created_at, self.parameters, self.drift = growth.created_at, parameters, drift
             self.release(growth.gone)
             self.n_batches += 1
@@ -292,6 +293,12 @@ cdef class ForgetfulForest(Forest):
         for _, column in sorted(keys)[:m]:
             chosen[column] = 1
         return 0
+
+    cdef const int* copies_of(self, int tree) noexcept nogil:
+        return &self.sample_counts[tree, 0]
+
+    cdef int mark_columns(self, int tree, uint8_t* chosen) except -1:
+        return self.choose(self.n_batches, tree, chosen)
 
     cdef void forget(self, int tree, Retained retained, int64_t k) noexcept nogil:
         k = min(k, retained.total)
@@ -449,6 +456,7 @@ cdef class ForgetfulGrowth(Growth):
     """The growth of all trees on one batch: making it may fail, `run` cannot."""
 
     cdef ForgetfulForest forest
+    cdef list trees             # of the forest, with empty ones in place of the first trees
     cdef list created_at        # of the forest, with new ones for the trees to be discarded
     cdef int64_t[::1] sizes     # per tree: what it is to retain
     cdef int64_t[::1] depths    # per tree: the most that it may have
@@ -463,6 +471,9 @@ cdef class ForgetfulGrowth(Growth):
         cdef Trees trees
         self.forest, self.splitters, self.n_trees = forest, splitters, len(forest.trees)
         self.sizes, self.depths = np.array(sizes, np.int64), np.array(depths, np.int64)
+        self.trees = forest.trees
+        if forest.n_batches == 0 and forest.n_early:
+            self.trees = [forest.new_tree() for _ in forest.trees]
         assert self.sizes.shape[0] == self.depths.shape[0] == self.n_trees
         self.created_at = list(forest.created_at)
         for tree in discarded:
@@ -473,7 +484,7 @@ cdef class ForgetfulGrowth(Growth):
         for tree in range(<int>self.n_trees):
             (<Retained>forest.retained[tree]).reserve(forest.batch_size)
             forest.choose(self.created_at[tree], tree, self.chosen + tree * columns)
-            trees = forest.trees[tree]
+            trees = self.trees[tree]
             trees.reserve(max(0, 2 * <Py_ssize_t>size + 1 - (trees.n_used - trees.n_free)),
                           trees.n_values)
             for splitter in splitters:
@@ -490,7 +501,7 @@ cdef class ForgetfulGrowth(Growth):
         """
         cdef ForgetfulForest forest = self.forest
         cdef Retained retained = forest.retained[tree]
-        cdef Trees trees = forest.trees[tree]
+        cdef Trees trees = self.trees[tree]
         cdef int* counts = self.counts + <Py_ssize_t>worker * forest.window.capacity
         cdef const uint8_t* chosen = self.chosen + <Py_ssize_t>tree * forest.window.n_columns
         cdef int i
