@@ -7,7 +7,8 @@ STEPS ?= 100000
 ITEMS ?= 10000000
 # Of what Python writes alone: the report of a process that stops would be captured and lost.
 CAPTURE := --capture=sys
-CORE_TESTS := tests/core tests/estimator/test_contract_input.py tests/test_shrub_ensemble.py \
+CORE_TESTS := tests/core tests/estimator/test_contract_input.py \
+	tests/estimator/test_contract_frames.py tests/test_shrub_ensemble.py \
 	--ignore=tests/core/dynamic/test_calibration.py
 VENV := .venv
 RUN := $(VENV)/bin/python
@@ -94,8 +95,9 @@ asan: $(VENV)/installed/test ## run the tests under the sanitizers, which have t
 
 # The loader of model files and the conversion of input: every line has to be reached.
 WHOLLY_REACHED := persistence/files.py persistence/container.py persistence/values.py persistence/atomic.py \
-	_core/state.py _core/schema.pyx _core/dynamic/restoring.pyx distributed/blocks.py \
-	_estimator/frames.py _estimator/learner.py _estimator/parameters.py
+	_core/state.py _core/schema.pyx _core/feature_values.pyx _core/dynamic/load.pyx \
+	_core/dynamic/invariants.pyx distributed/blocks.py _estimator/frames.py _estimator/learner.py \
+	_estimator/classifier.py _estimator/regressor.py _estimator/parameters.py
 # Left out are the tests without memory (the tracer needs some), those of signals (one of which may
 # come while the tracer holds its lock), and long ones that reach nothing of the package alone.
 UNTRACED := no_memory or interrupted or calibration or benchmarks or examples or notebooks
@@ -128,6 +130,7 @@ lint: $(VENV)/installed/lint ## check style and types
 	@$(RUN) -m ruff format --check .
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cython-lint river_extra_trees
 	@$(RUN) -m mypy
+	@$(RUN) -m mypy --platform win32 --cache-dir .mypy_cache/windows
 
 format: $(VENV)/installed/lint ## bring the Python files into the common style
 	@$(RUN) -m ruff format .

@@ -40,12 +40,8 @@ from .forgetful_forest import (
     ForgetfulRandomForestRegressor,
 )
 from .shrub_ensemble import ShrubEnsembleClassifier, ShrubEnsembleRegressor
-from .stream_forest import (
-    StreamDecisionForestClassifier,
-    StreamDecisionForestRegressor,
-    StreamDecisionTreeClassifier,
-    StreamDecisionTreeRegressor,
-)
+from .stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
+from .stream_tree import StreamDecisionTreeClassifier, StreamDecisionTreeRegressor
 
 try:
     __version__ = metadata.version("river-extra-trees")

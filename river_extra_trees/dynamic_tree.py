@@ -14,9 +14,10 @@ import math
 import typing
 
 from ._core.dynamic import ParticleFilter
+from ._estimator.classifier import TreeClassifier
 from ._estimator.frames import Sample
 from ._estimator.inspection import describe_number
-from ._estimator.learner import TreeClassifier, TreeLearner, TreeRegressor
+from ._estimator.learner import TreeLearner
 from ._estimator.parameters import (
     check_choice,
     check_number,
@@ -26,6 +27,7 @@ from ._estimator.parameters import (
     draw_seed,
     plain_parameters,
 )
+from ._estimator.regressor import TreeRegressor
 
 if typing.TYPE_CHECKING:
     from ._core.batch import Reader
@@ -126,10 +128,14 @@ class _DynamicTree(TreeLearner):
 
     def _learn_rows(self, reader: Reader) -> None:
         while reader.row < reader.n:
-            seen = self._core.n_seen
-            number = self._core.go_on(reader, self._leaving(), seen)
-            if number and self.rejuvenate_every and number % self.rejuvenate_every == 0:
-                self._core.rejuvenate()
+            self._learn_next(reader)
+
+    def _learn_next(self, reader: Reader) -> None:
+        """Learn the next row of a batch, after its answer if that was asked for."""
+        seen = self._core.n_seen
+        number = self._core.go_on(reader, self._leaving(), seen)
+        if number and self.rejuvenate_every and number % self.rejuvenate_every == 0:
+            self._core.rejuvenate()
 
     def _leaving(self) -> int:
         """The slot of the active sample that makes room for the next one; -1 if there is room."""

@@ -20,7 +20,7 @@ from ._core.cart.splitter import Splitter
 from ._core.forests.forgetful import ForgetfulForest
 from ._core.state import State, require
 from ._estimator.batch_forest import BatchForest
-from ._estimator.learner import TreeClassifier, TreeRegressor
+from ._estimator.classifier import TreeClassifier
 from ._estimator.parameters import (
     LARGEST,
     check_choice,
@@ -31,6 +31,7 @@ from ._estimator.parameters import (
     draw_seed,
     plain_parameters,
 )
+from ._estimator.regressor import TreeRegressor
 from .forgetting import AdaptParameters, BatchPlan, DriftTest, max_height
 
 MAX_COLUMNS = 2**14  # that the core can number
@@ -212,7 +213,8 @@ class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
     ----------
     batch_size
         Number of samples after which the trees are regrown. Class weights and means in the leaves
-        are up to date after every sample.
+        are up to date after every sample. Until the first batch is full, trees are grown on the
+        first 10, 20, 30, 45 ... samples.
     criterion
         Impurity that splits reduce: `"entropy"` or `"gini"`.
     warm_size
@@ -301,7 +303,8 @@ class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
     ----------
     batch_size
         Number of samples after which the trees are regrown. Class weights and means in the leaves
-        are up to date after every sample.
+        are up to date after every sample. Until the first batch is full, trees are grown on the
+        first 10, 20, 30, 45 ... samples.
     warm_size
         Number of samples to retain before any is forgotten. It doubles until the tree is better
         than the running mean.
@@ -386,7 +389,8 @@ class ForgetfulRandomForestClassifier(_Forgetful, TreeClassifier):
         Number of trees.
     batch_size
         Number of samples after which the trees are regrown. Class weights and means in the leaves
-        are up to date after every sample.
+        are up to date after every sample. Until the first batch is full, trees are grown on the
+        first 10, 20, 30, 45 ... samples.
     criterion
         Impurity that splits reduce: `"entropy"` or `"gini"`.
     warm_size
@@ -493,7 +497,8 @@ class ForgetfulRandomForestRegressor(_Forgetful, TreeRegressor):
         Number of trees.
     batch_size
         Number of samples after which the trees are regrown. Class weights and means in the leaves
-        are up to date after every sample.
+        are up to date after every sample. Until the first batch is full, trees are grown on the
+        first 10, 20, 30, 45 ... samples.
     warm_size
         Number of samples to retain before any is forgotten. It doubles until the tree is better
         than the running mean.

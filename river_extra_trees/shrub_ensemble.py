@@ -9,8 +9,11 @@ removed. The ensemble therefore has a bounded size, and follows drift as fast as
 
 from __future__ import annotations
 
+import typing
+
 from ._core.shrubs import Shrubs
-from ._estimator.learner import TreeClassifier, TreeLearner, TreeRegressor
+from ._estimator.classifier import TreeClassifier
+from ._estimator.learner import TreeLearner
 from ._estimator.parameters import (
     MaxFeatures,
     check_choice,
@@ -22,6 +25,7 @@ from ._estimator.parameters import (
     draw_seed,
     plain_parameters,
 )
+from ._estimator.regressor import TreeRegressor
 
 __all__ = ["ShrubEnsembleClassifier", "ShrubEnsembleRegressor"]
 
@@ -87,6 +91,42 @@ class _ShrubEnsemble(TreeLearner):
 
     _sizes = {"n_models": "n_models", "window_size": "window_size"}  # noqa: RUF012
 
+    # How the weights move, and how often a tree is trained.
+    _mutable = frozenset(
+        {"step_size", "rho", "rounds", "update_interval", "l0", "l1", "l2", "node_penalty"}
+    )
+
+    def mutate(self, new_attrs: dict[str, typing.Any]) -> None:
+        """Change parameters of a living model: all that are named, or none.
+
+        They are `step_size`, `rho`, `rounds`, `update_interval`, `l0`, `l1`, `l2` and
+        `node_penalty`; the next sample is learned with them. `clone` makes a new model with other
+        values of the others.
+
+        Parameters
+        ----------
+        new_attrs
+            The new values by the names of the parameters.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, it cannot be changed, or a value is invalid.
+
+        Examples
+        --------
+
+        >>> import river_extra_trees as ret
+
+        >>> model = ret.ShrubEnsembleClassifier(seed=1)
+        >>> model.learn_one({"a": 1}, "yes")
+        >>> model.mutate({"step_size": 0.02})
+        >>> model.step_size
+        0.02
+        """
+        super().mutate(new_attrs)
+        self._core.set_steps(**{name: getattr(self, name) for name in self._mutable})
+
     @property
     def weights(self) -> list[float]:
         """Weights of the trees, oldest tree first; they sum to one."""
@@ -111,15 +151,15 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
         windows follow fast changes; long ones allow finer trees.
     step_size
         Length of the gradient step, or `"adaptive"` for 1 / (number of trees + 1). With long steps
-        new trees enter at once; short ones average over more of the past.
+        new trees enter at once; short ones average over more of the past. `mutate` can change it.
     rho
         The rule of the published experiments instead of `step_size` and `l2`:
         `l2 = n_models * (2 - rho) / (rho * n_classes)` and `step_size = 1 / (n_models + l2)`.
-        Between 0 and 2.
+        Between 0 and 2. `mutate` can change it.
     loss
         `"mse"`, the squared error of the probabilities, or `"cross_entropy"`.
     rounds
-        Number of gradient steps for each sample.
+        Number of gradient steps for each sample. `mutate` can change it.
     project_each_round
         Project the weights onto the simplex after every round, not only after the last.
     max_depth
@@ -130,19 +170,23 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
         Try the features in random order, which decides between equally good splits. Otherwise, if
         all features are tried, the first one wins.
     update_interval
-        Train a tree every `update_interval` samples. The weights follow every sample.
+        Train a tree every `update_interval` samples. The weights follow every sample. `mutate` can
+        change it.
     retrain
         `"always"`, or `"error"` to train a tree only when the ensemble misclassifies the sample.
         With `n_models=1` and a very long step this is the single tree on a window that gives the
         paper's figure for the electricity stream.
     l0
-        Strength of the L0 penalty: weights up to `sqrt(2 * l0 * step_size)` become zero.
+        Strength of the L0 penalty: weights up to `sqrt(2 * l0 * step_size)` become zero. `mutate`
+        can change it.
     l1
-        Strength of the L1 penalty: weights up to `l1 * step_size` become zero.
+        Strength of the L1 penalty: weights up to `l1 * step_size` become zero. `mutate` can change
+        it.
     l2
-        Strength of the L2 penalty, which evens out the weights.
+        Strength of the L2 penalty, which evens out the weights. `mutate` can change it.
     node_penalty
-        Strength of the penalty on the number of nodes, which favours small trees.
+        Strength of the penalty on the number of nodes, which favours small trees. `mutate` can
+        change it.
     seed
         Random seed; `None` draws one. It decides which features are tried.
 
@@ -189,7 +233,7 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
         self,
         n_models: int = 32,
         window_size: int = 256,
-        step_size: float | str = 0.1,
+        step_size: float | str = 0.2,
         rho: float | None = None,
         loss: str = "mse",
         rounds: int = 1,
@@ -245,13 +289,12 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
         windows follow fast changes; long ones allow finer trees.
     step_size
         Length of the gradient step, or `"adaptive"` for 1 / (number of trees + 1). With long steps
-        new trees enter at once; short ones average over more of the past.
+        new trees enter at once; short ones average over more of the past. `mutate` can change it.
     rho
-        The rule of the published experiments instead of `step_size` and `l2`:
-        `l2 = n_models * (2 - rho) / rho` and `step_size = 1 / (n_models + l2)`. Between
-        0 and 2.
+        The rule of the published experiments instead of `step_size` and `l2`: `l2 = n_models * (2 -
+        rho) / rho` and `step_size = 1 / (n_models + l2)`. Between 0 and 2. `mutate` can change it.
     rounds
-        Number of gradient steps for each sample.
+        Number of gradient steps for each sample. `mutate` can change it.
     project_each_round
         Project the weights onto the simplex after every round, not only after the last.
     max_depth
@@ -262,15 +305,19 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
         Try the features in random order, which decides between equally good splits. Otherwise, if
         all features are tried, the first one wins.
     update_interval
-        Train a tree every `update_interval` samples. The weights follow every sample.
+        Train a tree every `update_interval` samples. The weights follow every sample. `mutate` can
+        change it.
     l0
-        Strength of the L0 penalty: weights up to `sqrt(2 * l0 * step_size)` become zero.
+        Strength of the L0 penalty: weights up to `sqrt(2 * l0 * step_size)` become zero. `mutate`
+        can change it.
     l1
-        Strength of the L1 penalty: weights up to `l1 * step_size` become zero.
+        Strength of the L1 penalty: weights up to `l1 * step_size` become zero. `mutate` can change
+        it.
     l2
-        Strength of the L2 penalty, which evens out the weights.
+        Strength of the L2 penalty, which evens out the weights. `mutate` can change it.
     node_penalty
-        Strength of the penalty on the number of nodes, which favours small trees.
+        Strength of the penalty on the number of nodes, which favours small trees. `mutate` can
+        change it.
     seed
         Random seed; `None` draws one. It decides which features are tried.
 
@@ -305,7 +352,7 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
         self,
         n_models: int = 32,
         window_size: int = 256,
-        step_size: float | str = 0.1,
+        step_size: float | str = 0.2,
         rho: float | None = None,
         rounds: int = 1,
         project_each_round: bool = False,

@@ -1,10 +1,9 @@
-"""Stream decision trees and forests: CART trees that keep growing with each batch.
+"""Stream decision forests: CART trees that keep growing with each batch, and take turns.
 
-The learners of this module follow Xu, Dey, Panda and Vogelstein (2022). A tree collects a batch of
-samples and sends them down to its leaves, which then grow as in CART. A forest does this with many
-trees on bootstraps of the batch, tries some of the features per split, and replaces its worst trees
-by new ones. Beyond the paper, the class weights and means in the nodes learn every sample at once
-instead of when its batch is complete.
+The learners of this module follow Xu, Dey, Panda and Vogelstein (2022). Each tree grows as in
+`stream_tree`, on bootstraps of the batch; it tries some of the features per split, and new trees
+take the place of the worst. Beyond the paper, every tree is in turn grown anew on a window of the
+latest samples, and the forest learns how much each size of window is worth.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from ._core.cart.splitter import Splitter
 from ._core.forests.memories import MemoryForest
 from ._core.forests.stream import StreamForest
 from ._estimator.batch_forest import BatchForest
+from ._estimator.classifier import TreeClassifier
 from ._estimator.frames import Sample
 from ._estimator.inspection import describe_number
-from ._estimator.learner import TreeClassifier, TreeRegressor
 from ._estimator.parameters import (
     LARGEST,
     MaxFeatures,
@@ -35,16 +34,12 @@ from ._estimator.parameters import (
     n_features_visited,
     plain_parameters,
 )
+from ._estimator.regressor import TreeRegressor
 
 if typing.TYPE_CHECKING:
     from ._estimator.mixture import StudentMixture
 
-__all__ = [
-    "StreamDecisionForestClassifier",
-    "StreamDecisionForestRegressor",
-    "StreamDecisionTreeClassifier",
-    "StreamDecisionTreeRegressor",
-]
+__all__ = ["StreamDecisionForestClassifier", "StreamDecisionForestRegressor"]
 
 Losses = npt.NDArray[np.float64]
 
@@ -52,7 +47,7 @@ Losses = npt.NDArray[np.float64]
 LINEAR_MODELS = ("none", "leaves", "root")
 
 
-class _StreamForest(BatchForest):
+class StreamLearner(BatchForest):
     """The batches of all four learners. Subclasses set their parameters and call `_begin`."""
 
     _core: StreamForest | MemoryForest
@@ -201,184 +196,7 @@ class _StreamForest(BatchForest):
         )
 
 
-class StreamDecisionTreeClassifier(_StreamForest, TreeClassifier):
-    """Stream decision tree: a CART tree that keeps growing with each batch.
-
-    Samples are collected in batches. When a batch is full, its samples are sent down to the leaves,
-    and each leaf grows on its samples as in CART (Algorithm 1 of the paper[^1]). Splits are never
-    revised. Choose it for a single fast tree that can be drawn.
-
-    Parameters
-    ----------
-    batch_size
-        Number of samples after which leaves are split. Class weights and means in the leaves are
-        up to date after every sample.
-    criterion
-        Impurity that splits reduce: `"gini"` or `"entropy"`.
-    max_depth
-        Largest depth of a tree; `None` sets no limit.
-    min_samples_split
-        Smallest number of samples of a batch with which a leaf is split.
-    min_samples_leaf
-        Smallest number of samples of a batch on either side of a split.
-    max_features
-        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share. `mutate`
-        can change it.
-    max_nodes
-        Largest number of nodes. Beyond it, the lowest splits that were visited least recently
-        become leaves again. `mutate` can change it.
-    leaf_memory
-        Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
-        the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
-    splitter
-        `"best"`, or `"random"` for one uniformly drawn threshold per feature.
-    reference
-        Behave like the published implementation: a leaf holds only the last batch that reached it,
-        learned when the batch is complete, and is split even if its samples are pure.
-    seed
-        Random seed; `None` draws one.
-
-    Notes
-    -----
-    At a split, missing values go to the side that fits them better, or to the heavier child.
-    New features and new classes may appear at any time.
-
-    References
-    ----------
-    [^1]: Xu, H., Dey, J., Panda, S. and Vogelstein, J.T., 2022. Simplest Streaming Trees.
-        arXiv:2110.08483.
-
-    Examples
-    --------
-    >>> import river_extra_trees as ret
-    >>> from river import datasets, evaluate, metrics
-
-    >>> dataset = datasets.Phishing()
-    >>> model = ret.StreamDecisionTreeClassifier(seed=42)
-    >>> metric = metrics.Accuracy()
-    >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 85.11%
-    """
-
-    @plain_parameters
-    def __init__(
-        self,
-        batch_size: int = 100,
-        criterion: str = "gini",
-        max_depth: int | None = None,
-        min_samples_split: int = 2,
-        min_samples_leaf: int = 1,
-        max_features: MaxFeatures = None,
-        max_nodes: int = 10_000,
-        leaf_memory: float | None = 10.0,
-        splitter: str = "best",
-        reference: bool = False,
-        seed: int | None = None,
-    ) -> None:
-        self.batch_size = batch_size
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.max_nodes = max_nodes
-        self.leaf_memory = leaf_memory
-        self.splitter = splitter
-        self.reference = reference
-        self.seed = seed
-        check_choice("criterion", criterion, "gini", "entropy")
-        self._begin(criterion)
-
-
-class StreamDecisionTreeRegressor(_StreamForest, TreeRegressor):
-    """Stream decision tree: a CART tree that keeps growing with each batch.
-
-    Samples are collected in batches. When a batch is full, its samples are sent down to the leaves,
-    and each leaf grows on its samples as in CART (Algorithm 1 of the paper[^1]). Splits are never
-    revised. Leaves predict the mean of their targets, so predictions stay within the range of the
-    targets.
-
-    Parameters
-    ----------
-    batch_size
-        Number of samples after which leaves are split. Class weights and means in the leaves are
-        up to date after every sample.
-    max_depth
-        Largest depth of a tree; `None` sets no limit.
-    min_samples_split
-        Smallest number of samples of a batch with which a leaf is split.
-    min_samples_leaf
-        Smallest number of samples of a batch on either side of a split.
-    max_features
-        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share. `mutate`
-        can change it.
-    max_nodes
-        Largest number of nodes. Beyond it, the lowest splits that were visited least recently
-        become leaves again. `mutate` can change it.
-    leaf_memory
-        Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
-        the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
-    splitter
-        `"best"`, or `"random"` for one uniformly drawn threshold per feature.
-    reference
-        Behave like the published implementation: a leaf holds only the last batch that reached it,
-        learned when the batch is complete, and is split even if its samples are pure.
-    seed
-        Random seed; `None` draws one.
-
-    Notes
-    -----
-    At a split, missing values go to the side that fits them better, or to the heavier child.
-    New features may appear at any time.
-
-    The mean R2 over ten streams is 0.60 with `min_samples_leaf=3`, and 0.53 with 1
-    (`python -m examples.benchmarks.peers run ... --task regression`).
-
-    References
-    ----------
-    [^1]: Xu, H., Dey, J., Panda, S. and Vogelstein, J.T., 2022. Simplest Streaming Trees.
-        arXiv:2110.08483.
-
-    Examples
-    --------
-    >>> import river_extra_trees as ret
-    >>> from river import datasets, evaluate, metrics
-
-    >>> dataset = datasets.TrumpApproval()
-    >>> model = ret.StreamDecisionTreeRegressor(seed=42)
-    >>> metric = metrics.MAE()
-    >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0.53308
-    """
-
-    @plain_parameters
-    def __init__(
-        self,
-        batch_size: int = 100,
-        max_depth: int | None = None,
-        min_samples_split: int = 2,
-        min_samples_leaf: int = 3,
-        max_features: MaxFeatures = None,
-        max_nodes: int = 10_000,
-        leaf_memory: float | None = 10.0,
-        splitter: str = "best",
-        reference: bool = False,
-        seed: int | None = None,
-    ) -> None:
-        self.batch_size = batch_size
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.max_nodes = max_nodes
-        self.leaf_memory = leaf_memory
-        self.splitter = splitter
-        self.reference = reference
-        self.seed = seed
-        self._begin("variance")
-
-
-class StreamDecisionForestClassifier(_StreamForest, TreeClassifier):
+class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     """Stream decision forest: trees with several memories, and learned weights of the memories.
 
     The first choice for classification. The trees keep growing with each batch, as in the
@@ -534,7 +352,7 @@ class StreamDecisionForestClassifier(_StreamForest, TreeClassifier):
         return dict(self._core.memory_weights())
 
 
-class StreamDecisionForestRegressor(_StreamForest, TreeRegressor):
+class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
     """Stream decision forest: trees with several memories, and learned weights of the memories.
 
     The trees keep growing with each batch, as in the paper[^1]. Beyond the paper, every tree is in

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("resource", reason="benchmarks measure CPU time by what Windows lacks")
+
 from examples.benchmarks.common import prequential
 from examples.benchmarks.peers import capymoa_process
 from examples.benchmarks.peers.boosting import WindowLightGBM

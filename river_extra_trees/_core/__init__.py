@@ -4,12 +4,15 @@ Who holds whom::
 
     Learner                    learner.pyx: one call at a time; reads targets, weights and samples
       |- Schema, Labels        schema.pyx: names -> columns, dicts -> rows; labels -> codes
+      |                          (feature_values.pyx: what is a number, nominal, missing, refused)
       |
       |- Forest                forests/: trees that learn in batches
       |   |- Window            window.pyx: the samples of the batch, every column sorted
+      |   |                      (sorting.pyx)
       |   |- Trees ...         trees.pyx: nodes and their statistics; one object per tree
       |   |- StreamForest      stream.pyx: bootstraps, replaced trees, the latest samples
-      |   `- ForgetfulForest   forgetful.pyx: one Retained (retained.pyx) per tree
+      |   `- ForgetfulForest   forgetful.pyx: one Retained (retained.pyx) per tree;
+      |                          forgetful_growth.pyx: its growth on one batch
       |
       |- MemoryForest          forests/memories.pyx: trees with several memories, and their weights
       |   |- Buffer            buffer.pyx: the latest samples, by column, in blocks

@@ -3,10 +3,13 @@
 A `Batch` is the columns of some samples, with or without targets and weights. It knows nothing of
 a learner, so that any learner can read it.
 
-A `Reader` goes through a batch for one learner. It looks up once where the numbers and the nominal
-values of each column go in the schema, and then encodes row after row without a look-up. Where a
-row brings a feature or a nominal value for the first time, `admit` learns it as `Schema.admit`
-does.
+A `Reader` goes through the rows of a batch for a learner, or through chosen rows in an order that it
+is given. It looks up once where the columns go in the schema, and where a nominal value goes when a
+row first has it, and then encodes row after row without a look-up. Where a row brings a feature or
+a nominal value for the first time, `admit` learns it as `Schema.admit` does.
+
+One reader can serve several learners, one after the other: each takes over a part of its way
+(`Learner.take_over`).
 """
 
 from .columns cimport Column
@@ -27,12 +30,16 @@ cdef struct Link:
     int numeric             # column of the schema for the numbers, UNKNOWN or IGNORED
     int nominal             # column of the schema for the nominal values, UNKNOWN or IGNORED
     int n_values
-    int* known              # code in the batch -> code in the schema, or UNKNOWN
+    int* known              # code in the batch -> code in the schema, UNKNOWN or UNSEEN
 
 cdef class Reader:
     cdef readonly Batch batch
-    cdef readonly Py_ssize_t n          # rows
-    cdef readonly Py_ssize_t row        # the next one
+    cdef readonly Py_ssize_t n          # rows to the end of the way of this learner
+    cdef readonly Py_ssize_t row        # the next one, counted on the way
+    cdef readonly Py_ssize_t n_chosen   # rows of the whole way
+    cdef bint is_chosen                 # whether they are not all rows of the batch in its order ...
+    cdef const Py_ssize_t[::1] chosen   # ... but these
+    cdef bint finds                     # whether `encode` has found an UNSEEN value
     cdef readonly bint learns           # or answers only
     cdef bint asks                      # whether it answers
     cdef bint has_labels, is_weighted
@@ -40,7 +47,7 @@ cdef class Reader:
     cdef const double[::1] number_targets
     cdef const double[::1] weights      # where `is_weighted`
     cdef bint answered                  # whether the next row has been answered
-    cdef readonly object numbers        # the answers, arrays by row, or None where nobody asked:
+    cdef readonly object numbers        # the answers, arrays by row of the way, or None where nobody asked:
     cdef readonly object labels         # ... numbers; codes of labels, -1 for none
     cdef readonly object shares         # ... probabilities by row and label, NaN where unknown
     cdef double[::1] number_answers
@@ -56,9 +63,13 @@ cdef class Reader:
     cdef Py_ssize_t n_labels            # likewise
 
     cdef int take_targets(self) except -1
+    cdef int choose(self, chosen) except -1
+    cdef Py_ssize_t place(self, Py_ssize_t row) noexcept nogil
     cdef int link(self, Schema schema, Labels labels) except -1
     cdef int link_labels(self, Labels labels) except -1
-    cdef bint read(self) noexcept nogil
+    cdef bint read(self) except -1
+    cdef bint encode(self) noexcept nogil
+    cdef int look_up(self) except -1
     cdef int admit(self) except -1
     cdef bint learnable(self, const Link* link, object value) except -1
     cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1
@@ -66,6 +77,7 @@ cdef class Reader:
     cdef double target(self) noexcept nogil
     cdef object label(self)
     cdef void name_label(self, int code) noexcept nogil
+    cdef int go_between(self, Py_ssize_t start, Py_ssize_t stop) except -1
     cdef list refusals(self)
     cdef int refuse_names(self, list found) except -1
     cdef int refuse_labels(self, Labels labels, list found) except -1

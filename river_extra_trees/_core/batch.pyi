@@ -18,14 +18,18 @@ class Batch:
         weights: Column | None = None,
     ) -> Self: ...
     def __len__(self) -> int: ...
+    def is_refused(self) -> bool: ...
 
 class Reader:
     batch: Batch
     n: int
     row: int
+    n_chosen: int
     learns: bool
     numbers: npt.NDArray[np.float64]
     labels: npt.NDArray[np.intp]
     shares: npt.NDArray[np.float64]
-    def __new__(cls, batch: Batch, learns: bool) -> Self: ...
+    def __new__(
+        cls, batch: Batch, learns: bool, chosen: npt.NDArray[np.intp] | None = None
+    ) -> Self: ...
     def ask(self, regression: bool, n_labels: int | None = None) -> None: ...

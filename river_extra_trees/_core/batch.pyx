@@ -4,13 +4,15 @@ from libc.math cimport NAN
 
 from .columns cimport Column
 from .memory cimport free, zeroed
-from .schema cimport MAX_CATEGORIES, MAX_LABELS, OTHER, Labels, Schema, find_room, order_of
+from .feature_values cimport order_of
+from .schema cimport MAX_CATEGORIES, MAX_LABELS, OTHER, Labels, Schema, find_room
 
 import numpy as np
 
 cdef enum:
     UNKNOWN = -2    # to be learned; other codes are OTHER or at least 0
     IGNORED = -3    # there is no room for a column any more
+    UNSEEN = -4     # not looked up yet
 
 cdef enum:
     # Places of refusals, in the order in which a sample is read; its columns follow from 0.
@@ -44,6 +46,18 @@ cdef class Batch:
     def __len__(self):
         return self.n
 
+    def is_refused(self):
+        """Whether any learner may refuse a value or a name, whatever it has learned."""
+        for column in [*self.columns, self.targets, self.weights]:
+            if column is not None and (<Column>column).refused >= 0:
+                return True
+        try:
+            for column in self.columns:
+                order_of(((<Column>column).name, False, None))
+        except (TypeError, ValueError):
+            return True
+        return False
+
 
 cdef Py_ssize_t first_of(Column column, bint nominal):
     """The first row with a number, or with a nominal value; -1 if there is none."""
@@ -64,13 +78,18 @@ cdef class Reader:
         The samples.
     learns
         Whether the learner learns them.
+    chosen
+        Array of the numbers of the rows to read, in that order; None for all.
     """
 
-    def __cinit__(self, Batch batch, bint learns):
+    def __cinit__(self, Batch batch, bint learns, chosen=None):
         cdef size_t n_known = 0
         cdef int* known
         cdef Column column
         self.batch, self.n, self.learns = batch, batch.n, learns
+        if chosen is not None:
+            self.choose(chosen)
+        self.n_chosen = self.n
         self.links = <Link*>zeroed(max(1, len(batch.columns)), sizeof(Link))
         for column in batch.columns:
             n_known += len(column.values)
@@ -91,6 +110,18 @@ cdef class Reader:
             link.known = known
             known += link.n_values
             self.n_links += 1
+
+    cdef int choose(self, chosen) except -1:
+        """Read only these rows."""
+        self.chosen, self.is_chosen = chosen, True
+        self.n = self.chosen.shape[0]
+        if self.n and not 0 <= chosen.min() <= chosen.max() < self.batch.n:
+            raise IndexError(f"there is no such row: the batch has {self.batch.n}")
+        return 0
+
+    cdef Py_ssize_t place(self, Py_ssize_t row) noexcept nogil:
+        """The number in the batch of a row of the way."""
+        return self.chosen[row] if self.is_chosen else row
 
     cdef int take_targets(self) except -1:
         cdef Column targets = self.batch.targets, weights = self.batch.weights
@@ -114,17 +145,16 @@ cdef class Reader:
         """Ask for the answers: numbers or labels, and with a number of labels their shares."""
         self.asks = True
         if n_labels is not None:
-            self.shares = self.share_answers = np.full((self.n, n_labels), NAN)
+            self.shares = self.share_answers = np.full((self.n_chosen, n_labels), NAN)
         elif regression:
-            self.numbers = self.number_answers = np.empty(self.n)
+            self.numbers = self.number_answers = np.empty(self.n_chosen)
         else:
-            self.labels = self.label_answers = np.empty(self.n, dtype=np.intp)
+            self.labels = self.label_answers = np.empty(self.n_chosen, dtype=np.intp)
 
     cdef int link(self, Schema schema, Labels labels) except -1:
         """Look up where the columns go, unless that is known."""
         cdef Link* link
         cdef Column column
-        cdef dict codes
         cdef int i, code
         cdef bint is_full = schema.n_columns == schema.max_columns
         if self.schema is not schema or self.version != schema.version:
@@ -132,9 +162,10 @@ cdef class Reader:
                 link, column = &self.links[i], <Column>self.batch.columns[i]
                 link.numeric = schema.numeric.get(column.name, IGNORED if is_full else UNKNOWN)
                 link.nominal = schema.nominal.get(column.name, IGNORED if is_full else UNKNOWN)
-                codes = <dict>schema.codes[link.nominal] if link.nominal >= 0 else {}
                 for code in range(link.n_values):
-                    link.known[code] = codes.get(column.values[code], UNKNOWN)
+                    link.known[code] = UNSEEN if link.nominal >= 0 else UNKNOWN
+            if self.schema is not schema:
+                self.n_labels = -1      # another learner
             self.schema, self.version = schema, schema.version
         if self.has_labels and self.n_labels != len(labels.labels):
             self.link_labels(labels)
@@ -148,30 +179,57 @@ cdef class Reader:
         self.n_labels = len(labels.labels)
         return 0
 
-    cdef bint read(self) noexcept nogil:
+    cdef bint read(self) except -1:
         """Encode the next row as `Schema.encode` does; say whether nothing in it is to be learned.
+        """
+        cdef bint all_known = self.encode()
+        if self.finds:
+            self.look_up()
+            all_known = self.encode()
+        return all_known
+
+    cdef int look_up(self) except -1:
+        """Look up the nominal values of the next row that were not seen before."""
+        cdef Py_ssize_t place = self.place(self.row)
+        cdef const Link* link
+        cdef int i, code
+        for i in range(self.n_links):
+            link = &self.links[i]
+            if link.codes == NULL or link.nominal < 0:
+                continue
+            code = (<const int*>(link.codes + place * link.code_step))[0]
+            if 0 <= code < link.n_values and link.known[code] == UNSEEN:
+                link.known[code] = (<dict>self.schema.codes[link.nominal]).get(
+                    (<Column>self.batch.columns[i]).values[code], UNKNOWN)
+        return 0
+
+    cdef bint encode(self) noexcept nogil:
+        """Encode the next row, but for values that were not looked up yet.
 
         Numbers are checked once more, for the arrays may be the caller's.
         """
+        cdef Py_ssize_t place = self.place(self.row)
         cdef double* row = self.schema.row
         cdef const Link* link
         cdef double number
         cdef int i, code
         cdef bint all_known = True
+        self.finds = False
         self.schema.blank()
         for i in range(self.n_links):
             link = &self.links[i]
             if link.numbers != NULL:
-                number = (<const double*>(link.numbers + self.row * link.number_step))[0]
+                number = (<const double*>(link.numbers + place * link.number_step))[0]
                 if number - number == 0.0:
                     if link.numeric >= 0:
                         row[link.numeric] = number
                     else:
                         all_known &= link.numeric == IGNORED
             if link.codes != NULL:
-                code = (<const int*>(link.codes + self.row * link.code_step))[0]
+                code = (<const int*>(link.codes + place * link.code_step))[0]
                 if 0 <= code < link.n_values:
                     if link.nominal >= 0:
+                        self.finds |= link.known[code] == UNSEEN
                         all_known &= link.known[code] != UNKNOWN
                         row[link.nominal] = OTHER if link.known[code] < 0 else link.known[code]
                     else:
@@ -180,6 +238,7 @@ cdef class Reader:
 
     cdef int admit(self) except -1:
         """Learn what the next row brings for the first time, as `Schema.admit` does; encode it."""
+        cdef Py_ssize_t place = self.place(self.row)
         cdef list fresh = [], places = []
         cdef const Link* link
         cdef Column column
@@ -188,12 +247,12 @@ cdef class Reader:
         for i in range(self.n_links):
             link, column = &self.links[i], <Column>self.batch.columns[i]
             if link.numbers != NULL and link.numeric == UNKNOWN:
-                number = (<const double*>(link.numbers + self.row * link.number_step))[0]
+                number = (<const double*>(link.numbers + place * link.number_step))[0]
                 if number - number == 0.0:
                     fresh.append((column.name, False, None))
                     places.append((i, False, 0))
             if link.codes != NULL and link.nominal != IGNORED:
-                code = (<const int*>(link.codes + self.row * link.code_step))[0]
+                code = (<const int*>(link.codes + place * link.code_step))[0]
                 if 0 <= code < link.n_values and (
                         link.nominal == UNKNOWN or link.known[code] == UNKNOWN):
                     places.append((i, True, code))
@@ -224,20 +283,20 @@ cdef class Reader:
         return 0
 
     cdef double weight(self) noexcept nogil:
-        return self.weights[self.row] if self.is_weighted else 1.0
+        return self.weights[self.place(self.row)] if self.is_weighted else 1.0
 
     cdef double target(self) noexcept nogil:
         """The number, or the code of the label; below 0 for a new label."""
         if self.has_labels:
-            return self.label_codes[self.label_targets[self.row]]
-        return self.number_targets[self.row]
+            return self.label_codes[self.label_targets[self.place(self.row)]]
+        return self.number_targets[self.place(self.row)]
 
     cdef object label(self):
-        return self.batch.targets.values[self.label_targets[self.row]]
+        return self.batch.targets.values[self.label_targets[self.place(self.row)]]
 
     cdef void name_label(self, int code) noexcept nogil:
         """Note the code that the label of the next row was given."""
-        self.label_codes[self.label_targets[self.row]] = code
+        self.label_codes[self.label_targets[self.place(self.row)]] = code
         self.n_labels += 1
 
     # --- Refusals -----------------------------------------------------------------------------
@@ -257,6 +316,13 @@ cdef class Reader:
                     found.append((column.refused, i, column.error))
             self.refuse_names(found)
         return found
+
+    cdef int go_between(self, Py_ssize_t start, Py_ssize_t stop) except -1:
+        """Set the part of the way that the next learner goes."""
+        if not 0 <= start <= stop <= self.n_chosen:
+            raise IndexError(f"a way of {self.n_chosen} rows does not go from {start} to {stop}")
+        self.row, self.n, self.answered = start, stop, False
+        return 0
 
     cdef int refuse_names(self, list found) except -1:
         """Refuse new names that cannot be sorted in with others where they get a column."""
@@ -278,14 +344,15 @@ cdef class Reader:
     cdef int refuse_labels(self, Labels labels, list found) except -1:
         """Refuse a label that, learned after those before it, were one too many."""
         cdef Column targets = self.batch.targets
-        cdef Py_ssize_t row, stop
+        cdef Py_ssize_t row, stop, place
         cdef int code
         if len(labels.labels) + len(targets.values) <= MAX_LABELS:
             return 0
         coming = set()
         stop = min([row for row, _, _ in found], default=self.n - 1)
-        for row in range(stop + 1):
-            code = self.label_targets[row]
+        for row in range(self.row, stop + 1):
+            place = self.place(row)
+            code = self.label_targets[place]
             if code < 0 or self.label_codes[code] >= 0 or code in coming:
                 continue
             try:
@@ -293,6 +360,6 @@ cdef class Reader:
             except ValueError as error:
                 found.append((row, self.n_links + 1, error))
                 break
-            if not self.is_weighted or self.weights[row] > 0.0:
+            if not self.is_weighted or self.weights[place] > 0.0:
                 coming.add(code)
         return 0

@@ -4,7 +4,8 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from libc.math cimport NAN
 
-from .schema cimport CATEGORY, MISSING, NUMBER, Kind, Labels, check_name, classify
+from .feature_values cimport CATEGORY, MISSING, NUMBER, Kind, check_name, classify
+from .schema cimport Labels
 from .targets cimport read_number, read_weight
 
 import numpy as np

@@ -172,8 +172,8 @@ cdef class Learner:
 
     # --- Batches ------------------------------------------------------------------------------
 
-    def reader(self, Batch batch, bint learns=False):
-        """The way through the rows of a batch, if none of them is refused.
+    def reader(self, Batch batch, bint learns=False, Py_ssize_t start=0):
+        """The way through the rows of a batch from one of them on, if none of them is refused.
 
         Raises the error of the first row that is refused, and is to be learned with its number.
         """
@@ -190,10 +190,29 @@ cdef class Learner:
         if refusals:
             row, _, error = min(refusals, key=row_and_place)
             raise (type(error)(f"row {row}: {error}") if learns else error) from None
+        reader.row = min(max(start, 0), reader.n)
         return reader
+
+    def take_over(self, Reader reader, Py_ssize_t start, Py_ssize_t stop):
+        """Let this learner go a part of the way of a reader, if it refuses no target there.
+
+        No learner may refuse the batch, see `Batch.is_refused`.
+        """
+        cdef list refusals = []
+        hold(self)
+        try:
+            reader.go_between(start, stop)
+            reader.link(self.schema, self.labels)
+            if reader.learns:
+                self.refuse_targets(reader, refusals)
+        finally:
+            end_use(&self.in_use)
+        if refusals:
+            raise refusals[0][2]
 
     cdef int refuse_targets(self, Reader reader, list refusals) except -1:
         """Refuse targets for reasons of the learner's own."""
+        cdef Py_ssize_t start = reader.row
         if not self.regression:
             return reader.refuse_labels(self.labels, refusals)
         stop = min([row for row, _, _ in refusals], default=reader.n - 1)
@@ -203,7 +222,7 @@ cdef class Learner:
                 reader.row += 1
         except ValueError as error:
             refusals.append((reader.row, CHECKED, error))
-        reader.row = 0
+        reader.row = start
         return 0
 
     def ask(self, Reader reader, bint shares=False):

@@ -14,15 +14,6 @@ cdef enum:
     MAX_LABELS = 1024       # a further one is refused, so that a stream of ever-new labels fits
     OTHER = -1              # code of a nominal value that has no code of its own
 
-cdef enum Kind:
-    MISSING = 0
-    NUMBER = 1
-    CATEGORY = 2
-
-cdef bint is_number(object value) except -1
-cdef Kind classify(object name, object value, double* number) except *
-cdef int check_name(object name) except -1
-cdef object order_of(tuple column)
 cdef int find_room(object label, Py_ssize_t n_labels) except -1
 
 cdef class Schema:

@@ -2,17 +2,17 @@
 
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next, PyDict_Size
 from cpython.exc cimport PyErr_Clear, PyErr_Occurred
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject, PyTypeObject
-from libc.math cimport INFINITY, NAN
+from libc.math cimport NAN
 
+from .feature_values cimport (
+    CATEGORY, MISSING, NUMBER, Kind, check_name, classify, holds_nan, order_of
+)
 from .memory cimport free, resized
 
 from collections.abc import Mapping
-from datetime import date, time, timedelta
 from gc import get_referents
 from sys import getsizeof
-from time import struct_time
 
 import numpy as np
 
@@ -31,128 +31,6 @@ cdef extern from "Python.h":
 
 # The one subclass of float that is known to say what its float is, and to be hashable.
 cdef PyTypeObject* FLOAT64 = <PyTypeObject*>np.float64
-
-# What Python could take for a name. Each moment would be one of its own, of no use to a tree.
-cdef tuple DATES = (date, time, timedelta, struct_time, np.datetime64, np.timedelta64)
-
-# In what else numpy finds a float: it takes nanoseconds, the digits of a text, the real part.
-cdef type ARRAY = np.ndarray
-cdef tuple NO_NUMBERS = (np.datetime64, np.timedelta64, np.flexible, np.complexfloating)
-
-cdef bint is_number(object value) except -1:
-    """Whether a value is a number, or an array of one, and not only to numpy."""
-    if isinstance(value, ARRAY):
-        return value.dtype.kind in "biuf"
-    return hasattr(value, "__float__") and not isinstance(value, NO_NUMBERS)
-
-
-cdef Kind classify(object name, object value, double* number) except *:
-    """Say what kind of value a feature has, and its number where it is one."""
-    number[0] = NAN
-    if value is None:
-        return MISSING
-    if PyFloat_CheckExact(value):
-        number[0] = PyFloat_AS_DOUBLE(value)
-    elif isinstance(value, (str, bytes)):
-        check_hashable(name, value)
-        return CATEGORY
-    elif not is_number(value):
-        if isinstance(value, (complex, np.complexfloating)):
-            raise TypeError(
-                f"feature {safe_repr(name)}: complex numbers have no order: {safe_repr(value)}"
-            )
-        if is_date(value) and (isinstance(value, np.generic) or not is_missing(value)):
-            refuse_date(name, value)    # NaT of pandas is a date, too, but stands for none
-        check_hashable(name, value)
-        if isinstance(value, (tuple, frozenset)) and holds_nan(value):
-            raise ValueError(
-                f"feature {safe_repr(name)}: a nominal value must not hold NaN: {safe_repr(value)}"
-            )
-        return MISSING if is_missing(value) else CATEGORY
-    else:
-        check_hashable(name, value)
-        try:
-            number[0] = float(value)
-        except OverflowError:
-            raise ValueError(f"feature {safe_repr(name)}: too large a number for a float") from None
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"feature {safe_repr(name)}: {error}") from None
-    if number[0] == INFINITY or number[0] == -INFINITY:
-        raise ValueError(
-            f"feature {safe_repr(name)}: the value must be finite, not {safe_repr(value)}"
-        )
-    return NUMBER if number[0] == number[0] else MISSING
-
-
-cdef bint is_date(object value) except -1:
-    """Whether a value that is no number is a date, a time or a duration, of whatever library."""
-    kind = type(value)
-    return (
-        isinstance(value, DATES)
-        or hasattr(kind, "freqstr")                                     # periods of pandas
-        or (isinstance(value, tuple) and hasattr(kind, "nanoseconds"))  # of pyarrow
-    )
-
-
-cdef int refuse_date(object name, object value) except -1:
-    raise TypeError(
-        f"feature {safe_repr(name)}: a date, a time or a duration is no number: "
-        f"{safe_repr(value)}. Turn it into numbers first, such as the weekday, the hour or the "
-        "days since a date, for instance with river.compose.FuncTransformer"
-    )
-
-
-cdef bint is_missing(object value) except -1:
-    """Whether a value stands for none: it differs from itself, as NaN and pandas' NaT and NA do."""
-    differs = value != value
-    if isinstance(differs, (bool, np.bool_)):
-        return bool(differs)
-    return differs is value or bool(differs)    # NA answers every comparison with itself
-
-
-cdef bint holds_nan(object value) except -1:
-    """Whether a value, or what is in a tuple, differs from itself: a dict never finds it again."""
-    cdef list inside
-    if not isinstance(value, (tuple, frozenset)):
-        return type(value) is not str and is_missing(value)
-    inside = [value]
-    while inside:
-        value = inside.pop()
-        if isinstance(value, (tuple, frozenset)):
-            inside.extend(value)
-        elif is_missing(value):
-            return True
-    return False
-
-
-cdef int check_name(object name) except -1:
-    """Refuse a feature name that no later sample could bring again."""
-    if holds_nan(name):
-        raise ValueError(f"feature {safe_repr(name)}: a name must not be NaN, nor hold one")
-    return 0
-
-
-cdef int check_hashable(object name, object value) except -1:
-    try:
-        hash(value)
-    except TypeError:
-        raise TypeError(
-            f"feature {safe_repr(name)}: a value of type {type(value).__name__!r} is neither a "
-            "number nor hashable"
-        ) from None
-    return 0
-
-
-cdef object order_of(tuple column):
-    """Sort key of a new column: names of any mixture of types have an order.
-
-    A name without a text, such as a number of 5,000 digits, has no place in it.
-    """
-    kind = type(column[0]).__name__
-    try:
-        return kind, str(column[0]), column[1]
-    except ValueError as error:
-        raise ValueError(f"a feature's name of type {kind!r} cannot be written: {error}") from None
 
 
 cdef class Schema:

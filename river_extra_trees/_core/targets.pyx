@@ -4,7 +4,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
 from cpython.long cimport PyLong_Check
 from libc.math cimport INFINITY, fabs
 
-from .schema cimport is_number
+from .feature_values cimport is_number
 
 from . import state as limits
 from .safe_repr import safe_repr

@@ -1,7 +1,7 @@
 """The base of all estimators: a core object that does the work, and what river expects of it.
 
 An estimator keeps its parameters as they were given, and a core object that learns and answers.
-Classifiers and regressors of all families inherit `TreeClassifier` or `TreeRegressor`. Where a
+`TreeClassifier` and `TreeRegressor` add the answers of either kind. Where a
 family takes decisions of its own per batch, the core's `learn` says that a batch is full, and the
 estimator plans in `_grow` what the core then carries out.
 """
@@ -22,29 +22,18 @@ from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT
 
 from . import inspection
-from .columns import batch_of, labelled_batch_of
-from .frames import (
-    PredictsLabels,
-    PredictsNumbers,
-    Sample,
-    check_labels,
-    frame_of_shares,
-    readable_frame,
-    series_of_codes,
-    series_of_numbers,
-)
-from .snapshot import ClassifierSnapshot, RegressorSnapshot
+from .columns import labelled_batch_of
+from .frames import Sample, readable_frame
 
 if typing.TYPE_CHECKING:
     import pandas as pd
 
     from river_extra_trees._core.batch import Batch, Reader
-    from river_extra_trees._core.columns import Column
     from river_extra_trees._core.schema import Schema
     from river_extra_trees._core.state import State
     from river_extra_trees.plotting import TreeDisplay
 
-__all__ = ["TreeClassifier", "TreeLearner", "TreeRegressor"]
+__all__ = ["TreeLearner"]
 
 
 @functools.cache
@@ -236,9 +225,9 @@ class TreeLearner(base.Estimator):
             if self._core.go_on(reader):
                 self._grow()
 
-    def _answered(self, frame: typing.Any, shares: bool = False) -> Reader:
-        """Answer the rows of a frame."""
-        reader = self._core.reader(batch_of(frame))
+    def _answered(self, batch: Batch, shares: bool = False) -> Reader:
+        """Answer the rows of a batch."""
+        reader = self._core.reader(batch)
         self._core.ask(reader, shares)
         while reader.row < reader.n:
             self._core.go_on(reader)
@@ -422,174 +411,3 @@ class TreeLearner(base.Estimator):
             f"<details open><summary><b>{html.escape(type(self).__name__)}</b> "
             f"({html.escape(size)})</summary>{more}<table>{parameters}</table></details>"
         )
-
-
-class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
-    """A classifier of any number of classes, learned one by one or in mini-batches."""
-
-    def snapshot(self) -> ClassifierSnapshot:
-        """Take a read-only copy for serving: it answers as the model does now, for ever.
-
-        It is smaller than the model, as it lacks the samples and all else that only learning needs.
-        (Logistic leaves of dynamic trees answer by the samples themselves, and keep them.)
-        """
-        return ClassifierSnapshot(self._for_serving(), self.n_samples_seen)
-
-    def predict_one(self, x: Sample) -> typing.Any:
-        """Predict the label of a sample: `None` before the first sample was learned.
-
-        Parameters
-        ----------
-        x
-            Features.
-        """
-        return self._core.predict_label(x)
-
-    def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
-        """Predict the probability of every label learned so far.
-
-        Parameters
-        ----------
-        x
-            Features.
-        """
-        return self._core.predict_proba(x)
-
-    @property
-    def _multiclass(self) -> bool:
-        return True
-
-    def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
-        self._core.labels.foresee(y, coming)
-
-    def _check_answers(self, frame: typing.Any, batch: Batch, shares: bool) -> None:
-        targets = typing.cast("Column", batch.targets)
-        known = dict.fromkeys([*self._core.labels.labels, *targets.values])
-        check_labels(list(known), frame, shares)
-
-    def _predict_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        return self._answered(frame).labels, self._core.labels.labels
-
-    def _predict_proba_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        shares = self._answered(frame, True).shares
-        return shares, self._core.labels.labels[: shares.shape[1]]
-
-    def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
-        """Predict each row of a data frame, then learn it: test-then-train in one call.
-
-        The answers and the model are the same, bit for bit, as those of `predict_one` and
-        `learn_one` for each row in turn. If a row is refused, nothing of the frame is learned.
-
-        Parameters
-        ----------
-        X
-            A data frame, as for `learn_many`.
-        y
-            A series of labels, or another sequence of them, as long as the frame.
-        w
-            One weight for all rows, or a series of weights.
-
-        Returns
-        -------
-        A series of the same kind as the frame, as `predict_many` returns it. Answers before the
-        first label was learned are `None`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `learn_many` and `predict_many`.
-        """
-        frame = readable_frame(X)
-        reader = self._answered_and_learned(frame, y, w)
-        return series_of_codes(reader.labels, self._core.labels.labels, frame)
-
-    def predict_proba_learn_many(
-        self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0
-    ) -> typing.Any:
-        """Predict the class probabilities of each row of a data frame, then learn it.
-
-        The answers and the model are the same, bit for bit, as those of `predict_proba_one` and
-        `learn_one` for each row in turn. If a row is refused, nothing of the frame is learned.
-
-        Parameters
-        ----------
-        X
-            A data frame, as for `learn_many`.
-        y
-            A series of labels, or another sequence of them, as long as the frame.
-        w
-            One weight for all rows, or a series of weights.
-
-        Returns
-        -------
-        A data frame of the same kind, as `predict_proba_many` returns it, with a column for each
-        label that is known after the last row. Probabilities of labels that were not known yet are
-        NaN.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `learn_many` and `predict_proba_many`.
-        """
-        frame = readable_frame(X)
-        reader = self._answered_and_learned(frame, y, w, True)
-        labels = self._core.labels.labels[: reader.shares.shape[1]]
-        return frame_of_shares(reader.shares[:, : len(labels)], labels, frame)
-
-    def _describe(self, node: inspection.Node) -> str:
-        return inspection.describe_classes(node, self._core.labels.labels)
-
-
-class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
-    """A regressor, learned one by one or in mini-batches."""
-
-    def snapshot(self) -> RegressorSnapshot:
-        """Take a read-only copy for serving: it answers as the model does now, for ever.
-
-        It is smaller than the model, as it lacks the samples and all else that only learning needs.
-        """
-        return RegressorSnapshot(self._for_serving(), self.n_samples_seen)
-
-    def predict_one(self, x: Sample) -> float:
-        """Predict the target of a sample: 0 before the first sample was learned.
-
-        Parameters
-        ----------
-        x
-            Features.
-        """
-        return self._core.predict_number(x)
-
-    def _predict_frame(self, frame: typing.Any) -> typing.Any:
-        return self._answered(frame).numbers
-
-    def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
-        """Predict each row of a data frame, then learn it: test-then-train in one call.
-
-        The answers and the model are the same, bit for bit, as those of `predict_one` and
-        `learn_one` for each row in turn. If a row is refused, nothing of the frame is learned.
-
-        Parameters
-        ----------
-        X
-            A data frame, as for `learn_many`.
-        y
-            A series of targets, or another sequence of them, as long as the frame.
-        w
-            One weight for all rows, or a series of weights.
-
-        Returns
-        -------
-        A series of the same kind as the frame, as `predict_many` returns it.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `learn_many`.
-        """
-        frame = readable_frame(X)
-        reader = self._answered_and_learned(frame, y, w)
-        return series_of_numbers(reader.numbers, frame)
-
-    def _describe(self, node: inspection.Node) -> str:
-        return inspection.describe_number(node)

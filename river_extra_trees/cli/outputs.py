@@ -44,7 +44,7 @@ def write(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def check(
-    inputs: Sequence[Path],
+    inputs: Sequence[Path | int],
     *,
     csv: Path | None = None,
     plot: Path | None = None,
@@ -58,7 +58,7 @@ def check(
     Parameters
     ----------
     inputs
-        The files that are read, except a checkpoint.
+        The files that are read, except a checkpoint; a number is that of an open file.
     csv, plot, json, checkpoint, model, tree
         The files to write, if any.
 
@@ -101,7 +101,7 @@ def require_matplotlib() -> None:
         raise UserError("a picture needs matplotlib: pip install matplotlib") from error
 
 
-def check_apart(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
+def check_apart(inputs: Sequence[Path | int], outputs: Sequence[Path]) -> None:
     """Raise a UserError if an output is also an input, or another output."""
     for path, other in itertools.product(outputs, inputs):
         if is_same_file(path, other):
@@ -111,18 +111,18 @@ def check_apart(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
             raise UserError(f"{path} and {other} are the same file: one would overwrite the other")
 
 
-def is_same_file(path: Path, other: Path) -> bool:
-    """Whether two paths lead to one file, existing or not; terminals and pipes do not count."""
+def is_same_file(path: Path, other: Path | int) -> bool:
+    """Whether two lead to one file, existing or not; terminals and pipes do not count."""
     if os.path.exists(path) and os.path.exists(other):
-        return path.is_file() and path.samefile(other)
-    return os.path.realpath(path) == os.path.realpath(other)
+        return path.is_file() and os.path.samefile(path, other)
+    return not isinstance(other, int) and os.path.realpath(path) == os.path.realpath(other)
 
 
 def require_writable(path: Path) -> None:
     """Raise the OSError that writing to the file would raise; pipes and devices are not tested."""
     target = Path(os.path.realpath(path))
     if not target.exists():
-        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
         target.unlink()
     elif target.is_file() or target.is_dir():
-        os.close(os.open(target, os.O_WRONLY | os.O_CLOEXEC))  # without truncating it
+        os.close(os.open(target, os.O_WRONLY))  # without truncating it

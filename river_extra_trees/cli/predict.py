@@ -131,8 +131,7 @@ def predict(
         to_file = str(output) != "-"
         if to_file and output.suffix not in FORMATS:
             raise UserError(f"cannot write {output.name}: the name must end in .csv or .parquet")
-        inputs = [file, *streams.files_of(data)]
-        outputs.check(inputs, model=output if to_file else None)
+        outputs.check([file, *streams.files_of(data)], model=output if to_file else None)
         model = models.open_model(file, learner)
         answers = Answers(model, probabilities, interval)
         reader = streams.open_rows(

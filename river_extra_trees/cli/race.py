@@ -167,6 +167,7 @@ class Checksum:
         self.n_rows = 0
         # For each column, and for the targets, of the rows that hold a value and of the values.
         self.columns: dict[str | None, tuple[int, int]] = {}
+        self.first = self.columns  # after the first row
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Checksum) and vars(self) == vars(other)
@@ -175,6 +176,9 @@ class Checksum:
 
     def add(self, batch: Batch) -> None:
         """Continue with more rows."""
+        if self.n_rows == 0 and len(batch) > 1:
+            self.add(batch[:1])
+            batch = batch[1:]
         for name, column in (*batch.columns.items(), (None, batch.targets or [])):
             if isinstance(column, np.ndarray):
                 present = np.flatnonzero(column == column)
@@ -188,6 +192,8 @@ class Checksum:
                 rows, found = self.columns.get(name, (0, 0))
                 rows = zlib.crc32((present + self.n_rows).astype(np.int64).tobytes(), rows)
                 self.columns[name] = rows, zlib.crc32(values, found)
+        if self.n_rows == 0:
+            self.first = dict(self.columns)
         self.n_rows += len(batch)
 
 

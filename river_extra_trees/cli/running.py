@@ -103,25 +103,32 @@ def skip(stream: Stream, contest: Race, *, unseen: bool = False) -> None:
 
     A log file that was rotated holds only those since the last file began.
     """
-    if unseen:
+    if unseen or not contest.shown_of_file.n_rows:
         return
     found = Checksum()
-    for seen in (contest.shown_of_file, contest.shown):
-        while found.n_rows < seen.n_rows:
-            batch = next(stream.batches, None)
-            if batch is None:
-                raise UserError(
-                    f"{stream.name} has fewer than the {contest.items:,} rows of the checkpoint"
-                )
-            part = batch[: seen.n_rows - found.n_rows]
-            found.add(part)
-            if len(part) < len(batch):
-                stream.batches = itertools.chain([batch[len(part) :]], stream.batches)
+    ways = [contest.shown_of_file, contest.shown]  # the longer one last
+    which = "row"
+    while ways:
+        seen = ways[0]
+        batch = next(stream.batches, None)
+        if batch is None:
+            raise UserError(
+                f"{stream.name} has fewer than the {contest.items:,} rows of the checkpoint"
+            )
+        part = batch[: seen.n_rows - found.n_rows]
+        found.add(part)
+        if len(part) < len(batch):
+            stream.batches = itertools.chain([batch[len(part) :]], stream.batches)
         if found == seen:
             return
+        # Other rows are told by the first one: the last one may be days away.
+        ways = [way for way in ways if way.first == found.first]
+        if found.n_rows == seen.n_rows and seen in ways:
+            which = f"{found.n_rows:,} rows"
+            ways.remove(seen)
     raise UserError(
-        f"the first {found.n_rows:,} rows of {stream.name} are not those of the checkpoint; "
-        "if all its rows are new, add --unseen"
+        f"the first {which} of {stream.name} cannot be found in the checkpoint; if all its rows "
+        "are new, as after a log was rotated, add --unseen"
     )
 
 

@@ -25,6 +25,7 @@ Row = tuple[dict[str, Any], Any]
 
 # Rows read to tell class numbers from measurements, and the largest number of class numbers.
 ROWS_TO_INFER_TASK = 1000
+STANDARD_INPUT = 0
 MOST_CLASS_NUMBERS = 20
 
 
@@ -103,19 +104,19 @@ def is_bundled(data: str) -> bool:
     return not is_table(data) and data in bundled_names()
 
 
-def files_of(data: str) -> list[Path]:
-    """Return the file of a stream by its name; for standard input, its device.
+def files_of(data: str) -> list[Path | int]:
+    """Return the file of a stream by its name; for standard input, the number of the open file.
 
     Examples
     --------
     >>> from river_extra_trees.cli import streams
-    >>> streams.files_of("Phishing"), streams.files_of("table.csv")
-    ([], [PosixPath('table.csv')])
+    >>> streams.files_of("Phishing"), [str(path) for path in streams.files_of("table.csv")]
+    ([], ['table.csv'])
 
     """
     if is_bundled(data):
         return []
-    return [Path("/dev/stdin" if data == "-" else data)]
+    return [STANDARD_INPUT if data == "-" else Path(data)]
 
 
 def open_stream(

@@ -1,8 +1,8 @@
 """Blocks of samples, in the shape in which they travel between processes.
 
-Numbers lie in one array, which pickle's protocol 5 transfers without a copy; other values are kept
-as they are. A learner learns the same, bit for bit, from a block as from the samples it was made
-of. (A feature that is absent from a sample may come out as a missing value.)
+A block is the columns of its samples, as learners read them. It travels in a few arrays, which
+pickle's protocol 5 transfers without a copy. A learner learns the same, bit for bit, from a block
+as from the samples it was made of.
 """
 
 from __future__ import annotations
@@ -14,15 +14,19 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .._estimator.columns import list_of_array
-from .._estimator.frames import Sample, into_frame, is_array, values_of, weights_of
+from river_extra_trees._core.batch import Batch
+from river_extra_trees._core.columns import Column, column_of_values
+
+from .._estimator.columns import batch_of, list_of_array, read_targets, read_weights
+from .._estimator.frames import Sample, into_frame, readable_frame, values_of, weights_of
 
 __all__ = ["Block", "check_sample"]
 
-EXACT = 2**53  # doubles hold all whole numbers up to here
+EXACT = 2**53  # doubles hold all whole numbers below, and this one stands for the next as well
 CHUNK = 64  # rows that are turned into dicts at a time
 
 Numbers = npt.NDArray[np.float64]
+Values = list[typing.Any]
 
 
 def check_sample(x: object) -> None:
@@ -59,6 +63,13 @@ class Block:
     [({'a': 0.5, 'b': 'red'}, 'yes', 1.0), ({'a': 1.5, 'b': None}, 'no', 1.0)]
     """
 
+    n: int
+    columns: list[Column]
+    given: dict[int, Values]  # number of a column that does not hold all of its values -> these
+    targets: Numbers | Values | None
+    weights: Numbers | Values | None
+    _batches: dict[bool | None, Batch]  # by whether the targets are numbers; None: without them
+
     def __init__(
         self,
         rows: Sequence[Sample],
@@ -68,31 +79,22 @@ class Block:
         for row in rows:
             check_sample(row)
         rows = [row if type(row) is dict else dict(row.items()) for row in rows]
-        features = dict.fromkeys(itertools.chain.from_iterable(rows))
-        self._fill(
-            len(rows),
-            {name: [row.get(name) for row in rows] for name in features},
-            targets,
-            weights,
-        )
+        self.n, self.columns, self.given = len(rows), [], {}
+        for name in dict.fromkeys(itertools.chain.from_iterable(rows)):
+            self._add(name, [row.get(name) for row in rows])
+        self._take_targets(targets, weights)
 
-    def _fill(
-        self,
-        n: int,
-        columns: dict[Hashable, typing.Any],
-        targets: Sequence[typing.Any] | None,
-        weights: Sequence[float] | None,
-    ) -> None:
-        self.n = n
-        numbers = {name: as_numbers(column) for name, column in columns.items()}
-        doubles = {name: column for name, column in numbers.items() if column is not None}
-        self.others = [list(columns[name]) for name in columns if name not in doubles]
-        self.names = [*doubles, *(name for name in columns if name not in doubles)]
-        self.numbers: Numbers = np.empty((n, len(doubles)))
-        for i, column in enumerate(doubles.values()):
-            self.numbers[:, i] = column
-        self.targets = None if targets is None else compact(targets, "targets", n)
-        self.weights = None if weights is None else compact(weights, "weights", n)
+    def _add(self, name: Hashable, values: Values) -> None:
+        """Add a column of values."""
+        column = column_of_values(name, values)
+        if loses(column):
+            self.given[len(self.columns)] = values
+        self.columns.append(column)
+
+    def _take_targets(self, targets: typing.Any, weights: typing.Any) -> None:
+        self.targets = None if targets is None else compact(targets, "targets", self.n)
+        self.weights = None if weights is None else compact(weights, "weights", self.n)
+        self._batches = {}
 
     @classmethod
     def from_frame(
@@ -103,24 +105,42 @@ class Block:
         Parameters
         ----------
         frame
-            The rows.
+            The rows: a data frame of any kind, or an array of two dimensions.
         targets
             As many targets, or `None`.
         weights
             One weight for all rows, as many weights, or `None` for 1.
         """
-        frame = into_frame(frame)
+        frame = readable_frame(frame)
+        batch = batch_of(frame)
         block = cls.__new__(cls)
-        block._fill(
-            len(frame),
-            columns_of(frame),
-            targets,
-            None if weights is None else weights_of(weights, len(frame)),
+        block.n, block.columns = len(batch), batch.columns
+        block.given = {
+            number: column_values(frame, number)
+            for number, column in enumerate(batch.columns)
+            if loses(column)
+        }
+        block._take_targets(
+            targets, None if weights is None else weights_of(weights, block.n)
         )
         return block
 
     def __len__(self) -> int:
         return self.n
+
+    def __reduce__(self) -> tuple[typing.Any, ...]:
+        """Numbers travel in one array, codes in another one."""
+        numbers = [each.numbers for each in self.columns if each.numbers is not None]
+        codes = [each.codes for each in self.columns if each.codes is not None]
+        plan = [
+            (each.name, each.numbers is not None, each.codes is not None, each.values)
+            for each in self.columns
+        ]
+        arrays = (
+            np.array(numbers, np.float64).reshape(len(numbers), self.n),
+            np.array(codes, np.intc).reshape(len(codes), self.n),
+        )
+        return unpacked, (self.n, plan, *arrays, self.given, self.targets, self.weights)
 
     def take(self, numbers: Sequence[int]) -> Block:
         """Make a block of some of the samples.
@@ -130,27 +150,63 @@ class Block:
         numbers
             The numbers of the samples, in the order wanted.
         """
-        block = Block.__new__(Block)
-        block.n, block.names = len(numbers), self.names
-        block.numbers = self.numbers[numbers]
-        block.others = [[column[i] for i in numbers] for column in self.others]
-        block.targets = None if self.targets is None else chosen(self.targets, numbers)
-        block.weights = None if self.weights is None else chosen(self.weights, numbers)
+        block, chosen = Block.__new__(Block), np.asarray(numbers, np.intp)
+        block.n, block.columns, block.given = len(chosen), [], {}
+        for number, column in enumerate(self.columns):
+            if number in self.given:
+                block._add(column.name, some(self.given[number], chosen))
+            else:
+                block.columns.append(
+                    Column(
+                        column.name,
+                        block.n,
+                        None if column.numbers is None else column.numbers[chosen],
+                        None if column.codes is None else column.codes[chosen],
+                        column.values,
+                    )
+                )
+        block.targets = None if self.targets is None else some(self.targets, chosen)
+        block.weights = None if self.weights is None else some(self.weights, chosen)
+        block._batches = {}
         return block
 
+    def batch(self, regression: bool | None = None) -> Batch:
+        """The samples as learners read them.
+
+        Parameters
+        ----------
+        regression
+            Whether the targets are numbers, and not labels; `None` leaves them out.
+        """
+        found = self._batches.get(regression)
+        if found is None:
+            targets = weights = None
+            if regression is not None:
+                if self.targets is None:
+                    raise ValueError("this block has no targets to learn")
+                given = self.targets if regression else as_list(self.targets)
+                targets = read_targets(given, regression)
+                weights = None if self.weights is None else read_weights(self.weights, self.n)
+            found = self._batches[regression] = Batch(self.n, self.columns, targets, weights)
+        return found
+
     def rows(self, start: int = 0) -> Iterator[dict[Hashable, typing.Any]]:
-        """The features of the samples from a given one on.
+        """The features of the samples from a given one on, for models that read dicts.
 
         Parameters
         ----------
         start
             Number of the first sample.
         """
+        names = [column.name for column in self.columns]
         for at in range(start, self.n, CHUNK):
-            others = zip(*(column[at : at + CHUNK] for column in self.others), strict=True)
-            numbers = self.numbers[at : at + CHUNK].tolist()
-            for first, then in itertools.zip_longest(numbers, others, fillvalue=()):
-                yield dict(zip(self.names, itertools.chain(first, then), strict=True))
+            part = slice(at, at + CHUNK)
+            values = [
+                self.given[number][part] if number in self.given else plain_values(column, part)
+                for number, column in enumerate(self.columns)
+            ]
+            for row in zip(*values, strict=True) if values else [()] * len(range(self.n)[part]):
+                yield dict(zip(names, row, strict=True))
 
     def samples(
         self, start: int = 0
@@ -164,42 +220,74 @@ class Block:
         """
         if self.targets is None:
             raise ValueError("this block has no targets to learn")
-        weights = itertools.repeat(1.0) if self.weights is None else values(self.weights, start)
-        yield from zip(self.rows(start), values(self.targets, start), weights, strict=False)
+        weights: typing.Iterable[float] = itertools.repeat(1.0)
+        if self.weights is not None:
+            weights = as_list(self.weights[start:])
+        yield from zip(self.rows(start), as_list(self.targets[start:]), weights, strict=False)
 
 
-def columns_of(frame: typing.Any) -> dict[Hashable, typing.Any]:
-    """The columns of a frame, or of an array, by their names."""
-    if is_array(frame):
-        return {i: list_of_array(frame[:, i]) for i in range(frame.shape[1])}
-    return {name: column_of(frame, i) for i, name in enumerate(frame.columns)}
+def unpacked(
+    n: int,
+    plan: list[tuple[Hashable, bool, bool, Values]],
+    numbers: Numbers,
+    codes: npt.NDArray[np.intc],
+    given: dict[int, Values],
+    targets: Numbers | Values | None,
+    weights: Numbers | Values | None,
+) -> Block:
+    """The block that was packed so."""
+    block = Block.__new__(Block)
+    block.n, block.columns, block.given = n, [], {}
+    next_numbers, next_codes = iter(numbers), iter(codes)
+    for number, (name, has_numbers, has_codes, values) in enumerate(plan):
+        column = Column(
+            name,
+            n,
+            next(next_numbers) if has_numbers else None,
+            next(next_codes) if has_codes else None,
+            values,
+        )
+        if number in given:
+            block._add(name, given[number])
+        else:
+            block.columns.append(column)
+    block.targets, block.weights, block._batches = targets, weights, {}
+    return block
 
 
-def column_of(frame: typing.Any, number: int) -> Numbers | list[typing.Any]:
-    """A column of a frame: an array if it holds doubles, else a list."""
-    series = frame[:, number]
-    if str(series.dtype) == "Float64":
-        column: Numbers = series.to_numpy()
-        return column
-    values: list[typing.Any] = series.to_list()
+def loses(column: Column) -> bool:
+    """Whether a column lacks values that learners refuse, or digits of large whole numbers."""
+    if column.refused >= 0:
+        return True
+    return column.numbers is not None and bool((np.abs(column.numbers) >= EXACT).any())
+
+
+def column_values(frame: typing.Any, number: int) -> Values:
+    """The values of a column of a frame, or of an array."""
+    if isinstance(frame, np.ndarray):
+        return list_of_array(frame[:, number])
+    values: Values = into_frame(frame)[:, number].to_list()
     return values
 
 
-def as_numbers(values: Numbers | list[typing.Any]) -> Numbers | None:
-    """A column as doubles, NaN where missing; None if doubles do not hold all values exactly."""
-    if isinstance(values, np.ndarray) or all(map(is_double, values)):
-        return np.asarray(values, dtype=float)
-    return None
+def plain_values(column: Column, part: slice) -> Values:
+    """Some values of a column as Python has them; NaN or None where missing."""
+    if column.codes is None:
+        return [None] * len(range(column.length)[part]) if column.numbers is None else (
+            column.numbers[part].tolist()
+        )
+    values = [*column.values, None]  # which -1 stands for
+    texts = [values[code] for code in column.codes[part].tolist()]
+    if column.numbers is None:
+        return texts
+    numbers = column.numbers[part].tolist()
+    return [
+        number if text is None and number == number else text
+        for text, number in zip(texts, numbers, strict=True)
+    ]
 
 
-def is_double(value: typing.Any) -> bool:
-    """Whether a value is missing, or a number that a double holds exactly."""
-    if type(value) in (float, np.float64, bool) or value is None:
-        return True
-    return type(value) is int and -EXACT <= value <= EXACT
-
-
-def compact(given: typing.Any, name: str, n: int) -> Numbers | list[typing.Any]:
+def compact(given: typing.Any, name: str, n: int) -> Numbers | Values:
     """Targets or weights of n samples: floats as an array, anything else as a list."""
     values = values_of(given, name)
     if len(values) != n:
@@ -207,16 +295,11 @@ def compact(given: typing.Any, name: str, n: int) -> Numbers | list[typing.Any]:
     return np.array(values, dtype=float) if all(type(each) is float for each in values) else values
 
 
-def values(column: Numbers | list[typing.Any], start: int) -> list[typing.Any]:
-    """The entries of a column from a given one on, as plain Python values."""
-    part = column[start:]
-    return part if isinstance(part, list) else part.tolist()
+def as_list(values: Numbers | Values) -> Values:
+    """Values as Python has them."""
+    return values if isinstance(values, list) else values.tolist()
 
 
-def chosen(
-    column: Numbers | list[typing.Any], numbers: Sequence[int]
-) -> Numbers | list[typing.Any]:
-    """Some entries of a column."""
-    if isinstance(column, list):
-        return [column[i] for i in numbers]
-    return column[numbers]
+def some(values: typing.Any, numbers: npt.NDArray[np.intp]) -> typing.Any:
+    """Some entries of a list or an array."""
+    return [values[i] for i in numbers.tolist()] if isinstance(values, list) else values[numbers]

@@ -105,9 +105,11 @@ class CloudPart(Part):
         -------
         The length of the block, and `None`: clouds do not report to each other.
         """
-        for x, y, w in block.samples(start):
+        core = self._model._core
+        reader = core.reader(block.batch(core.regression), True, start)
+        while reader.row < reader.n:
             seen = self._model.n_samples_seen
-            self._model.learn_one(x, y, w)
+            self._model._learn_next(reader)
             if self._model.n_samples_seen > seen and math.isfinite(self._model.log_predictive):
                 self.recent_evidence = (
                     FORGETTING_FACTOR * self.recent_evidence + self._model.log_predictive
@@ -125,13 +127,11 @@ class CloudPart(Part):
         block
             Samples; their targets are ignored.
         """
-        rows = list(block.rows())
-        if hasattr(self._model, "predict_proba_one"):
-            answers = [list(self._model.predict_proba_one(x).values()) for x in rows]
-        else:
-            answers = [[self._model.predict_one(x)] for x in rows]
-        votes = np.array([[self.recent_evidence, *each] for each in answers])
-        return votes.reshape(len(rows), 1, -1)
+        regression = self._model._core.regression
+        reader = self._model._answered(block.batch(), not regression)
+        answers = reader.numbers[:, np.newaxis] if regression else reader.shares
+        evidence = np.full((len(block), 1), self.recent_evidence)
+        return np.concatenate([evidence, answers], axis=1)[:, np.newaxis, :]
 
     def predict_labels(self, votes: Sequence[Votes]) -> list[typing.Any]:
         """The labels of the highest average probability.

@@ -168,10 +168,11 @@ class ForestPart(Part):
         if self._is_full:
             raise RuntimeError("the batch is full: call grow with the combined reports first")
         forest = self._model._core
-        for number, (x, y, w) in enumerate(block.samples(start), start + 1):
-            if forest.learn(x, y, w):
+        reader = forest.reader(block.batch(forest.regression), True, start)
+        while reader.row < reader.n:
+            if forest.go_on(reader):
                 self._is_full = True
-                return number, self._report()
+                return reader.row, self._report()
         return len(block), None
 
     def grow(self, combined: typing.Any) -> None:
@@ -202,7 +203,7 @@ class ForestPart(Part):
         block
             Samples; their targets are ignored.
         """
-        votes: Votes = self._model._core.votes(list(block.rows()))
+        votes: Votes = self._model._core.votes(block.batch())
         return votes
 
     def predict_labels(self, votes: Sequence[Votes]) -> list[typing.Any]:

@@ -7,7 +7,6 @@ samples, and the weights, of which every part has its own, then learn from the v
 
 from __future__ import annotations
 
-import itertools
 import typing
 from collections.abc import Hashable, Sequence
 
@@ -90,18 +89,10 @@ class MemoryForestPart(ForestPart):
         if self._is_full:
             raise RuntimeError("the batch is full: call grow with the combined reports first")
         forest, stop = self._model._core, min(start + LONGEST, len(block))
-        found = []
-        for x, y, w in itertools.islice(block.samples(start), stop - start):
-            n_before = forest.n_seen
-            forest.learn(x, y, w)
-            if forest.n_seen > n_before:
-                found.append(forest.votes_on_latest())
+        reader = forest.reader(block.batch(forest.regression), True, start)
+        report: Report = forest.learn_and_vote(reader, stop - start)
         self._is_full = True
-        widths = np.array([votes.shape[1] for votes, _ in found], np.intc)
-        report = np.zeros((len(found), self.n_trees + 1, max([1, *widths])))
-        for number, (votes, _) in enumerate(found):
-            report[number, :, : votes.shape[1]] = votes
-        return stop, (report, np.array([target for _, target in found]), widths)
+        return stop, report
 
     def combine(self, reports: Sequence[Report]) -> Report:
         """The answers of all members to the samples, with their targets.

@@ -80,6 +80,22 @@ class Part(abc.ABC):
         """
         self._model._check_next(x, y, w, set() if coming is None else coming)
 
+    def validate_block(self, block: Block) -> None:
+        """Raise the error that learning these samples would raise, with the number of the row.
+
+        Parameters
+        ----------
+        block
+            The samples.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `learn_many` of the learner does.
+        """
+        core = self._model._core
+        core.reader(block.batch(core.regression), True)
+
     @abc.abstractmethod
     def learn(self, block: Block, start: int = 0) -> tuple[int, typing.Any]:
         """Learn samples of a block; return where it stopped and the report for the other parts."""

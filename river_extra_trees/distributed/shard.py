@@ -3,80 +3,14 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-import numbers
 import typing
 from collections.abc import Hashable, Iterable, Sequence
 
+from ..keyed.description import description
+from ..keyed.keys import shard_of
 from .blocks import Block
 
 __all__ = ["Counts", "Shard", "description", "shard_of"]
-
-
-def shard_of(key: Hashable, n: int) -> int:
-    """The shard of a key, which is the same in every process and every version.
-
-    The hashes of the keys, numbers from 0 to 2**64 - 1, are divided into n ranges of equal length.
-
-    Parameters
-    ----------
-    key
-        A string, bytes or a whole number.
-    n
-        Number of shards.
-
-    Raises
-    ------
-    TypeError
-        If the key has another type.
-
-    Examples
-    --------
-    >>> from river_extra_trees.distributed import shard_of
-    >>> [shard_of(key, 4) for key in ("sensor 1", "sensor 2", "sensor 3", 17)]
-    [0, 2, 2, 3]
-    """
-    if isinstance(key, str):
-        name = b"s" + key.encode()
-    elif isinstance(key, bytes):
-        name = b"b" + key
-    elif isinstance(key, numbers.Integral) and not isinstance(key, bool):
-        name = b"i%d" % int(key)
-    else:
-        raise TypeError(
-            f"a key must be a string, bytes or a whole number, not {type(key).__name__!r}"
-        )
-    return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest()) * n >> 64
-
-
-def description(model: typing.Any) -> str:
-    """The type and the parameters of a model as text that is the same in every process.
-
-    Parameters
-    ----------
-    model
-        Any river estimator.
-
-    Examples
-    --------
-    >>> from river import preprocessing
-    >>> from river_extra_trees.distributed.shard import description
-    >>> description(preprocessing.MinMaxScaler() | preprocessing.Normalizer(order=1))
-    'Pipeline {MinMaxScaler: {window_size: None}, Normalizer: {order: 1}}'
-    """
-    return described((type(model), model._get_params()))
-
-
-def described(value: typing.Any) -> str:
-    """A parameter as text; only the type of an object whose `repr` may differ between processes."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{name}: {described(each)}" for name, each in value.items()) + "}"
-    if isinstance(value, tuple | list):
-        return " ".join(map(described, value))
-    if isinstance(value, type):
-        return value.__name__
-    is_plain = value is None or isinstance(value, numbers.Number | str | bytes)
-    return repr(value) if is_plain else type(value).__name__
 
 
 class Counts(typing.NamedTuple):

@@ -446,9 +446,9 @@ def _styles(names: Sequence[str], muted: Sequence[str]) -> dict[str, dict[str, t
 
 
 def _markers_of(curves: Sequence[Curve], curve: Curve) -> dict[str, typing.Any]:
-    """Return a marker for a curve among several, at some of its points."""
+    """Return a marker for a curve among several, at some of its points; or for a single point."""
     if len(curves) == 1:
-        return {}
+        return {"marker": "o", "markersize": 5} if len(curve.items) == 1 else {}
     number = curves.index(curve)
     markers = [marker for marker in CLASS_MARKERS if marker not in "v^<>"]  # detections' triangles
     # The first markers of two curves stand apart, so that neither hides the other.

@@ -6,9 +6,10 @@
 - `monitor` keeps what the page shows: scores, counts and the latest answers.
 - `description` says what a model is and what it has learned.
 - `endpoints` is the web application, on Starlette; `telemetry` its metrics for Prometheus.
+- `refusals` answers what reaches no endpoint.
 - `server` runs it until a signal comes, on uvicorn.
 
-The last three need the extra `serve`. `docs/deploy.md` describes the service for its users.
+The last four need the extra `serve`. `docs/deploy.md` describes the service for its users.
 """
 
 from __future__ import annotations

@@ -24,12 +24,12 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from . import schema
+from .refusals import OTHER, Gate, json_response, refusal, refuse_http
 from .schema import RequestError
 from .service import FAILURES, Service
 from .telemetry import Telemetry
@@ -72,6 +72,8 @@ class Application:
     hosts
         Names of this machine by which browsers may call it; "*" allows all. It keeps the pages of
         others from reaching a service that only this machine can see.
+    is_crowded
+        Whether the server has too many connections.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class Application:
         limits: Limits,
         every: float | None = None,
         hosts: tuple[str, ...] = ("*",),
+        is_crowded: Callable[[], bool] = lambda: False,
     ) -> None:
         self.service = service
         self.limits = limits
@@ -110,8 +113,8 @@ class Application:
                 ),
                 *(Route(path, self.timed(path, to), methods=["GET"]) for path, to in gets.items()),
             ],
-            middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)],
-            exception_handlers={HTTPException: refuse_http},
+            middleware=[Middleware(Gate, hosts, is_crowded, self.count_other)],
+            exception_handlers={HTTPException: refuse_http(self.count_other)},
             lifespan=self.lifespan,
         )
         self.asgi.router.redirect_slashes = False  # another path is not found, as the message says
@@ -166,6 +169,10 @@ class Application:
         self.telemetry.update(self.service.look(), self.service)
 
     # ------------------------------------------------------------------ endpoints
+
+    def count_other(self, status: int) -> None:
+        """Count a request that reached no endpoint."""
+        self.telemetry.count(OTHER, status)
 
     def timed(self, path: str, endpoint: Endpoint) -> Endpoint:
         """Wrap an endpoint: count its requests, and answer errors in JSON."""
@@ -272,31 +279,6 @@ class Application:
     async def show_page(self, request: Request) -> Response:
         """Return the page."""
         return Response(self.page, media_type="text/html", headers=self.page_headers)
-
-
-def json_response(document: Any, status: int = 200) -> Response:
-    """Make an answer of a document."""
-    return Response(schema.write(document), status, media_type=schema.JSON)
-
-
-def refusal(status: int, message: str) -> Response:
-    """Make the answer to a request that is refused."""
-    response = json_response({"error": message}, status)
-    if status == 503:
-        response.headers["Retry-After"] = "1"
-    return response
-
-
-async def refuse_http(request: Request, error: Exception) -> Response:
-    """Answer a path or a method that does not exist."""
-    assert isinstance(error, HTTPException)
-    response = refusal(
-        error.status_code,
-        f"{request.method} {request.url.path}: {error.detail.lower()}; there are POST /predict, "
-        "/learn, /predict-learn and /snapshot, and GET /, /info, /status, /health and /metrics",
-    )
-    response.headers.update(error.headers or {})
-    return response
 
 
 def page_with_policy() -> tuple[bytes, str]:

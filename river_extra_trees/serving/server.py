@@ -11,9 +11,10 @@ from types import FrameType
 import uvicorn
 
 from .endpoints import Application, Limits
+from .refusals import protocol
 from .service import Service
 
-LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 SECONDS_TO_STOP = 10  # for requests that have begun
 MOST_CONNECTIONS = 1000
 
@@ -79,23 +80,28 @@ def serve(
     """
     host = listener.getsockname()[0]
     hosts = (*LOOPBACK, host) if is_loopback(host) else ("*",)
-    application = Application(service, limits, every, hosts)
+
+    def is_crowded() -> bool:
+        return len(running.server_state.connections) > MOST_CONNECTIONS
+
+    application = Application(service, limits, every, hosts, is_crowded)
     config = uvicorn.Config(
         application.asgi,
+        http=protocol(application.count_other),
         lifespan="on",
         ws="none",
         log_level="warning",
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=MOST_CONNECTIONS,
         timeout_graceful_shutdown=SECONDS_TO_STOP,
     )
     # uvicorn stops at these signals, and raises them again afterwards for whoever handled them.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, pass_over)
+    running = uvicorn.Server(config)
     ready()
-    uvicorn.Server(config).run(sockets=[listener])
+    running.run(sockets=[listener])
     application.stop()  # a second signal ends the server at once
     if service.unsaved:
         service.save()

@@ -53,10 +53,11 @@ class Telemetry:
         """Make a gauge."""
         return Gauge(f"{PREFIX}_{name}", text, registry=self.registry)
 
-    def count(self, endpoint: str, status: int, seconds: float) -> None:
-        """Count a request."""
+    def count(self, endpoint: str, status: int, seconds: float | None = None) -> None:
+        """Count a request, and its time if that is known."""
         self.requests.labels(endpoint, str(status)).inc()
-        self.seconds.labels(endpoint).observe(seconds)
+        if seconds is not None:
+            self.seconds.labels(endpoint).observe(seconds)
 
     def update(self, point: Point, service: Service) -> None:
         """Take over the state of a service."""

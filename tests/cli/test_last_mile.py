@@ -22,6 +22,7 @@ import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees.cli import UserError, learners
 from river_extra_trees.cli.app import app
+from tests.tools.systems import needs_signals
 
 OURS = "StreamDecisionTree"
 
@@ -90,7 +91,7 @@ def test_train_resumes_from_a_checkpoint(tmp_path: Path) -> None:
     assert path.read_bytes() == whole.read_bytes()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="Windows sends Ctrl-C to the tests, too")
+@needs_signals
 def test_ctrl_c_saves_the_model(tmp_path: Path) -> None:
     """Training an endless stream ends with the model so far, and status 130."""
     path = tmp_path / "m.model"

@@ -17,7 +17,8 @@ from river import dummy, metrics
 import river_extra_trees
 from river_extra_trees.cli import race, streams
 from river_extra_trees.streams import Batch
-from tests.cli.test_cli import FAST, OURS, assert_refused, run, scores_of, start
+from tests.tools.command_line import FAST, OURS, assert_refused, run, scores_of, start
+from tests.tools.systems import needs_signals
 
 
 @pytest.fixture
@@ -165,6 +166,7 @@ def test_progress_in_bytes(tmp_path: Path) -> None:
     assert stream.share_read == 1
 
 
+@needs_signals
 def test_a_terminated_race_reports(tmp_path: Path) -> None:
     """As one that is interrupted by Ctrl-C."""
     path, kept = tmp_path / "o.json", tmp_path / "kept"
@@ -207,7 +209,11 @@ def test_a_log_that_is_rotated_and_resumed(tmp_path: Path) -> None:
     assert run(*usual, stdin=log(slice(40, 70))).exit_code == 0
     # It was rotated once more in between: all rows are new.
     refused = run(*usual, stdin=log(slice(70, 90)))
+    assert_refused(refused, "the first row of standard input", "add --unseen")
+    refused = run(*usual, stdin=log(slice(40, 60)))
     assert_refused(refused, "fewer than")
+    refused = run(*usual, stdin=log(slice(40, 65), slice(70, 80)).replace("\na,y", ""))
+    assert_refused(refused, "the first 30 rows", "add --unseen")
     assert run(*usual, "--unseen", stdin=log(slice(70, 90))).exit_code == 0
     assert scores_of(path) == whole
     # All files one after the other are the same stream.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import pickle
 import random
@@ -13,6 +14,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from river_extra_trees._core.batch import Batch
+from river_extra_trees._estimator.columns import labelled_batch_of
 from river_extra_trees.distributed.blocks import Block
 
 VALUES = [0.5, 3, True, None, -(2**53), 2**53 + 1, 10**400, "red", b"x", (1, 2), 1e300]
@@ -50,11 +53,59 @@ def test_samples_come_out_as_they_went_in(n: int) -> None:
         assert later == [told(x) for x in samples[start:]]
 
 
-def test_numbers_lie_in_one_array() -> None:
-    """Whole numbers too, up to those that a double does not hold."""
-    block = Block([{"a": 2**53, "b": 2**53 + 1}, {"a": -1, "b": 1}])
-    assert block.numbers.tolist() == [[2.0**53], [-1.0]]
-    assert block.others == [[2**53 + 1, 1]]
+@pytest.mark.parametrize(
+    "values",
+    [[2**53, 2**53 + 1], [math.inf, 0.5], [datetime.date(2026, 11, 22), None], [[1], "red"]],
+    ids=str,
+)
+def test_what_columns_do_not_hold_is_kept(values: list[Any]) -> None:
+    """Large whole numbers, and what our learners refuse but other models may read."""
+    for block in (
+        Block([{"a": value, "b": 1.0} for value in values]),
+        Block.from_frame(pd.DataFrame({"a": pd.Series(values, dtype=object), "b": 1.0})),
+    ):
+        for each in (block, pickle.loads(pickle.dumps(block)), block.take([1, 0]).take([1, 0])):
+            assert list(each.rows()) == [{"a": value, "b": 1.0} for value in values]
+            assert [column.refused for column in each.columns] == [
+                column.refused for column in block.columns
+            ]
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_batches_are_those_of_frames(regression: bool) -> None:
+    """Learners read the columns of a block, however it was made, as they read frames."""
+    frame = pd.DataFrame({"a": [0.5, math.nan, 2.5], "b": ["x", None, "y"], "c": [1, 2, 3]})
+    targets, weights = [1.0, 2.0, 1.0], [1.0, 0.0, 2.0]
+    expected = shown(labelled_batch_of(frame, targets, weights, regression))
+    records = [
+        {name: value for name, value in row.items() if value is not None and value == value}
+        for row in frame.to_dict("records")
+    ]
+    for block in (
+        Block(records, targets, weights),
+        Block.from_frame(frame, targets, weights),
+        Block.from_frame(frame[::-1], targets[::-1], weights[::-1]).take([2, 1, 0]),
+    ):
+        for each in (block, pickle.loads(pickle.dumps(block, 5))):
+            assert shown(each.batch(regression)) == expected
+            assert each.batch(regression) is each.batch(regression)
+            assert each.batch().targets is None
+
+
+def shown(batch: Batch) -> list[str]:
+    """The columns of a batch as texts, by their names; then targets and weights."""
+    columns = sorted(batch.columns, key=lambda column: str(column.name))
+    return [
+        repr(
+            (
+                each.name,
+                None if each.numbers is None else each.numbers.tolist(),
+                None if each.codes is None else [[*each.values, None][i] for i in each.codes],
+            )
+        )
+        for each in [*columns, batch.targets, batch.weights]
+        if each is not None
+    ]
 
 
 def test_targets_are_kept_as_they_are() -> None:
@@ -113,6 +164,7 @@ def test_some_of_the_samples_are_a_block() -> None:
     ]
     alone = Block(samples).take([5])
     assert [told(x) for x in alone.rows()] == [told(samples[5])]
+    assert len(block.take([])) == 0
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])

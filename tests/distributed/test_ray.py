@@ -41,6 +41,7 @@ from tests.tools.estimators import (
     stream,
 )
 from tests.tools.ray_ready import prepare_ray, started
+from tests.tools.systems import needs_proc
 
 Case = tuple[str, int]
 FORESTS = [*(case for case in SPLITTABLE if case[1] == 1), ("StreamDecisionForestClassifier", 3)]
@@ -275,6 +276,7 @@ def descendants(process: int) -> list[int]:
     return [process, *(each for child in own for each in descendants(child))]
 
 
+@needs_proc
 def test_ray_of_ours_listens_on_loopback(tmp_path: Path) -> None:
     """Without a call of `ray.init` by the user, no process accepts connections from elsewhere."""
     pytest.importorskip("ray", reason="the extra `ray` is not installed")

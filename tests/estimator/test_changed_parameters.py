@@ -35,6 +35,10 @@ def test_a_parameter_cannot_be_changed(name: str, parameter: str) -> None:
 MUTABLE: dict[str, dict[str, Any]] = {
     "DynamicTree": {"discard": "random", "rejuvenate_every": 30},
     "Forgetful": {"max_depth": 2, "max_retained": 10},
+    "ShrubEnsemble": {
+        **{"step_size": 0.5, "rho": 1.5, "rounds": 3, "update_interval": 7},
+        **{"l0": 0.2, "l1": 0.5, "l2": 10.0, "node_penalty": 0.1},
+    },
     "StreamDecisionTree": {"max_features": 1, "max_nodes": 5},
 }
 # With rotation, trees are begun with parameters that hold until they are finished.

@@ -17,6 +17,7 @@ from matplotlib import pyplot
 
 from river_extra_trees import persistence, plotting
 from tests.tools.estimators import CASES, CLASSES, answers, frozen, learn, make, stream
+from tests.tools.systems import needs_timers
 
 Case = tuple[str, int]
 
@@ -272,7 +273,7 @@ def test_calls_of_threads_are_refused_while_another_runs(case: Case) -> None:
     persistence.load_bytes(persistence.save_bytes(model))
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
+@needs_timers
 @pytest.mark.parametrize("case", FIRST, ids=str)
 def test_a_signal_handler_may_ask(case: Case) -> None:
     """A handler that asks now and then changes nothing that is learned."""

@@ -19,6 +19,7 @@ import pytest
 
 from river_extra_trees import persistence
 from tests.tools.estimators import CASES, PARAMETERS, answers, learn, make, stream
+from tests.tools.systems import needs_timers
 
 Case = tuple[str, int]
 FIRST = [case for case in CASES if case[1] == 0]
@@ -65,7 +66,7 @@ def alarm() -> Iterator[Callable[[float], None]]:
     signal.signal(signal.SIGALRM, previous)
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+@needs_timers
 @pytest.mark.parametrize("case", FIRST + THREADED, ids=str)
 def test_interrupted_anywhere(case: Case, alarm: Callable[[float], None]) -> None:
     """A signal that raises at any instant finds the model as before some sample or after it."""

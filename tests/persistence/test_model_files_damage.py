@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees.persistence import container, files
 from tests.tools import damage, nasty
 from tests.tools.estimators import learn, stream
 
@@ -54,13 +52,6 @@ def test_nasty_values_of_the_right_hash_do_no_harm(name: str) -> None:
     """Some of them, in each place of the description and in each array."""
     counts = nasty.run(name, step=19, first=len(name))
     assert counts["refused"] > counts["sound"] > 0
-
-
-def changed(content: bytes, change: Any) -> bytes:
-    """A file whose document and arrays were changed by a function, signed anew."""
-    file = nasty.opened(content)
-    change(*file)
-    return nasty.closed(file)
 
 
 def drop(document: Any, arrays: Any) -> None:
@@ -130,9 +121,9 @@ def no_class(document: Any, arrays: Any) -> None:
 def test_forged_documents_are_refused(change: Any) -> None:
     """Whatever the description says that is not so."""
     content = damage.small_file("StreamDecisionTreeClassifier")
-    assert changed(content, lambda document, arrays: None) == content
+    assert nasty.changed(content, lambda document, arrays: None) == content
     with pytest.raises(persistence.ModelFileError, match="not a valid model file"):
-        persistence.load_bytes(changed(content, change))
+        persistence.load_bytes(nasty.changed(content, change))
 
 
 def forest_of(arrays: Any, name: str) -> Any:
@@ -169,7 +160,7 @@ def test_a_nominal_leaf_is_refused(name: str) -> None:
 
     content = nominal_model(name)
     with pytest.raises(persistence.ModelFileError):
-        persistence.load_bytes(changed(content, change))
+        persistence.load_bytes(nasty.changed(content, change))
 
 
 @pytest.mark.parametrize("code", [-(2.0**31), -2.0, 0.5, 3.0, 1e9, 1e300])
@@ -181,7 +172,7 @@ def test_codes_of_no_value_do_no_harm(name: str, code: float) -> None:
         _, flags, cuts = forest_of(arrays, name)
         cuts[flags[:, 0] != 0] = code
 
-    assert damage.outcome(changed(nominal_model(name), change)) in ("refused", "sound")
+    assert damage.outcome(nasty.changed(nominal_model(name), change)) in ("refused", "sound")
 
 
 @pytest.mark.parametrize("column", [1, 7, 2**14, 2**31 - 1])
@@ -194,7 +185,7 @@ def test_splits_by_columns_that_are_not_there_are_refused(name: str, column: int
         links[links[:, 0] >= 0, 0] = column
 
     with pytest.raises(persistence.ModelFileError):
-        persistence.load_bytes(changed(nominal_model(name), change))
+        persistence.load_bytes(nasty.changed(nominal_model(name), change))
 
 
 def test_shrubs_grown_on_no_sample_are_refused() -> None:
@@ -205,7 +196,7 @@ def test_shrubs_grown_on_no_sample_are_refused() -> None:
         arrays["state/core/trees/stats"][0] = 0.0
 
     with pytest.raises(persistence.ModelFileError, match="a node was grown on no sample"):
-        persistence.load_bytes(changed(content, empty))
+        persistence.load_bytes(nasty.changed(content, empty))
 
 
 def test_a_sample_that_no_tree_retains_is_refused() -> None:
@@ -218,7 +209,7 @@ def test_a_sample_that_no_tree_retains_is_refused() -> None:
 
     content = damage.small_file("ForgetfulRandomForestClassifier")
     with pytest.raises(persistence.ModelFileError, match="retained by no tree"):
-        persistence.load_bytes(changed(content, change))
+        persistence.load_bytes(nasty.changed(content, change))
 
 
 def longer(slots: Any) -> Any:
@@ -242,7 +233,7 @@ def test_batches_that_would_be_filled_out_of_order_are_refused(
         arrays["state/core/window/slots"] = change_slots(arrays["state/core/window/slots"])
 
     with pytest.raises(persistence.ModelFileError, match="not in its slots"):
-        persistence.load_bytes(changed(damage.small_file(name), change))
+        persistence.load_bytes(nasty.changed(damage.small_file(name), change))
 
 
 def test_means_beyond_all_values_are_refused() -> None:
@@ -252,7 +243,7 @@ def test_means_beyond_all_values_are_refused() -> None:
         arrays["state/core/fill"][0] = 1e300
 
     with pytest.raises(persistence.ModelFileError, match="fill"):
-        persistence.load_bytes(changed(damage.small_file("DynamicTreeRegressor"), change))
+        persistence.load_bytes(nasty.changed(damage.small_file("DynamicTreeRegressor"), change))
 
 
 @pytest.mark.parametrize("name", WINDOWED)
@@ -268,7 +259,7 @@ def test_samples_that_came_before_the_first_are_refused(name: str) -> None:
         assert changed
 
     with pytest.raises(persistence.ModelFileError, match="order"):
-        persistence.load_bytes(changed(damage.small_file(name), change))
+        persistence.load_bytes(nasty.changed(damage.small_file(name), change))
 
 
 def competing() -> bytes:
@@ -298,7 +289,7 @@ def test_trees_of_another_forgetting_factor_are_refused(move: Any) -> None:
     with pytest.raises(
         persistence.ModelFileError, match="particles that forget differently share a tree"
     ):
-        persistence.load_bytes(changed(content, change))
+        persistence.load_bytes(nasty.changed(content, change))
 
 
 def split_cloud() -> bytes:
@@ -357,7 +348,7 @@ def test_trees_that_do_not_hold_each_point_once_are_refused(move: Any) -> None:
     """The sums of the leaves cannot tell: points of one label are alike to them."""
     said = "hold each sample once" if move is hold_one_less else "not where its features lead"
     with pytest.raises(persistence.ModelFileError, match=said):
-        persistence.load_bytes(changed(split_cloud(), lambda document, arrays: move(arrays)))
+        persistence.load_bytes(nasty.changed(split_cloud(), lambda document, arrays: move(arrays)))
 
 
 # Sums larger than those of any stream: the squares of a leaf, its weights, all samples, the prior,
@@ -390,7 +381,7 @@ def enlarged(name: str, array: str, place: Any, value: float) -> bytes:
     def change(document: Any, arrays: Any) -> None:
         arrays[f"state/core/{array}"][place] = value
 
-    return changed(damage.small_file(name, 35), change)
+    return nasty.changed(damage.small_file(name, 35), change)
 
 
 @pytest.mark.parametrize("what", LARGE)
@@ -426,77 +417,6 @@ def test_sums_of_losses_that_no_answers_have_are_refused(what: str, place: int) 
         tree["last"] = ["list", [["int", "0x14"], *(["float", "0x1p+1"],) * 3]]
         tree["last"][1][place] = SUMS[what]
 
-    content = changed(damage.small_file("ForgetfulDecisionTreeRegressor", 40), change)
+    content = nasty.changed(damage.small_file("ForgetfulDecisionTreeRegressor", 40), change)
     harmless = (2, "infinite"), *((place, "none") for place in (1, 2, 3))
     assert damage.outcome(content) == ("sound" if (place, what) in harmless else "refused")
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        *(None, [], ["?"], ["int", 3], ["int", "x"], ["int"], ["str", 1], ["float", "1e"]),
-        *(["bytes", "0"], ["bool", 1], ["none", 0], ["list", 1], ["array", "a"], ["numpy", "x"]),
-        *(["numpy", "int8", "int", "0x80"], ["numpy", "int8", "str", "a"], ["object", "X", {}]),
-        *(["numpy", "float16", "float", "0x1p+20"], ["numpy", "uint8", "int", "-0x1"], ["dict", 1]),
-        *(["numpy", "str", "int", "0x1"], ["numpy", "int64", "none", None]),
-    ],
-    ids=repr,
-)
-def test_values_that_are_not_what_their_tags_say_are_refused(code: Any) -> None:
-    """A seed of any such form."""
-    content = damage.small_file("StreamDecisionTreeClassifier")
-
-    def change(document: Any, arrays: Any) -> None:
-        document[1]["parameters"][1]["seed"] = code
-
-    with pytest.raises(persistence.ModelFileError):
-        persistence.load_bytes(changed(content, change))
-
-
-@pytest.mark.parametrize("text", [b"[" * 100_000, b"\xff", b"", b"{}"], ids=len)
-def test_descriptions_that_are_no_json_of_ours_are_refused(text: bytes) -> None:
-    """Deep nesting, no UTF-8, nothing, something else."""
-    block = container.pack(b"12345678", 1, None, {})[-8:]
-    head = container.HEAD.pack(files.MAGIC, 1, len(text), len(block))
-    with pytest.raises(persistence.ModelFileError):
-        persistence.load_bytes(damage.signed(head + bytes(32) + text + block))
-
-
-def test_a_name_that_is_there_twice_is_refused() -> None:
-    """Two readers could otherwise take one file for two models."""
-    content = damage.small_file("StreamDecisionTreeClassifier")
-    n_text = int.from_bytes(content[12:20], "little")
-    text = content[damage.START_OF_CONTENT :][:n_text]
-    block = content[damage.START_OF_CONTENT + n_text :]
-    text = text.replace(b'"seed":', b'"seed":["none",null],"seed":', 1)
-    head = container.HEAD.pack(files.MAGIC, 1, len(text), len(block))
-    with pytest.raises(persistence.ModelFileError, match="JSON cannot be read"):
-        persistence.load_bytes(damage.signed(head + bytes(32) + text + block))
-
-
-def test_later_formats_are_named() -> None:
-    """A file of the future says so."""
-    content = bytearray(damage.small_file("StreamDecisionTreeClassifier"))
-    content[8:12] = (99).to_bytes(4, "little")
-    said = "version 99 of the format; this package reads versions 1 to 1"
-    with pytest.raises(persistence.ModelFileError, match=said):
-        persistence.load_bytes(damage.signed(bytes(content)))
-
-
-def test_a_lying_length_takes_no_memory() -> None:
-    """Lengths are compared with the file before anything is allocated."""
-    content = damage.small_file("StreamDecisionTreeClassifier")
-    for start in (12, 20):
-        for length in (2**63, 2**64 - 1, 2**40):
-            lying = content[:start] + length.to_bytes(8, "little") + content[start + 8 :]
-            with pytest.raises(persistence.ModelFileError, match="length in its header"):
-                persistence.load_bytes(damage.signed(lying))
-
-
-def test_errors_name_the_file(tmp_path: Path) -> None:
-    """The path is in the message; a file that is not there is the usual error."""
-    (tmp_path / "broken").write_bytes(b"no model")
-    with pytest.raises(persistence.ModelFileError, match="broken: not a valid model file"):
-        persistence.load(tmp_path / "broken")
-    with pytest.raises(FileNotFoundError):
-        persistence.load(tmp_path / "absent")

@@ -249,8 +249,16 @@ def test_statuses(tmp_path: Path) -> None:
         assert (answer.status, says in answer.json["error"]) == (status, True), answer
     # Pages of other sites can neither name this machine nor ask for snapshots.
     guarded = Application(app.service, app.limits, hosts=("localhost",))
-    assert asked(guarded, "/info").status == 200
-    assert asked(guarded, "/info", headers={"host": "example.org"}).status == 400
+    for host in ("localhost", "localhost:8000", "LOCALHOST"):
+        assert asked(guarded, "/info", headers={"host": host}).status == 200
+    for host in ("example.org", "localhost.example.org", "localhost@example.org", "[", ""):
+        answer = asked(guarded, "/info", headers={"host": host})
+        assert answer.status == 400
+        assert "Host must be one of localhost" in answer.json["error"]
+    crowded = Application(app.service, app.limits, is_crowded=lambda: True)
+    answer = asked(crowded, "/info")
+    assert (answer.status, "too many connections" in answer.json["error"]) == (503, True)
+    assert answer.headers["connection"] == "close"
     stranger = {"sec-fetch-site": "cross-site"}
     assert asked(app, "/snapshot", b"", headers=stranger).status == 403
 
@@ -330,7 +338,10 @@ def test_a_failed_snapshot_is_told(tmp_path: Path) -> None:
     assert asked(app, "/learn", body_of(SAMPLES[0])).status == 200
     answer = asked(app, "/snapshot", b"")
     assert (answer.status, "cannot save" in answer.json["error"]) == (500, True)
-    assert app.service.monitor.n_failed_saves == 2
+    app.look()
+    metrics = asked(app, "/metrics").body.decode()
+    assert "river_extra_trees_snapshot_failures 2.0" in metrics
+    assert "river_extra_trees_samples_unsaved 1.0" in metrics
     assert "absent" in asked(app, "/info").json["save_error"]
     app.service.path = path
     assert asked(app, "/snapshot", b"").status == 200
@@ -342,6 +353,7 @@ def test_metrics(tmp_path: Path) -> None:
     app = application(tmp_path)
     asked(app, "/predict-learn", body_of(*SAMPLES), kind=LINES)
     asked(app, "/predict-learn", b"x")
+    asked(app, "/x")
     app.look()
     text = asked(app, "/metrics").body.decode()
     found = {
@@ -351,6 +363,7 @@ def test_metrics(tmp_path: Path) -> None:
     }
     assert found["requests_total", "/predict-learn", "200"] == 1
     assert found["requests_total", "/predict-learn", "400"] == 1
+    assert found["requests_total", "other", "404"] == 1
     assert found["request_seconds_count", "/predict-learn"] == 2
     assert found["samples_learned",] == found["samples_predicted",] == 300
     assert found["recent_score",] == app.service.monitor.recent_score

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import json
 import signal
 import socket
 import time
@@ -19,6 +19,7 @@ from river_extra_trees.cli import serving
 from river_extra_trees.cli.app import app
 from river_extra_trees.serving import server
 from tests.tools.http_service import LINES, Served, body_of, served
+from tests.tools.systems import needs_signals
 
 SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(600)]
 
@@ -44,7 +45,7 @@ def learn(service: Served, samples: list[Any]) -> None:
         assert service.ask("/learn", body, kind=LINES).status == 200
 
 
-@pytest.mark.skipif(os.name != "posix", reason="these signals end a process of Windows at once")
+@needs_signals
 def test_signals_stop_it_and_save(path: Path) -> None:
     """SIGTERM and Ctrl-C end the service cleanly; the model is saved with all that it learned."""
     with served(path) as service:
@@ -89,6 +90,27 @@ def test_snapshots_by_time(path: Path) -> None:
         written = path.stat().st_mtime_ns
         time.sleep(0.6)
         assert path.stat().st_mtime_ns == written
+
+
+def test_what_is_no_http_is_refused_in_json(path: Path) -> None:
+    """By every way in, and it is counted; the service goes on."""
+    requests = [
+        b"hello\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # the greeting of TLS
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n",
+        b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n",
+    ]
+    with served(path) as service:
+        for request in requests:
+            with socket.create_connection(("127.0.0.1", service.port), timeout=60) as connection:
+                connection.sendall(request)
+                head, _, body = connection.makefile("rb").read().partition(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+            assert b"content-type: application/json" in head
+            assert json.loads(body)["error"]
+        counted = 'requests_total{endpoint="other",status="400"} 5.0'
+        assert counted in service.ask("/metrics").body.decode()
 
 
 def test_answers_are_sent_at_once() -> None:

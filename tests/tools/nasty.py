@@ -132,3 +132,10 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def changed(content: bytes, change: Any) -> bytes:
+    """A file whose document and arrays were changed by a function, signed anew."""
+    file = opened(content)
+    change(*file)
+    return closed(file)

@@ -1,4 +1,7 @@
-"""Conjugate leaf models. See the header for the layout of a row and of a batch."""
+"""Conjugate leaf models. See the header for the layout of a row and of a batch.
+
+Equations and sections are those of Anagnostopoulos and Gramacy (2013).
+"""
 
 from libc.math cimport INFINITY, NAN, log
 from libc.string cimport memcpy
@@ -51,7 +54,7 @@ cdef inline void move_means(
 cdef void add_sample(
     const LeafModel* model, double* row, const double* v, double weight
 ) noexcept nogil:
-    """One more sample: v = (regressors, target); the target of a class is its code."""
+    """Equation (4), about the means: a sample v = (regressors, target), or (code of the class)."""
     cdef int size = model.n_regressors + 1, i, j
     cdef double* means = row + 1
     cdef double* products = row + 1 + size
@@ -59,7 +62,7 @@ cdef void add_sample(
     cdef double* step = model.scratch
     row[0] += weight
     if model.multinomial:
-        row[1 + <int>v[model.n_regressors]] += weight
+        row[1 + <int>v[model.n_regressors]] += weight       # a + z, section 3.1
         return
     if row[0] <= 0.0:
         return
@@ -88,7 +91,7 @@ cdef void add_samples(
 cdef void merge(
     const LeafModel* model, double* row, const double* other, double share
 ) noexcept nogil:
-    """row += share * other: the statistics of both sets of samples together."""
+    """row += share * other, equation (3): the statistics of both sets of samples together."""
     cdef int size = model.n_regressors + 1, i, j
     cdef double* means = row + 1
     cdef double* products = row + 1 + size
@@ -125,7 +128,7 @@ cdef void scale(const LeafModel* model, double* row, double factor) noexcept nog
 # --- Regression -----------------------------------------------------------------------------
 
 cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept nogil:
-    """Posterior of a regression row: factor in the scratch, means behind it.
+    """Posterior of a regression row, section 3.1: factor in the scratch, means behind it.
 
     After the call the scratch holds L (unit diagonal left out) and D of the regressors' block;
     the last row is L^-1 s scaled by D^-1, its last cell is SSE. Behind it lie the means of v.
@@ -142,7 +145,7 @@ cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept no
     cdef double* target_row
     cdef double pivot, ratio
     result.n_regressors = model.n_regressors if linear else 0
-    result.df = row[0] + model.df_offset + model.n_regressors - result.n_regressors
+    result.df = row[0] + model.df_offset + model.n_regressors - result.n_regressors     # nu = n - p
     if result.n_regressors > 0 and result.df <= 0.0:
         return fit(model, row, False)
     merge_prior(model, row, means, factor)
@@ -177,7 +180,7 @@ cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept no
                 target_row[j] -= ratio * column[j]
             target_row += i + 1
         pivot_row += k + 1
-    result.sse = max(factor[n_cells - 1], RESIDUAL_TOLERANCE * diagonal[size - 1])
+    result.sse = max(factor[n_cells - 1], RESIDUAL_TOLERANCE * diagonal[size - 1])      # r - R
     result.proper = result.sse > 0.0
     return result
 
@@ -185,7 +188,7 @@ cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept no
 cdef void merge_prior(
     const LeafModel* model, const double* row, double* means, double* factor
 ) noexcept nogil:
-    """The centred products of row and prior together, into `factor`; their means into `means`."""
+    """Equation (3): the products of row and prior together into `factor`, means into `means`."""
     cdef int size = model.n_regressors + 1, i, j
     cdef const double* products = row + 1 + size
     cdef const double* addend = model.prior + 1 + size
@@ -211,7 +214,7 @@ cdef void merge_prior(
 cdef double log_marginal(
     const LeafModel* model, const double* row, bint linear, bint* is_linear
 ) noexcept nogil:
-    """Log marginal likelihood of a leaf, active and retired samples together.
+    """Log marginal likelihood p(y | x) of a leaf, section 2.1, with its active and retired samples.
 
     Its increase by a sample is the log predictive density of that sample. `is_linear` says
     whether the regressors were used; ask with `linear=False` to leave them out.
@@ -241,7 +244,8 @@ cdef double evidence(const LeafModel* model, const Fit* fit, double weight) noex
 cdef double log_multinomial(
     const LeafModel* model, const double* row, int stride
 ) noexcept nogil:
-    """The same for multinomial leaves: gamma functions of the counts over that of their sum.
+    """The same for multinomial leaves, whose prior is Dirichlet(a, ..., a), sections 2.1 and 3.1:
+    gamma functions of the counts over that of their sum.
 
     Cell i of the row is at i * stride.
     """
@@ -259,7 +263,7 @@ cdef double log_multinomial(
 cdef double leverage(
     const LeafModel* model, const Fit* fit, const double* v, double* mean
 ) noexcept nogil:
-    """Leverage of v in a leaf that was fitted last, and the mean there.
+    """Leverage 1/n + x' G^-1 x of v in a leaf that was fitted last, and the mean there.
 
     Leaves L^-1 (v - mean of v) in `solved_of`.
     """
@@ -410,7 +414,7 @@ cdef void add_pair(
 
 
 cdef void fit_batch(const LeafModel* model, double* cells, int n_leaves, Fit* fits) noexcept nogil:
-    """Posteriors of regression leaves, as `posterior.fit` has them. Destroys the cells."""
+    """Posteriors of regression leaves, as `fit` has them. Destroys the cells."""
     cdef Factor factor
     cdef int lane
     cdef Fit* here

@@ -43,6 +43,7 @@ cdef void set_prior(ParticleFilter filter) noexcept nogil:
     cdef double* cells = prior + 1 + size
     cdef bint is_linear
     if filter.model.multinomial:
+        # As in dynaTree; the paper has a0 = (1, ..., 1), section 3.1.
         filter.model.concentration = 1.0 / filter.model.n_classes
         filter.model.per_leaf = (
             log_gamma(filter.model.n_classes * filter.model.concentration)
@@ -51,7 +52,7 @@ cdef void set_prior(ParticleFilter filter) noexcept nogil:
         return
     memset(prior, 0, filter.model.width * sizeof(double))
     if filter.reference or filter.prior_weight <= 0.0 or filter.global_statistics[0] <= 0.0:
-        filter.model.df_offset = -size
+        filter.model.df_offset = -size      # the flat prior, equation (1)
         filter.model.per_leaf = 0.0
         return
     merge(&filter.model, prior, filter.global_statistics,
@@ -158,7 +159,7 @@ cdef void sum_slots(ParticleFilter filter, const int* slots, int n, double* row)
 cdef double row_score(
     ParticleFilter filter, const double* total, const double* retired
 ) noexcept nogil:
-    """What a leaf with these statistics adds to the log posterior of its tree."""
+    """What a leaf with these statistics adds to the log posterior of its tree: section 2.1."""
     cdef bint is_linear
     cdef Fit posterior
     if filter.reference and not filter.model.multinomial:
@@ -185,7 +186,7 @@ cdef double score_subtree(ParticleFilter filter, int node, bint read_only) noexc
         n_stack -= 1
         here = &filter.trees.nodes[stack[n_stack]]
         if here.feature >= 0:
-            score += filter.log_split[here.depth]
+            score += filter.log_split[here.depth]       # pi(T) of section 2.1
             stack[n_stack] = here.left
             stack[n_stack + 1] = here.right
             n_stack += 2

@@ -1,4 +1,4 @@
-"""Stay, grow or prune at the leaf of a sample: sections 2.2 and 2.3 of the paper.
+"""Stay, grow or prune at the leaf of a sample: equation (2) and section 2.3 of the paper.
 
 In the paper a particle draws one cut and takes it with probability o / (1 + p + o), o and p being
 the odds of growing and pruning against staying. Here the particles that hold a leaf share their
@@ -57,7 +57,7 @@ cdef void move_at(
             pair.prune_odds = prune_odds(filter, hit, pair)
         if filter.reference:
             grow = mean_odds(cuts, n_cuts)
-        u = uniform(rng) * (1.0 + pair.prune_odds + grow)
+        u = uniform(rng) * (1.0 + pair.prune_odds + grow)       # equation (2), equal p_m
         if u < pair.prune_odds:
             apply_prune(filter, x, particle, pair)
         elif u < pair.prune_odds + grow:
@@ -98,7 +98,7 @@ cdef double prune_odds(ParticleFilter filter, LeafHit* hit, const LeafParent* pa
     if hit.region_above != parent.region or fades_by_leaf(filter):
         hit.pruned_score = pruned_score(filter, pair.parent)
         hit.region_above = parent.region
-    return odds(filter.log_stop[parent.depth] + hit.pruned_score - stay)
+    return odds(filter.log_stop[parent.depth] + hit.pruned_score - stay)    # pi(T) p(y | T, x)
 
 
 cdef double pruned_score(ParticleFilter filter, int parent) noexcept nogil:
@@ -221,7 +221,10 @@ cdef int new_split(ParticleFilter filter, int node, const Cut* cut) noexcept nog
 
 
 cdef int new_child(ParticleFilter filter, int node, const Cut* cut, bint left) noexcept nogil:
-    """One child of a leaf that is split; its statistics are summed, not subtracted."""
+    """One child of a leaf that is split; its statistics are summed, not subtracted.
+
+    It inherits its share, by active samples, of what the leaf has retired (section 3.2).
+    """
     cdef int old = filter.trees.nodes[node].left
     cdef int n = filter.trees.leaves[old].n_active, n_present = filter.n_present[cut.column]
     cdef int n_left = cut.n_left + (n - n_present) * cut.missing_left

@@ -8,6 +8,7 @@ from libc.string cimport memcpy, memset
 from ..batch cimport Reader
 from ..learner cimport STRETCH, Learner, first_largest, total_of
 from ..memory cimport free, zeroed
+from .invariants cimport invariants
 from .leaf_models cimport Predictive, predictive, row_width
 from .leaves cimport faded
 from .logistic cimport LogisticLeaves
@@ -21,7 +22,7 @@ from .step cimport (
 )
 
 from .inspection import describe, distinct_roots, nodes_at, split_shares, tree_statistics
-from .load import serving_state_of, invariants, restored, settings_of, state_of
+from .load import restored, serving_state_of, settings_of, state_of
 
 LARGEST_SQUARE = 1e290
 

@@ -18,8 +18,9 @@ from .shared_trees cimport MAX_DEPTH, Leaf
 cdef int propose_all(ParticleFilter filter, const LeafHit* hit, Rng* rng) noexcept nogil:
     """Draw the proposals at one leaf into `ParticleFilter.cuts`, then score them together.
 
-    Returns their number. Each is uniform over columns and places. They are spread evenly over both
-    (systematic sampling), but in the reference, where each particle has its own, independent.
+    Returns their number. Each is uniform over columns and places (section 2.2). They are spread
+    evenly over both (systematic sampling), but in the reference, where each particle has its own,
+    independent.
     """
     cdef int leaf = filter.trees.nodes[hit.node].left, particle = hit.first, n = 0, i
     cdef int n_columns = filter.pool.n_columns

@@ -130,7 +130,7 @@ cdef class Acquisition:
             centre += solved[i] * (0.5 * (box[2 * i] + box[2 * i + 1]) - means[i])
             width = box[2 * i + 1] - box[2 * i]
             spread += solved[i] * solved[i] * width * width / 12.0
-        return (
+        return (        # (s^2 - R) / (|eta| - m - 3) of the paper, df being |eta| - m - 1
             posterior.sse / max(LEAST_DF, posterior.df - 2.0) / (1.0 + lever)
             * (centre * centre + spread)
         )
@@ -277,5 +277,5 @@ cdef double leaf_entropy(const LeafModel* model, const double* row) noexcept nog
     for k in range(model.n_classes):
         share = (row[1 + k] + model.concentration) / (
             row[0] + model.n_classes * model.concentration)
-        entropy -= share * log(share)
+        entropy -= share * log(share)       # section 4.3
     return entropy

@@ -83,7 +83,7 @@ cdef void set_split_prior(ParticleFilter filter) noexcept nogil:
     cdef double share, bonus = min(filter.leaf_bonus, filter.model.n_regressors + 1.0)
     cdef int depth
     for depth in range(MAX_DEPTH + 2):
-        share = filter.alpha * pow(1.0 + depth, -filter.beta)
+        share = filter.alpha * pow(1.0 + depth, -filter.beta)       # p_split
         filter.log_split[depth] = log(share) if share > 0.0 else -INFINITY
         filter.log_stop[depth] = log1p(-share) + bonus
 
@@ -174,7 +174,7 @@ cdef void lay_out_scratch(ParticleFilter filter) noexcept nogil:
     cdef size_t width = filter.model.width
     cdef double* doubles = <double*>filter.scratch
     cdef uint64_t* words
-    if filter.scratch_capacity == filter.pool.capacity:
+    if filter.scratch == NULL or filter.scratch_capacity == filter.pool.capacity:
         return
     memset(filter.scratch, 0, filter.scratch_bytes)
     filter.scan.passed, filter.scan.low = doubles, doubles + width

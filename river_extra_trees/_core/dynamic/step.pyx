@@ -1,4 +1,7 @@
-"""One step of particle learning. See the header."""
+"""One step of particle learning. See the header.
+
+Equations and sections are those of Anagnostopoulos and Gramacy (2013).
+"""
 
 from libc.math cimport INFINITY, exp, isfinite, isnan, log, pow
 from libc.string cimport memcpy
@@ -152,7 +155,7 @@ cdef void learn_row(ParticleFilter filter, double target, double weight) noexcep
     slot = filter.pool.push(x, filter.v, weight, filter.n_seen)
     with nogil:
         step(filter, slot, 0, filter.n_alive, filter.logistic is not None)
-        filter.log_evidence += filter.log_predictive
+        filter.log_evidence += filter.log_predictive        # p(y^T | x^T), section 2.3
         filter.n_alive = filter.n_particles
     if filter.n_seen % filter.window == 0 or filter.n_seen & (filter.n_seen - 1) == 0:
         refresh(filter)
@@ -168,7 +171,7 @@ cdef void compact(ParticleFilter filter) noexcept:
 
 
 cdef void step(ParticleFilter filter, int slot, int first, int stop, bint weighed) noexcept nogil:
-    """Weigh, resample, add, move: section 2.3. Needs `gather`, then `reserve_step`.
+    """Weigh, resample, add, move: the recursion of section 2.3. Needs `gather`, `reserve_step`.
 
     The sample is added first, to every distinct leaf: the increase of the leaf's log marginal
     likelihood is its log predictive density there, unless the hits are `weighed` already, and
@@ -214,7 +217,10 @@ cdef void add_to_leaves(ParticleFilter filter, int slot, bint weighed) noexcept 
 
 
 cdef double weigh(ParticleFilter filter, int first, int stop) noexcept nogil:
-    """Weights of the particles; returns the log of their mean, 0 where no leaf has a density."""
+    """Weights p(y | T, x) of the particles, section 2.3.
+
+    Returns the log of their mean, 0 where no leaf has a density.
+    """
     cdef double largest = -INFINITY, total = 0.0
     cdef int hit, particle
     for hit in range(filter.n_hits):
@@ -259,7 +265,7 @@ cdef void draw(
     """Systematic resampling of particles `first` to `stop` into places `n` to `n_end`.
 
     A particle of weight w has floor or ceil of w times the places copies, as in residual
-    resampling; they end up side by side. ParticleFilter of equal weights in as many places stay.
+    resampling; they end up side by side. Particles of equal weights in as many places stay.
     """
     cdef double total = 0.0, cumulative = n
     cdef int particle, copies, places = n_end - n
@@ -387,7 +393,7 @@ cdef void set_shares(ParticleFilter filter, int first) noexcept nogil:
 
 
 cdef void retire_slot(ParticleFilter filter, int slot) noexcept nogil:
-    """Move an active sample into the prior of its leaf, equation (4), once per distinct leaf.
+    """Move an active sample into the prior of its leaf, equation (3), once per distinct leaf.
 
     The hits that `gather` has found for another sample stay as they are.
     """
@@ -415,7 +421,7 @@ cdef void retire_from(ParticleFilter filter, int node, int slot) noexcept nogil:
     filter.trees.remove_slot(here, slot)
     if fades_by_leaf(filter):        # power prior, section 5, leaf by leaf
         scale(&filter.model, retired, filter.decays[0])
-    add_sample(&filter.model, retired, v, weight_at(filter, slot, here))
+    add_sample(&filter.model, retired, v, weight_at(filter, slot, here))    # equation (4)
     if fades_by_leaf(filter):        # summed: what has faded, subtracted, would leave its rounding
         memcpy(filter.trees.total(leaf), retired, filter.model.width * sizeof(double))
         weigh_samples(filter, leaf)

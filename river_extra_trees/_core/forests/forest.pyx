@@ -18,6 +18,7 @@ from copy import deepcopy
 
 import numpy as np
 
+from ..batch cimport Batch, Reader
 from ..cart.splitter cimport Splitter
 from ..learner cimport Holder, Learner
 from ..memory cimport free, resized
@@ -187,20 +188,24 @@ cdef class Forest(Ensemble):
                 n += 1
         return total / n if n else self.root_statistics.row(self.root_statistics.roots[0])[HEADER]
 
-    def votes(self, rows):
+    def votes(self, Batch batch):
         """The vote of each tree on each row, as an array [row, tree, class].
 
         Class frequencies, all zero where a tree is empty. Of numbers the one class is the mean,
         NaN where a tree is empty.
         """
-        cdef Py_ssize_t row, tree, width = 1 if self.regression else len(self.labels.labels)
+        cdef Py_ssize_t row, tree, width
         cdef double[:, :, ::1] votes
+        cdef Reader reader = self.reader(batch)
         cdef Trees trees
         cdef int leaf
         with self.using():
-            votes = np.zeros((len(rows), len(self.trees), max(1, width)))
+            reader.link(self.schema, self.labels)
+            width = 1 if self.regression else len(self.labels.labels)
+            votes = np.zeros((len(batch), len(self.trees), max(1, width)))
             for row in range(votes.shape[0]):
-                self.schema.encode(rows[row])
+                reader.row = row
+                reader.read()
                 for tree in range(votes.shape[1]):
                     trees = <Trees>self.trees[tree]
                     leaf = self.leaf_of(trees)

@@ -1,7 +1,4 @@
-"""Forgetful forests: a window that all trees share, of which each retains its own part.
-
-Yuan, Sun and Shasha (2023). How much a tree retains is decided in Python, between two batches.
-"""
+"""Forgetful forests: a window that all trees share, of which each retains its own part."""
 
 import numpy as np
 
@@ -10,12 +7,12 @@ from libc.string cimport memset
 
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner, first_largest
-from ..memory cimport free, product, zeroed
 from ..rng cimport BOOTSTRAP, FORGET, SUBSET, Rng, below, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
 from ..trees cimport HEADER, Trees
 from ..window cimport united
-from .forest cimport Forest, Growth
+from .forest cimport Forest
+from .forgetful_growth cimport ForgetfulGrowth
 from .retained cimport Retained, moved
 
 from ..state import require
@@ -53,19 +50,6 @@ cdef class ForgetfulForest(Forest):
     max_columns
         Bound on the number of columns.
     """
-
-    cdef readonly bint subsets
-    cdef readonly bint bagging
-    cdef readonly list retained         # of Retained, per tree
-    cdef readonly list created_at       # per tree: batch in which its features were drawn
-    # What the learner decides by, as plain values: they change together with the trees.
-    cdef public list parameters         # per tree: what AdaptParameters (appendix B) remembers
-    cdef public object drift            # what the drift test of a forest remembers
-    # Of this batch, per position in it.
-    cdef double[:, ::1] answers         # [tree, position]; then the forest's, then the mean before
-    cdef int[:, ::1] sample_counts      # [tree, position]: copies in the bag of the tree
-    cdef double[:, :, ::1] batch_votes  # [position, tree, class], in a part of a classifier: the
-                                        #   answer of the forest is known later
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint reference, seed,
                  bint subsets, bint bagging, int max_columns):
@@ -300,27 +284,6 @@ cdef class ForgetfulForest(Forest):
     cdef int mark_columns(self, int tree, uint8_t* chosen) except -1:
         return self.choose(self.n_batches, tree, chosen)
 
-    cdef void forget(self, int tree, Retained retained, int64_t k) noexcept nogil:
-        k = min(k, retained.total)
-        if k <= 0:
-            return
-        if self.subsets:
-            retained.forget_random(
-                k, rng_for(self.seed, self.first_tree + tree, self.n_batches, FORGET))
-        else:
-            retained.forget_first(k)
-
-    cdef void add_batch(self, int tree, Retained retained) noexcept nogil:
-        """Retain the batch; with `reference`, so that its last samples will be forgotten first.
-
-        `fresh` has its slots also when it is sorted in.
-        """
-        cdef int i, position
-        for i in range(self.batch_size):
-            position = self.batch_size - 1 - i if self.reference else i
-            if self.sample_counts[tree, position]:
-                retained.add(self.window.fresh[position], self.sample_counts[tree, position])
-
     cdef void release(self, uint8_t* gone) noexcept:
         """Release the samples that no tree retains; `gone` is memory for a mark per slot."""
         cdef Retained retained
@@ -450,70 +413,3 @@ cdef class ForgetfulForest(Forest):
         require(retained <= learned, "ForgetfulForest: a tree retains a sample that is not there")
         require(retained == learned, "ForgetfulForest: a sample is retained by no tree")
         return 0
-
-
-cdef class ForgetfulGrowth(Growth):
-    """The growth of all trees on one batch: making it may fail, `run` cannot."""
-
-    cdef ForgetfulForest forest
-    cdef list trees             # of the forest, with empty ones in place of the first trees
-    cdef list created_at        # of the forest, with new ones for the trees to be discarded
-    cdef int64_t[::1] sizes     # per tree: what it is to retain
-    cdef int64_t[::1] depths    # per tree: the most that it may have
-    cdef uint8_t* gone          # a block of memory: per slot whether it is released ...
-    cdef uint8_t* chosen        # ... per tree and column whether the tree looks at it ...
-    cdef int* counts            # ... and per thread and slot the copies that a tree retains
-
-    def __init__(self, ForgetfulForest forest, list splitters, sizes, depths, discarded):
-        cdef size_t slots = forest.window.capacity, columns = forest.window.n_columns
-        cdef int tree, size = forest.window.size
-        cdef Splitter splitter
-        cdef Trees trees
-        self.forest, self.splitters, self.n_trees = forest, splitters, len(forest.trees)
-        self.sizes, self.depths = np.array(sizes, np.int64), np.array(depths, np.int64)
-        self.trees = forest.trees
-        if forest.n_batches == 0 and forest.n_early:
-            self.trees = [forest.new_tree() for _ in forest.trees]
-        assert self.sizes.shape[0] == self.depths.shape[0] == self.n_trees
-        self.created_at = list(forest.created_at)
-        for tree in discarded:
-            self.created_at[tree] = forest.n_batches
-        self.counts = <int*>zeroed(product(len(splitters), slots), sizeof(int))
-        self.gone = <uint8_t*>zeroed(slots + product(self.n_trees, columns), 1)
-        self.chosen = self.gone + slots
-        for tree in range(<int>self.n_trees):
-            (<Retained>forest.retained[tree]).reserve(forest.batch_size)
-            forest.choose(self.created_at[tree], tree, self.chosen + tree * columns)
-            trees = self.trees[tree]
-            trees.reserve(max(0, 2 * <Py_ssize_t>size + 1 - (trees.n_used - trees.n_free)),
-                          trees.n_values)
-            for splitter in splitters:
-                splitter.reserve(trees.capacity, size, slots, columns, trees.n_values)
-
-    def __dealloc__(self):
-        free(self.counts)
-        free(self.gone)
-
-    cdef int grow_tree(self, int tree, int worker, Splitter splitter) except -1:
-        """Let a tree retain its number of samples, those of the batch among them, and grow on them.
-
-        Copies count as samples. A tree whose bag of the batch is empty stays as it is.
-        """
-        cdef ForgetfulForest forest = self.forest
-        cdef Retained retained = forest.retained[tree]
-        cdef Trees trees = self.trees[tree]
-        cdef int* counts = self.counts + <Py_ssize_t>worker * forest.window.capacity
-        cdef const uint8_t* chosen = self.chosen + <Py_ssize_t>tree * forest.window.n_columns
-        cdef int i
-        cdef int64_t n = 0
-        for i in range(forest.batch_size):
-            n += forest.sample_counts[tree, i]
-        if n == 0:
-            return 0
-        with nogil:
-            forest.forget(tree, retained, retained.total + n - self.sizes[tree])
-            forest.add_batch(tree, retained)
-            memset(counts, 0, forest.window.capacity * sizeof(int))
-            retained.mark(counts)
-        return forest.grow_anew(trees, tree, retained, splitter, <int>self.depths[tree], counts,
-                                chosen)

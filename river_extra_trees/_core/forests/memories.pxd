@@ -83,8 +83,6 @@ cdef class MemoryForest(Ensemble):
 
     cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept
     cdef bint splits_leaves(self, int tree) noexcept
-    cdef void split_leaves(self, int tree) noexcept
-    cdef void take_leaf(self, int tree, int leaf, const int* places, int n) noexcept
     cdef int reserve_answers(self, int n_labels) except -1
     cdef void answer(self) noexcept
     cdef int n_values(self) noexcept

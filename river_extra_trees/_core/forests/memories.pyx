@@ -6,7 +6,6 @@ from libc.string cimport memcmp, memcpy, memset
 
 from ..learner cimport Learner
 from ..memory cimport free, product, resized, zeroed
-from ..rng cimport BRANCH, rng_for
 from ..trees cimport HEADER, WEIGHT, Trees
 from .buffer cimport Buffer
 from .class_pool cimport ClassPool
@@ -15,19 +14,18 @@ from .growth cimport Growth
 from .linear_models cimport IN_LEAVES, LinearModels, remainder
 from .naive_bayes cimport NaiveBayes
 from .number_mixture cimport NumberMixture
-from .rotation cimport continue_growth, reserve_growth
+from .rotation cimport continue_growth, reserve_growth, split_leaves
 from .tree_growth cimport TreeGrowth
 
 from copy import deepcopy
 
-from .memory_parts import combined, votes_of, votes_on_latest, weigh_answers
+from .memory_parts import combined, learn_and_vote, votes_of, weigh_answers
 from .memory_state import check, n_remembered, restored, serving_state, state_of
 
 cdef enum:
     FIRST_GROWTH = 10       # samples before the first trees are grown
 
 cdef double NAIVE_MEMORY = 1000.0   # samples, of naive Bayes
-cdef int64_t LARGEST_STEPS = 1 << 60
 
 cdef int n_features_of(object max_features, int n_columns) except -1:
     """How many features a split looks at."""
@@ -189,7 +187,7 @@ cdef class MemoryForest(Ensemble):
         self.n_row = -1
         for tree in range(self.buffer.n_seen % self.batch_size, self.n_trees, self.batch_size):
             if self.splits_leaves(tree):
-                self.split_leaves(tree)
+                split_leaves(self, tree)
         for group in self.groups:
             continue_growth(self, group)
 
@@ -202,57 +200,11 @@ cdef class MemoryForest(Ensemble):
         else:
             trees.add_class(leaf, <int>target, weight, 1.0)
 
-    # ---------------------------------------------------------------- splits on small batches
-
     cdef bint splits_leaves(self, int tree) noexcept:
         """Whether a tree is here, and its leaves are split on small batches."""
         if not self.holds(tree):
             return False
         return not self.regression or self.models_of(tree).kind != IN_LEAVES
-
-    cdef void split_leaves(self, int tree) noexcept:
-        """Split the leaves of a tree that several of the latest samples have reached."""
-        cdef int64_t n_seen = self.buffer.n_seen
-        cdef int64_t arrival = max(n_seen - self.batch_size, self.births[tree], <int64_t>0)
-        cdef int n = 0, i, j, leaf, place
-        cdef int* leaves = self.leaves + <Py_ssize_t>tree * self.batch_size
-        cdef int* found = self.small_leaves
-        cdef int* places = self.small_places
-        cdef Trees trees = self.tree(tree)
-        while arrival < n_seen:         # sorted by leaf, in order of arrival
-            leaf, place = leaves[arrival % self.batch_size], self.buffer.place_of(arrival)
-            i = n
-            while i > 0 and found[i - 1] > leaf:
-                found[i], places[i] = found[i - 1], places[i - 1]
-                i -= 1
-            found[i], places[i] = leaf, place
-            n += 1
-            arrival += 1
-        i = 0
-        while i < n:
-            j = i + 1
-            while j < n and found[j] == found[i]:
-                j += 1
-            if j - i > 1 and trees.n_used - trees.n_free + 2 <= self.max_nodes:
-                self.take_leaf(tree, found[i], places + i, j - i)
-                self.small.trees = trees
-                self.small.begin(
-                    found[i], j - i, self.n_visited,
-                    rng_for(self.seed, tree, n_seen, BRANCH))
-                self.small.advance(LARGEST_STEPS)
-            i = j
-        trees.shrink_to(self.max_nodes)
-
-    cdef void take_leaf(self, int tree, int leaf, const int* places, int n) noexcept:
-        """Put the samples of a leaf where `small` splits them."""
-        cdef int i
-        cdef LinearModels models
-        memcpy(self.small.places, places, n * sizeof(int))
-        if self.regression:
-            models = self.models_of(tree)
-            for i in range(n):
-                self.small.numbers[i] = remainder(
-                    self.buffer.target(places[i]), models.at_place(leaf, self.buffer, places[i]))
 
     # ---------------------------------------------------------------- answers
 
@@ -416,7 +368,7 @@ cdef class MemoryForest(Ensemble):
         """What each tree here says of the row encoded last.
 
         votes[tree * n_values + class]: of classes what the tree adds to the answer of its group;
-        the answer of naive Bayes follows as that of a last tree.
+        the answer of naive Bayes follows as that of a last tree, in the part with the first tree.
         """
         cdef int tree, width = self.n_values()
         cdef Group group
@@ -429,16 +381,16 @@ cdef class MemoryForest(Ensemble):
                 else:
                     self.add_classes(
                         tree, group.n, width, votes + (tree - self.first_tree) * width)
-        if self.naive is not None and width:
+        if self.naive is not None and width and self.holds(0):
             self.naive.answer(self.schema.row, votes + len(self.trees) * width)
 
-    def votes(self, rows):
+    def votes(self, batch):
         """See `memory_parts`."""
-        return votes_of(self, rows)
+        return votes_of(self, batch)
 
-    def votes_on_latest(self):
+    def learn_and_vote(self, reader, n):
         """See `memory_parts`."""
-        return votes_on_latest(self)
+        return learn_and_vote(self, reader, n)
 
     def combined(self, answers):
         """See `memory_parts`."""

@@ -2,35 +2,62 @@
 
 import numpy as np
 
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+
+from ..batch cimport Batch, Reader
 from .memories cimport MemoryForest
 
 from ..state import require
 
 
-def votes_of(MemoryForest forest, rows):
+def votes_of(MemoryForest forest, Batch batch):
     """The votes of each tree and of naive Bayes on each row, as an array [row, tree, class]."""
-    cdef Py_ssize_t row, width
+    cdef Py_ssize_t row
     cdef double[:, :, ::1] votes
+    cdef Reader reader = forest.reader(batch)
     with forest.using():
-        width = forest.n_values()
-        votes = np.zeros((len(rows), len(forest.trees) + 1, max(1, width)))
+        reader.link(forest.schema, forest.labels)
+        votes = np.zeros((len(batch), len(forest.trees) + 1, max(1, forest.n_values())))
         for row in range(votes.shape[0]):
-            forest.schema.encode(rows[row])
+            reader.row = row
+            reader.read()
             forest.vote(&votes[row, 0, 0])
         return votes.base
 
 
-def votes_on_latest(MemoryForest forest):
-    """(votes, target) of a part on the sample that it learned last, before it learned it."""
-    cdef Py_ssize_t i
-    cdef double[::1] votes
+def learn_and_vote(MemoryForest forest, Reader reader, Py_ssize_t n):
+    """Let a part learn the next n rows of a batch; return (votes, targets, widths).
+
+    Of each sample that is learned there are the votes on it before, as an array [sample, tree,
+    class], its target, and the number of values in an answer to it.
+    """
+    cdef Py_ssize_t tree, most = 2, n_learned = 0, n_trees = len(forest.trees) + 1
+    cdef Py_ssize_t stop = min(reader.n, reader.row + max(<Py_ssize_t>0, n))
+    cdef int64_t n_before
+    cdef int width
+    cdef double[:, :, ::1] votes
+    cdef double[::1] targets = np.empty(stop - reader.row)
+    cdef int[::1] widths = np.empty(stop - reader.row, dtype=np.intc)
     with forest.using():
-        if forest.latest_votes == NULL:
-            raise RuntimeError("this is not a part that has learned a sample")
-        votes = np.empty((len(forest.trees) + 1) * forest.n_values())
-        for i in range(votes.shape[0]):
-            votes[i] = forest.latest_votes[i]
-        return votes.base.reshape(len(forest.trees) + 1, forest.n_values()), forest.latest_target
+        require(forest.is_part, "MemoryForest: only a part tells its votes on what it learns")
+        if not forest.regression:
+            most = max(1, len(forest.labels.labels) + len(reader.batch.targets.values))
+        votes = np.zeros((stop - reader.row, n_trees, most))
+        while reader.row < stop:
+            n_before = forest.buffer.n_seen
+            forest.read_rows(reader, reader.row + 1)
+            if forest.buffer.n_seen == n_before:
+                continue                    # its weight is 0
+            width = <int>min(forest.n_values(), votes.shape[2])
+            for tree in range(n_trees):
+                memcpy(&votes[n_learned, tree, 0], forest.latest_votes + tree * width,
+                       width * sizeof(double))
+            targets[n_learned], widths[n_learned] = forest.latest_target, width
+            n_learned += 1
+        width = max(1, forest.n_values())   # the last ones are the widest
+        return (np.ascontiguousarray(votes.base[:n_learned, :, :width]), targets.base[:n_learned],
+                widths.base[:n_learned])
 
 
 cdef int read_answers(MemoryForest forest, const double[:, :, ::1] answers, Py_ssize_t at,

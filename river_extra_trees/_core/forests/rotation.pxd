@@ -1,4 +1,4 @@
-"""The trees of a forest with several memories, grown anew in turn."""
+"""The trees of a forest with several memories, grown anew in turn and split in between."""
 
 from libc.stdint cimport int64_t
 
@@ -8,3 +8,4 @@ cdef int reserve_growth(MemoryForest forest, Group group, int n_labels, int n_sa
 cdef void continue_growth(MemoryForest forest, Group group) noexcept
 cdef void start_growth(MemoryForest forest, Group group) noexcept
 cdef bint catch_up(MemoryForest forest, Group group, int64_t n) noexcept
+cdef void split_leaves(MemoryForest forest, int tree) noexcept

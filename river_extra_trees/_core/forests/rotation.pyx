@@ -1,11 +1,12 @@
-"""The trees of a forest with several memories, grown anew in turn.
+"""The trees of a forest with several memories, grown anew in turn and split in between.
 
 A growth is spread over the samples until the next one of its group begins.
 """
 
 from libc.stdint cimport int64_t
+from libc.string cimport memcpy
 
-from ..rng cimport RENEW, rng_for
+from ..rng cimport BRANCH, RENEW, rng_for
 from ..trees cimport Trees
 from .linear_models cimport LinearModels, remainder
 from .memories cimport Group, MemoryForest
@@ -109,3 +110,53 @@ cdef void replace(MemoryForest forest, Group group) noexcept:
     forest.births[tree] = forest.buffer.n_seen
     group.tree, group.models = None, None
     group.turn = (group.turn + 1) % group.n
+
+
+# --- Splits on small batches ----------------------------------------------------------------
+
+cdef void split_leaves(MemoryForest forest, int tree) noexcept:
+    """Split the leaves of a tree that several of the latest samples have reached."""
+    cdef int64_t n_seen = forest.buffer.n_seen
+    cdef int64_t arrival = max(n_seen - forest.batch_size, forest.births[tree], <int64_t>0)
+    cdef int n = 0, i, j, leaf, place
+    cdef int* leaves = forest.leaves + <Py_ssize_t>tree * forest.batch_size
+    cdef int* found = forest.small_leaves
+    cdef int* places = forest.small_places
+    cdef Trees trees = forest.tree(tree)
+    while arrival < n_seen:         # sorted by leaf, in order of arrival
+        leaf, place = leaves[arrival % forest.batch_size], forest.buffer.place_of(arrival)
+        i = n
+        while i > 0 and found[i - 1] > leaf:
+            found[i], places[i] = found[i - 1], places[i - 1]
+            i -= 1
+        found[i], places[i] = leaf, place
+        n += 1
+        arrival += 1
+    i = 0
+    while i < n:
+        j = i + 1
+        while j < n and found[j] == found[i]:
+            j += 1
+        if j - i > 1 and trees.n_used - trees.n_free + 2 <= forest.max_nodes:
+            take_leaf(forest, tree, found[i], places + i, j - i)
+            forest.small.trees = trees
+            forest.small.begin(
+                found[i], j - i, forest.n_visited,
+                rng_for(forest.seed, tree, n_seen, BRANCH))
+            forest.small.advance(LARGEST_STEPS)
+        i = j
+    trees.shrink_to(forest.max_nodes)
+
+
+cdef void take_leaf(
+    MemoryForest forest, int tree, int leaf, const int* places, int n
+) noexcept:
+    """Put the samples of a leaf where `small` splits them."""
+    cdef int i
+    cdef LinearModels models
+    memcpy(forest.small.places, places, n * sizeof(int))
+    if forest.regression:
+        models = forest.models_of(tree)
+        for i in range(n):
+            forest.small.numbers[i] = remainder(
+                forest.buffer.target(places[i]), models.at_place(leaf, forest.buffer, places[i]))

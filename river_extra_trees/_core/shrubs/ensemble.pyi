@@ -35,6 +35,18 @@ class Shrubs(Learner):
         node_penalty: float = 0.0,
         seed: int = 0,
     ) -> Self: ...
+    def set_steps(
+        self,
+        *,
+        step_size: float | str,
+        rho: float | None,
+        rounds: int,
+        update_interval: int,
+        l0: float,
+        l1: float,
+        l2: float,
+        node_penalty: float,
+    ) -> None: ...
     @property
     def n_seen(self) -> int: ...
     def tree_weights(self) -> list[tuple[int, float]]: ...

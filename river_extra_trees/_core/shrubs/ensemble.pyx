@@ -93,13 +93,13 @@ cdef class Shrubs(Learner):
         self.trees = Trees(0, regression)
         self.splitter = Splitter("variance" if regression else "gini", max_depth=max_depth,
                                  shuffled=shuffled)
-        self.n_models, self.window_size, self.rounds = n_models, window_size, rounds
-        self.project_each_round, self.update_interval = project_each_round, update_interval
+        self.n_models, self.window_size = n_models, window_size
+        self.project_each_round = project_each_round
         self.loss = {"mse": SQUARED_ERROR, "cross_entropy": CROSS_ENTROPY}[loss]
         self.only_errors = {"always": False, "error": True}[retrain]
-        self.step_size = 0.0 if step_size == "adaptive" else step_size
-        self.rho = 0.0 if rho is None else rho
-        self.l0, self.l1, self.l2, self.node_penalty = l0, l1, l2, node_penalty
+        self.set_steps(step_size=step_size, rho=rho, rounds=rounds,
+                       update_interval=update_interval, l0=l0, l1=l1, l2=l2,
+                       node_penalty=node_penalty)
         self.seed = seed
         self.max_features = max_features
         if isinstance(max_features, float):
@@ -108,6 +108,14 @@ cdef class Shrubs(Learner):
             self.feature_count = {None: ALL, "sqrt": SQUARE_ROOT, "log2": LOGARITHM}.get(
                 max_features, max_features)
         self.allocate(n_models + 1)
+
+    def set_steps(self, *, step_size, rho, int rounds, int update_interval, double l0, double l1,
+                  double l2, double node_penalty):
+        """Set how the weights move, and how often a tree is trained, from the next sample on."""
+        self.step_size = 0.0 if step_size == "adaptive" else step_size
+        self.rho = 0.0 if rho is None else rho
+        self.rounds, self.update_interval = rounds, update_interval
+        self.l0, self.l1, self.l2, self.node_penalty = l0, l1, l2, node_penalty
 
     cdef int allocate(self, size_t places) except -1:
         """Take the memory of all arrays per tree."""
@@ -222,7 +230,7 @@ cdef class Shrubs(Learner):
         return n if self.feature_count == ALL else self.feature_count
 
     cdef void train(self) noexcept:
-        """Grow a shrub on the window; its weight is zero. `reserve` made the room."""
+        """Lines 6 to 8: grow a shrub on the window; its weight is zero. `reserve` made the room."""
         cdef int tree = self.trees.new_root(), i, slot, n_splits
         cdef int root = self.trees.roots[tree]
         cdef int64_t step = self.window.n_seen
@@ -248,7 +256,7 @@ cdef class Shrubs(Learner):
     # --- Answers ------------------------------------------------------------------------------
 
     cdef double* row_shares(self) except? NULL:
-        """f(x) into `slopes`."""
+        """f(x) of eq. (2) into `slopes`."""
         cdef int c
         with nogil:
             evaluate(self, self.schema.row, 1, self.schema.n_columns, self.answering, 1)
@@ -422,7 +430,7 @@ cdef class Shrubs(Learner):
         return 0
 
     cdef int check_weights(self) except -1:
-        """The weights lie on the simplex, and no tree is younger than the last sample."""
+        """The weights lie on the simplex, eq. (6); no tree is younger than the last sample."""
         cdef int k, n = self.trees.n_roots
         cdef double total = 0.0
         require(0 < n <= self.n_models or self.window.n_seen == 0, "Shrubs: no tree has a weight")

@@ -1,6 +1,7 @@
-"""The weights of the trees: outputs, running sums, gradient, proximal step (lines 9 to 12).
+"""The weights of the trees: outputs, running sums, gradient, proximal step. See the header.
 
-Equation numbers are those of Buschjaeger, Hess and Morik (2022).
+Equations and lines of Algorithm 1 are those of Buschjaeger, Hess and Morik (2022). Samples have
+weights: W, the sum of the weights in the window, takes the place of its size B.
 """
 
 from libc.math cimport INFINITY, exp, fabs, sqrt
@@ -26,7 +27,7 @@ cdef void evaluate(Shrubs shrubs, const double* x, Py_ssize_t stride, Py_ssize_t
 
 
 cdef void gather(Shrubs shrubs, const int* leaves, Py_ssize_t spacing) noexcept nogil:
-    """h_k(x)[c] of every tree into `outputs`, from the leaves of x."""
+    """h_k(x)[c] of every tree, as in eq. (2), into `outputs`, from the leaves of x."""
     cdef Py_ssize_t k, c, places = shrubs.n_models + 1
     cdef const double* row
     cdef double weight, count
@@ -47,14 +48,14 @@ cdef double answer(Shrubs shrubs, int c) noexcept nogil:
     cdef const double* h = shrubs.outputs + <Py_ssize_t>c * (shrubs.n_models + 1)
     cdef int k
     for k in range(shrubs.trees.n_roots):
-        total += shrubs.weights[k] * h[k]
+        total += shrubs.weights[k] * h[k]       # eq. (2)
     return total
 
 
 # ---------------------------------------------------------------- running sums
 
 cdef bint sums_run(Shrubs shrubs) noexcept nogil:
-    """Whether `gram` and `hits` give the gradient."""
+    """Whether `gram` and `hits` give the gradient: eq. (5) multiplied out."""
     return shrubs.loss == SQUARED_ERROR and not shrubs.regression
 
 
@@ -72,10 +73,10 @@ cdef void count(Shrubs shrubs, int slot, double sign) noexcept nogil:
                 output = weight * h[j]
                 row = shrubs.gram + j * places
                 for k in range(n):
-                    row[k] += output * h[k]
+                    row[k] += output * h[k]         # <h_j(x), h_k(x)> of eq. (5)
     h = shrubs.outputs + <Py_ssize_t>shrubs.window.target[slot] * places
     for k in range(n):
-        shrubs.hits[k] += weight * h[k]
+        shrubs.hits[k] += weight * h[k]         # <h_k(x), y> of eq. (5)
 
 
 cdef void count_newcomer(Shrubs shrubs, int newcomer) noexcept nogil:
@@ -151,7 +152,7 @@ cdef void standardise(Shrubs shrubs) noexcept nogil:
 cdef void find_gradient(Shrubs shrubs, double l2) noexcept nogil:
     """The gradient of the loss and of the smooth regularisers by the weights, eq. (5)."""
     cdef int k
-    cdef double share = 1.0 / (shrubs.total_weight * shrubs.width)
+    cdef double share = 1.0 / (shrubs.total_weight * shrubs.width)      # 1 / (B C), eq. (5)
     if sums_run(shrubs):
         gradient_from_sums(shrubs)
     elif shrubs.regression:
@@ -174,7 +175,7 @@ cdef void gradient_from_sums(Shrubs shrubs) noexcept nogil:
         total = 0.0
         for j in range(n):
             total += row[j] * shrubs.weights[j]
-        shrubs.gradient[k] = 2.0 * (total - shrubs.hits[k])
+        shrubs.gradient[k] = 2.0 * (total - shrubs.hits[k])     # eq. (5), derived by w_k
         hit += shrubs.weights[k] * shrubs.hits[k]
     shrubs.reach = 2.0 * (shrubs.total_weight - hit)
 
@@ -192,7 +193,7 @@ cdef void gradient_of_numbers(Shrubs shrubs) noexcept nogil:
         target = (shrubs.window.target[slot] - shrubs.centre) / shrubs.scale
         slope = 2.0 * shrubs.window.weight[slot] * (answer(shrubs, 0) - target)
         for k in range(n):
-            shrubs.gradient[k] += slope * shrubs.outputs[k]
+            shrubs.gradient[k] += slope * shrubs.outputs[k]     # eq. (5) with C = 1
 
 
 cdef void gradient_of_entropy(Shrubs shrubs) noexcept nogil:
@@ -256,26 +257,26 @@ cdef bint is_hopeless(Shrubs shrubs, double step_size, double l2) noexcept nogil
     find_gradient(shrubs, l2)
     smallest = shrubs.weights[0] - step_size * shrubs.gradient[0]
     for k in range(1, n):
-        smallest = min(smallest, shrubs.weights[k] - step_size * shrubs.gradient[k])
+        smallest = min(smallest, shrubs.weights[k] - step_size * shrubs.gradient[k])    # eq. (7)
     return step_size * shrubs.reach < smallest - MARGIN
 
 
 cdef void weigh(Shrubs shrubs, double step_size, double l2) noexcept nogil:
-    """Gradient steps on all weights, and the projection that leaves at most `n_models`."""
+    """Eq. (7): gradient steps on all weights, and the projection that leaves at most `n_models`."""
     cdef int k, step
     if shrubs.regression:
         standardise(shrubs)
     for step in range(shrubs.rounds):
         find_gradient(shrubs, l2)
         for k in range(shrubs.trees.n_roots):
-            shrubs.weights[k] -= step_size * shrubs.gradient[k]
+            shrubs.weights[k] -= step_size * shrubs.gradient[k]     # line 9
             shrubs.weights[k] = max(-HUGE, min(HUGE, shrubs.weights[k]))
         if shrubs.project_each_round or step == shrubs.rounds - 1:
-            project(shrubs, step_size)
+            project(shrubs, step_size)      # lines 10 and 11
 
 
 cdef void project(Shrubs shrubs, double step_size) noexcept nogil:
-    """Eq. (8): the largest weights go to the simplex, the others become zero."""
+    """Eq. (8): the largest weights go to the simplex, eq. (6), the others become zero."""
     cdef int n = shrubs.trees.n_roots
     if n > shrubs.n_models:
         shrubs.weights[position_to_drop(shrubs.weights, n)] = -INFINITY
@@ -298,7 +299,7 @@ cdef void threshold(Shrubs shrubs, double step_size) noexcept nogil:
 
 
 cdef void prune(Shrubs shrubs) noexcept nogil:
-    """Remove the trees without weight."""
+    """Remove the trees without weight: line 12."""
     cdef Py_ssize_t places = shrubs.n_models + 1, spacing = shrubs.window_size
     cdef int j, k, kept = 0, n = shrubs.trees.n_roots
     for k in range(n):
@@ -352,14 +353,14 @@ cdef void project_simplex(double* weights, int n) noexcept nogil:
                 count += 1
         if count >= previous:       # rounding may bring one back
             break
-        tau = (total - 1.0) / count
+        tau = (total - 1.0) / count     # eq. (8) with beta = count
         previous = count
     for i in range(n):
-        weights[i] = max(weights[i] - largest - tau, 0.0)
+        weights[i] = max(weights[i] - largest - tau, 0.0)       # [w_i - tau]+ of eq. (8)
 
 
 cdef int position_to_drop(const double* weights, int n) noexcept nogil:
-    """The weight that leaves when there is one too many; the last one is the newcomer's.
+    """The weight with i > M in eq. (8), where there is one too many; the last is the newcomer's.
 
     The newcomer stays only if it is larger than the smallest old weight. Among equally small old
     ones the first leaves.

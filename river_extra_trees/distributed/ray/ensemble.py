@@ -17,7 +17,6 @@ from ..._estimator.frames import (
     PredictsNumbers,
     Sample,
     coded,
-    into_frame,
     shares_of,
 )
 from ..._estimator.parameters import check_parameter, check_whole
@@ -128,14 +127,9 @@ class _Distributed(base.Estimator):
             If the lengths differ, or a row is refused; the message names the row. Nothing of the
             frame is learned then.
         """
-        block = Block.from_frame(into_frame(X), y, w)
+        block = Block.from_frame(X, y, w)
         self._send_gathered()
-        coming: set[Hashable] = set()
-        for i, (x, target, weight) in enumerate(block.samples()):
-            try:
-                self._coordinator.validate(x, target, weight, coming)
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"row {i}: {error}") from None
+        self._coordinator.validate_block(block)
         self._learn(block)
 
     def _send_gathered(self) -> None:
@@ -178,7 +172,7 @@ class _Distributed(base.Estimator):
 
     def _share(self, block: Block) -> typing.Any:
         """A block as it is sent: itself, or a reference to shared memory if it is large."""
-        if block.numbers.size <= SMALL:
+        if len(block) * len(block.columns) <= SMALL:
             return block
         return self._started()[0].share(block)
 

@@ -1,0 +1,35 @@
+"""Slots of a window in sorted order: ascending, missing last, equal values in order of arrival.
+
+`key[slot]` is the value by which a slot is sorted.
+"""
+
+from libc.stdint cimport uint8_t
+
+cdef void sort_slots(int* slots, int* spare, const double* key, int n) noexcept nogil
+cdef void merge_slots(
+    int* into, const int* old, int n_old, const int* new, int n_new, const double* key
+) noexcept nogil
+cdef int keep(int* slots, int n, const uint8_t* gone) noexcept nogil
+
+cdef inline bint comes_before(double a, double b) noexcept nogil:
+    """a sorts strictly before b; missing values come last and are equal to each other."""
+    return (a < b) | ((b != b) & (a == a))
+
+
+cdef inline int rank(
+    const int* order, int n, const double* key, double value, bint equal
+) noexcept nogil:
+    """Number of sorted slots whose key comes before a value, the equal ones included or not."""
+    cdef int low = 0, high = n, middle
+    cdef bint before
+    while low < high:
+        middle = (low + high) // 2
+        if equal:
+            before = not comes_before(value, key[order[middle]])
+        else:
+            before = comes_before(key[order[middle]], value)
+        if before:
+            low = middle + 1
+        else:
+            high = middle
+    return low

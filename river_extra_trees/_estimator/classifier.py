@@ -1,0 +1,143 @@
+"""The base of all classifiers."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Hashable
+
+from river import base
+
+from . import inspection
+from .columns import batch_of
+from .frames import (
+    PredictsLabels,
+    Sample,
+    check_labels,
+    frame_of_shares,
+    readable_frame,
+    series_of_codes,
+)
+from .learner import TreeLearner
+from .snapshot import ClassifierSnapshot
+
+if typing.TYPE_CHECKING:
+    from river_extra_trees._core.batch import Batch
+    from river_extra_trees._core.columns import Column
+
+__all__ = ["TreeClassifier"]
+
+
+class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
+    """A classifier of any number of classes, learned one by one or in mini-batches."""
+
+    def snapshot(self) -> ClassifierSnapshot:
+        """Take a read-only copy for serving: it answers as the model does now, for ever.
+
+        It is smaller than the model, as it lacks the samples and all else that only learning needs.
+        (Logistic leaves of dynamic trees answer by the samples themselves, and keep them.)
+        """
+        return ClassifierSnapshot(self._for_serving(), self.n_samples_seen)
+
+    def predict_one(self, x: Sample) -> typing.Any:
+        """Predict the label of a sample: `None` before the first sample was learned.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return self._core.predict_label(x)
+
+    def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
+        """Predict the probability of every label learned so far.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return self._core.predict_proba(x)
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
+        self._core.labels.foresee(y, coming)
+
+    def _check_answers(self, frame: typing.Any, batch: Batch, shares: bool) -> None:
+        targets = typing.cast("Column", batch.targets)
+        known = dict.fromkeys([*self._core.labels.labels, *targets.values])
+        check_labels(list(known), frame, shares)
+
+    def _predict_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
+        return self._answered(batch_of(frame)).labels, self._core.labels.labels
+
+    def _predict_proba_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
+        shares = self._answered(batch_of(frame), True).shares
+        return shares, self._core.labels.labels[: shares.shape[1]]
+
+    def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
+        """Predict each row of a data frame, then learn it: test-then-train in one call.
+
+        The answers and the model are the same, bit for bit, as those of `predict_one` and
+        `learn_one` for each row in turn. If a row is refused, nothing of the frame is learned.
+
+        Parameters
+        ----------
+        X
+            A data frame, as for `learn_many`.
+        y
+            A series of labels, or another sequence of them, as long as the frame.
+        w
+            One weight for all rows, or a series of weights.
+
+        Returns
+        -------
+        A series of the same kind as the frame, as `predict_many` returns it. Answers before the
+        first label was learned are `None`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `learn_many` and `predict_many`.
+        """
+        frame = readable_frame(X)
+        reader = self._answered_and_learned(frame, y, w)
+        return series_of_codes(reader.labels, self._core.labels.labels, frame)
+
+    def predict_proba_learn_many(
+        self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0
+    ) -> typing.Any:
+        """Predict the class probabilities of each row of a data frame, then learn it.
+
+        The answers and the model are the same, bit for bit, as those of `predict_proba_one` and
+        `learn_one` for each row in turn. If a row is refused, nothing of the frame is learned.
+
+        Parameters
+        ----------
+        X
+            A data frame, as for `learn_many`.
+        y
+            A series of labels, or another sequence of them, as long as the frame.
+        w
+            One weight for all rows, or a series of weights.
+
+        Returns
+        -------
+        A data frame of the same kind, as `predict_proba_many` returns it, with a column for each
+        label that is known after the last row. Probabilities of labels that were not known yet are
+        NaN.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `learn_many` and `predict_proba_many`.
+        """
+        frame = readable_frame(X)
+        reader = self._answered_and_learned(frame, y, w, True)
+        labels = self._core.labels.labels[: reader.shares.shape[1]]
+        return frame_of_shares(reader.shares[:, : len(labels)], labels, frame)
+
+    def _describe(self, node: inspection.Node) -> str:
+        return inspection.describe_classes(node, self._core.labels.labels)

@@ -1,0 +1,70 @@
+"""The base of all regressors."""
+
+from __future__ import annotations
+
+import typing
+
+from river import base
+
+from . import inspection
+from .columns import batch_of
+from .frames import PredictsNumbers, Sample, readable_frame, series_of_numbers
+from .learner import TreeLearner
+from .snapshot import RegressorSnapshot
+
+__all__ = ["TreeRegressor"]
+
+
+class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
+    """A regressor, learned one by one or in mini-batches."""
+
+    def snapshot(self) -> RegressorSnapshot:
+        """Take a read-only copy for serving: it answers as the model does now, for ever.
+
+        It is smaller than the model, as it lacks the samples and all else that only learning needs.
+        """
+        return RegressorSnapshot(self._for_serving(), self.n_samples_seen)
+
+    def predict_one(self, x: Sample) -> float:
+        """Predict the target of a sample: 0 before the first sample was learned.
+
+        Parameters
+        ----------
+        x
+            Features.
+        """
+        return self._core.predict_number(x)
+
+    def _predict_frame(self, frame: typing.Any) -> typing.Any:
+        return self._answered(batch_of(frame)).numbers
+
+    def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
+        """Predict each row of a data frame, then learn it: test-then-train in one call.
+
+        The answers and the model are the same, bit for bit, as those of `predict_one` and
+        `learn_one` for each row in turn. If a row is refused, nothing of the frame is learned.
+
+        Parameters
+        ----------
+        X
+            A data frame, as for `learn_many`.
+        y
+            A series of targets, or another sequence of them, as long as the frame.
+        w
+            One weight for all rows, or a series of weights.
+
+        Returns
+        -------
+        A series of the same kind as the frame, as `predict_many` returns it.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `learn_many`.
+        """
+        frame = readable_frame(X)
+        reader = self._answered_and_learned(frame, y, w)
+        return series_of_numbers(reader.numbers, frame)
+
+    def _describe(self, node: inspection.Node) -> str:
+        return inspection.describe_number(node)

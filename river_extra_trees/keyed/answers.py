@@ -1,0 +1,81 @@
+"""Answers of the models of several keys as series and frames."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Hashable
+
+import numpy as np
+
+from .._estimator.frames import (
+    frame_of_shares,
+    opened,
+    readable_frame,
+    series_of_codes,
+    series_of_numbers,
+)
+
+__all__ = ["frame_of_probabilities", "series_of_answers"]
+
+
+def series_of_answers(answers: list[typing.Any], X: typing.Any) -> typing.Any:
+    """Predictions as a series of the same kind as a frame; `None` is missing there.
+
+    Parameters
+    ----------
+    answers
+        What `predict_one` returns for each row.
+    X
+        The frame.
+    """
+    frame = readable_frame(X)
+    kinds = {type(answer) for answer in answers} - {type(None)}
+    if kinds <= {float}:
+        numbers = np.array(answers, dtype=float)  # None is NaN
+        if None in answers:
+            return series_of_some_numbers(answers, numbers, frame)
+        return series_of_numbers(numbers, frame)
+    # Equal labels of different types, as 1 and True, are different answers.
+    labels: dict[typing.Any, int] = {}
+    codes = np.empty(len(answers), dtype=np.intp)
+    for row, answer in enumerate(answers):
+        if answer is None:
+            codes[row] = -1
+        else:
+            codes[row] = labels.setdefault((type(answer), answer), len(labels))
+    return series_of_codes(codes, [label for _, label in labels], frame)
+
+
+def series_of_some_numbers(
+    answers: list[float | None], numbers: typing.Any, frame: typing.Any
+) -> typing.Any:
+    """Numbers as a series, in which NaN or null stands for none."""
+    library = opened(frame)[1]
+    if library == "polars":
+        import polars
+
+        return polars.Series("prediction", answers, dtype=polars.Float64)
+    if library == "pyarrow":
+        import pyarrow
+
+        return pyarrow.chunked_array([pyarrow.array(answers, type=pyarrow.float64())])
+    return series_of_numbers(numbers, frame)
+
+
+def frame_of_probabilities(answers: list[dict[Hashable, float]], X: typing.Any) -> typing.Any:
+    """Probabilities of labels as a frame of the same kind as another, NaN where one is unknown.
+
+    Parameters
+    ----------
+    answers
+        What `predict_proba_one` returns for each row.
+    X
+        The other frame.
+    """
+    labels = list(dict.fromkeys(label for answer in answers for label in answer))
+    shares = np.full((len(answers), len(labels)), np.nan)
+    codes = {label: code for code, label in enumerate(labels)}
+    for row, answer in enumerate(answers):
+        for label, share in answer.items():
+            shares[row, codes[label]] = share
+    return frame_of_shares(shares, labels, readable_frame(X))

@@ -1,0 +1,256 @@
+"""Samples with their keys, in the shape in which they travel between processes."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from river_extra_trees._core.batch import Batch
+from river_extra_trees._core.columns import Column
+
+from .._estimator.columns import batch_of, codes_in, labelled_batch_of, whole_codes_in
+from .._estimator.frames import Sample, is_array, opened, readable_frame, values_of, weights_of
+from .._estimator.learner import TreeLearner
+from .keys import Key, plain_key
+
+__all__ = ["KeyedBlock", "reads_columns"]
+
+Rows = npt.NDArray[np.intp]
+
+
+def reads_columns(model: typing.Any) -> bool:
+    """Whether a model learns from columns; a class derived elsewhere may do more per sample.
+
+    Parameters
+    ----------
+    model
+        Any river estimator.
+    """
+    return isinstance(model, TreeLearner) and type(model).__module__.startswith(
+        "river_extra_trees."
+    )
+
+
+class KeyedBlock:
+    """Consecutive samples of a stream with their keys.
+
+    The features are columns, for models that read columns if they refuse no value of the frame;
+    else they are rows. Numbers in columns are arrays, which pickle's protocol 5 transfers without a
+    copy.
+
+    Parameters
+    ----------
+    keys
+        The different keys.
+    codes
+        The key of each sample, by its position in `keys`.
+    batch
+        The features, targets and weights as columns, or `None`.
+    rows
+        The features of each sample, if there are no columns.
+    targets
+        The target of each row; `None` if the block is only to be predicted.
+    weights
+        The weight of each row; `None` for 1.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import river_extra_trees as ret
+    >>> from river_extra_trees.keyed import KeyedBlock
+    >>> frame = pd.DataFrame({"x": [0.5, 1.5, 2.5]})
+    >>> model = ret.StreamDecisionTreeRegressor(seed=42)
+    >>> block = KeyedBlock.from_frame(model, ["a", "b", "a"], frame, [1.0, 5.0, 2.0])
+    >>> len(block), block.keys
+    (3, ['a', 'b'])
+    >>> block.sample(1)
+    ('b', {'x': 1.5}, 5.0, 1.0)
+    >>> block.take([2]).sample(0)
+    ('a', {'x': 2.5}, 2.0, 1.0)
+    """
+
+    def __init__(
+        self,
+        keys: list[Key],
+        codes: Rows,
+        batch: Batch | None = None,
+        rows: list[Sample] | None = None,
+        targets: list[typing.Any] | None = None,
+        weights: list[float] | None = None,
+    ) -> None:
+        self.keys, self.codes, self.batch = keys, codes, batch
+        self.rows, self.targets, self.weights = rows, targets, weights
+
+    @classmethod
+    def from_frame(
+        cls,
+        model: typing.Any,
+        keys: typing.Any,
+        X: typing.Any,
+        y: typing.Any = None,
+        w: typing.Any = 1.0,
+    ) -> typing.Self:
+        """Make a block of the rows of a data frame.
+
+        Parameters
+        ----------
+        model
+            The model that is kept for each key: its kind decides how the frame is read.
+        keys
+            A series of keys, or another sequence, as long as the frame.
+        X
+            A data frame of any kind that narwhals knows, or an array of two dimensions.
+        y
+            A series of targets, or `None` if the block is only to be predicted.
+        w
+            One weight for all rows, or a series of weights.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the lengths differ, or a key is not a string, bytes or a whole number.
+        """
+        distinct, codes = coded_keys(keys)
+        frame = readable_frame(X)
+        if len(frame) != len(codes):
+            raise ValueError(f"X has {len(frame)} rows, and there are {len(codes)} keys")
+        if reads_columns(model):
+            batch = (
+                batch_of(frame)
+                if y is None
+                else labelled_batch_of(frame, y, w, model._core.regression)
+            )
+            if not batch.is_refused():
+                return cls(distinct, codes, batch)
+        targets, weights = None, None
+        if y is not None:
+            targets, weights = values_of(y, "y"), weights_of(w, len(frame))
+            if not len(targets) == len(weights) == len(frame):
+                raise ValueError(
+                    f"X has {len(frame)} rows, y has {len(targets)} and w has {len(weights)}"
+                )
+        return cls(distinct, codes, None, rows_of(frame), targets, weights)
+
+    @classmethod
+    def from_samples(
+        cls, keys: Sequence[typing.Any], samples: Sequence[tuple[Sample, typing.Any, float]]
+    ) -> typing.Self:
+        """Make a block of samples, each with its features, target and weight.
+
+        Parameters
+        ----------
+        keys
+            The key of each sample.
+        samples
+            The samples, as many as keys.
+        """
+        distinct, codes = coded_keys(keys)
+        rows, targets, weights = map(list, zip(*samples, strict=True)) if samples else ([], [], [])
+        return cls(distinct, codes, None, rows, targets, weights)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def take(self, rows: typing.Any) -> KeyedBlock:
+        """Make a block of some of the samples.
+
+        Parameters
+        ----------
+        rows
+            Their numbers, from 0, in the order wanted.
+        """
+        rows = np.asarray(rows, dtype=np.intp)
+        used, codes = np.unique(self.codes[rows], return_inverse=True)
+        keys = [self.keys[code] for code in used.tolist()]
+        if self.batch is not None:
+            return KeyedBlock(keys, codes, chosen(self.batch, rows))
+        numbers = rows.tolist()
+        rest = (
+            None if each is None else [each[i] for i in numbers]
+            for each in (self.rows, self.targets, self.weights)
+        )
+        return KeyedBlock(keys, codes, None, *rest)
+
+    def sample(self, row: int) -> tuple[Key, Sample, typing.Any, float]:
+        """The key, features, target and weight of a sample; without targets, `None` is the target.
+
+        Parameters
+        ----------
+        row
+            Number of the sample, from 0.
+        """
+        key = self.keys[self.codes[row]]
+        if self.batch is None:
+            x = typing.cast(list[Sample], self.rows)[row]
+            y = None if self.targets is None else self.targets[row]
+            return key, x, y, 1.0 if self.weights is None else self.weights[row]
+        x = {}
+        for column in self.batch.columns:
+            value = entry(column, row)
+            if value is not None:
+                x[column.name] = value
+        y = None if self.batch.targets is None else entry(self.batch.targets, row)
+        return key, x, y, 1.0 if self.batch.weights is None else entry(self.batch.weights, row)
+
+
+def coded_keys(keys: typing.Any) -> tuple[list[Key], Rows]:
+    """The different keys of a series, and the position of each row's key among them."""
+    coded = codes_in(keys) or whole_codes_in(keys)
+    if coded is None or (coded[0] < 0).any():
+        known: dict[typing.Any, int] = {}
+        # A key that is not plain may equal another one of another type: True and 1, for example.
+        values = [plain_key(key) for key in values_of(keys, "keys")]
+        codes = np.array([known.setdefault(key, len(known)) for key in values], dtype=np.intp)
+        return list(known), codes
+    return [plain_key(key) for key in coded[1]], coded[0].astype(np.intp)
+
+
+def rows_of(frame: typing.Any) -> list[Sample]:
+    """The rows of what `readable_frame` returns as dicts."""
+    native, _ = opened(frame)
+    if is_array(native):
+        columns: dict[Hashable, typing.Any] = {
+            i: native[:, i].tolist() for i in range(native.shape[1])
+        }
+    else:
+        columns = columns_of(native)
+    n = len(native)
+    if not columns:
+        return [{} for _ in range(n)]
+    names = list(columns)
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def columns_of(frame: typing.Any) -> dict[Hashable, typing.Any]:
+    """The columns of a frame as lists of Python values."""
+    import narwhals
+
+    wrapped = narwhals.from_native(frame, eager_only=True)
+    return {name: wrapped[:, i].to_list() for i, name in enumerate(wrapped.columns)}
+
+
+def entry(column: Column, row: int) -> typing.Any:
+    """A value of a column: a number, a nominal value or label, or `None`."""
+    if column.codes is not None and column.codes[row] >= 0:
+        return column.values[column.codes[row]]
+    if column.numbers is None:
+        return None
+    number = float(column.numbers[row])
+    return number if number == number else None
+
+
+def chosen(batch: Batch, rows: Rows) -> Batch:
+    """Some rows of a batch."""
+
+    def part(column: Column | None) -> typing.Any:
+        if column is None:
+            return None
+        numbers = None if column.numbers is None else column.numbers[rows]
+        codes = None if column.codes is None else column.codes[rows]
+        return Column(column.name, len(rows), numbers, codes, column.values)
+
+    columns = [part(column) for column in batch.columns]
+    return Batch(len(rows), columns, part(batch.targets), part(batch.weights))

@@ -1,0 +1,358 @@
+"""Who keeps the models of keys: in memory up to a bound, in a file, or not at all."""
+
+from __future__ import annotations
+
+import collections
+import pickle
+import sys
+import typing
+from collections.abc import Iterator
+
+from .keys import Key, key_named, name_of
+from .store import Store
+
+__all__ = ["Counts", "Keeper", "Kept"]
+
+SWEEPS = 16  # how often within the time to live expired models are looked for
+
+
+class Kept:
+    """What is kept of a key.
+
+    Parameters
+    ----------
+    model
+        Its model.
+    last
+        Number of its last sample.
+    stored
+        The same number as it was when the model was written into the store; 0 if it was not.
+    """
+
+    __slots__ = ("last", "model", "stored")
+
+    def __init__(self, model: typing.Any, last: int = 0, stored: int = 0) -> None:
+        self.model, self.last, self.stored = model, last, stored
+
+    def __reduce__(self) -> typing.Any:
+        return Kept, (self.model, self.last, self.stored)
+
+    def to_bytes(self) -> bytes:
+        """What the store keeps."""
+        return pickle.dumps(self.model, protocol=5)
+
+    @classmethod
+    def from_bytes(cls, last: int, content: bytes) -> typing.Self:
+        """Read what the store has kept.
+
+        Parameters
+        ----------
+        last
+            Number of the last sample of the key.
+        content
+            What `to_bytes` returned.
+        """
+        return cls(pickle.loads(content), last, last)
+
+
+class Counts(typing.NamedTuple):
+    """How much keyed models have learned.
+
+    Attributes
+    ----------
+    n_models
+        Number of keys that have a model.
+    n_in_memory
+        Number of those whose model is in memory.
+    n_samples_seen
+        Number of samples that models have learned, also those that were dropped since.
+    n_refused
+        Number of samples that a model has refused.
+    refusal
+        The error of the last refused sample.
+    """
+
+    n_models: int
+    n_in_memory: int
+    n_samples_seen: int
+    n_refused: int
+    refusal: str
+
+
+class Keeper:
+    """The models of keys, ordered by the last sample of each key.
+
+    Samples are numbered from 1. A key's model leaves when the time to live has passed since its
+    last sample. If more than `max_models` are in memory, that with the oldest last sample leaves
+    it: it is dropped, or spilled to the store, from which the next sample of its key brings it back
+    as it was. Answers change nothing: what is kept depends on the learned samples alone.
+
+    Invariants: `_kept` is in the order of `last`; rows are written to the store in the order of
+    `last`, too, because those that leave the memory are the oldest there, and a commit leaves no
+    older ones unwritten.
+
+    Parameters
+    ----------
+    model
+        Model to clone for each key.
+    max_models
+        Number of models in memory; `None` sets no limit.
+    time_to_live
+        Number of samples after the last one of a key for which its model is kept; `None` keeps it
+        for ever.
+    spills
+        Whether the store keeps the models for which there is no room in memory.
+    store
+        The store, or `None`.
+    """
+
+    def __init__(
+        self,
+        model: typing.Any,
+        max_models: int | None,
+        time_to_live: int | None,
+        spills: bool,
+        store: Store | None,
+    ) -> None:
+        self.model = model
+        self.max_models = max_models
+        self.time_to_live = time_to_live
+        self.now = 0  # number of the last sample
+        self._spills = spills
+        self._store = store
+        self._kept: collections.OrderedDict[Key, Kept] = collections.OrderedDict()
+        self._n_spilled = 0  # models in the store only
+        self._visitor: tuple[Key, Kept] | None = None  # the spilled model that answered last
+        self._committed = 0  # `now` at the last commit
+        self._next_sweep = 0
+
+        if store is not None:
+            self._read_store(store)
+
+    def _read_store(self, store: Store) -> None:
+        """Take over what the store has kept."""
+        state = store.state()
+        self.now = self._committed = 0 if state is None else state["now"]
+        n_rows = len(store)
+        if self._spills:
+            self._n_spilled = n_rows
+            return
+        n_dropped = 0 if self.max_models is None else max(0, n_rows - self.max_models)
+        dropped = []
+        for i, (last, name, content) in enumerate(store.rows()):
+            if i < n_dropped:
+                dropped.append(name)
+            else:
+                self._kept[key_named(name)] = Kept.from_bytes(last, content)
+        for name in dropped:
+            store.delete(name)
+
+    # ------------------------------------------------------------------ one key
+
+    def take(self, key: Key, now: int) -> Kept:
+        """The model of a key for its sample with a number, which is its last one from now on.
+
+        Parameters
+        ----------
+        key
+            The key.
+        now
+            The number of the sample, larger than all before.
+        """
+        kept = self._kept.get(key)
+        if kept is None or self._is_over(kept.last, now):
+            kept = self._enter(key, now)
+        self._kept.move_to_end(key)
+        kept.last = self.now = now
+        if now >= self._next_sweep:
+            self._sweep()
+        return kept
+
+    def touch(self, key: Key, now: int) -> None:
+        """Note a later last sample of a key whose model is in memory.
+
+        Parameters
+        ----------
+        key
+            The key.
+        now
+            The number of the sample, larger than all before.
+        """
+        self._kept.move_to_end(key)
+        self._kept[key].last = self.now = now
+
+    def look(self, key: Key, now: int | None = None) -> Kept | None:
+        """The model of a key, to answer; `None` if there is none.
+
+        Parameters
+        ----------
+        key
+            The key.
+        now
+            The number of the next sample; `None` for that after the last one.
+        """
+        kept = self._kept.get(key)
+        if kept is None and self._n_spilled:
+            kept = self._read(key)
+            self._visitor = None if kept is None else (key, kept)
+        now = self.now + 1 if now is None else now
+        return None if kept is None or self._is_over(kept.last, now) else kept
+
+    def forget(self, key: Key) -> bool:
+        """Drop the model of a key; return whether there was one.
+
+        Parameters
+        ----------
+        key
+            The key.
+        """
+        was_known = key in self
+        kept = self._kept.get(key)
+        if kept is None:
+            self._visitor = None
+            if self._n_spilled and typing.cast(Store, self._store).delete(name_of(key)):
+                self._n_spilled -= 1
+        else:
+            self._erase(key, kept)
+            del self._kept[key]
+        return was_known
+
+    def _is_over(self, last: int, now: int) -> bool:
+        return self.time_to_live is not None and now - last > self.time_to_live
+
+    def _enter(self, key: Key, now: int) -> Kept:
+        """Bring the model of a key into memory, or begin a new one."""
+        kept = self._kept.get(key)
+        if kept is None:
+            while self.max_models is not None and len(self._kept) >= self.max_models:
+                self._leave(now)
+            if self._n_spilled:
+                kept = self._read(key)
+                self._n_spilled -= kept is not None
+                self._visitor = None
+            if kept is None:
+                kept = Kept(self.model.clone())
+            elif self._is_over(kept.last, now):
+                kept.model = self.model.clone()
+            self._kept[key] = kept
+        else:
+            kept.model = self.model.clone()
+        return kept
+
+    def _read(self, key: Key) -> Kept | None:
+        """The model of a key as the store has it."""
+        if self._visitor is not None and self._visitor[0] == key:
+            return self._visitor[1]
+        found = typing.cast(Store, self._store).read(name_of(key))
+        return None if found is None else Kept.from_bytes(*found)
+
+    def _leave(self, now: int) -> None:
+        """Drop or spill the model in memory whose last sample is the oldest."""
+        key, kept = next(iter(self._kept.items()))
+        if self._spills and not self._is_over(kept.last, now):
+            if kept.last != kept.stored:
+                typing.cast(Store, self._store).write([(kept.last, name_of(key), kept.to_bytes())])
+            self._n_spilled += 1
+        else:
+            self._erase(key, kept)
+        del self._kept[key]
+
+    def _erase(self, key: Key, kept: Kept) -> None:
+        """Delete what the store has of a model in memory."""
+        if kept.stored:
+            typing.cast(Store, self._store).delete(name_of(key))
+
+    def _sweep(self) -> None:
+        """Drop the models whose time is over."""
+        if self.time_to_live is None:
+            self._next_sweep = sys.maxsize
+            return
+        self._next_sweep = self.now + max(1, self.time_to_live // SWEEPS)
+        oldest = self.now + 1 - self.time_to_live  # that the next sample finds
+        while self._kept:
+            key, kept = next(iter(self._kept.items()))
+            if kept.last >= oldest:
+                break
+            self._erase(key, kept)
+            del self._kept[key]
+        if self._store is not None:
+            for name in self._store.delete_before(oldest):
+                later = self._kept.get(key_named(name))
+                if later is None:
+                    self._n_spilled -= 1
+                else:
+                    later.stored = 0
+
+    # ------------------------------------------------------------------ the whole
+
+    def __len__(self) -> int:
+        self._sweep()
+        return len(self._kept) + self._n_spilled
+
+    def __contains__(self, key: Key) -> bool:
+        kept = self._kept.get(key)
+        last = None if kept is None else kept.last
+        if kept is None and self._n_spilled:
+            last = typing.cast(Store, self._store).last_of(name_of(key))
+        return last is not None and not self._is_over(last, self.now + 1)
+
+    @property
+    def stretch(self) -> int:
+        """A number of samples within which no key that has one of them loses its model.
+
+        So far only the first one of these samples can find its model gone.
+        """
+        return min(self.max_models or sys.maxsize, self.time_to_live or sys.maxsize)
+
+    @property
+    def n_in_memory(self) -> int:
+        """Number of models in memory."""
+        return len(self._kept)
+
+    @property
+    def state(self) -> dict[str, typing.Any]:
+        """What the last commit was given."""
+        return {} if self._store is None else self._store.state() or {}
+
+    def models(self) -> Iterator[typing.Any]:
+        """The models in memory."""
+        return (kept.model for kept in self._kept.values())
+
+    def commit(self, state: dict[str, typing.Any]) -> None:
+        """Write the models that have changed since the last commit into the store.
+
+        Parameters
+        ----------
+        state
+            What else to remember.
+        """
+        if self._store is None:
+            raise RuntimeError("there is nothing to commit to: give KeyedModels a store")
+        self._sweep()
+        changed = []
+        for key, kept in reversed(self._kept.items()):
+            if kept.last <= self._committed:
+                break
+            if kept.last != kept.stored:
+                changed.append((key, kept))
+        changed.reverse()
+        self._store.write((kept.last, name_of(key), kept.to_bytes()) for key, kept in changed)
+        self._store.commit({**state, "now": self.now})
+        for _, kept in changed:
+            kept.stored = kept.last
+        self._committed = self.now
+
+    def close(self) -> None:
+        """Close the store. What was learned since the last commit is lost there."""
+        if self._store is not None:
+            self._store.close()
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """Bytes of the models in memory, and of what finds them."""
+        models = sum(int(model._raw_memory_usage) for model in self.models())
+        finds = sys.getsizeof(self._kept) + sum(
+            sys.getsizeof(key) + sys.getsizeof(kept) + 2 * sys.getsizeof(kept.last)
+            for key, kept in self._kept.items()
+        )
+        return models + finds + (0 if self._store is None else self._store.memory)

@@ -1,0 +1,172 @@
+"""The models of keys in a file: an SQLite database with one open transaction."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import sqlite3
+import typing
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+__all__ = ["Row", "Store"]
+
+FORMAT = 1  # of the tables below
+CACHE = 4096  # kB of pages in memory
+PAGE = 8192  # bytes of a page
+
+Row = tuple[int, bytes, bytes]  # number of the key's last sample, name of the key, its model
+
+TABLES = """
+CREATE TABLE models (last INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, model BLOB NOT NULL);
+CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), state BLOB NOT NULL);
+"""
+
+
+class Store:
+    """The models of keys in a file of SQLite[^1], and what else has to be remembered with them.
+
+    All changes belong to one open transaction until `commit`. A process that dies, at any moment,
+    leaves the file as the last commit made it. The file stays locked while the store is open, so
+    that no two processes write to it.
+
+    A row's number is that of the last sample of its key, which no other key has. Rows are written
+    in the order of these numbers (see `Keeper`): the table grows at its end, and keys whose time is
+    over leave at its beginning.
+
+    Parameters
+    ----------
+    path
+        The file. It is made if it does not exist. Its models are pickles: nobody else may be able
+        to write to it.
+
+    References
+    ----------
+    [^1]: Write-Ahead Logging, sqlite.org/wal.html, sections 3.2 and 8.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).absolute()
+        # None: this class begins and ends the transactions, not the module.
+        self._database = sqlite3.connect(
+            self.path, timeout=0.0, isolation_level=None, check_same_thread=False
+        )
+        try:
+            self._open()
+        except sqlite3.Error as error:
+            self.close()
+            raise type(error)(f"{self.path}: {refused(error)}") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        run = self._database.execute
+        run(f"PRAGMA page_size = {PAGE}")
+        run(f"PRAGMA cache_size = -{CACHE}")
+        run("PRAGMA locking_mode = EXCLUSIVE")  # also keeps the index of the log in memory
+        run("PRAGMA journal_mode = WAL")
+        run("PRAGMA synchronous = FULL")  # what is committed survives a loss of power
+        run("PRAGMA journal_size_limit = 0")
+        run("BEGIN IMMEDIATE")
+        (found,) = run("PRAGMA user_version").fetchone()
+        if found == 0 and not run("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+            for statement in TABLES.split(";"):
+                run(statement)
+            run(f"PRAGMA user_version = {FORMAT}")
+        elif found != FORMAT:
+            raise ValueError(f"{self.path} is a database, but none of KeyedModels")
+
+    # ------------------------------------------------------------------ models
+
+    def __len__(self) -> int:
+        (n,) = self._database.execute("SELECT count(*) FROM models").fetchone()
+        return int(n)
+
+    def last_of(self, name: bytes) -> int | None:
+        """The number of the last sample of a key; `None` if it has no model here."""
+        found = self._database.execute("SELECT last FROM models WHERE name = ?", (name,)).fetchone()
+        return None if found is None else int(found[0])
+
+    def read(self, name: bytes) -> tuple[int, bytes] | None:
+        """The number of the last sample of a key, and its model; `None` if it has none here."""
+        found: tuple[int, bytes] | None = self._database.execute(
+            "SELECT last, model FROM models WHERE name = ?", (name,)
+        ).fetchone()
+        return found
+
+    def rows(self) -> Iterator[Row]:
+        """All models, by the numbers of their last samples."""
+        yield from self._database.execute("SELECT last, name, model FROM models ORDER BY last")
+
+    def write(self, rows: Iterable[Row]) -> None:
+        """Write models, in place of earlier ones of the same keys."""
+        self._check()
+        self._database.executemany("INSERT OR REPLACE INTO models VALUES (?, ?, ?)", rows)
+
+    def delete(self, name: bytes) -> bool:
+        """Delete the model of a key; return whether there was one."""
+        self._check()
+        found = self._database.execute("DELETE FROM models WHERE name = ?", (name,))
+        return found.rowcount > 0
+
+    def delete_before(self, last: int) -> list[bytes]:
+        """Delete the models of the keys whose last sample is before a number; return the names."""
+        self._check()
+        run = self._database.execute
+        names = [name for (name,) in run("SELECT name FROM models WHERE last < ?", (last,))]
+        run("DELETE FROM models WHERE last < ?", (last,))
+        return names
+
+    # ------------------------------------------------------------------ transactions
+
+    def state(self) -> typing.Any:
+        """What the last commit was given; `None` if there was none."""
+        found = self._database.execute("SELECT state FROM state").fetchone()
+        return None if found is None else pickle.loads(found[0])
+
+    def commit(self, state: typing.Any) -> None:
+        """Make all changes last, together with a state.
+
+        Parameters
+        ----------
+        state
+            Any value that can be pickled.
+        """
+        self._check()
+        run = self._database.execute
+        run("INSERT OR REPLACE INTO state VALUES (1, ?)", (pickle.dumps(state),))
+        run("COMMIT")
+        run("BEGIN IMMEDIATE")
+
+    def _check(self) -> None:
+        """Refuse a change outside of a transaction, which SQLite ends where the disk is full."""
+        if not self._database.in_transaction:
+            raise RuntimeError(
+                f"{self.path}: an earlier change failed, and all since the last commit are lost; "
+                "open the models again and continue from their note"
+            )
+
+    @property
+    def memory(self) -> int:
+        """Bytes that its pages take in memory at most."""
+        return CACHE * 1024
+
+    def close(self) -> None:
+        """Close the file. Changes after the last commit are lost."""
+        with contextlib.suppress(sqlite3.Error):
+            self._database.rollback()
+        self._database.close()
+
+    def __reduce__(self) -> typing.NoReturn:
+        raise TypeError(
+            f"models that keep a file ({self.path}) cannot be copied or pickled: commit, close and "
+            "copy the file"
+        )
+
+
+def refused(error: sqlite3.Error) -> str:
+    """Why a file could not be opened."""
+    if "locked" in str(error):
+        return "another process has this file open"
+    return str(error)

@@ -1,0 +1,194 @@
+"""Stream decision trees: CART trees that keep growing with each batch.
+
+The learners of this module follow Xu, Dey, Panda and Vogelstein (2022). A tree collects a batch of
+samples and sends them down to its leaves, which then grow as in CART. Beyond the paper, the class
+weights and means in the nodes learn every sample at once instead of when its batch is complete.
+"""
+
+from __future__ import annotations
+
+from ._estimator.classifier import TreeClassifier
+from ._estimator.parameters import MaxFeatures, check_choice, plain_parameters
+from ._estimator.regressor import TreeRegressor
+from .stream_forest import StreamLearner
+
+__all__ = ["StreamDecisionTreeClassifier", "StreamDecisionTreeRegressor"]
+
+
+class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
+    """Stream decision tree: a CART tree that keeps growing with each batch.
+
+    Samples are collected in batches. When a batch is full, its samples are sent down to the leaves,
+    and each leaf grows on its samples as in CART (Algorithm 1 of the paper[^1]). Splits are never
+    revised. Choose it for a single fast tree that can be drawn.
+
+    Parameters
+    ----------
+    batch_size
+        Number of samples after which leaves are split. Class weights and means in the leaves are
+        up to date after every sample. Until the first batch is full, the tree is grown anew on the
+        first 10, 20, 30, 45 ... samples.
+    criterion
+        Impurity that splits reduce: `"gini"` or `"entropy"`.
+    max_depth
+        Largest depth of a tree; `None` sets no limit.
+    min_samples_split
+        Smallest number of samples of a batch with which a leaf is split.
+    min_samples_leaf
+        Smallest number of samples of a batch on either side of a split.
+    max_features
+        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share. `mutate`
+        can change it.
+    max_nodes
+        Largest number of nodes. Beyond it, the lowest splits that were visited least recently
+        become leaves again. `mutate` can change it.
+    leaf_memory
+        Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
+        the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
+    splitter
+        `"best"`, or `"random"` for one uniformly drawn threshold per feature.
+    reference
+        Behave like the published implementation: a leaf holds only the last batch that reached it,
+        learned when the batch is complete, and is split even if its samples are pure.
+    seed
+        Random seed; `None` draws one.
+
+    Notes
+    -----
+    At a split, missing values go to the side that fits them better, or to the heavier child.
+    New features and new classes may appear at any time.
+
+    References
+    ----------
+    [^1]: Xu, H., Dey, J., Panda, S. and Vogelstein, J.T., 2022. Simplest Streaming Trees.
+        arXiv:2110.08483.
+
+    Examples
+    --------
+    >>> import river_extra_trees as ret
+    >>> from river import datasets, evaluate, metrics
+
+    >>> dataset = datasets.Phishing()
+    >>> model = ret.StreamDecisionTreeClassifier(seed=42)
+    >>> metric = metrics.Accuracy()
+    >>> evaluate.progressive_val_score(dataset, model, metric)
+    Accuracy: 85.11%
+    """
+
+    @plain_parameters
+    def __init__(
+        self,
+        batch_size: int = 300,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        max_features: MaxFeatures = None,
+        max_nodes: int = 10_000,
+        leaf_memory: float | None = 10.0,
+        splitter: str = "best",
+        reference: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        self.batch_size = batch_size
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.max_nodes = max_nodes
+        self.leaf_memory = leaf_memory
+        self.splitter = splitter
+        self.reference = reference
+        self.seed = seed
+        check_choice("criterion", criterion, "gini", "entropy")
+        self._begin(criterion)
+
+
+class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
+    """Stream decision tree: a CART tree that keeps growing with each batch.
+
+    Samples are collected in batches. When a batch is full, its samples are sent down to the leaves,
+    and each leaf grows on its samples as in CART (Algorithm 1 of the paper[^1]). Splits are never
+    revised. Leaves predict the mean of their targets, so predictions stay within the range of the
+    targets.
+
+    Parameters
+    ----------
+    batch_size
+        Number of samples after which leaves are split. Class weights and means in the leaves are
+        up to date after every sample. Until the first batch is full, the tree is grown anew on the
+        first 10, 20, 30, 45 ... samples.
+    max_depth
+        Largest depth of a tree; `None` sets no limit.
+    min_samples_split
+        Smallest number of samples of a batch with which a leaf is split.
+    min_samples_leaf
+        Smallest number of samples of a batch on either side of a split.
+    max_features
+        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share. `mutate`
+        can change it.
+    max_nodes
+        Largest number of nodes. Beyond it, the lowest splits that were visited least recently
+        become leaves again. `mutate` can change it.
+    leaf_memory
+        Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
+        the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
+    splitter
+        `"best"`, or `"random"` for one uniformly drawn threshold per feature.
+    reference
+        Behave like the published implementation: a leaf holds only the last batch that reached it,
+        learned when the batch is complete, and is split even if its samples are pure.
+    seed
+        Random seed; `None` draws one.
+
+    Notes
+    -----
+    At a split, missing values go to the side that fits them better, or to the heavier child.
+    New features may appear at any time.
+
+    The mean R2 over ten streams is 0.60 with `min_samples_leaf=3`, and 0.53 with 1
+    (`python -m examples.benchmarks.peers run ... --task regression`).
+
+    References
+    ----------
+    [^1]: Xu, H., Dey, J., Panda, S. and Vogelstein, J.T., 2022. Simplest Streaming Trees.
+        arXiv:2110.08483.
+
+    Examples
+    --------
+    >>> import river_extra_trees as ret
+    >>> from river import datasets, evaluate, metrics
+
+    >>> dataset = datasets.TrumpApproval()
+    >>> model = ret.StreamDecisionTreeRegressor(seed=42)
+    >>> metric = metrics.MAE()
+    >>> evaluate.progressive_val_score(dataset, model, metric)
+    MAE: 0.53308
+    """
+
+    @plain_parameters
+    def __init__(
+        self,
+        batch_size: int = 100,
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 3,
+        max_features: MaxFeatures = None,
+        max_nodes: int = 10_000,
+        leaf_memory: float | None = 10.0,
+        splitter: str = "best",
+        reference: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        self.batch_size = batch_size
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.max_nodes = max_nodes
+        self.leaf_memory = leaf_memory
+        self.splitter = splitter
+        self.reference = reference
+        self.seed = seed
+        self._begin("variance")

@@ -1,0 +1,287 @@
+"""What every estimator does with unusual frames: take them, or refuse them and stay as it was."""
+
+from __future__ import annotations
+
+import collections
+import datetime
+from collections.abc import Callable
+from typing import Any
+
+import narwhals
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from river import base
+
+from river_extra_trees import persistence
+from river_extra_trees._core.safe_repr import safe_repr
+from tests.tools.contract import (
+    CORES,
+    FIRST,
+    FIRST_CLASSIFIERS,
+    Case,
+    taught,
+    told,
+)
+from tests.tools.estimators import (
+    frozen,
+    learn,
+    make,
+    stream,
+)
+from tests.tools.inputs import (
+    BEYOND_PYARROW,
+    LABELS,
+)
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=safe_repr)
+def test_labels_in_frames_of_pyarrow(labels: tuple[Any, Any]) -> None:
+    """They come back as they are, or are refused by their types where pyarrow has none for them."""
+    model = learn(make(("StreamDecisionTreeClassifier", 0)), [({"a": 1.0}, y) for y in labels])
+    asked = pa.table({"a": [1.0, 1.0]})
+    if repr(labels) in BEYOND_PYARROW:
+        with pytest.raises(TypeError, match=r"types: .*pandas or polars"):
+            model.predict_many(asked)
+    else:
+        found = model.predict_many(asked).to_pylist()
+        assert found == [model.predict_one({"a": 1.0})] * 2
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pd", "pl", "pa"])
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_an_empty_frame_of_probabilities_has_all_columns(case: Case, kind: Any) -> None:
+    """Of numbers, as any other; the labels of a model that has learned nothing are none."""
+    model, x, _ = taught(case)
+    labels = list(model.predict_proba_one(x))
+    for n in (0, 2):
+        found = narwhals.from_native(model.predict_proba_many(kind({"a": [0.5] * n})))
+        assert found.columns == labels
+        assert found.schema.dtypes() == [narwhals.Float64] * len(labels)
+        assert len(found) == n
+    assert narwhals.from_native(make(case).predict_proba_many(kind({"a": [0.5]}))).columns == []
+    assert list(make(case).predict_many(kind({"a": []}))) == []
+
+
+def test_a_series_has_one_type_whatever_the_answers() -> None:
+    """That of all labels, so that the answers for two frames fit together."""
+    model = learn(make(("StreamDecisionTreeClassifier", 0)), [({"a": 1.0}, 1)] * 9)
+    assert model.predict_many(pl.DataFrame({"a": [1.0]})).dtype == pl.Int64
+    model.learn_one({"a": 0.0}, 2.5)
+    assert model.predict_many(pl.DataFrame({"a": [1.0]})).dtype == pl.Float64
+    model.learn_one({"a": 0.0}, "text")
+    assert model.predict_many(pl.DataFrame({"a": [1.0]})).to_list() == [1]
+    assert model.predict_many(pl.DataFrame({"a": [1.0]})).dtype == pl.Object
+
+
+class Same:
+    """A label that looks like any other of its kind."""
+
+    def __repr__(self) -> str:
+        return "same"
+
+
+@pytest.mark.parametrize("kind", [pl.DataFrame, pa.table], ids=["polars", "pyarrow"])
+def test_no_column_of_probabilities_hides_another(kind: Any) -> None:
+    """Labels that are one as strings are named by their repr, and refused if that is one, too."""
+    model = learn(make(("StreamDecisionTreeClassifier", 0)), [({}, y) for y in (1, "1", 2, "x")])
+    found = narwhals.from_native(model.predict_proba_many(kind({"a": [0.5]})))
+    assert found.columns == ["1", "'1'", "2", "x"]
+    expected = list(model.predict_proba_one({}).values())
+    assert list(found.row(0)) == pytest.approx(expected)
+    learn(model, [({}, Same()), ({}, Same())])
+    with pytest.raises(ValueError, match="same"):
+        model.predict_proba_many(kind({"a": [0.5]}))
+    assert len(model.predict_proba_many(pd.DataFrame({"a": [0.5]})).columns) == 6
+
+
+NO_SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
+    "none": lambda values: None,
+    "a number": lambda values: 7,
+    "a text": lambda values: "a" * len(values),
+    "bytes": lambda values: b"a" * len(values),
+    "a set": lambda values: {*range(len(values))},
+    "a dict": lambda values: dict.fromkeys(range(len(values)), values[0]),
+    "keys": lambda values: dict.fromkeys(range(len(values))).keys(),
+    "a generator": lambda values: (each for each in values),
+    "a frame of one column": lambda values: pd.DataFrame({"y": values}),
+    "a frame as wide as long": lambda values: pd.DataFrame(
+        dict.fromkeys(range(len(values)), values)
+    ),
+    "a polars frame": lambda values: pl.DataFrame({"y": values}),
+    "a lazy frame": lambda values: pl.LazyFrame({"y": values}),
+    "a table": lambda values: pa.table({"y": values}),
+    "a column vector": lambda values: np.array(values).reshape(-1, 1),
+    "an array of no dimension": lambda values: np.array(values[0]),
+}
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("case", CORES, ids=str)
+def test_targets_of_a_frame_must_be_a_sequence(case: Case, n: int) -> None:
+    """What has no order or holds names in place of values is refused by name, unlearned."""
+    model, _, y = taught(case)
+    before = frozen(model)
+    frame = pd.DataFrame({"a": [0.1] * n, "new": [1.0] * n})
+    for kind, made in NO_SEQUENCES.items():
+        with pytest.raises(TypeError, match=r"^y must be a series"):
+            model.learn_many(frame, made([y] * n))
+        if kind not in ("a number", "an array of no dimension"):  # one weight for all
+            with pytest.raises(TypeError, match=r"\bw must be a (series|number)"):
+                model.learn_many(frame, [y] * n, made([1.0] * n))
+    assert frozen(model) == before
+
+
+SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "deque": collections.deque,
+    "numpy": lambda values: np.array(values, dtype=object),
+    "pandas, another index": lambda values: pd.Series(values, index=range(len(values), 0, -1)),
+    "index of pandas": pd.Index,
+    "categories": lambda values: pd.Series(values, dtype="category"),
+    "polars": pl.Series,
+    "pyarrow": pa.array,
+    "chunks of pyarrow": lambda values: pa.chunked_array([values]),
+}
+
+
+@pytest.mark.parametrize(("case", "kind"), told(CORES, list(SEQUENCES)))
+def test_targets_of_a_frame_in_any_sequence(case: Case, kind: str) -> None:
+    """They belong to the rows by their position, and so do weights."""
+    model, _, _ = taught(case)
+    twin = model.clone(include_attributes=True)
+    rows = [(x, y, 1.0 + i % 3) for i, (x, y) in enumerate(stream(case, 40, seed=1))]
+    frame = pd.DataFrame({"a": [x.get("a") for x, _, _ in rows]})
+    targets, weights = [y for _, y, _ in rows], [w for _, _, w in rows]
+    model.learn_many(frame, SEQUENCES[kind](targets), SEQUENCES[kind](weights))
+    for x, y, w in rows:
+        twin.learn_one({"a": x.get("a")}, y, w=w)
+    assert persistence.save_bytes(model) == persistence.save_bytes(twin)
+
+
+@pytest.mark.parametrize(("case", "w"), told(CORES, [2, np.float32(2), np.array(2.0)]))
+def test_one_weight_for_a_frame(case: Case, w: Any) -> None:
+    """A number of any type is the weight of every row."""
+    model, _, y = taught(case)
+    twin = model.clone(include_attributes=True)
+    model.learn_many(pd.DataFrame({"a": [0.1, 0.2]}), [y, y], w)
+    for a in (0.1, 0.2):
+        twin.learn_one({"a": a}, y, w=2.0)
+    assert persistence.save_bytes(model) == persistence.save_bytes(twin)
+
+
+@pytest.mark.parametrize("kind", [np.array, pd.Series, list], ids=["numpy", "pandas", "list"])
+@pytest.mark.parametrize("case", CORES, ids=str)
+def test_complex_numbers_of_a_frame_are_refused(case: Case, kind: Any) -> None:
+    """As targets and as weights, by the row; what is imaginary must not be dropped in silence."""
+    model, _, y = taught(case)
+    before = frozen(model)
+    frame, numbers = pd.DataFrame({"a": [0.1, 0.2]}), kind(np.array([1.0 + 5j, 2.0]))
+    with pytest.raises(TypeError, match=r"^row 0: w must be a number, not 'complex"):
+        model.learn_many(frame, [y, y], numbers)
+    if isinstance(model, base.Regressor):
+        with pytest.raises(TypeError, match=r"^row 0: the target must be a number, not 'complex"):
+            model.learn_many(frame, numbers)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_times_of_a_frame_are_refused(case: Case) -> None:
+    """As targets and as weights, by the row; to numpy nanoseconds are whole numbers."""
+    model, _, y = taught(case)
+    before = frozen(model)
+    frame = pd.DataFrame({"a": [0.1, 0.2]})
+    for kind in ("datetime64", "timedelta64"):
+        moments = np.array([5, 6], f"{kind}[ns]")
+        with pytest.raises(TypeError, match=f"^row 0: w must be a number, not '{kind}'"):
+            model.learn_many(frame, [y, y], moments)
+        with pytest.raises(TypeError, match=r"^row 0: w must be a number, not 'ndarray'"):
+            model.learn_many(frame, [y, y], np.array(5, f"{kind}[ns]"))
+        if isinstance(model, base.Regressor):
+            with pytest.raises(TypeError, match=f"^row 0: the target must .* not '{kind}'"):
+                model.learn_many(frame, moments)
+    assert frozen(model) == before
+
+
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_frame_with_too_many_labels(case: Case) -> None:
+    """A frame that would bring the 1,025th label is refused whole; no weight brings none."""
+    model = make(case)
+    for i in range(1020):
+        model.learn_one({"a": float(i % 10)}, f"label {i}")
+    before = frozen(model)
+    labels = [f"label {i}" for i in (3, 1020, 1021, 1021, 1022, 1023, 1024)]
+    frame = pl.DataFrame({"a": [float(i) for i in range(len(labels))]})
+    with pytest.raises(ValueError, match="row 6: the label 'label 1024' is one too many"):
+        model.learn_many(frame, labels)
+    assert frozen(model) == before
+    for w in (0.0, 1e-310):
+        twin = model.clone(include_attributes=True)
+        twin.learn_many(frame, labels, [*[1.0] * 5, w, 1.0])
+        assert len(twin.predict_proba_one({"a": 1.0})) == 1024
+        assert "label 1023" not in twin.predict_proba_one({"a": 1.0})
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_frame_without_columns(case: Case) -> None:
+    """Its rows are samples without features; no samples, if the frame has no rows either."""
+    model, _, y = taught(case)
+    twin = model.clone(include_attributes=True)
+    model.learn_many(pd.DataFrame(index=range(3)), [y] * 3)
+    learn(twin, [({}, y)] * 3)
+    assert persistence.save_bytes(model) == persistence.save_bytes(twin)
+    assert model.predict_many(pd.DataFrame(index=range(2))).to_list() == [model.predict_one({})] * 2
+    assert model.predict_many(pl.DataFrame()).to_list() == []
+
+
+MOMENTS = [datetime.datetime(2026, 11, 21, hour) for hour in range(4)]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": [0.5] * 4, "when": MOMENTS}),
+        pd.DataFrame({"a": [0.5] * 4, "when": pd.to_timedelta([1, 2, 3, 4], unit="s")}),
+        pd.DataFrame({"a": [0.5] * 4, "when": pd.period_range("2026-11", periods=4, freq="M")}),
+        pl.DataFrame({"a": [0.5] * 4, "when": MOMENTS}),
+        pl.DataFrame({"a": [0.5] * 4, "when": [moment.date() for moment in MOMENTS]}),
+        pa.table({"a": [0.5] * 4, "when": MOMENTS}),
+        pa.table({"a": [0.5] * 4, "when": pa.array([(1, 2, 3)] * 4, pa.month_day_nano_interval())}),
+    ],
+    ids=["pandas", "durations", "periods", "polars", "dates", "pyarrow", "intervals"],
+)
+@pytest.mark.parametrize("case", CORES, ids=str)
+def test_frame_with_a_column_of_dates(case: Case, frame: Any) -> None:
+    """It is refused by the name of the feature, with a word on what to do; missing ones are not."""
+    model, _, y = taught(case)
+    before = frozen(model)
+    with pytest.raises(TypeError, match=r"^row 0: feature 'when': .* Turn it into numbers"):
+        model.learn_many(frame, [y] * 4)
+    with pytest.raises(TypeError, match=r"^feature 'when': .* Turn it into numbers"):
+        model.predict_many(frame)
+    assert frozen(model) == before
+    model.learn_many(pd.DataFrame({"when": pd.to_datetime([None] * 4)}), [y] * 4)
+
+
+@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+def test_labels_that_are_no_utf8_come_back(case: Case) -> None:
+    """As they are, where the kind of frame has Python objects; else by `repr`, or not at all."""
+    model = learn(make(case), [({"a": float(i % 2)}, "\ud800x"[i % 2]) for i in range(60)])
+    said = [model.predict_one({"a": a}) for a in (0.0, 1.0)]
+    index = [7, 5]
+    asked = pd.DataFrame({"a": [0.0, 1.0]}, index=index)
+    found = model.predict_many(asked)
+    assert (list(found), list(found.index), found.name) == (said, index, "prediction")
+    table = model.predict_proba_many(asked)
+    assert (list(table.columns), list(table.index)) == (["\ud800", "x"], index)
+    expected = [model.predict_proba_one({"a": a}) for a in (0.0, 1.0)]
+    assert [dict(zip(table.columns, row, strict=True)) for row in table.to_numpy()] == expected
+    for kind in (pl.DataFrame, pa.table):
+        table = narwhals.from_native(model.predict_proba_many(kind({"a": [0.0, 1.0]})))
+        assert table.columns == ["'\\ud800'", "x"]
+    assert model.predict_many(pl.DataFrame({"a": [0.0, 1.0]})).to_list() == said
+    with pytest.raises(TypeError, match="pandas or polars"):
+        model.predict_many(pa.table({"a": [0.0, 1.0]}))
