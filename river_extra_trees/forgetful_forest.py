@@ -58,6 +58,8 @@ class _Forgetful(BatchForest):
     max_retained: int
     max_columns: int
     n_models: int
+    criterion: str  # of classifiers
+    significance: float = 0.05  # of forests
     reference: bool
     seed: int | None
 
@@ -105,13 +107,14 @@ class _Forgetful(BatchForest):
             bagging=bagging,
             max_columns=self.max_columns,
         )
-        self._splitters = [
-            Splitter(criterion, program="forgetful" if self.reference else None)
-            for _ in range(min(n_jobs, n_models))
-        ]
-        self._significance = significance
         self._core.parameters = [self._new_parameters().state() for _ in range(n_models)]
         self._core.drift = self._new_drift_test().state() if is_forest else None
+
+    def _new_splitter(self) -> Splitter:
+        return Splitter(
+            "variance" if self._core.regression else self.criterion,
+            program="forgetful" if self.reference else None,
+        )
 
     def _new_parameters(self) -> AdaptParameters:
         return AdaptParameters(
@@ -119,7 +122,7 @@ class _Forgetful(BatchForest):
         )
 
     def _new_drift_test(self) -> DriftTest:
-        return DriftTest(self.n_models, self._significance, self.reference)
+        return DriftTest(self.n_models, self.significance, self.reference)
 
     @property
     def _parameters(self) -> list[AdaptParameters]:
@@ -134,9 +137,9 @@ class _Forgetful(BatchForest):
         batch, n = self._core.n_batches, self._core.n_in_batch
         if n < self.batch_size:
             depth = math.inf if self.max_depth is None else self.max_depth
-            self._core.grow_early(self._splitters, 0, int(min(max_height(n), depth)))
+            self._core.grow_early(self._new_splitters(), 0, int(min(max_height(n), depth)))
             return
-        self._core.grow(batch, self._splitters, *self._plan(losses))
+        self._core.grow(batch, self._new_splitters(), *self._plan(losses))
 
     def _plan(self, losses: Losses | None) -> BatchPlan:
         """What each tree retains, by its accuracy on the batch, and which trees are discarded."""
@@ -151,7 +154,7 @@ class _Forgetful(BatchForest):
                 parameters = adapted[tree] = self._new_parameters()
                 parameters.retained_size = held
                 depth_of_successor = int(min(parameters.max_height, depth))
-                batch = forest.successor_losses(tree, self._splitters[0], depth_of_successor)
+                batch = forest.successor_losses(tree, self._new_splitter(), depth_of_successor)
             if batch[0] > 0:
                 parameters.adapt(batch, guess, held)
         for tree in discarded:

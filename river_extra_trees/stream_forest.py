@@ -63,6 +63,11 @@ class StreamLearner(BatchForest):
     reference: bool
     seed: int | None
 
+    # Of classifiers, and of forests.
+    criterion: str
+    n_swaps: int = 0
+    swap_rule: str = "published"
+
     _mutable = frozenset({"max_features", "max_nodes"})
 
     @property
@@ -105,20 +110,17 @@ class StreamLearner(BatchForest):
             fading=1.0 if self.leaf_memory is None else 1.0 - 1.0 / self.leaf_memory,
             n_latest=window_size if n_swaps > 0 and not self.reference else 0,
         )
-        self._splitters = [
-            Splitter(
-                criterion,
-                self.max_depth,
-                self.min_samples_split,
-                self.min_samples_leaf,
-                self.splitter,
-                shuffled=self.reference,
-                program="stream" if self.reference else None,
-            )
-            for _ in range(min(n_jobs, n_models))
-        ]
-        self._n_swaps = n_swaps
-        self._always_swaps = swap_rule == "always" and not self.reference
+
+    def _new_splitter(self) -> Splitter:
+        return Splitter(
+            "variance" if self._core.regression else self.criterion,
+            self.max_depth,
+            self.min_samples_split,
+            self.min_samples_leaf,
+            self.splitter,
+            shuffled=self.reference,
+            program="stream" if self.reference else None,
+        )
 
     def _rotating(self, criterion: str, n_models: int, window_size: typing.Any) -> MemoryForest:
         """Make a forest whose trees are grown anew in turn, on windows of several sizes."""
@@ -183,14 +185,15 @@ class StreamLearner(BatchForest):
         n_features = n_features_visited(self.max_features, len(forest.schema.names))
         if forest.n_in_batch < self.batch_size:
             depth = LARGEST if self.max_depth is None else self.max_depth
-            forest.grow_early(self._splitters, n_features, depth)
+            forest.grow_early(self._new_splitters(), n_features, depth)
             return
         if losses is None:
             losses = forest.tree_losses()
+        always = self.swap_rule == "always" and not self.reference
         forest.grow(
             batch,
-            self._splitters,
-            forest.trees_to_replace(losses, self._n_swaps, self._always_swaps),
+            self._new_splitters(),
+            forest.trees_to_replace(losses, self.n_swaps, always),
             n_features,
             self.max_nodes,
         )

@@ -78,7 +78,7 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
     @plain_parameters
     def __init__(
         self,
-        batch_size: int = 300,
+        batch_size: int = 500,
         criterion: str = "gini",
         max_depth: int | None = None,
         min_samples_split: int = 2,

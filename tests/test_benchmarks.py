@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import doctest
 import importlib
+import io
 import json
 import os
 import re
@@ -12,6 +14,8 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
 
 import pytest
 
@@ -28,11 +32,31 @@ BENCHMARKS = ROOT / "examples" / "benchmarks"
 pytestmark = pytest.mark.slow
 
 
-def run(
-    module: str, *arguments: object, env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", f"examples.benchmarks.{module}", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+class Done(NamedTuple):
+    """What a script has left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(module: str, *arguments: object) -> Done:
+    """Run a script as `python -m` does, in this process: a new one would import for seconds."""
+    out, err, status = io.StringIO(), io.StringIO(), 0
+    sys.modules.pop(f"examples.benchmarks.{module}", None)  # an earlier test may have it
+    with (
+        mock.patch.object(sys, "argv", [module, *map(str, arguments)]),
+        contextlib.chdir(ROOT),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            runpy.run_module(f"examples.benchmarks.{module}", run_name="__main__", alter_sys=True)
+        except SystemExit as ended:
+            status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+            if isinstance(ended.code, str):
+                err.write(ended.code + "\n")
+    return Done(status, out.getvalue(), err.getvalue())
 
 
 def succeed(module: str, *arguments: object) -> str:
@@ -192,12 +216,14 @@ def test_paper_quickly(name: str) -> None:
     assert "| 0.9 " in succeed("papers", name, "--quick")
 
 
-def test_paper_without_its_data() -> None:
+def test_paper_without_its_data(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     """An experiment whose data are not there says so."""
-    env = {key: value for key, value in os.environ.items() if key != "RIVER_EXTRA_TREES_DATA"}
-    done = run("papers", "forgetful-figures-3-6", "--quick", env=env)
+    monkeypatch.delenv("RIVER_EXTRA_TREES_DATA", raising=False)
+    done = run("papers", "forgetful-figures-3-6", "--quick")
     assert done.returncode == 1
-    assert "RIVER_EXTRA_TREES_DATA" in done.stderr
+    assert "RIVER_EXTRA_TREES_DATA" in capfd.readouterr().err
 
 
 def test_papers_side_by_side(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_intervals_cover_what_they_promise(
     intervals too wide: up to 95 %.
     """
     inside = []
-    for seed in range(8):
+    for seed in range(4):
         model = DynamicTreeRegressor(
             leaf=leaf, window=window, forgetting_factor=forgetting_factor, seed=seed
         )

@@ -106,7 +106,7 @@ def test_tree_equals_the_naive_tree(name: str, n: int, criterion: str) -> None:
 
 @pytest.mark.parametrize("reference", [False, True])
 @pytest.mark.parametrize("bagging", [False, True])
-@pytest.mark.parametrize(("name", "n"), [("elec", 1500), ("gradual", 800), ("phishing", 500)])
+@pytest.mark.parametrize(("name", "n"), [("elec", 900), ("gradual", 600), ("phishing", 500)])
 def test_forest_equals_the_naive_forest(name: str, n: int, bagging: bool, reference: bool) -> None:
     """The same features, bags, forgotten copies, discarded trees, splits and answers."""
     X, Y = (values[:n] for values in read_stream(name))

@@ -7,7 +7,7 @@ from .targets cimport read_number, read_weight
 from operator import index
 
 from .safe_repr import safe_repr
-from .state import captured, from_state
+from .state import captured, reduced
 
 cdef extern from *:
     """
@@ -403,10 +403,10 @@ cdef class Learner:
         """What the object and its parts remember at this moment, see `state.py`."""
         # Without memory numpy may fail and not say why, on which `finally` would crash.
         cdef Holder _holder = Holder(self)
-        return captured(self.fields())
+        return captured(self.fields(), self.DEFAULTS)
 
     def __reduce__(self):
-        return from_state, (type(self), self.state())
+        return reduced(type(self), self.state())
 
     def check(self):
         """Raise an error if an invariant is broken, of a part or of the whole."""
@@ -460,6 +460,8 @@ cdef class Learner:
 
     cdef dict fields(self):
         raise NotImplementedError
+
+    DEFAULTS = {}       # of the fields that a state leaves out
 
     cdef int check_structure(self) except -1:
         raise NotImplementedError

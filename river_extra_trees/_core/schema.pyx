@@ -16,7 +16,7 @@ from sys import getsizeof
 
 import numpy as np
 
-from .state import State, StateError, from_state, require
+from .state import State, StateError, reduced, require, without_defaults
 from .safe_repr import safe_repr
 
 cdef extern from "Python.h":
@@ -349,23 +349,28 @@ cdef class Schema:
         )
 
     def state(self):
-        """Names and values in the order of their columns and codes."""
-        return {
+        """Names and values in the order of their columns and codes; None: all are numeric."""
+        categories = [None if codes is None else list(codes) for codes in self.codes]
+        return without_defaults({
             "names": list(self.names),
-            "categories": [None if codes is None else list(codes) for codes in self.codes],
+            "categories": categories if self.nominal else None,
             "max_columns": self.max_columns,
-        }
+        }, self.DEFAULTS)
+
+    DEFAULTS = {"categories": None, "max_columns": MAX_COLUMNS}
 
     @classmethod
     def restored(cls, values):
         """The schema of a state."""
         cdef Schema schema
-        state = State("Schema", values, ("names", "categories", "max_columns"))
+        state = State("Schema", values, ("names", "categories", "max_columns"), cls.DEFAULTS)
         schema = Schema(state.whole("max_columns", 1, MAX_COLUMNS))
         names = state.items("names")
         require(len(names) <= schema.max_columns, "Schema: too many columns")
+        all_categories = [None] * len(names) if state.values["categories"] is None else (
+            state.items("categories", len(names)))
         try:
-            for name, categories in zip(names, state.items("categories", len(names))):
+            for name, categories in zip(names, all_categories):
                 schema.add_column(name, categories is not None)
                 if categories is not None:
                     require(type(categories) is list, "Schema: categories must be a list")
@@ -378,7 +383,7 @@ cdef class Schema:
         return schema
 
     def __reduce__(self):
-        return from_state, (type(self), self.state())
+        return reduced(type(self), self.state())
 
 
 cdef dict as_dict(object x):
@@ -470,4 +475,4 @@ cdef class Labels:
         return labels
 
     def __reduce__(self):
-        return from_state, (type(self), self.state())
+        return reduced(type(self), self.state())

@@ -4,8 +4,9 @@ Every core class has a method `state`, which returns a dict from names to values
 `restored`, which makes an object of such a dict. Values are None, bools, whole numbers, floats,
 strings, numpy arrays, other core objects, lists of values, and feature values and labels of any
 type. What does not decide future answers (scratch memory, caches, spare capacity) is left out, so
-that equal objects have equal states. An array that was filled through a view goes into the state as
-`view.base`: without memory `numpy.asarray(view)` may return an array of another type.
+that equal objects have equal states. So are the fields with the values that a class names in its
+`DEFAULTS`: a young object has a short state. An array that was filled through a view goes into the
+state as `view.base`: without memory `numpy.asarray(view)` may return an array of another type.
 
 `restored` trusts nothing: a state may come from a damaged or hostile file. Whatever could lead to a
 wrong index, an endless loop or a number that no calculation expects raises `StateError`, and
@@ -17,11 +18,14 @@ from __future__ import annotations
 import math
 import numbers
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .packing import packed, unpacked
 
 __all__ = [
     "FAINTEST_WEIGHT",
@@ -34,7 +38,9 @@ __all__ = [
     "StateError",
     "captured",
     "from_state",
+    "reduced",
     "require",
+    "without_defaults",
 ]
 
 LARGEST_COUNT = 2**62  # of samples or batches in a stream: sums of two still fit into 64 bits
@@ -60,7 +66,30 @@ def require(condition: object, problem: str) -> None:
 
 def from_state(kind: Any, values: dict[str, Any]) -> Any:
     """An object of a core class from its state: a function that every kind of pickle can name."""
-    return kind.restored(values)
+    return kind.restored(unpacked(values))
+
+
+def reduced(kind: Any, values: dict[str, Any]) -> tuple[Any, ...]:
+    """What a pickle holds of a core object: its class, and its state with small arrays packed."""
+    return from_state, (kind, packed(values))
+
+
+def without_defaults(values: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a state that differ from the defaults of their class."""
+    return {
+        name: value
+        for name, value in values.items()
+        if name not in defaults or not is_same(value, defaults[name])
+    }
+
+
+def is_same(value: Any, default: Any) -> bool:
+    """Whether a field has its default: the same type and, of an array, the same shape."""
+    if type(value) is not type(default):
+        return False
+    if not isinstance(value, np.ndarray):
+        return bool(value == default)
+    return value.shape == default.shape and value.tobytes() == default.tobytes()
 
 
 class Captured:
@@ -72,11 +101,13 @@ class Captured:
         self.kind, self.values = kind, values
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return from_state, (self.kind, self.values)
+        return reduced(self.kind, self.values)
 
 
-def captured(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a core object, with its parts as they are at this moment.
+def captured(
+    fields: dict[str, Any], defaults: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
+    """The fields of a core object that are no defaults, with its parts as they are at this moment.
 
     So a pickle or a model file is consistent, even if the object learns while it is written.
     """
@@ -87,13 +118,13 @@ def captured(fields: dict[str, Any]) -> dict[str, Any]:
 
     return {
         name: [capture(item) for item in value] if type(value) is list else capture(value)
-        for name, value in fields.items()
+        for name, value in without_defaults(fields, defaults).items()
     }
 
 
 def restore(value: Any) -> Any:
     """The core object that was captured; any other value as it is."""
-    return from_state(value.kind, value.values) if type(value) is Captured else value
+    return value.kind.restored(value.values) if type(value) is Captured else value
 
 
 class State:
@@ -107,14 +138,22 @@ class State:
         The state.
     names
         The names that it must have, all of them and no others.
+    defaults
+        The values of those that may be left out.
     """
 
-    def __init__(self, owner: str, values: Any, names: Collection[str]) -> None:
+    def __init__(
+        self,
+        owner: str,
+        values: Any,
+        names: Collection[str],
+        defaults: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         require(isinstance(values, dict), f"the state of {owner} is no dict")
-        wrong = set(values) ^ set(names)
+        wrong = {**defaults, **values}.keys() ^ set(names)
         require(not wrong, f"the state of {owner} has unexpected or missing fields: {wrong}")
         self.owner = owner
-        self.values = values
+        self.values = {**defaults, **values}
 
     def refuse(self, name: str, wanted: str) -> None:
         """Raise the StateError that says what a value should be."""

@@ -12,12 +12,13 @@ from libc.string cimport memcpy, memset
 from .memory cimport free, product, realloc, resized
 
 from .state import (
-    FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_TARGET, State, from_state, require,
+    FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require, without_defaults,
 )
 
 cdef enum:
     LARGEST_ARENA = 1 << 29     # nodes: twice as many are still counted in 32 bits
     MAX_CLASSES = 1 << 24       # of a restored arena, whose widths so stay countable
+    SLACK = 16                  # an arena that is full grows by one part in so many
 
 cdef double FAINTEST = 1e-200   # a faded class weight below is none
 
@@ -61,7 +62,7 @@ cdef class Trees:
         if capacity <= self.capacity:
             capacity = self.capacity
         else:
-            capacity = max(capacity, self.capacity + self.capacity // 2, 4)
+            capacity = max(capacity, self.capacity + self.capacity // SLACK)
         if capacity > LARGEST_ARENA:
             raise MemoryError
         n_cells = product(capacity, width)
@@ -365,60 +366,80 @@ cdef class Trees:
         )
 
     def state(self):
-        """Nodes, statistics and roots; parents and depths follow from them."""
-        cdef Py_ssize_t i, n = self.n_used, width = self.width
-        cdef double[::1] threshold = np.empty(n)
-        cdef int[:, ::1] links = np.empty((n, 3), dtype=np.int32)
-        cdef uint8_t[:, ::1] flags = np.empty((n, 2), dtype=np.uint8)
+        """Splits, statistics of all nodes, and roots; parents and depths follow from them."""
+        cdef Py_ssize_t i, k = 0, n = self.n_used, n_splits = 0, width = self.width
+        cdef double[::1] threshold
+        cdef int[:, ::1] links
+        cdef uint8_t[:, ::1] flags
         cdef double[:, ::1] stats = np.empty((n, width))
         for i in range(n):
-            threshold[i] = self.nodes[i].split.threshold
-            links[i, 0] = self.nodes[i].split.feature
-            links[i, 1], links[i, 2] = self.nodes[i].left, self.nodes[i].right
-            flags[i, 0] = self.nodes[i].split.nominal
-            flags[i, 1] = self.nodes[i].split.missing_left
+            n_splits += self.nodes[i].split.feature >= 0
             memcpy(&stats[i, 0], self.row(<int>i), width * sizeof(double))
-        return {
-            "regression": self.regression, "fading": self.fading, "n_values": self.n_values,
+        threshold = np.empty(n_splits)
+        links = np.empty((n_splits, 4), dtype=np.int32)
+        flags = np.empty((n_splits, 2), dtype=np.uint8)
+        for i in range(n):
+            if self.nodes[i].split.feature >= 0:
+                threshold[k] = self.nodes[i].split.threshold
+                links[k, 0], links[k, 1] = <int>i, self.nodes[i].split.feature
+                links[k, 2], links[k, 3] = self.nodes[i].left, self.nodes[i].right
+                flags[k, 0] = self.nodes[i].split.nominal
+                flags[k, 1] = self.nodes[i].split.missing_left
+                k += 1
+        return without_defaults({
+            "regression": self.regression, "fading": self.fading,
             "threshold": threshold.base, "links": links.base,
             "flags": flags.base, "stats": stats.base,
             "free_nodes": np.array([self.free_nodes[i] for i in range(self.n_free)], np.int32),
             "roots": np.array([self.roots[i] for i in range(self.n_roots)], np.int32),
-        }
+        }, self.DEFAULTS)
+
+    # Of a tree that is one leaf.
+    DEFAULTS = {
+        "regression": False, "fading": 1.0, "threshold": np.empty(0),
+        "links": np.empty((0, 4), np.int32), "flags": np.empty((0, 2), np.uint8),
+        "free_nodes": np.empty(0, np.int32), "roots": np.zeros(1, np.int32),
+    }
 
     @classmethod
     def restored(cls, values):
         """The trees of a state. Whether its features exist is the owner's to check."""
         cdef Trees trees
-        state = State("Trees", values, ("regression", "fading", "n_values", "threshold", "links",
-                                        "flags", "stats", "free_nodes", "roots"))
+        state = State("Trees", values, (*cls.DEFAULTS, "stats"), cls.DEFAULTS)
         threshold = state.numbers("threshold", None)
-        n = len(threshold)
+        n_splits = len(threshold)
         regression = state.flag("regression")
-        n_values = state.whole("n_values", 2 if regression else 0, 2 if regression else MAX_CLASSES)
-        stats = state.array("stats", np.float64, n, HEADER + n_values)
-        trees = Trees(n_values, regression, state.number("fading", 0.0, 1.0))
+        stats = state.array("stats", np.float64, None, None)
+        n, width = stats.shape
+        require(HEADER <= width <= HEADER + MAX_CLASSES
+                and (width == HEADER + 2 or not regression),
+                "Trees: the statistics are not those of such a tree")
+        trees = Trees(width - HEADER, regression, state.number("fading", 0.0, 1.0))
         require(n <= LARGEST_ARENA, "Trees: too many nodes")
         check_stats(stats, regression)
-        trees.fill(threshold, state.array("links", np.int32, n, 3),
-                   state.array("flags", np.uint8, n, 2), stats)
+        links = state.array("links", np.int32, n_splits, 4)
+        splits = links[:, 0]
+        require(np.all((splits[1:] > splits[:-1])) and np.all((splits >= 0) & (splits < n))
+                and np.all(links[:, 1] >= 0), "Trees: a split has no node")
+        trees.fill(threshold, links, state.array("flags", np.uint8, n_splits, 2), stats)
         trees.link(state.array("free_nodes", np.int32, None), state.array("roots", np.int32, None))
         return trees
 
     cdef int fill(self, const double[::1] threshold, const int[:, ::1] links,
                   const uint8_t[:, ::1] flags, const double[:, ::1] stats) except -1:
         """Take over nodes and statistics into the empty arena; `link` checks the links."""
-        cdef int i, n = <int>threshold.shape[0]
+        cdef int i, node, n = <int>stats.shape[0]
         self.reserve(n, self.n_values)
-        self.n_used = n
         for i in range(n):
-            self.nodes[i].split.threshold = threshold[i]
-            self.nodes[i].split.feature = links[i, 0]
-            self.nodes[i].split.nominal = flags[i, 0] != 0
-            self.nodes[i].split.missing_left = flags[i, 1] != 0
-            self.nodes[i].left, self.nodes[i].right = links[i, 1], links[i, 2]
-            self.nodes[i].parent, self.nodes[i].depth = -1, -1      # not met yet
-            memcpy(self.row(i), &stats[i, 0], self.width * sizeof(double))
+            node = self.new_node(-1, -1)                # a leaf, not met yet
+            memcpy(self.row(node), &stats[i, 0], self.width * sizeof(double))
+        for i in range(<int>threshold.shape[0]):
+            node = links[i, 0]
+            self.nodes[node].split.threshold = threshold[i]
+            self.nodes[node].split.feature = links[i, 1]
+            self.nodes[node].split.nominal = flags[i, 0] != 0
+            self.nodes[node].split.missing_left = flags[i, 1] != 0
+            self.nodes[node].left, self.nodes[node].right = links[i, 2], links[i, 3]
         return 0
 
     cdef int link(self, const int[::1] free_nodes, const int[::1] roots) except -1:
@@ -442,9 +463,6 @@ cdef class Trees:
                 self.meet(this.left, node, met)
                 self.meet(this.right, node, met + 1)
                 met += 2
-            else:
-                require(this.split.feature == LEAF and this.left == this.right == -1
-                        and not this.split.nominal, "Trees: a leaf has a split")
         for i in range(free_nodes.shape[0]):
             self.meet(free_nodes[i], -1, met + i)
         for i in range(free_nodes.shape[0]):
@@ -462,7 +480,7 @@ cdef class Trees:
         return 0
 
     def __reduce__(self):
-        return from_state, (type(self), self.state())
+        return reduced(type(self), self.state())
 
 
 def check_stats(stats, regression):

@@ -29,8 +29,8 @@ cdef class Window:
     cdef int column_capacity
 
     cdef int reserve(self, int capacity, int n_columns) except -1
-    cdef int reserve_one(self, int n_columns) except -1
-    cdef int fill(self, const int[::1] slots, const double[:, ::1] data, const double[::1] target,
+    cdef int reserve_one(self, int n_columns, int most=*) except -1
+    cdef int fill(self, const double[:, ::1] data, const double[::1] target,
                   const double[::1] weight, const int64_t[::1] arrival, int n_sorted) except -1
     cdef int move(self, int capacity, int column_capacity) except -1
     cdef void extend(self, int n_columns) noexcept nogil
@@ -47,4 +47,4 @@ cdef class Window:
     cdef int check_numbers(self, int slot) except -1
     cdef int check_column(self, Py_ssize_t column, int* marks) except -1
 
-cdef tuple united(list windows, int capacity)
+cdef tuple united(list windows)

@@ -11,7 +11,7 @@ from .schema cimport MAX_COLUMNS, Schema
 from .sorting cimport comes_before, keep, merge_slots, rank, sort_slots
 
 from . import state as limits
-from .state import State, from_state, require
+from .state import State, reduced, require, without_defaults
 
 cdef double MOST = limits.LARGEST_TARGET
 cdef double LIGHTEST = limits.FAINTEST_WEIGHT
@@ -40,7 +40,7 @@ cdef class Window:
         Number of slots to begin with.
     """
 
-    def __cinit__(self, int capacity=16):
+    def __cinit__(self, int capacity=4):
         self.move(max(1, capacity), 0)
 
     def __dealloc__(self):
@@ -91,10 +91,12 @@ cdef class Window:
             self.move(max(capacity, self.capacity), column_capacity)
         return 0
 
-    cdef int reserve_one(self, int n_columns) except -1:
-        """Make room for one more sample."""
-        return self.reserve(2 * self.capacity if self.size == self.capacity else self.capacity,
-                            n_columns)
+    cdef int reserve_one(self, int n_columns, int most=LARGEST_WINDOW) except -1:
+        """Make room for one more sample: up to `most`, double the room that is full."""
+        cdef int capacity = self.capacity
+        if self.size == capacity:
+            capacity = 2 * capacity if capacity >= most else min(2 * capacity, most)
+        return self.reserve(capacity, n_columns)
 
     cdef void extend(self, int n_columns) noexcept nogil:
         """Add new columns, missing everywhere. Room was made by `reserve`."""
@@ -328,48 +330,57 @@ cdef class Window:
         return object.__sizeof__(self) + block_size(self.capacity, self.column_capacity)
 
     def state(self):
-        """The samples in order of arrival; the slots they are in, then the free ones."""
+        """The samples in order of arrival. Which slots they are in decides nothing.
+
+        Weights are left out where all are 1, and numbers where the samples are the latest ones.
+        """
         cdef Py_ssize_t i, column, n = self.size
+        cdef int slot
         cdef double[:, ::1] data = np.empty((self.n_columns if n else 0, n))
         cdef double[::1] target = np.empty(n), weight = np.empty(n)
         cdef int64_t[::1] arrival = np.empty(n, dtype=np.int64)
-        cdef int[::1] slots = np.array(
-            [self.slot_at(i) for i in range(self.capacity)], dtype=np.int32)
         for i in range(n):
+            slot = self.slot_at(<int>i)
             for column in range(self.n_columns):
-                data[column, i] = self.data[column * self.capacity + slots[i]]
-            target[i] = self.target[slots[i]]
-            weight[i] = self.weight[slots[i]]
-            arrival[i] = self.arrival[slots[i]]
-        return {
-            "slots": slots.base, "data": data.base, "target": target.base,
-            "weight": weight.base, "arrival": arrival.base,
+                data[column, i] = self.data[column * self.capacity + slot]
+            target[i] = self.target[slot]
+            weight[i] = self.weight[slot]
+            arrival[i] = self.arrival[slot]
+        return without_defaults({
+            "data": data.base, "target": target.base,
+            "weight": None if np.all(weight.base == 1.0) else weight.base,
+            "arrival": None if np.all(arrival.base == latest(self.n_seen, n)) else arrival.base,
             "n_sorted": self.n_sorted, "n_seen": self.n_seen,
-        }
+        }, self.DEFAULTS)
+
+    DEFAULTS = {"data": np.empty((0, 0)), "target": np.empty(0), "weight": None, "arrival": None,
+                "n_sorted": 0, "n_seen": 0}
 
     @classmethod
     def restored(cls, values):
-        """The window of a state. The owner checks whether targets are codes or numbers."""
+        """The window of a state, with a slot for each sample: the first that arrived in slot 0.
+
+        The owner checks whether targets are codes or numbers.
+        """
         cdef Window window
-        state = State("Window", values, ("slots", "data", "target", "weight", "arrival",
-                                         "n_sorted", "n_seen"))
-        slots = state.array("slots", np.int32, None)
-        arrival = state.array("arrival", np.int64, None)
-        n = len(arrival)
-        data = state.array("data", np.float64, None, n)
-        require(0 < len(slots) <= LARGEST_WINDOW and n <= len(slots) and len(data) <= MAX_COLUMNS,
-                "Window: more samples than slots, or too many columns")
-        # Before anything is written there: `check` comes too late for that.
-        require(np.array_equal(np.sort(slots), np.arange(len(slots))),
-                "Window: the slots are not all there once")
-        window = Window(len(slots))
-        window.n_seen = state.whole("n_seen")
-        window.fill(slots, data, state.array("target", np.float64, n),
-                    state.array("weight", np.float64, n), arrival, state.whole("n_sorted", 0, n))
+        state = State("Window", values, tuple(cls.DEFAULTS), cls.DEFAULTS)
+        data = state.array("data", np.float64, None, None)
+        n = data.shape[1]
+        require(n <= LARGEST_WINDOW and len(data) <= MAX_COLUMNS,
+                "Window: too many samples or columns")
+        n_seen = state.whole("n_seen", n)
+        weight = np.ones(n) if state.values["weight"] is None else (
+            state.array("weight", np.float64, n))
+        arrival = latest(n_seen, n) if state.values["arrival"] is None else (
+            state.array("arrival", np.int64, n))
+        window = Window(n)
+        window.n_seen = n_seen
+        window.fill(data, state.array("target", np.float64, n), weight, arrival,
+                    state.whole("n_sorted", 0, n))
         window.check()
         return window
 
-    cdef int fill(self, const int[::1] slots, const double[:, ::1] data, const double[::1] target,
+    cdef int fill(self, const double[:, ::1] data, const double[::1] target,
                   const double[::1] weight, const int64_t[::1] arrival, int n_sorted) except -1:
         """Take over valid samples into the empty window."""
         cdef Py_ssize_t i, column, n = arrival.shape[0]
@@ -377,31 +388,34 @@ cdef class Window:
         self.extend(<int>data.shape[0])
         for i in range(n):
             for column in range(self.n_columns):
-                self.data[column * self.capacity + slots[i]] = data[column, i]
-            self.target[slots[i]] = target[i]
-            self.weight[slots[i]] = weight[i]
-            self.arrival[slots[i]] = arrival[i]
-            self.fresh[i] = slots[i]
-        for i in range(n, self.capacity):
-            self.free_slots[i - n] = slots[i]
+                self.data[column * self.capacity + i] = data[column, i]
+            self.target[i] = target[i]
+            self.weight[i] = weight[i]
+            self.arrival[i] = arrival[i]
+            self.fresh[i] = <int>i
         self.size, self.n_fresh = <int>n, n_sorted
         self.sort()
         for i in range(n_sorted, n):        # these were not sorted in yet
-            self.fresh[i - n_sorted] = slots[i]
+            self.fresh[i - n_sorted] = <int>i
         self.n_fresh = <int>n - n_sorted
         return 0
 
     def __reduce__(self):
-        return from_state, (type(self), self.state())
+        return reduced(type(self), self.state())
 
 
-cdef tuple united(list windows, int capacity):
+def latest(n_seen, n):
+    """The numbers of the latest n samples of a stream."""
+    return np.arange(n_seen - n, n_seen, dtype=np.int64)
+
+
+cdef tuple united(list windows):
     """One window with the samples of several windows of one stream, each sample once.
 
-    It has the given number of slots, or as many as there are samples, which lie in the first ones.
-    Returns it, and for each of the windows an array: the new slot of every old one, or -1.
+    They lie in the first slots. Returns it, and for each of the windows an array: the new slot of
+    every old one, or -1.
     """
-    cdef Window whole = Window(capacity), window
+    cdef Window whole = Window(), window
     cdef dict places = {}           # slot in `whole` by number of the sample in the stream
     cdef int slot
     samples = {}

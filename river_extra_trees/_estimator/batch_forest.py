@@ -15,8 +15,19 @@ class BatchForest(TreeLearner):
 
     `_grow` plans the growth: it changes nothing, and may be interrupted. The core carries the plan
     out as a whole, unless the batch that it was made for is grown on already.
+
+    The memory that only a growth needs is taken for the growth and given back: it is many times
+    that of a young tree.
     """
 
     _core: Forest | MemoryForest
-    _splitters: list[Splitter]  # one per thread
+    n_jobs: int = 1
     _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
+
+    def _new_splitter(self) -> Splitter:
+        """The rules of growth, and the memory of one thread that grows trees."""
+        raise NotImplementedError
+
+    def _new_splitters(self) -> list[Splitter]:
+        """One per thread."""
+        return [self._new_splitter() for _ in range(min(self.n_jobs, self._n_trees))]

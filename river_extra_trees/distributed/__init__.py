@@ -5,7 +5,8 @@ Three classes run on [Ray](https://docs.ray.io) (the extra `ray`):
 - `DistributedClassifier` and `DistributedRegressor` spread the trees of one forest over processes
   and answer bit for bit as the forest would in one process.
 - `KeyedModels` holds one model per key of a stream.
-- `SnapshotServer` answers with the latest snapshot of a model while the model learns elsewhere.
+- `SnapshotServer` answers over HTTP and to Python with the latest snapshot of a model while the
+  model learns elsewhere, by Ray Serve.
 
 Ray is imported when the first worker starts. Call `ray.init` before to join a cluster; otherwise
 Ray starts on this machine and accepts connections from this machine only.
@@ -23,11 +24,12 @@ from .forests import ForestPart
 from .parts import Part, learn_together
 from .ray.ensemble import DistributedClassifier, DistributedRegressor
 from .ray.keyed import KeyedModels
-from .ray.serving import SnapshotServer
+from .ray.serving import Answer, SnapshotServer
 from .shard import Shard, shard_of
 from .splitting import coordinator, merge, split
 
 __all__ = [
+    "Answer",
     "Block",
     "DistributedClassifier",
     "DistributedRegressor",

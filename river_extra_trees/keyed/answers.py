@@ -35,15 +35,15 @@ def series_of_answers(answers: list[typing.Any], X: typing.Any) -> typing.Any:
         if None in answers:
             return series_of_some_numbers(answers, numbers, frame)
         return series_of_numbers(numbers, frame)
-    # Equal labels of different types, as 1 and True, are different answers.
-    labels: dict[typing.Any, int] = {}
-    codes = np.empty(len(answers), dtype=np.intp)
-    for row, answer in enumerate(answers):
-        if answer is None:
-            codes[row] = -1
-        else:
-            codes[row] = labels.setdefault((type(answer), answer), len(labels))
-    return series_of_codes(codes, [label for _, label in labels], frame)
+    codes: dict[typing.Any, int] = {None: -1}
+    if len(kinds) == 1:
+        coded = [codes.setdefault(answer, len(codes) - 1) for answer in answers]
+        labels = list(codes)[1:]
+    else:  # equal labels of different types, as 1 and True, are different answers
+        pairs = [None if answer is None else (type(answer), answer) for answer in answers]
+        coded = [codes.setdefault(pair, len(codes) - 1) for pair in pairs]
+        labels = [label for _, label in list(codes)[1:]]
+    return series_of_codes(np.array(coded, dtype=np.intp), labels, frame)
 
 
 def series_of_some_numbers(

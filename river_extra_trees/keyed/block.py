@@ -14,7 +14,7 @@ from river_extra_trees._core.columns import Column
 from .._estimator.columns import batch_of, codes_in, labelled_batch_of, whole_codes_in
 from .._estimator.frames import Sample, is_array, opened, readable_frame, values_of, weights_of
 from .._estimator.learner import TreeLearner
-from .keys import Key, plain_key
+from .keys import PLAIN, Key, plain_key
 
 __all__ = ["KeyedBlock", "reads_columns"]
 
@@ -202,7 +202,8 @@ def coded_keys(keys: typing.Any) -> tuple[list[Key], Rows]:
     if coded is None or (coded[0] < 0).any():
         known: dict[typing.Any, int] = {}
         # A key that is not plain may equal another one of another type: True and 1, for example.
-        values = [plain_key(key) for key in values_of(keys, "keys")]
+        given = values_of(keys, "keys")
+        values = [key if type(key) in PLAIN else plain_key(key) for key in given]
         codes = np.array([known.setdefault(key, len(known)) for key in values], dtype=np.intp)
         return list(known), codes
     return [plain_key(key) for key in coded[1]], coded[0].astype(np.intp)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import collections
+import functools
+import inspect
 import pickle
 import sys
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+
+from river import base
 
 from .keys import Key, key_named, name_of
 from .store import Store
@@ -14,6 +18,30 @@ from .store import Store
 __all__ = ["Counts", "Keeper", "Kept"]
 
 SWEEPS = 16  # how often within the time to live expired models are looked for
+
+
+def maker_of(model: typing.Any) -> Callable[[], typing.Any]:
+    """What makes clones of a model: `clone` itself, or its class where that makes the same.
+
+    River's `clone` reads the signature of the class each time, which takes longer than the rest.
+
+    Parameters
+    ----------
+    model
+        Any river estimator.
+    """
+    kind = typing.cast(typing.Any, type(model))
+    if kind.clone is not base.Base.clone:
+        return typing.cast(Callable[[], typing.Any], model.clone)
+    signature = inspect.signature(kind.__init__).parameters.values()
+    is_plain = not any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in signature)
+    parameters = model._get_params()
+    if is_plain and all(value is None or type(value) in PLAIN for value in parameters.values()):
+        return functools.partial(kind, **parameters)
+    return typing.cast(Callable[[], typing.Any], model.clone)
+
+
+PLAIN = frozenset([bool, int, float, str])  # types of parameters that no model can change
 
 
 class Kept:
@@ -115,6 +143,7 @@ class Keeper:
         store: Store | None,
     ) -> None:
         self.model = model
+        self._make = maker_of(model)
         self.max_models = max_models
         self.time_to_live = time_to_live
         self.now = 0  # number of the last sample
@@ -195,8 +224,9 @@ class Keeper:
         if kept is None and self._n_spilled:
             kept = self._read(key)
             self._visitor = None if kept is None else (key, kept)
-        now = self.now + 1 if now is None else now
-        return None if kept is None or self._is_over(kept.last, now) else kept
+        if self.time_to_live is None or kept is None:
+            return kept
+        return None if self._is_over(kept.last, self.now + 1 if now is None else now) else kept
 
     def forget(self, key: Key) -> bool:
         """Drop the model of a key; return whether there was one.
@@ -231,12 +261,12 @@ class Keeper:
                 self._n_spilled -= kept is not None
                 self._visitor = None
             if kept is None:
-                kept = Kept(self.model.clone())
+                kept = Kept(self._make())
             elif self._is_over(kept.last, now):
-                kept.model = self.model.clone()
+                kept.model = self._make()
             self._kept[key] = kept
         else:
-            kept.model = self.model.clone()
+            kept.model = self._make()
         return kept
 
     def _read(self, key: Key) -> Kept | None:

@@ -247,7 +247,7 @@ class KeyedModels:
         x
             Features.
         """
-        kept = self._keeper.look(plain_key(key))
+        kept = self._keeper.look(key if type(key) in PLAIN else plain_key(key))
         return None if kept is None else kept.model.predict_one(x)
 
     def predict_proba_one(self, key: Key, x: Sample) -> dict[Hashable, float]:
@@ -260,7 +260,7 @@ class KeyedModels:
         x
             Features.
         """
-        kept = self._keeper.look(plain_key(key))
+        kept = self._keeper.look(key if type(key) in PLAIN else plain_key(key))
         return {} if kept is None else kept.model.predict_proba_one(x)
 
     def predict_many(self, keys: typing.Any, X: typing.Any) -> typing.Any:

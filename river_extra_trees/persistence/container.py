@@ -8,8 +8,13 @@ offset  bytes  content, numbers in little-endian order
 12      8      length of the JSON in bytes
 20      8      length of the arrays in bytes
 28      32     SHA-256 of all other bytes
-60             JSON in UTF-8, then the arrays in safetensors format
+60             JSON in UTF-8, then the arrays in safetensors format; deflated
+               (zlib) where both together have at most 64 KiB
 ======  =====  ==============================================================
+
+The JSON and the names of the arrays repeat themselves, so that a young model takes a quarter of its
+length. A large one is mostly numbers, which would cost time and gain little. And no short file
+expands into more than 64 KiB.
 
 The hash detects corruption, not tampering: readers must not trust the content.
 """
@@ -19,6 +24,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+import zlib
 from typing import Any
 
 import safetensors.numpy
@@ -28,6 +34,7 @@ __all__ = ["DamagedError", "pack", "unpack"]
 
 HEAD = struct.Struct("<8sIQQ")
 DIGEST = hashlib.sha256().digest_size
+DEFLATED = 2**16  # bytes: longer content is stored as it is
 
 
 class DamagedError(ValueError):
@@ -51,7 +58,10 @@ def pack(magic: bytes, version: int, document: Any, arrays: dict[str, NDArray[An
     text = json.dumps(document, separators=(",", ":")).encode()
     block = safetensors.numpy.save(arrays)
     head = HEAD.pack(magic, version, len(text), len(block))
-    return head + digest_of(head, text, block) + text + block
+    parts = [text, block]
+    if len(text) + len(block) <= DEFLATED:
+        parts = [zlib.compress(text + block, 9)]
+    return b"".join([head, digest_of(head, *parts), *parts])
 
 
 def unpack(
@@ -72,20 +82,34 @@ def unpack(
             f"it has version {version} of the format; this package reads versions {versions[0]} "
             f"to {versions[-1]}"
         )
-    start = HEAD.size + DIGEST
-    if start + n_text + n_block != len(content):
+    start, length = HEAD.size + DIGEST, n_text + n_block
+    stored: bytes | memoryview = memoryview(content)[start:]
+    if len(stored) != length > DEFLATED:
         raise DamagedError("its length is not the length in its header")
-    text, block = content[start : start + n_text], content[start + n_text :]
-    if digest_of(content[: HEAD.size], text, block) != content[HEAD.size : start]:
+    if digest_of(content[: HEAD.size], stored) != content[HEAD.size : start]:
         raise DamagedError("it is corrupt: its content does not match its hash")
-    return version, read_json(text), read_arrays(block)
+    if length <= DEFLATED:
+        stored = inflated(stored, length)
+    return version, read_json(bytes(stored[:n_text])), read_arrays(bytes(stored[n_text:]))
 
 
-def digest_of(head: bytes, text: bytes, block: bytes) -> bytes:
-    digest = hashlib.sha256(head)
-    digest.update(text)
-    digest.update(block)
+def digest_of(*parts: bytes | memoryview) -> bytes:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
     return digest.digest()
+
+
+def inflated(stored: bytes | memoryview, length: int) -> bytes:
+    """Deflated content of a known length. No more memory is taken than for that."""
+    stream = zlib.decompressobj()
+    try:
+        content = stream.decompress(stored, length + 1)
+    except zlib.error:
+        raise DamagedError("its content cannot be read") from None
+    if len(content) != length or not stream.eof or stream.unused_data:
+        raise DamagedError("its length is not the length in its header")
+    return content
 
 
 def read_json(text: bytes) -> Any:

@@ -195,36 +195,38 @@ class Application:
 
     async def predict(self, request: Request) -> Response:
         """Answer samples."""
-        return await self.work(request, self.service.predict, learned=False, answered=True)
+        return await self.work(request, "predict", learned=False, answered=True)
 
     async def learn(self, request: Request) -> Response:
         """Learn samples."""
-        return await self.work(request, self.service.learn, learned=True, answered=False)
+        return await self.work(request, "learn", learned=True, answered=False)
 
     async def predict_learn(self, request: Request) -> Response:
         """Answer each sample, then learn it."""
-        return await self.work(request, self.service.predict_learn, learned=True, answered=True)
+        return await self.work(request, "predict_learn", learned=True, answered=True)
 
     async def work(
-        self, request: Request, function: Callable[..., Any], *, learned: bool, answered: bool
+        self, request: Request, method: str, *, learned: bool, answered: bool
     ) -> Response:
-        """Read samples, call a function of the service and write what it returns."""
+        """Read samples, call a method of the service and write what it returns."""
+        service = self.service  # which replicas exchange
         many = schema.is_many(request.headers.get("content-type", ""))
         query = request.query_params.multi_items()
         wanted = [schema.read_wanted(query)] if answered else []
         if query and not answered:
             raise RequestError(f"{request.url.path} takes no parameters")
 
-        def call(body: bytes) -> bytes:
-            found = function(schema.read_samples(body, many=many, learned=learned), *wanted)
+        def call(body: bytes) -> tuple[bytes, int]:
+            samples = schema.read_samples(body, many=many, learned=learned)
+            found, seen = getattr(service, method)(samples, *wanted), service.samples_seen
             if not answered:
-                return schema.write(found)
-            return schema.write_lines(found) if many else schema.write(found[0])
+                return schema.write(found), seen
+            return schema.write_lines(found) if many else schema.write(found[0]), seen
 
         with self.place():
-            content = await self.run(call, await self.body_of(request))
+            content, seen = await self.run(call, await self.body_of(request))
         kind = schema.JSON_LINES if many and answered else schema.JSON
-        return Response(content, media_type=kind)
+        return Response(content, media_type=kind, headers={schema.SAMPLES_SEEN: str(seen)})
 
     async def body_of(self, request: Request) -> bytes:
         """Read a body that is neither too long nor too slow."""

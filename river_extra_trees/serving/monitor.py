@@ -10,7 +10,7 @@ from typing import Any
 
 from river_extra_trees._core.safe_repr import safe_repr
 
-from .description import learned_by, learner_of, memory_of
+from .description import learned_by, memory_of
 
 RECENT = 1000  # scored samples in the recent score
 LATEST = 10  # answers on the page
@@ -83,11 +83,11 @@ class Monitor:
         """The score of the latest samples."""
         return math.fsum(self.recent) / len(self.recent) if self.recent else None
 
-    def present(self, model: Any) -> Point:
+    def present(self, model: Any, samples_seen: int) -> Point:
         """Return the present state."""
         return Point(
             time=time.time(),
-            samples_seen=learner_of(model).n_samples_seen,
+            samples_seen=samples_seen,
             learned=self.n_learned,
             predicted=self.n_predicted,
             recent_score=self.recent_score,
@@ -95,9 +95,9 @@ class Monitor:
             memory_bytes=memory_of(model),
         )
 
-    def look(self, model: Any) -> Point:
+    def look(self, model: Any, samples_seen: int) -> Point:
         """Add the present state to the curve; thin the curve out when it becomes long."""
-        point = self.present(model)
+        point = self.present(model, samples_seen)
         if self.n_looks % self.spacing == 0:
             self.curve.append(point)
         self.n_looks += 1
@@ -106,7 +106,7 @@ class Monitor:
             self.spacing *= 2
         return point
 
-    def view(self, model: Any) -> dict[str, Any]:
+    def view(self, model: Any, samples_seen: int) -> dict[str, Any]:
         """Return what the page shows, besides the description of the model."""
         now = time.perf_counter()
         if now >= self.next_learned:
@@ -118,7 +118,7 @@ class Monitor:
             "recent": RECENT,
             "n_scored": self.n_scored,
             "started": self.started,
-            "now": asdict(self.present(model)),
+            "now": asdict(self.present(model, samples_seen)),
             "curve": [asdict(point) for point in self.curve],
             "latest": [as_text(each) for each in reversed(self.latest)],
             "learned": self.learned,

@@ -26,6 +26,8 @@ JSON = "application/json"
 JSON_LINES = "application/x-ndjson"
 MANY = (JSON_LINES, "application/jsonl", "application/jsonlines")
 
+SAMPLES_SEEN = "Samples-Seen"  # header of an answer: what the model had learned when it was made
+
 SWITCHES = {"true": True, "1": True, "false": False, "0": False}
 
 

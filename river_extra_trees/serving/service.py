@@ -70,7 +70,7 @@ class Service:
         for sample in samples:
             self._learn(sample)
         self._save_if_due()
-        return {"learned": len(samples), "samples_seen": self.learner.n_samples_seen}
+        return {"learned": len(samples), "samples_seen": self.samples_seen}
 
     def predict_learn(self, samples: Sequence[Sample], wanted: Wanted) -> list[dict[str, Any]]:
         """Answer each sample and then learn it, before the next; or learn none of them."""
@@ -144,12 +144,17 @@ class Service:
         self.saved, self.saved_at, self.save_error = self.monitor.n_learned, time.time(), None
         return {
             "file": str(self.path),
-            "samples_seen": self.learner.n_samples_seen,
+            "samples_seen": self.samples_seen,
             "bytes": self.path.stat().st_size,
             "seconds": time.perf_counter() - started,
         }
 
     # ------------------------------------------------------------------ views
+
+    @property
+    def samples_seen(self) -> int:
+        """Number of samples that the model has learned in all."""
+        return int(self.learner.n_samples_seen)
 
     def info(self) -> dict[str, Any]:
         """Describe the model and its last snapshot."""
@@ -163,11 +168,11 @@ class Service:
 
     def look(self) -> Point:
         """Add a point to the curves of the page."""
-        return self.monitor.look(self.model)
+        return self.monitor.look(self.model, self.samples_seen)
 
     def status(self) -> dict[str, Any]:
         """Return all that the page shows."""
         info = self.info()
         for names in ("features", "labels"):  # there may be thousands, and the page asks often
             info[names] = None if info[names] is None else len(info[names])
-        return {"info": info, **self.monitor.view(self.model)}
+        return {"info": info, **self.monitor.view(self.model, self.samples_seen)}

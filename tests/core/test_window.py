@@ -73,6 +73,7 @@ class WindowMachine(RuleBasedStateMachine):
         data = pickle.dumps(self.window)
         self.window = pickle.loads(data)
         assert pickle.dumps(self.window) == data
+        self.held = dict(enumerate(self.held.values()))  # the slots are numbered anew
 
     @invariant()
     def holds_the_same_samples(self) -> None:

@@ -25,7 +25,6 @@ from river_extra_trees.distributed import (
     DistributedClassifier,
     DistributedRegressor,
     KeyedModels,
-    SnapshotServer,
 )
 from river_extra_trees.distributed.ray.workers import load_checkpoint, save_checkpoint
 from tests.tools.estimators import (
@@ -40,7 +39,7 @@ from tests.tools.estimators import (
     make,
     stream,
 )
-from tests.tools.ray_ready import prepare_ray, started
+from tests.tools.ray_ready import free_port, prepare_ray, started
 from tests.tools.systems import needs_proc
 
 Case = tuple[str, int]
@@ -202,41 +201,6 @@ def test_keyed_models(ray: Any, tmp_path: Path) -> None:
         KeyedModels(base, n_workers=3, folder=tmp_path)
 
 
-# --- Serving
-
-
-@pytest.mark.slow
-def test_serving(ray: Any) -> None:
-    """Readers answer with the snapshot published last, and can be asked from anywhere."""
-    case = ("StreamDecisionForestClassifier", 0)
-    model = learn(make(case), stream(case, 100))
-    asked = list(stream(case, 10, seed=2))
-    frame = pd.DataFrame([x for x, _ in asked])
-    before = answers(model, asked)
-
-    @ray.remote
-    def ask(server: Any, x: Any) -> Any:
-        return server.predict_proba_one(x)
-
-    with SnapshotServer(model.snapshot(), n_readers=2) as server:
-        learn(model, stream(case, 100, seed=3))
-        said = [(server.predict_one(x), server.predict_proba_one(x)) for x, _ in asked]
-        assert [repr((label, sorted(shares.items(), key=repr))) for label, shares in said] == before
-        assert answers(model, asked) != before
-        server.publish(model.snapshot())
-        assert server.n_samples_seen() == [200, 200]
-        assert server.predict_many(frame).equals(model.predict_many(frame))
-        assert server.predict_proba_many(frame).equals(model.predict_proba_many(frame))
-        x = asked[0][0]
-        assert ray.get(ask.remote(server, x)) == model.predict_proba_one(x)
-        with pytest.raises(ValueError, match="feature 'a': the value must be finite") as error:
-            server.predict_one({"a": float("inf")})
-        assert type(error.value) is ValueError
-        kill(server.processes()[0])
-        assert server.n_samples_seen() == [200, 200]  # it is back, with the latest snapshot
-        assert server.predict_many(frame).equals(model.predict_many(frame))
-
-
 # --- Ports
 
 SERVE = """
@@ -245,7 +209,8 @@ import river_extra_trees as ret
 from river_extra_trees.distributed import SnapshotServer
 
 if __name__ == "__main__":
-    with SnapshotServer(ret.StreamDecisionTreeRegressor(seed=1).snapshot(), n_readers=1) as server:
+    snapshot = ret.StreamDecisionTreeRegressor(seed=1).snapshot()
+    with SnapshotServer(snapshot, n_replicas=1, port=int(sys.argv[2])) as server:
         server.predict_one({})
         pathlib.Path(sys.argv[1]).touch()
         sys.stdin.read()
@@ -285,7 +250,7 @@ def test_ray_of_ours_listens_on_loopback(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in names}
     environment["PYTHONPATH"] = ":".join(filter(None, sys.path))
     server = subprocess.Popen(
-        [sys.executable, tmp_path / "serve.py", tmp_path / "ready"],
+        [sys.executable, tmp_path / "serve.py", tmp_path / "ready", str(free_port())],
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,

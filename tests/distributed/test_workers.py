@@ -1,4 +1,4 @@
-"""Forests, keyed models and readers in workers, without processes: all that is not Ray itself."""
+"""Forests and keyed models in workers, without processes: all that is not Ray itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from river_extra_trees.distributed import (
     DistributedRegressor,
     KeyedModels,
     Shard,
-    SnapshotServer,
     split,
 )
 from river_extra_trees.distributed.ray import workers
@@ -63,9 +62,7 @@ def stop_answering(model: Any, number: int) -> None:
     model._workers[number]._actor.is_dead = True
 
 
-@pytest.mark.parametrize(
-    "kind", [DistributedClassifier, DistributedRegressor, KeyedModels, SnapshotServer]
-)
+@pytest.mark.parametrize("kind", [DistributedClassifier, DistributedRegressor, KeyedModels])
 def test_examples(kind: Any) -> None:
     """The examples of the docstrings, which are not run where there is no Ray, hold."""
     (test,) = doctest.DocTestFinder(recurse=False).find(kind, globs={})
@@ -251,17 +248,16 @@ def test_missing_call() -> None:
 
 
 def test_all_machines() -> None:
-    """Workers and readers ask to be spread over the machines of a cluster."""
-    model = ret.StreamDecisionTreeRegressor(seed=1)
-    with KeyedModels(model) as keyed, SnapshotServer(model.snapshot()) as server:
-        actors = [*(worker._actor for worker in keyed._workers), *server._readers]
-    assert [actor.options["scheduling_strategy"] for actor in actors] == ["SPREAD"] * 4
+    """Workers ask to be spread over the machines of a cluster."""
+    with KeyedModels(ret.StreamDecisionTreeRegressor(seed=1)) as keyed:
+        actors = [worker._actor for worker in keyed._workers]
+    assert [actor.options["scheduling_strategy"] for actor in actors] == ["SPREAD"] * 2
 
 
 @pytest.mark.parametrize("labels", [("x", "y"), (1, "1"), (0.5, 2.5)], ids=repr)
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
 def test_answers_in_frames(kind: Any, labels: tuple[Any, Any]) -> None:
-    """Of any kind, as the model itself gives them; of readers and keyed models, too."""
+    """Of any kind, as the model itself gives them."""
     rows = [({"a": float(i % 2)}, labels[i % 2]) for i in range(60)]
     given = {"n_models": 2, "window_size": (20, 50), "seed": 1}
     models = [learn(ret.StreamDecisionForestClassifier(**given), rows)]
@@ -270,8 +266,8 @@ def test_answers_in_frames(kind: Any, labels: tuple[Any, Any]) -> None:
     for model in models:
         for n in (0, 3):
             asked = kind({"a": [1.0, 0.0, 1.0][:n]})
-            with SnapshotServer(model.snapshot()) as server, spread(model) as parts:
-                for other in (model.snapshot(), server, parts):
+            with spread(model) as parts:
+                for other in (model.snapshot(), parts):
                     found, expected = (each.predict_many(asked) for each in (other, model))
                     assert (found.dtype, list(found)) == (expected.dtype, list(expected))
                     if isinstance(model, base.Classifier):
@@ -411,30 +407,6 @@ def test_folder_of_another_model(other: Any, tmp_path: Path) -> None:
         KeyedModels(other, folder=tmp_path)
     again = KeyedModels(ret.StreamDecisionTreeRegressor(batch_size=5, seed=1), folder=tmp_path)
     assert again.position == 1
-
-
-# --- Serving
-
-
-def test_reader_that_begins_again() -> None:
-    """A reader that has forgotten what was published is told again by whoever asks it."""
-    model = ret.StreamDecisionTreeRegressor(seed=1)
-    with SnapshotServer(model.snapshot(), n_readers=2) as server:
-        model.learn_one({"x": 0.0}, 2.0)
-        server.publish(model.snapshot())
-        for reader in server._readers:  # as Ray begins it
-            reader.held.__init__()
-        assert [server.predict_one({"x": 0.0}) for _ in range(4)] == [2.0] * 4
-        for reader in server._readers:
-            reader.held.__init__()
-        assert server.n_samples_seen() == [1, 1]
-        with pytest.raises(ValueError, match="feature 'x': the value must be finite") as error:
-            server.predict_one({"x": float("inf")})
-        assert type(error.value) is ValueError
-        with pytest.raises(ValueError, match="a snapshot, as snapshot"):
-            server.publish("rubbish")
-    with pytest.raises(ValueError, match="a snapshot, as snapshot"):
-        SnapshotServer("rubbish")
 
 
 # --- What travels

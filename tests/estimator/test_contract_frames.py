@@ -18,10 +18,12 @@ from river import base
 from river_extra_trees import persistence
 from river_extra_trees._core.safe_repr import safe_repr
 from tests.tools.contract import (
+    CORE_CLASSIFIERS,
     CORES,
     FIRST,
     FIRST_CLASSIFIERS,
     Case,
+    full_of_labels,
     taught,
     told,
 )
@@ -206,12 +208,10 @@ def test_times_of_a_frame_are_refused(case: Case) -> None:
     assert frozen(model) == before
 
 
-@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+@pytest.mark.parametrize("case", CORE_CLASSIFIERS, ids=str)
 def test_frame_with_too_many_labels(case: Case) -> None:
     """A frame that would bring the 1,025th label is refused whole; no weight brings none."""
-    model = make(case)
-    for i in range(1020):
-        model.learn_one({"a": float(i % 10)}, f"label {i}")
+    model = full_of_labels(case)
     before = frozen(model)
     labels = [f"label {i}" for i in (3, 1020, 1021, 1021, 1022, 1023, 1024)]
     frame = pl.DataFrame({"a": [float(i) for i in range(len(labels))]})

@@ -21,6 +21,7 @@ from tests.tools.contract import (
     FIRST_CLASSIFIERS,
     FIRST_REGRESSORS,
     Case,
+    full_of_labels,
     is_finite,
     taught,
     told,
@@ -184,7 +185,7 @@ def test_no_features(case: Case) -> None:
         assert is_finite(model, {})
 
 
-@pytest.mark.parametrize("case", FIRST, ids=str)
+@pytest.mark.parametrize("case", [*CORES, ("StreamDecisionForestRegressor", 3)], ids=str)
 def test_ten_thousand_features(case: Case) -> None:
     """Ten thousand features are learned and answered."""
     model = make(case)
@@ -242,11 +243,11 @@ def test_input_is_left_alone(case: Case) -> None:
     assert answers(model, rest) == answers(twin, rest)
 
 
-@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
+@pytest.mark.parametrize("case", CORE_CLASSIFIERS, ids=str)
 def test_too_many_labels(case: Case) -> None:
     """A stream of ever-new labels is refused from the 1,025th label on; known ones go on."""
-    model = make(case)
-    for i in range(1024):
+    model = full_of_labels(case)
+    for i in range(1020, 1024):
         model.learn_one({"a": float(i % 10)}, f"label {i}")
     before = frozen(model)
     with pytest.raises(ValueError, match="label 1024"):

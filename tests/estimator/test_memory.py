@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.tools.contract import CORES
 from tests.tools.estimators import CLASSES, is_classifier, make
 
 LONG = "x" * 2000
@@ -25,14 +26,22 @@ def rows(kind: str, n: int, classifier: bool) -> list[tuple[dict[Any, Any], Any]
             x["text"] = (i, f"{i} {LONG}")
         elif kind == "names":
             x[f"{i % 200} {LONG}"] = 1.0
-        elif kind == "labels" and classifier:
+        elif kind == "labels":
             y = f"{i % 100} {LONG}"
         found.append((x, y))
     return found
 
 
-@pytest.mark.parametrize("kind", ["plain", "values", "tuples", "names", "labels"])
-@pytest.mark.parametrize("name", CLASSES)
+# Texts are held by objects that all have: one estimator on each class of the core tells.
+HELD = [(name, "plain") for name in CLASSES] + [
+    (name, kind)
+    for name, _ in CORES
+    for kind in ("values", "tuples", "names", "labels")
+    if kind != "labels" or is_classifier((name, 0))
+]
+
+
+@pytest.mark.parametrize(("name", "kind"), HELD)
 def test_memory_is_what_is_held(name: str, kind: str) -> None:
     """Texts of nominal values, names and labels included: within a fifth and 30 kB."""
     case = (name, 0)

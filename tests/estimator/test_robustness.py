@@ -32,8 +32,9 @@ def test_explained_path_is_the_path_taken(splitter: str) -> None:
         x: dict[str, Any] = {"name": f"v{name}", "b": generator.choice([1.0, "one", None])}
         samples.append(x)
         model.learn_one(x, name % 3 == 0)
+    nodes = model._core.nodes(0)
     for x in samples[-300:]:
-        *_, leaf = path(model._core.nodes(0), model._core.row_of(x))
+        *_, leaf = path(nodes, model._core.row_of(x))
         shares = [value / leaf["weight"] for value in leaf["values"]]
         assert shares == pytest.approx(list(model.predict_proba_one(x).values()), rel=1e-12)
 

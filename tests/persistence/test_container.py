@@ -37,7 +37,7 @@ def test_values_that_are_not_what_their_tags_say_are_refused(code: Any) -> None:
 @pytest.mark.parametrize("text", [b"[" * 100_000, b"\xff", b"", b"{}"], ids=len)
 def test_descriptions_that_are_no_json_of_ours_are_refused(text: bytes) -> None:
     """Deep nesting, no UTF-8, nothing, something else."""
-    block = container.pack(b"12345678", 1, None, {})[-8:]
+    block = damage.plain(container.pack(b"12345678", 1, None, {}))[-8:]
     head = container.HEAD.pack(files.MAGIC, 1, len(text), len(block))
     with pytest.raises(persistence.ModelFileError):
         persistence.load_bytes(damage.signed(head + bytes(32) + text + block))
@@ -45,7 +45,7 @@ def test_descriptions_that_are_no_json_of_ours_are_refused(text: bytes) -> None:
 
 def test_a_name_that_is_there_twice_is_refused() -> None:
     """Two readers could otherwise take one file for two models."""
-    content = damage.small_file("StreamDecisionTreeClassifier")
+    content = damage.plain(damage.small_file("StreamDecisionTreeClassifier"))
     n_text = int.from_bytes(content[12:20], "little")
     text = content[damage.START_OF_CONTENT :][:n_text]
     block = content[damage.START_OF_CONTENT + n_text :]

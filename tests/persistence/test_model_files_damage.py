@@ -20,9 +20,14 @@ WINDOWED = [name for name in damage.SMALL if not name.endswith("rotation")]
 
 @pytest.mark.parametrize("name", damage.SMALL)
 def test_every_truncation_and_every_flipped_bit_is_noticed(name: str) -> None:
-    """Accidents raise the one error, and nothing else."""
+    """Accidents raise the one error, and nothing else.
+
+    One function reads all files: of one every bit is flipped, of the others one bit in eleven.
+    """
     content = damage.small_file(name)
-    for damaged in itertools.chain(damage.truncations(content), damage.flips(content)):
+    step = 1 if name == "StreamDecisionTreeClassifier" else 11
+    truncations = itertools.islice(damage.truncations(content), 0, None, step)
+    for damaged in itertools.chain(truncations, damage.flips(content, step=step)):
         with pytest.raises(persistence.ModelFileError):
             persistence.load_bytes(damaged)
 
@@ -30,10 +35,10 @@ def test_every_truncation_and_every_flipped_bit_is_noticed(name: str) -> None:
 @pytest.mark.parametrize("name", damage.SMALL)
 def test_flipped_bits_of_the_right_hash_do_no_harm(name: str) -> None:
     """A forger's file is refused, or is a sound model."""
-    content = damage.small_file(name)
+    content = damage.plain(damage.small_file(name))
     n_text = int.from_bytes(content[12:20], "little")
-    description = damage.flips(content, 8, 331)
-    arrays = damage.flips(content, damage.START_OF_CONTENT + n_text, 149)
+    description = damage.flips(content, 8, 661)
+    arrays = damage.flips(content, damage.START_OF_CONTENT + n_text, 307)
     said = {damage.outcome(damage.signed(bad)) for bad in itertools.chain(description, arrays)}
     assert said == {"refused", "sound"}
 
@@ -50,12 +55,12 @@ def test_random_damage_of_the_right_hash_does_no_harm(name: str) -> None:
 @pytest.mark.parametrize("name", damage.SMALL)
 def test_nasty_values_of_the_right_hash_do_no_harm(name: str) -> None:
     """Some of them, in each place of the description and in each array."""
-    counts = nasty.run(name, step=19, first=len(name))
+    counts = nasty.run(name, step=41, first=len(name))
     assert counts["refused"] > counts["sound"] > 0
 
 
 def drop(document: Any, arrays: Any) -> None:
-    arrays.pop("state/core/root_statistics/roots")
+    arrays.pop("state/core/root_statistics/stats")
 
 
 def add(document: Any, arrays: Any) -> None:
@@ -127,14 +132,15 @@ def test_forged_documents_are_refused(change: Any) -> None:
 
 
 def forest_of(arrays: Any, name: str) -> Any:
-    """The links, the flags and the cuts of some tree that has a split by a nominal feature."""
+    """The features, the flags and the cuts of some tree that has a split by a nominal feature."""
     for path in arrays:
         if path.endswith("links"):
             place = path.removesuffix("links")
             flags = arrays[place + "flags"]
             if (flags[:, 0] != 0).any():
                 cuts = "cuts" if place + "cuts" in arrays else "threshold"
-                return arrays[path], flags, arrays[place + cuts]
+                features = arrays[path][:, 0 if cuts == "cuts" else 1]  # after the node's number
+                return features, flags, arrays[place + cuts]
     raise AssertionError(f"{name} has no split by a nominal feature")
 
 
@@ -150,13 +156,13 @@ def nominal_model(name: str) -> bytes:
     return persistence.save_bytes(model)
 
 
-@pytest.mark.parametrize("name", damage.SMALL)
+@pytest.mark.parametrize("name", ["DynamicTreeClassifier", "DynamicTreeRegressor"])
 def test_a_nominal_leaf_is_refused(name: str) -> None:
     """A leaf has no feature, so there is no value that a code in it could stand for."""
 
     def change(document: Any, arrays: Any) -> None:
-        links, flags, _ = forest_of(arrays, name)
-        flags[links[:, 0] < 0, 0] = 1
+        features, flags, _ = forest_of(arrays, name)
+        flags[features < 0, 0] = 1
 
     content = nominal_model(name)
     with pytest.raises(persistence.ModelFileError):
@@ -181,8 +187,8 @@ def test_splits_by_columns_that_are_not_there_are_refused(name: str, column: int
     """The only feature has the column 0."""
 
     def change(document: Any, arrays: Any) -> None:
-        links, _, _ = forest_of(arrays, name)
-        links[links[:, 0] >= 0, 0] = column
+        features, _, _ = forest_of(arrays, name)
+        features[features >= 0] = column
 
     with pytest.raises(persistence.ModelFileError):
         persistence.load_bytes(nasty.changed(nominal_model(name), change))
@@ -212,30 +218,6 @@ def test_a_sample_that_no_tree_retains_is_refused() -> None:
         persistence.load_bytes(nasty.changed(content, change))
 
 
-def longer(slots: Any) -> Any:
-    """More free slots than the batch has samples, the last one first."""
-    return np.concatenate([slots[:3], np.arange(3, 1000, dtype=slots.dtype)])
-
-
-def swapped(slots: Any) -> Any:
-    """The next sample takes the place of the one after."""
-    return np.concatenate([slots[:-2], slots[:-3:-1]])
-
-
-@pytest.mark.parametrize("change_slots", [longer, swapped])
-@pytest.mark.parametrize("name", [name for name in WINDOWED if name.startswith("Stream")])
-def test_batches_that_would_be_filled_out_of_order_are_refused(
-    name: str, change_slots: Any
-) -> None:
-    """The bootstraps have as many places as the batch has samples."""
-
-    def change(document: Any, arrays: Any) -> None:
-        arrays["state/core/window/slots"] = change_slots(arrays["state/core/window/slots"])
-
-    with pytest.raises(persistence.ModelFileError, match="not in its slots"):
-        persistence.load_bytes(nasty.changed(damage.small_file(name), change))
-
-
 def test_means_beyond_all_values_are_refused() -> None:
     """They take the place of missing values, and their squares would be infinite."""
 
@@ -251,6 +233,11 @@ def test_samples_that_came_before_the_first_are_refused(name: str) -> None:
     """The last one, so far before that the difference to the one before it overflows."""
 
     def change(document: Any, arrays: Any) -> None:
+        window = document[1]["state"][1]["core"][2].get("window", ["no object"])
+        if window[0] == "object":
+            n = arrays["state/core/window/target"].size
+            window[2]["arrival"] = ["array", "arrival"]
+            arrays["arrival"] = np.arange(19 - n, 19)
         changed = [
             each for place, each in arrays.items() if place.endswith("arrival") and each.size
         ]

@@ -16,6 +16,7 @@ import math
 import pickle
 import random
 import warnings
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -23,6 +24,7 @@ from typing import Any
 from river import base
 
 from river_extra_trees import persistence
+from river_extra_trees.persistence import container
 from tests.tools.estimators import CLASSES, PARAMETERS, learn, make, stream
 
 START_OF_HASH, START_OF_CONTENT = 28, 60
@@ -74,15 +76,27 @@ def flips(content: bytes, first: int = 0, step: int = 1) -> Iterator[bytes]:
         yield bytes(damaged)
 
 
-def signed(content: bytes) -> bytes:
-    """The content with the hash that it should have."""
+def plain(content: bytes) -> bytes:
+    """A file with its description and its arrays as they are, not deflated; `signed` closes it."""
+    length = sum(container.HEAD.unpack_from(content)[2:])
     rest = content[START_OF_CONTENT:]
+    if length <= container.DEFLATED:
+        rest = container.inflated(rest, length)
+    return content[:START_OF_CONTENT] + rest
+
+
+def signed(content: bytes) -> bytes:
+    """The file of plain content, with the hash that it should have."""
+    rest = content[START_OF_CONTENT:]
+    if sum(container.HEAD.unpack_from(content)[2:]) <= container.DEFLATED:
+        rest = zlib.compress(rest)
     digest = hashlib.sha256(content[:START_OF_HASH] + rest).digest()
     return content[:START_OF_HASH] + digest + rest
 
 
 def scrambled(content: bytes, rng: random.Random) -> bytes:
     """A few bytes replaced, repeated, swapped or left out; lengths and hash put right."""
+    content = plain(content)
     n_text = int.from_bytes(content[12:20], "little")
     text = bytearray(content[START_OF_CONTENT : START_OF_CONTENT + n_text])
     block = bytearray(content[START_OF_CONTENT + n_text :])
@@ -117,7 +131,7 @@ def outcome(content: bytes) -> str:
 
 
 def use(model: Any) -> None:
-    """Save a model, copy it, look at it, ask it, let it learn, and all of that again."""
+    """Save a model, copy it, look at it, ask it, let it learn, save it again."""
     name = type(model).__name__
     look_at(model)
     for x, y in stream((name, 0), 20, seed=3):
@@ -128,7 +142,9 @@ def use(model: Any) -> None:
         else:
             assert math.isfinite(model.predict_one(x))
         model.learn_one(x, y)
-    look_at(model)
+    model._state()["core"].check()
+    persistence.load_bytes(persistence.save_bytes(model))
+    assert len(model.to_text()) > 0
 
 
 def look_at(model: Any) -> None:
@@ -175,7 +191,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     for name in SMALL if arguments.every_bit else ():
-        content = small_file(name)
+        content = plain(small_file(name))
         counts = Counter(outcome(signed(damaged)) for damaged in flips(content, START_OF_CONTENT))
         print(f"{name}, {len(content)} bytes, every bit, signed anew: {dict(counts)}", flush=True)
     if arguments.random:

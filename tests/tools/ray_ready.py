@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -34,3 +35,9 @@ def started(start: Callable[[], Any]) -> Any:
             if "startup" not in str(error):
                 raise
     return start()
+
+
+def free_port() -> int:
+    """A port on loopback that is free now."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])

@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memmove
 from ..memory cimport free, product, zeroed
 from ..schema cimport MAX_COLUMNS
 
-from ..state import FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_WEIGHT, State, from_state, require
+from ..state import FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_WEIGHT, State, reduced, require
 
 cdef enum:
     LEAST_CAPACITY = 16
@@ -206,7 +206,7 @@ cdef class Pool:
         return filled(Pool(capacity, x.shape[1], v.shape[1]), slots, x, v, weight, arrival)
 
     def __reduce__(self):
-        return from_state, (type(self), self.state())
+        return reduced(type(self), self.state())
 
 
 cdef Pool filled(

@@ -10,7 +10,7 @@ from ..memory cimport free, product, resized
 from ..schema cimport MAX_COLUMNS
 
 from ..state import (
-    FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT, State, from_state, require,
+    FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT, State, reduced, require,
 )
 
 cdef enum:
@@ -151,4 +151,4 @@ cdef class Buffer:
         return 0
 
     def __reduce__(self):
-        return from_state, (type(self), self.state())
+        return reduced(type(self), self.state())

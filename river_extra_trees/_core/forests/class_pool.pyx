@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 
 from ..memory cimport free, product, resized, zeroed
 
-from ..state import State, from_state, require
+from ..state import State, reduced, require
 
 cdef double FLOOR = 0.01            # of a uniform distribution, in each answer that is pooled
 cdef double LEARNING_RATE = 0.02    # of the exponents
@@ -120,4 +120,4 @@ cdef class ClassPool:
         return pool
 
     def __reduce__(self):
-        return from_state, (type(self), self.state())
+        return reduced(type(self), self.state())

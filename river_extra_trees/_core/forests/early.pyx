@@ -70,13 +70,15 @@ cdef class EarlyGrowth(Growth):
         cdef const int* copies = forest.copies_of(tree)
         cdef int max_depth, root = trees.roots[0]
         forest.learn_root(trees, self.window, copies)
-        if trees.row(root)[WEIGHT] <= 0.0:      # the tree has no copy of any of the samples
+        if trees.row(root)[WEIGHT] <= 0.0:      # no copy of any of the samples: as without growth
+            forest.learn_root(trees, self.window, NULL)
             return 0
         max_depth, splitter.max_depth = splitter.max_depth, self.max_depth
         splitter.grow(trees, root, self.window, forest.schema, copies, self.max_features, 1.0,
                       rng_for(forest.seed, forest.first_tree + tree, self.window.size, EARLY),
                       self.chosen + <Py_ssize_t>tree * self.window.n_columns)
         splitter.max_depth = max_depth
+        trees.trim(0)
         return 0
 
 

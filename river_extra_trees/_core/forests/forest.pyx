@@ -71,7 +71,7 @@ cdef class Forest(Ensemble):
                 trees.reserve(0, n_labels)
             self.root_statistics.reserve(0, n_labels)
         self.reserve_sums(n_labels)
-        return self.window.reserve_one(self.schema.n_columns)
+        return self.window.reserve_one(self.schema.n_columns, self.batch_size)
 
     cdef void widen(self, int n_labels) noexcept:
         cdef Trees trees
@@ -116,7 +116,12 @@ cdef class Forest(Ensemble):
         """
         with self.using():
             if self.batch_is_full() and self.n_gathered() < self.batch_size:
+                self.make_bags()
                 grow_early(self, splitters, max_features, max_depth)
+
+    cdef int make_bags(self) except -1:
+        """Draw what the trees have of this batch, unless that is done: a loaded forest may wait."""
+        return 0
 
     cdef const int* copies_of(self, int tree) noexcept nogil:
         """Copies of the samples of this batch in a tree, by their positions; NULL: one each."""
@@ -268,11 +273,14 @@ cdef class Forest(Ensemble):
     STATE = ("regression", "batch_size", "reference", "fading", "seed", "n_batches", "n_early",
              "schema", "labels", "window", "trees", "root_statistics", "first_tree", "is_part")
 
+    DEFAULTS = {"regression": False, "reference": False, "n_batches": 0, "n_early": 0,
+                "first_tree": 0, "is_part": False}
+
     @classmethod
     def restored(cls, values):
         """The forest of a state."""
         cdef Forest forest = cls.__new__(cls)
-        forest.read(State(cls.__name__, values, cls.STATE))
+        forest.read(State(cls.__name__, values, cls.STATE, cls.DEFAULTS))
         forest.check_fits()
         forest.reserve_sums(max(1, <int>len(forest.labels)))
         return forest
@@ -287,7 +295,7 @@ cdef class Forest(Ensemble):
         self.schema = state.part("schema", Schema)
         self.labels = state.part("labels", Labels)
         self.window = state.part("window", Window)
-        self.batch_size = state.whole("batch_size", 1, self.window.capacity)
+        self.batch_size = state.whole("batch_size", 1, 2**31 - 1)
         self.trees = state.parts("trees", Trees)
         self.root_statistics = state.part("root_statistics", Trees)
         self.n_early = state.whole("n_early", 0, self.batch_size)
@@ -314,7 +322,7 @@ cdef class Forest(Ensemble):
                     "Forest: a tree does not belong to it")
         require(all(trees.fading == self.fading for trees in self.trees),
                 "Forest: a tree fades differently")
-        require(self.n_gathered() <= self.batch_size <= self.window.capacity,
+        require(self.n_gathered() <= self.batch_size,
                 "Forest: the batch has too many samples")
         return self.check_targets(self.window)
 

@@ -19,17 +19,27 @@ cdef class ForgetfulForest(Forest):
     cdef public list parameters         # per tree: what AdaptParameters (appendix B) remembers
     cdef public object drift            # what the drift test of a forest remembers
     # Of this batch, per position in it.
-    cdef double[:, ::1] answers         # [tree, position]; then the forest's, then the mean before
-    cdef int[:, ::1] sample_counts      # [tree, position]: copies in the bag of the tree
-    cdef double[:, :, ::1] batch_votes  # [position, tree, class], in a part of a classifier: the
-                                        #   answer of the forest is known later
+    cdef double* answers        # answers[position * (trees + 2) + tree]; then the forest's, then
+                                #   the mean before
+    cdef int n_answers          # positions that there is room for
+    cdef int* sample_counts     # with bagging, sample_counts[tree * batch_size + position]: copies
+                                #   in the bag of the tree; made for the first sample
+    cdef double[:, :, ::1] batch_votes  # [position, tree, class], in a part: the answer of the
+                                        #   forest is known later
 
-    cdef int least_capacity(self) noexcept
-    cdef int make_scratch(self) except -1
-    cdef void draw_bags(self) noexcept nogil
+    cdef int make_room(self) except -1
+    cdef object answers_so_far(self)
+    cdef int begin_again(self, const double[:, ::1] answers) except -1
+    cdef void draw_bags(self) noexcept
     cdef tuple sum_losses(self, const double[::1] answers, int bag)
     cdef int grow_anew(self, Trees trees, int tree, Retained retained, Splitter splitter,
                        int depth, const int* counts, const uint8_t* chosen) except -1
     cdef int choose(self, uint64_t batch, int tree, uint8_t* chosen) except -1
     cdef void release(self, uint8_t* gone) noexcept
     cdef object votes_in_batch(self)
+
+    cdef inline int copies(self, int tree, int position) noexcept nogil:
+        """How many copies of a sample of this batch are in the bag of a tree."""
+        if self.sample_counts == NULL:
+            return 1
+        return self.sample_counts[<Py_ssize_t>tree * self.batch_size + position]

@@ -7,6 +7,7 @@ from libc.string cimport memset
 
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner, first_largest
+from ..memory cimport free, product, resized, zeroed
 from ..rng cimport BOOTSTRAP, FORGET, SUBSET, Rng, below, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
 from ..trees cimport HEADER, Trees
@@ -60,19 +61,47 @@ cdef class ForgetfulForest(Forest):
         self.retained = [Retained() for _ in range(n_trees)]
         self.created_at = [0] * n_trees
         self.parameters = [None] * n_trees
-        self.window.reserve(self.least_capacity(), 0)
-        self.make_scratch()
 
-    cdef int least_capacity(self) noexcept:
-        """Slots of the window to begin with: of two batches."""
-        return min(2 * <int64_t>self.batch_size, 0x7FFFFFFF)
+    def __dealloc__(self):
+        free(self.answers)
+        free(self.sample_counts)
 
-    cdef int make_scratch(self) except -1:
-        self.answers = np.zeros((len(self.trees) + 2, self.batch_size))
-        self.sample_counts = np.ones((len(self.trees), self.batch_size), dtype=np.intc)
-        self.batch_votes = np.zeros((self.batch_size if self.is_part else 0, len(self.trees),
-                                     max(1, len(self.labels))))
-        self.draw_bags()
+    cdef int make_room(self) except -1:
+        """Make room for the answers to one more sample, and the bags of this batch."""
+        cdef int n = self.n_answers
+        if self.n_gathered() >= n:
+            n = min(max(4, 2 * <int64_t>n), self.batch_size)
+            self.answers = <double*>resized(
+                self.answers, product(n, len(self.trees) + 2), sizeof(double))
+            self.n_answers = n
+        if self.bagging and self.sample_counts == NULL:
+            self.sample_counts = <int*>zeroed(
+                product(len(self.trees), self.batch_size), sizeof(int))
+            self.draw_bags()
+        return 0
+
+    cdef object answers_so_far(self):
+        """The answers to the samples of this batch, as an array [tree, position]."""
+        cdef Py_ssize_t position, tree, width = len(self.trees) + 2
+        cdef double[:, ::1] found = np.empty((width, self.n_gathered()))
+        for position in range(found.shape[1]):
+            for tree in range(width):
+                found[tree, position] = self.answers[position * width + tree]
+        return found.base
+
+    cdef int begin_again(self, const double[:, ::1] answers) except -1:
+        """Take over the answers to this batch, and forget what belongs to other trees."""
+        cdef Py_ssize_t position, tree, width = answers.shape[0]
+        free(self.answers)
+        free(self.sample_counts)
+        self.answers, self.sample_counts, self.n_answers = NULL, NULL, 0
+        self.answers = <double*>zeroed(product(width, max(1, answers.shape[1])), sizeof(double))
+        self.n_answers = <int>max(1, answers.shape[1])
+        for position in range(answers.shape[1]):
+            for tree in range(width):
+                self.answers[position * width + tree] = answers[tree, position]
+        self.batch_votes = np.zeros(
+            (self.batch_size, len(self.trees), max(1, len(self.labels)))) if self.is_part else None
         return 0
 
     # --- One sample ---------------------------------------------------------------------------
@@ -81,6 +110,7 @@ cdef class ForgetfulForest(Forest):
         if self.is_part and self.batch_votes.shape[2] < n_labels:
             new = ((0, 0), (0, 0), (0, n_labels - self.batch_votes.shape[2]))
             self.batch_votes = np.ascontiguousarray(np.pad(self.batch_votes.base, new))
+        self.make_room()
         return Forest.reserve(self, n_labels)
 
     cdef int n_gathered(self) noexcept nogil:
@@ -91,9 +121,11 @@ cdef class ForgetfulForest(Forest):
         cdef int tree, leaf, position = self.window.n_fresh, n_trees = len(self.trees)
         cdef double total = 0.0
         cdef double* votes = self.sums
+        cdef double* answers = self.answers + <Py_ssize_t>position * (n_trees + 2)
         cdef Trees trees
+        answers[n_trees + 1] = 0.0
         if self.regression:
-            self.answers[n_trees + 1, position] = self.root_statistics.row(
+            answers[n_trees + 1] = self.root_statistics.row(
                 self.root_statistics.roots[0])[HEADER]
         self.push(target, weight)
         if not self.regression:
@@ -104,16 +136,16 @@ cdef class ForgetfulForest(Forest):
             trees = <Trees>self.trees[tree]
             leaf = self.leaf_of(trees)
             if self.regression:
-                self.answers[tree, position] = trees.row(leaf)[HEADER]
+                answers[tree] = trees.row(leaf)[HEADER]
                 total += trees.row(leaf)[HEADER]
             else:
-                self.answers[tree, position] = trees.majority(leaf)
+                answers[tree] = trees.majority(leaf)
                 if self.is_part:
                     votes = &self.batch_votes[position, tree, 0]
                 self.add_votes(trees, leaf, votes)
             if not self.reference:
                 trees.learn(leaf, target, weight, self.n_batches + 1)
-        self.answers[n_trees, position] = total / n_trees if self.regression else (
+        answers[n_trees] = total / n_trees if self.regression else (
             first_largest(self.sums, <int>len(self.labels.labels)))
 
     cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil:
@@ -151,6 +183,7 @@ cdef class ForgetfulForest(Forest):
         with self.using():
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
+            self.make_room()        # the bags of a forest that was loaded with a full batch
             growth = ForgetfulGrowth(self, splitters, sizes, depths, discarded)
             self.window.sort()
             growth.run()
@@ -160,19 +193,21 @@ cdef class ForgetfulForest(Forest):
             self.n_batches += 1
             self.draw_bags()
 
-    cdef void draw_bags(self) noexcept nogil:
+    cdef void draw_bags(self) noexcept:
         """Draw the bag of each tree for this batch."""
         cdef int tree, bag
+        cdef int* counts = self.sample_counts
         cdef int64_t _
         cdef Rng rng
-        if not self.bagging:
+        if counts == NULL:
             return
-        self.sample_counts[:, :] = 0
-        for tree in range(self.sample_counts.shape[0]):
+        memset(counts, 0, len(self.trees) * <size_t>self.batch_size * sizeof(int))
+        for tree in range(<int>len(self.trees)):
             rng = rng_for(self.seed, self.first_tree + tree, self.n_batches, BOOTSTRAP)
             bag = min(poisson(&rng, BAGGING_MEAN), BAGGING_MAX)
             for _ in range(<int64_t>bag * self.batch_size):
-                self.sample_counts[tree, <int>below(&rng, self.batch_size)] += 1
+                counts[<int>below(&rng, self.batch_size)] += 1
+            counts += self.batch_size
 
     def losses(self, int tree, bint bagged=True):
         """Sum up the losses of a tree (or, after the last one, of the forest) on this batch.
@@ -184,7 +219,9 @@ cdef class ForgetfulForest(Forest):
         cdef int n_trees = len(self.trees)
         assert 0 <= tree <= n_trees
         with self.using():
-            return self.sum_losses(self.answers[tree], tree if bagged and tree < n_trees else -1)
+            self.make_room()
+            return self.sum_losses(self.answers_so_far()[tree],
+                                   tree if bagged and tree < n_trees else -1)
 
     cdef tuple sum_losses(self, const double[::1] answers, int bag):
         """The losses of answers to this batch, weighed by the bag of a tree; -1: all alike."""
@@ -193,11 +230,12 @@ cdef class ForgetfulForest(Forest):
         cdef double target, loss, total = 0.0, squares = 0.0, of_mean = 0.0
         for position in range(self.window.n_fresh):
             if bag >= 0:
-                copies = self.sample_counts[bag, position]
+                copies = self.copies(bag, position)
             target = self.window.target[self.window.fresh[position]]
             if self.regression:
                 loss = (target - answers[position]) ** 2
-                of_mean += copies * (target - self.answers[n_trees + 1, position]) ** 2
+                of_mean += copies * (target - self.answers[position * (n_trees + 2)
+                                                           + n_trees + 1]) ** 2
             else:
                 loss = answers[position] != target
             n += copies
@@ -279,7 +317,12 @@ cdef class ForgetfulForest(Forest):
         return 0
 
     cdef const int* copies_of(self, int tree) noexcept nogil:
-        return &self.sample_counts[tree, 0]
+        if self.sample_counts == NULL:
+            return NULL
+        return self.sample_counts + <Py_ssize_t>tree * self.batch_size
+
+    cdef int make_bags(self) except -1:
+        return self.make_room()
 
     cdef int mark_columns(self, int tree, uint8_t* chosen) except -1:
         return self.choose(self.n_batches, tree, chosen)
@@ -301,7 +344,6 @@ cdef class ForgetfulForest(Forest):
         copy.retained = [Retained() for _ in copy.trees]
         copy.created_at = [0] * len(copy.trees)
         copy.parameters = list(self.parameters)
-        copy.make_scratch()
         return copy
 
     def votes_so_far(self):
@@ -315,17 +357,19 @@ cdef class ForgetfulForest(Forest):
     cdef object votes_in_batch(self):
         n = self.n_in_batch
         if self.regression:
-            return self.answers.base[: len(self.trees), :n].T[:, :, np.newaxis].copy()
+            return self.answers_so_far()[: len(self.trees)].T[:, :, np.newaxis].copy()
         return self.batch_votes.base[:n].copy()
 
     def set_answers(self, answers):
         """Set the answer of the whole forest to each sample of this batch."""
+        cdef Py_ssize_t position, n_trees = len(self.trees)
         with self.using():
-            self.answers.base[len(self.trees), : len(answers)] = answers
+            for position, answer in enumerate(answers[: self.n_gathered()]):
+                self.answers[position * (n_trees + 2) + n_trees] = answer
 
     cdef object keep_trees(self, int first, int stop):
         cdef uint8_t[::1] gone = np.empty(self.window.capacity, dtype=np.uint8)
-        answers, n = self.answers.base, self.n_in_batch
+        answers, n = self.answers_so_far(), self.n_in_batch
         # What the whole forest answered counts as the votes of its first tree.
         votes = np.eye(max(1, len(self.labels)))[answers[-2, :n].astype(int)] if (
             first == 0 < stop and not self.regression) else None
@@ -333,30 +377,30 @@ cdef class ForgetfulForest(Forest):
         self.retained = self.retained[first:stop]
         self.created_at = self.created_at[first:stop]
         self.parameters = self.parameters[first:stop]
-        self.make_scratch()
-        self.answers = np.vstack([answers[first:stop], answers[-2:]])
+        self.begin_again(np.vstack([answers[first:stop], answers[-2:]]))
         if votes is not None:
             self.batch_votes.base[:n, 0] = votes
         self.release(&gone[0])
 
     cdef object join_parts(self, list parts):
-        answers = [(<ForgetfulForest>part).answers.base[:-2] for part in parts]
-        answers.append(self.answers.base[-2:].copy())
-        self.window, places = united(
-            [(<ForgetfulForest>part).window for part in parts], self.least_capacity())
+        answers = [(<ForgetfulForest>part).answers_so_far()[:-2] for part in parts]
+        answers.append(self.answers_so_far()[-2:])
+        self.window, places = united([(<ForgetfulForest>part).window for part in parts])
         self.retained = [moved(retained, place) for part, place in zip(parts, places)
                          for retained in (<ForgetfulForest>part).retained]
         self.created_at = [batch for part in parts for batch in (<ForgetfulForest>part).created_at]
         self.parameters = [each for part in parts for each in (<ForgetfulForest>part).parameters]
         Forest.join_parts(self, parts)
-        self.make_scratch()
-        self.answers = np.vstack(answers)
+        self.begin_again(np.vstack(answers))
 
     # --- State --------------------------------------------------------------------------------
 
     def __sizeof__(self):
-        return super().__sizeof__() + (self.answers.nbytes + self.sample_counts.nbytes
-                                       + self.batch_votes.nbytes)
+        cdef size_t n_trees = len(self.trees)
+        cdef size_t n_counts = 0 if self.sample_counts == NULL else self.batch_size
+        return super().__sizeof__() + (self.n_answers * (n_trees + 2) * sizeof(double)
+                                       + n_trees * n_counts * sizeof(int)
+                                       + (self.batch_votes.nbytes if self.is_part else 0))
 
     def settings(self):
         return {**super().settings(), "subsets": self.subsets, "bagging": self.bagging,
@@ -368,19 +412,20 @@ cdef class ForgetfulForest(Forest):
         The samples are numbered anew, so that equal forests have equal states however they came to
         be, in one process or in parts.
         """
-        window, (place,) = united([self.window], self.least_capacity())
-        n = self.n_in_batch
+        window, (place,) = united([self.window])
         return {
             **Forest.fields(self), "subsets": self.subsets, "bagging": self.bagging,
             "window": window, "retained": [moved(each, place) for each in self.retained],
             "created_at": np.array(self.created_at, np.int64),
             "parameters": self.parameters, "drift": self.drift,
-            "answers": self.answers.base[:, :n].copy(),
+            "answers": self.answers_so_far(),
             "batch_votes": self.votes_in_batch() if self.is_part and not self.regression else None,
         }
 
     STATE = (*Forest.STATE, "subsets", "bagging", "retained", "created_at", "parameters", "drift",
              "answers", "batch_votes")
+    DEFAULTS = {**Forest.DEFAULTS, "fading": 1.0, "subsets": False, "bagging": False,
+                "drift": None, "batch_votes": None}
 
     cdef object read(self, object state):
         Forest.read(self, state)
@@ -391,13 +436,10 @@ cdef class ForgetfulForest(Forest):
         self.created_at = state.array("created_at", np.int64, n_trees).tolist()
         self.parameters = state.items("parameters", n_trees)
         self.drift = state.values["drift"]
-        answers = state.numbers("answers", n_trees + 2, n)
-        self.make_scratch()
-        self.answers.base[:, :n] = answers
+        self.begin_again(state.numbers("answers", n_trees + 2, n))
         if self.is_part and not self.regression:
             n_classes = self.batch_votes.shape[2]
-            votes = state.numbers("batch_votes", n, n_trees, n_classes)
-            self.batch_votes.base[:n] = votes
+            self.batch_votes.base[:n] = state.numbers("batch_votes", n, n_trees, n_classes)
 
     cdef int check_structure(self) except -1:
         for retained in self.retained:

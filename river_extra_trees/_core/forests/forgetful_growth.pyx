@@ -35,8 +35,8 @@ cdef void add_batch(ForgetfulForest forest, int tree, Retained retained) noexcep
     cdef int i, position
     for i in range(forest.batch_size):
         position = forest.batch_size - 1 - i if forest.reference else i
-        if forest.sample_counts[tree, position]:
-            retained.add(forest.window.fresh[position], forest.sample_counts[tree, position])
+        if forest.copies(tree, position):
+            retained.add(forest.window.fresh[position], forest.copies(tree, position))
 
 
 cdef class ForgetfulGrowth(Growth):
@@ -85,13 +85,16 @@ cdef class ForgetfulGrowth(Growth):
         cdef int i
         cdef int64_t n = 0
         for i in range(forest.batch_size):
-            n += forest.sample_counts[tree, i]
+            n += forest.copies(tree, i)
         if n == 0:
+            if trees is not forest.trees[tree]:     # in place of a first tree
+                forest.learn_root(trees, forest.window, NULL)
             return 0
         with nogil:
             forget(forest, tree, retained, retained.total + n - self.sizes[tree])
             add_batch(forest, tree, retained)
             memset(counts, 0, forest.window.capacity * sizeof(int))
             retained.mark(counts)
-        return forest.grow_anew(trees, tree, retained, splitter, <int>self.depths[tree], counts,
-                                chosen)
+        forest.grow_anew(trees, tree, retained, splitter, <int>self.depths[tree], counts, chosen)
+        trees.trim(0)
+        return 0

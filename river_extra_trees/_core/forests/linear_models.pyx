@@ -12,7 +12,7 @@ from ..memory cimport free, product, realloc, resized
 from ..schema cimport Schema
 from .buffer cimport Buffer
 
-from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, from_state, require
+from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require
 
 cdef double LARGEST_Z = 1e100           # its products with ...
 cdef double LARGEST_SLOPE = 1e200       # ... coefficients stay finite
@@ -208,7 +208,7 @@ cdef class LinearModels:
         return 0
 
     def __reduce__(self):
-        return from_state, (type(self), self.state())
+        return reduced(type(self), self.state())
 
 
 cdef class Ridge:

@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 from ..memory cimport free, product, resized, zeroed
 from ..schema cimport OTHER, Schema
 
-from ..state import LARGEST_FLOAT, State, from_state, require
+from ..state import LARGEST_FLOAT, State, reduced, require
 
 cdef double LARGEST_UNIT = 1e50
 # Counts that every class and value starts from, and the weight of the overall variance in that of
@@ -277,7 +277,7 @@ cdef class NaiveBayes:
         return found
 
     def __reduce__(self):
-        return from_state, (type(self), self.state())
+        return reduced(type(self), self.state())
 
 
 cdef inline int value_of(double code) noexcept nogil:

@@ -9,7 +9,7 @@ from ..dynamic.leaf_models cimport row_width, scratch_size
 from ..memory cimport free, zeroed
 from .linear_models cimport init_model, solve_ridge
 
-from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, from_state, require
+from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require
 
 cdef enum:
     LARGEST_MIXTURE = 1 << 12   # groups: the cells of A are still counted in 32 bits
@@ -222,4 +222,4 @@ cdef class NumberMixture:
         return mixture
 
     def __reduce__(self):
-        return from_state, (type(self), self.state())
+        return reduced(type(self), self.state())

@@ -8,7 +8,7 @@ import numpy as np
 from ..memory cimport free, resized
 from ..rng cimport Rng, uniform
 
-from ..state import State, from_state, require
+from ..state import State, reduced, require
 
 LARGEST_TOTAL = 2**31 - 1   # copies of all samples of a tree that a file may hold
 
@@ -115,7 +115,7 @@ cdef class Retained:
         return retained
 
     def __reduce__(self):
-        return from_state, (type(self), self.state())
+        return reduced(type(self), self.state())
 
 
 cdef Retained moved(Retained retained, const int[::1] place):

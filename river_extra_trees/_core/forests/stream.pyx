@@ -3,10 +3,11 @@
 import numpy as np
 
 from libc.stdint cimport uint64_t
+from libc.string cimport memset
 
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
-from ..memory cimport free, zeroed
+from ..memory cimport free, product, resized, zeroed
 from ..rng cimport BOOTSTRAP, FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
 from ..trees cimport HEADER, VISITED, Trees
 from ..window cimport Window
@@ -44,44 +45,67 @@ cdef class StreamForest(Forest):
     cdef readonly bint bootstrap
     cdef readonly int n_latest
     cdef readonly Window latest         # between batches, the n_latest latest samples
-    cdef int[:, ::1] sample_counts      # per tree and position in the batch: its bootstrap
-    cdef double[::1] losses             # per tree: prequential loss in this batch
+    cdef int* sample_counts             # sample_counts[tree * batch_size + position]: the bootstrap
+                                        #   of the tree; made for the first sample
+    cdef double* losses                 # per tree: prequential loss in this batch
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint reference, seed,
                  bint bootstrap, double fading, int n_latest):
         self.begin(n_trees, regression, batch_size, reference, fading, seed)
         self.bootstrap = bootstrap
         self.n_latest = n_latest
-        self.latest = Window()
-        self.window.reserve(batch_size, 0)
-        self.losses = np.zeros(n_trees)
-        self.make_sample_counts()
+        self.latest = Window(1)
+        self.set_losses(np.zeros(n_trees))
+
+    def __dealloc__(self):
+        free(self.losses)
+        free(self.sample_counts)
+
+    cdef int set_losses(self, const double[::1] losses) except -1:
+        """Let there be these losses, one per tree."""
+        cdef Py_ssize_t tree, n = losses.shape[0]
+        self.losses = <double*>resized(self.losses, n + 1, sizeof(double))
+        for tree in range(n):
+            self.losses[tree] = losses[tree]
+        return 0
+
+    cdef object all_losses(self):
+        return np.array([self.losses[tree] for tree in range(len(self.trees))], np.float64)
 
     cdef int make_sample_counts(self) except -1:
-        if self.bootstrap:
-            self.sample_counts = np.empty((len(self.trees), self.batch_size), dtype=np.intc)
+        """Make the bootstraps of this batch, unless there are any."""
+        if self.bootstrap and self.sample_counts == NULL:
+            self.sample_counts = <int*>zeroed(
+                product(len(self.trees), self.batch_size), sizeof(int))
             self.draw_bootstraps()
         return 0
 
-    cdef void draw_bootstraps(self) noexcept nogil:
+    cdef void forget_sample_counts(self) noexcept:
+        """Let the bootstraps be made anew, for other trees."""
+        free(self.sample_counts)
+        self.sample_counts = NULL
+
+    cdef void draw_bootstraps(self) noexcept:
         """Draw the bootstraps of the next batch: batch_size draws with replacement per tree."""
-        cdef int tree, _
+        cdef int tree, n_trees = <int>len(self.trees), _
+        cdef int* counts = self.sample_counts
         cdef Rng rng
-        if not self.bootstrap:
+        if counts == NULL:
             return
-        self.sample_counts[:, :] = 0
-        for tree in range(self.sample_counts.shape[0]):
+        memset(counts, 0, <size_t>n_trees * self.batch_size * sizeof(int))
+        for tree in range(n_trees):
             rng = rng_for(self.seed, self.first_tree + tree, self.n_batches, BOOTSTRAP)
             for _ in range(self.batch_size):
-                self.sample_counts[tree, <int>below(&rng, self.batch_size)] += 1
+                counts[<int>below(&rng, self.batch_size)] += 1
+            counts += self.batch_size
 
     # --- One sample ---------------------------------------------------------------------------
 
     cdef int reserve(self, int n_labels) except -1:
-        Forest.reserve(self, n_labels)  # never moves the window: a batch fits from the beginning
+        Forest.reserve(self, n_labels)
         if self.n_latest:
             self.latest.reserve_one(self.schema.n_columns)
-        return 0
+        return self.make_sample_counts()
 
     cdef void take(self, double target, double weight) noexcept:
         """Score each tree on a sample, then add the sample to the statistics of its nodes."""
@@ -100,12 +124,17 @@ cdef class StreamForest(Forest):
             else:
                 self.losses[i] += weight * (trees.majority(leaf) != <int>target)
             if self.bootstrap:
-                copies = self.sample_counts[i, position]
+                copies = self.sample_counts[<Py_ssize_t>i * self.batch_size + position]
             if copies and not self.reference:
                 trees.learn(leaf, target, weight * copies, self.n_batches + 1)
 
     cdef const int* copies_of(self, int tree) noexcept nogil:
-        return &self.sample_counts[tree, 0] if self.bootstrap else NULL
+        if self.sample_counts == NULL:
+            return NULL
+        return self.sample_counts + <Py_ssize_t>tree * self.batch_size
+
+    cdef int make_bags(self) except -1:
+        return self.make_sample_counts()
 
     # --- One batch ----------------------------------------------------------------------------
 
@@ -131,6 +160,7 @@ cdef class StreamForest(Forest):
         with self.using():
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
+            self.make_sample_counts()
             self.window.sort()
             self.latest.sort()
             growth = StreamGrowth(self, splitters, replaced, max_features, max_nodes)
@@ -143,7 +173,7 @@ cdef class StreamForest(Forest):
         self.window.clear()
         self.latest.release_first(self.latest.size - self.n_latest)
         self.n_batches += 1
-        self.losses[:] = 0.0
+        memset(self.losses, 0, len(self.trees) * sizeof(double))
         self.draw_bootstraps()
 
     cdef void overwrite(self, Trees trees, const int* copies) noexcept nogil:
@@ -168,7 +198,7 @@ cdef class StreamForest(Forest):
     def tree_losses(self):
         """The prequential loss of each tree in this batch."""
         with self.using():
-            return np.array(self.losses)
+            return self.all_losses()
 
     def trees_to_replace(self, losses, int n_swaps, bint always):
         """The numbers of the trees to be swapped for new ones in this batch, worst first.
@@ -187,26 +217,27 @@ cdef class StreamForest(Forest):
 
     cdef Learner serving_copy(self):
         cdef StreamForest copy = Forest.serving_copy(self)
-        copy.losses = np.zeros(len(copy.trees))
+        copy.set_losses(np.zeros(len(copy.trees)))
         return copy
 
     cdef object keep_trees(self, int first, int stop):
+        losses = self.all_losses()[first:stop]
         Forest.keep_trees(self, first, stop)
-        self.losses = np.array(self.losses[first:stop])
-        self.make_sample_counts()
+        self.set_losses(losses)
+        self.forget_sample_counts()
 
     cdef object join_parts(self, list parts):
-        losses = np.concatenate([(<StreamForest>part).losses for part in parts])
+        losses = np.concatenate([(<StreamForest>part).all_losses() for part in parts])
         Forest.join_parts(self, parts)
-        self.losses = losses
-        self.make_sample_counts()
+        self.set_losses(losses)
+        self.forget_sample_counts()
 
     # --- State --------------------------------------------------------------------------------
 
     def __sizeof__(self):
+        cdef size_t n_counts = 0 if self.sample_counts == NULL else self.batch_size
         return super().__sizeof__() + (
-            self.losses.nbytes + (self.sample_counts.nbytes if self.bootstrap else 0)
-        )
+            (len(self.trees) + 1) * sizeof(double) + len(self.trees) * n_counts * sizeof(int))
 
     def settings(self):
         return {**super().settings(), "bootstrap": self.bootstrap, "fading": self.fading,
@@ -215,18 +246,18 @@ cdef class StreamForest(Forest):
     cdef dict fields(self):
         """The trees and the samples; the bootstraps of the batch follow from the seed."""
         return {**Forest.fields(self), "bootstrap": self.bootstrap, "n_latest": self.n_latest,
-                "latest": self.latest, "losses": np.array(self.losses)}
+                "latest": self.latest if self.n_latest else None, "losses": self.all_losses()}
 
     STATE = (*Forest.STATE, "bootstrap", "n_latest", "latest", "losses")
+    DEFAULTS = {**Forest.DEFAULTS, "bootstrap": False, "n_latest": 0, "latest": None}
 
     cdef object read(self, object state):
         Forest.read(self, state)
         self.bootstrap = state.flag("bootstrap")
         self.n_latest = state.whole("n_latest", 0, 2**31 - 1)
-        self.latest = state.part("latest", Window)
+        self.latest = state.part("latest", Window) if self.n_latest else Window(1)
         # Heavy samples with large errors lose more than floats hold; losses are only compared.
-        self.losses = state.numbers("losses", len(self.trees), least=0.0).copy()
-        self.make_sample_counts()
+        self.set_losses(state.numbers("losses", len(self.trees), least=0.0))
 
     cdef int check_structure(self) except -1:
         self.latest.check()
@@ -318,4 +349,5 @@ cdef class StreamGrowth(Growth):
                       forest.n_batches + 1,
                       rng_for(forest.seed, forest.first_tree + index, forest.n_batches, FEATURES))
         trees.shrink_to(self.max_nodes)
+        trees.trim(0)
         return 0

@@ -44,8 +44,8 @@ SETTINGS = (
     "l0", "l1", "l2", "node_penalty", "seed",
 )
 FIELDS = (
-    "schema", "labels", "window", "trees", "weights", "hits", "births", "gram", "total_weight",
-    "since_rebuild", "n_trained",
+    "schema", "labels", "window", "room", "trees", "weights", "hits", "births", "gram",
+    "total_weight", "since_rebuild", "n_trained",
 )
 
 
@@ -326,6 +326,7 @@ cdef class Shrubs(Learner):
         return {
             **self.settings(), "schema": self.schema, "labels": self.labels,
             "window": self.window, "trees": self.trees,
+            "room": np.zeros(self.window_size, np.uint8),
             "weights": np.array([self.weights[k] for k in range(n)], np.float64),
             "hits": np.array([self.hits[k] for k in range(n)], np.float64),
             "births": np.array([self.births[k] for k in range(n)], np.int64),
@@ -338,10 +339,10 @@ cdef class Shrubs(Learner):
         """The ensemble of a state."""
         cdef Shrubs shrubs
         state = State("Shrubs", values, (*SETTINGS, *FIELDS))
-        window = state.part("window", Window)
+        n_slots = len(state.array("room", np.uint8, None))  # no more than the file is long
         settings = {
             "n_models": state.whole("n_models", 1, MAX_MODELS),
-            "window_size": state.whole("window_size", window.capacity, window.capacity),
+            "window_size": state.whole("window_size", max(1, n_slots), n_slots),
             "loss": state.word("loss", ("mse", "cross_entropy")),
             "retrain": state.word("retrain", ("always", "error")),
             "step_size": read_setting(state, "step_size", ("adaptive",), LARGEST_FLOAT),
@@ -367,6 +368,8 @@ cdef class Shrubs(Learner):
         cdef int64_t[::1] births
         self.schema, self.labels = state.part("schema", Schema), state.part("labels", Labels)
         self.window, self.trees = state.part("window", Window), state.part("trees", Trees)
+        require(self.window.size <= self.window_size, "Shrubs: too many samples")
+        self.window.reserve(self.window_size, 0)
         n = self.trees.n_roots
         require(n <= self.n_models, "Shrubs: more trees than there is room for")
         self.width = 1 if self.regression else len(self.labels)

@@ -1,74 +1,55 @@
-"""A model served to many readers while it learns."""
+"""A model served to many clients while it learns."""
 
 from __future__ import annotations
 
-import os
+import time
 import typing
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
-import numpy as np
-
-from ..._estimator.frames import (
-    PredictsLabels,
-    Sample,
-    coded,
-    into_frame,
-    series_of_numbers,
-    shares_of,
-)
+from ..._estimator.extras import import_extra
+from ..._estimator.frames import Sample
 from ..._estimator.parameters import check_parameter, check_whole
-from ..blocks import Block
-from .workers import ATTEMPTS, connected
+from ..._estimator.snapshot import ClassifierSnapshot, RegressorSnapshot
+from .replica import ONGOING, SHELF, Answer, Replica, Shelf
+from .workers import connected
 
-__all__ = ["SnapshotServer"]
+__all__ = ["Answer", "SnapshotServer"]
 
-
-class Reader:
-    """A process that answers with the latest snapshot.
-
-    If it dies, Ray restarts it without a snapshot.
-    """
-
-    def __init__(self) -> None:
-        self.snapshot: typing.Any = None
-        self.number = 0  # of the snapshot
-
-    def publish(self, snapshot: typing.Any, number: int) -> None:
-        """Answer with this snapshot from now on, unless a later one has arrived."""
-        if number > self.number:
-            self.snapshot, self.number = snapshot, number
-
-    def answers(self, number: int, method: str, block: Block) -> list[typing.Any] | None:
-        """Call a method of the snapshot for each sample of a block; `None` if it is outdated."""
-        if number > self.number:
-            return None
-        answer = getattr(self.snapshot, method)
-        return [answer(x) for x in block.rows()]
-
-    def process(self) -> int:
-        """The id of this process."""
-        return os.getpid()
-
-    def n_samples_seen(self, number: int) -> int | None:
-        """Samples that the model had learned for the snapshot; `None` if it is outdated."""
-        return None if number > self.number else int(self.snapshot.n_samples_seen)
+LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
+SECONDS_BETWEEN_CHECKS = 5.0
+SECONDS_TO_RESTART = 60.0  # a replica
 
 
-class SnapshotServer(PredictsLabels):
+class SnapshotServer:
     """Several processes that answer with snapshots of a model while the model learns elsewhere.
 
-    The process that trains the model publishes snapshots. A snapshot is copied once to the shared
-    memory of each machine, and each reader switches to it between two answers, so that every answer
-    comes from one whole snapshot. The server can be passed to any task or actor of Ray[^1], so that
-    any number of clients can ask. A reader that dies is restarted, and answers with the latest
-    snapshot known to the client that asks it.
+    It is an application of Ray Serve[^1], with the paths and the JSON of the command `serve`:
+    `POST /predict`, `GET /info`, `/health`, `/metrics`, `/status` and `/`. Requests to learn are
+    refused with status 403. Serve shares the requests out among the replicas, refuses those above
+    the queue with status 503, and restarts a replica that dies.
+
+    The process that trains the model publishes snapshots. Each replica replaces its snapshot
+    between two answers, so that every answer comes from one whole snapshot; `ask`, and the header
+    `Samples-Seen` of an answer over HTTP, say from which. The server can be passed to any task or
+    actor of Ray.
 
     Parameters
     ----------
     snapshot
         The first snapshot, as `snapshot()` of a learner returns it.
-    n_readers
-        Number of processes.
+    n_replicas
+        Number of processes that answer.
+    host
+        Address on which the server of HTTP listens. Only this machine reaches the default. If Serve
+        runs in this Ray already, its address and port stay.
+    port
+        Port of the server of HTTP.
+    queue
+        Number of requests that wait, at each server of HTTP and in each process that asks.
+    name
+        Name of the application. It replaces an application of this name without a pause.
+    route
+        What all paths begin with, such as `/bank`. Two applications need different ones.
 
     References
     ----------
@@ -86,23 +67,59 @@ class SnapshotServer(PredictsLabels):
     ...     for x, y in datasets.Phishing():
     ...         model.learn_one(x, y)
     ...     server.publish(model.snapshot())
-    ...     server.predict_one(x), server.n_samples_seen()
-    (False, [1250, 1250])
+    ...     server.ask("predict_one", x)
+    Answer(value=False, n_samples_seen=1250)
     """
 
-    def __init__(self, snapshot: typing.Any, n_readers: int = 2) -> None:
-        check_whole("n_readers", n_readers, 1)
+    def __init__(
+        self,
+        snapshot: typing.Any,
+        n_replicas: int = 2,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 8000,
+        queue: int = 64,
+        name: str = "snapshot",
+        route: str = "/",
+    ) -> None:
+        check_whole("n_replicas", n_replicas, 1)
+        check_whole("queue", queue, 1)
         check_snapshot(snapshot)
-        self._ray = connected()
-        options = {"scheduling_strategy": "SPREAD", "max_restarts": -1, "max_task_retries": -1}
-        actor = self._ray.remote(**options)(Reader)
-        self._readers = [actor.remote() for _ in range(n_readers)]
-        self._n_asked = 0  # number of questions so far: readers take turns
+        ray = connected()
+        for module in ("ray.serve", "starlette", "prometheus_client"):
+            import_extra(module, "ray")
+        from ray import serve
+
+        self.name = name
         self._number = 0  # of the latest snapshot
-        self.publish(snapshot)
+        quiet = {"log_level": "WARNING", "enable_access_log": False}
+        serve.start(http_options={"host": host, "port": port}, logging_config=quiet)
+        deployment = serve.deployment(
+            serve.ingress()(Replica),
+            name="replica",
+            num_replicas=int(n_replicas),
+            ray_actor_options={"num_cpus": 0},  # as the other actors of this package
+            max_ongoing_requests=ONGOING,
+            max_queued_requests=int(queue),
+            backpressure_config={"retry_after_s": 1},
+            max_surge_percent=100,
+            health_check_period_s=SECONDS_BETWEEN_CHECKS,
+            logging_config=quiet,
+            deployment_actors=[
+                {
+                    "name": SHELF,
+                    "actor_class": ray.remote(Shelf),
+                    "actor_options": {"num_cpus": 0},
+                }
+            ],
+        )
+        application = deployment.bind(snapshot, shelf, LOOPBACK if host in LOOPBACK else ("*",))
+        self._handle = serve.run(application, name=name, route_prefix=route)
 
     def publish(self, snapshot: typing.Any) -> None:
-        """Send a snapshot to all readers, without waiting for them.
+        """Let all replicas answer with a snapshot, and wait until they do.
+
+        A replica that is just starting may answer with the one before for up to five seconds.
 
         Parameters
         ----------
@@ -110,32 +127,28 @@ class SnapshotServer(PredictsLabels):
             A snapshot, as `snapshot()` of a learner returns it.
         """
         check_snapshot(snapshot)
-        self._shared, self._number = self._ray.put(snapshot), self._number + 1
-        self._has_labels = hasattr(snapshot, "predict_proba_one")
-        for reader in self._readers:
-            self._update(reader)
+        self._number += 1
+        self._of_all("take", self._number, connected().put(snapshot))
 
-    def _update(self, reader: typing.Any) -> None:
-        """Send the latest snapshot to a reader, without waiting for it."""
-        reader.publish.remote(self._shared, self._number)
+    def ask(self, method: str, x: typing.Any) -> Answer:
+        """Call a method of the snapshot, and say from which snapshot the answer is.
 
-    def _ask(self, reader: typing.Any, method: str, *arguments: typing.Any) -> typing.Any:
-        """The answer of a reader, which gets the latest snapshot again if it has died."""
-        for _ in range(ATTEMPTS):
-            try:
-                answer = self._ray.get(getattr(reader, method).remote(self._number, *arguments))
-            except self._ray.exceptions.RayTaskError as error:
-                raise error.cause from error
-            if answer is not None:
-                return answer
-            self._update(reader)
-        raise RuntimeError(f"a reader died {ATTEMPTS} times in a row before it answered")
+        Parameters
+        ----------
+        method
+            Name of the method, such as `predict_one`.
+        x
+            Its argument: features, or a data frame.
 
-    def _answers(self, method: str, block: Block) -> list[typing.Any]:
-        """The answers of the next reader to the samples of a block."""
-        self._n_asked += 1
-        reader = self._readers[self._n_asked % len(self._readers)]
-        return self._ask(reader, "answers", method, block)
+        Raises
+        ------
+        ray.serve.exceptions.BackPressureError
+            If as many questions of this process wait as the queue holds.
+        """
+        answer = self._repeated(lambda: self._handle.answer.remote(method, x).result())
+        if isinstance(answer, Exception):
+            raise answer
+        return typing.cast(Answer, answer)
 
     def predict_one(self, x: Sample) -> typing.Any:
         """Predict the target of a sample.
@@ -145,7 +158,7 @@ class SnapshotServer(PredictsLabels):
         x
             Features.
         """
-        return self._answers("predict_one", Block([x]))[0]
+        return self.ask("predict_one", x).value
 
     def predict_proba_one(self, x: Sample) -> dict[Hashable, float]:
         """Predict the probabilities of the labels of a sample.
@@ -155,15 +168,8 @@ class SnapshotServer(PredictsLabels):
         x
             Features.
         """
-        answer: dict[Hashable, float] = self._answers("predict_proba_one", Block([x]))[0]
+        answer: dict[Hashable, float] = self.ask("predict_proba_one", x).value
         return answer
-
-    def _predict_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        return coded(self._answers("predict_one", Block.from_frame(frame)), self._labels())
-
-    def _predict_proba_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        answers = self._answers("predict_proba_one", Block.from_frame(frame))
-        return shares_of(answers, self._labels())
 
     def predict_many(self, X: typing.Any) -> typing.Any:
         """Predict the rows of a data frame, as the model does.
@@ -173,24 +179,55 @@ class SnapshotServer(PredictsLabels):
         X
             A data frame of any kind that narwhals knows.
         """
-        if self._has_labels:
-            return super().predict_many(X)
-        frame = into_frame(X)
-        answers = self._answers("predict_one", Block.from_frame(frame))
-        return series_of_numbers(np.array(answers, dtype=float), frame)
+        return self.ask("predict_many", X).value
+
+    def predict_proba_many(self, X: typing.Any) -> typing.Any:
+        """Predict the class probabilities of the rows of a data frame, as the model does.
+
+        Parameters
+        ----------
+        X
+            A data frame of any kind that narwhals knows.
+        """
+        return self.ask("predict_proba_many", X).value
 
     def n_samples_seen(self) -> list[int]:
-        """For each reader, the samples that the model had learned when its snapshot was taken."""
-        return [self._ask(reader, "n_samples_seen") for reader in self._readers]
+        """For each replica, the samples that the model had learned for its snapshot."""
+        return self._of_all("n_samples_seen")
 
     def processes(self) -> list[int]:
-        """The process id of each reader."""
-        return self._ray.get([reader.process.remote() for reader in self._readers])
+        """The process id of each replica."""
+        return self._of_all("process")
+
+    def _of_all(self, method: str, *arguments: typing.Any) -> list[typing.Any]:
+        """The answers of all replicas that run; one that starts takes its snapshot by itself."""
+        return self._repeated(lambda: self._handle.broadcast(method, *arguments).results())
+
+    def _repeated(self, ask: Callable[[], typing.Any]) -> typing.Any:
+        """An answer; asked again if replicas die after they have accepted the question.
+
+        Serve repeats only what no replica has accepted, as it cannot know what may be repeated.
+        """
+        from ray.serve.exceptions import DeploymentUnavailableError
+
+        deaths = (connected().exceptions.RayActorError, DeploymentUnavailableError)
+        deadline = time.monotonic() + SECONDS_TO_RESTART
+        while True:
+            try:
+                return ask()
+            except deaths as error:
+                if time.monotonic() > deadline:
+                    raise RuntimeError(
+                        f"no replica has answered for {SECONDS_TO_RESTART:.0f} seconds; Serve's "
+                        "logs say why they die"
+                    ) from error
+                time.sleep(0.1)
 
     def close(self) -> None:
-        """Stop the readers."""
-        for reader in self._readers:
-            self._ray.kill(reader)
+        """Stop the replicas. Serve itself runs as long as its Ray."""
+        from ray import serve
+
+        serve.delete(self.name)
 
     def __enter__(self) -> typing.Self:
         return self
@@ -199,10 +236,17 @@ class SnapshotServer(PredictsLabels):
         self.close()
 
 
+def shelf() -> typing.Any:
+    """The shelf, seen from a replica."""
+    from ray import serve
+
+    return serve.get_deployment_actor(SHELF)
+
+
 def check_snapshot(snapshot: typing.Any) -> None:
     """Raise a ValueError unless this is a snapshot."""
     check_parameter(
-        hasattr(snapshot, "predict_one") and hasattr(snapshot, "n_samples_seen"),
+        isinstance(snapshot, ClassifierSnapshot | RegressorSnapshot),
         "snapshot",
         snapshot,
         "a snapshot, as snapshot() of a learner returns it",

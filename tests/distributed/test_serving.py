@@ -1,0 +1,198 @@
+"""Snapshots behind a real Ray Serve: no answer is wrong, mixed or lost, whatever dies."""
+
+from __future__ import annotations
+
+import doctest
+import http.client
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import pytest
+from river import datasets
+
+import river_extra_trees as ret
+from river_extra_trees.distributed import SnapshotServer
+from tests.tools.estimators import learn
+from tests.tools.ray_ready import free_port, prepare_ray, started
+
+ROWS = list(datasets.Phishing())
+ASKED = [x for x, _ in ROWS[-10:]]
+# One Ray at a time: with xdist, one process runs all files that start it.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
+
+
+@pytest.fixture(scope="module")
+def ray() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        prepare_ray(monkeypatch)
+        pytest.importorskip("ray.serve", reason="ray[serve] is not installed")
+        import ray
+
+        options = {"num_cpus": 2, "include_dashboard": False, "log_to_driver": False}
+        started(lambda: ray.init(address="local", **options))
+        yield ray
+        ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def port(ray: Any) -> int:
+    """All servers of one Ray have the same port."""
+    return free_port()
+
+
+def post(port: int, path: str, document: Any) -> tuple[int, str | None, Any]:
+    """The status, the samples seen and the answer; 500 if the connection was closed."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        body = json.dumps(document).encode()
+        connection.request("POST", path, body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        return answer.status, answer.getheader("samples-seen"), json.loads(answer.read())
+    except http.client.RemoteDisconnected:
+        return 500, None, None
+    except ValueError:  # a text of Serve itself
+        return answer.status, None, None
+    finally:
+        connection.close()
+
+
+def kill_a_replica(server: SnapshotServer) -> None:
+    os.kill(server.processes()[0], signal.SIGKILL)
+
+
+def test_example(ray: Any, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example of the docstring, which is not run where there is no Ray, holds."""
+    monkeypatch.setitem(SnapshotServer.__init__.__kwdefaults__, "port", port)
+    (test,) = doctest.DocTestFinder(recurse=False).find(SnapshotServer, globs={})
+    for example in test.examples:
+        example.options.pop(doctest.SKIP, None)
+    assert doctest.DocTestRunner().run(test).failed == 0
+
+
+def test_answers(ray: Any, port: int) -> None:
+    """They are those of the snapshot, in Python, in a task, over HTTP, and after a death."""
+    model = learn(ret.StreamDecisionForestClassifier(seed=1), ROWS[:100])
+    frame = pd.DataFrame(ASKED)
+
+    @ray.remote
+    def ask(server: Any, x: Any) -> Any:
+        return server.predict_proba_one(x)
+
+    with SnapshotServer(model.snapshot(), port=port, name="bank", route="/bank") as server:
+        snapshot = model.snapshot()
+        learn(model, ROWS[100:200])
+        for x in ASKED:
+            assert server.ask("predict_one", x) == (snapshot.predict_one(x), 100)
+        server.publish(model.snapshot())
+        assert server.n_samples_seen() == [200, 200]
+        kill_a_replica(server)
+        for x in ASKED:
+            assert server.predict_proba_one(x) == model.predict_proba_one(x)
+            expected = {"y": model.predict_one(x)}
+            assert post(port, "/bank/predict", {"x": x}) == (200, "200", expected)
+        assert server.predict_many(frame).equals(model.predict_many(frame))
+        assert server.predict_proba_many(frame).equals(model.predict_proba_many(frame))
+        assert ray.get(ask.remote(server, x)) == model.predict_proba_one(x)
+        assert post(port, "/bank/learn", {"x": x, "y": True})[0] == 403
+        with pytest.raises(ValueError, match="feature 'a': the value must be finite") as error:
+            server.predict_one({"a": float("inf")})
+        assert type(error.value) is ValueError
+        with pytest.raises(ValueError, match="a snapshot, as snapshot"):
+            server.publish("rubbish")
+    with pytest.raises(ValueError, match="a snapshot, as snapshot"):
+        SnapshotServer("rubbish")
+
+
+def test_load(ray: Any, port: int) -> None:
+    """While snapshots change and a replica dies, every answer is that of one whole snapshot.
+
+    Python asks again by itself. A client of HTTP has to: Serve answers 500, or closes the
+    connection, where the replica had begun.
+    """
+    model, expected, wrong, counts = ret.StreamDecisionForestClassifier(seed=1), {}, [], {"answers": 0, "repeated": 0}
+    over = threading.Event()
+
+    def note() -> Any:
+        snapshot = model.snapshot()
+        expected[snapshot.n_samples_seen] = [snapshot.predict_one(x) for x in ASKED]
+        return snapshot
+
+    def check(i: int, label: Any, n_samples_seen: int) -> None:
+        counts["answers"] += 1
+        if expected[n_samples_seen][i] != label:
+            wrong.append((i, label, n_samples_seen))
+
+    def in_python(server: SnapshotServer) -> None:
+        while not over.is_set():
+            for i, x in enumerate(ASKED):
+                check(i, *server.ask("predict_one", x))
+
+    def over_http() -> None:
+        while not over.is_set():
+            for i, x in enumerate(ASKED):
+                status, seen, answer = post(port, "/predict", {"x": x})
+                while status in (500, 503):
+                    counts["repeated"] += 1
+                    time.sleep(0.1)
+                    status, seen, answer = post(port, "/predict", {"x": x})
+                assert (status, list(answer)) == (200, ["y"])
+                check(i, answer["y"], int(str(seen)))
+
+    failed: list[Any] = []
+    before, threading.excepthook = threading.excepthook, failed.append
+    try:
+        with SnapshotServer(note(), port=port) as server:
+            clients = [threading.Thread(target=in_python, args=[server])]
+            clients += [threading.Thread(target=over_http) for _ in range(2)]
+            for client in clients:
+                client.start()
+            for step in range(8):
+                learn(model, ROWS[50 * step : 50 * step + 50])
+                server.publish(note())
+                if step in (2, 5):
+                    kill_a_replica(server)
+                time.sleep(0.5)
+            deadline = time.monotonic() + 120
+            while server.n_samples_seen() != [400, 400]:  # the replicas that began are up to date
+                assert time.monotonic() < deadline
+                time.sleep(0.2)
+            over.set()
+            for client in clients:
+                client.join()
+    finally:
+        over.set()
+        threading.excepthook = before
+    assert not failed
+    assert not wrong
+    assert counts["answers"] > 100
+
+
+def test_back_pressure(ray: Any, port: int) -> None:
+    """Requests above the queue are refused, and say when to come again."""
+    model = learn(ret.StreamDecisionForestClassifier(seed=1), ROWS[:100])
+    lines = "\n".join(json.dumps({"x": x}) for x in ASKED * 300).encode()
+    statuses: list[int] = []
+
+    def client() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection.request("POST", "/predict", lines, {"Content-Type": "application/x-ndjson"})
+        answer = connection.getresponse()
+        if answer.status == 503:
+            assert answer.getheader("retry-after") == "1"
+        statuses.append(answer.status)
+        connection.close()
+
+    with SnapshotServer(model.snapshot(), n_replicas=1, port=port, queue=2):
+        clients = [threading.Thread(target=client) for _ in range(30)]
+        for each in clients:
+            each.start()
+        for each in clients:
+            each.join()
+    assert sorted(set(statuses)) == [200, 503]
+    assert len(statuses) == 30

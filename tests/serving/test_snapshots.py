@@ -1,0 +1,119 @@
+"""Snapshots that answer requests: without a network, and as a replica of Serve without Serve."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from river import datasets
+
+import river_extra_trees as ret
+from river_extra_trees.distributed.ray import replica
+from river_extra_trees.distributed.ray.replica import Answer, Replica, Shelf
+from river_extra_trees.serving.endpoints import Application, Limits
+from river_extra_trees.serving.snapshots import SnapshotService
+from tests.tools.http_service import LINES, ask, body_of
+
+SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(200)]
+LEARNERS = [ret.StreamDecisionForestClassifier, ret.DynamicTreeClassifier]
+
+
+def learned(kind: Any, n: int) -> Any:
+    model = kind(seed=1)
+    for sample in SAMPLES[:n]:
+        model.learn_one(sample["x"], sample["y"])
+    return model
+
+
+def asked(app: Application, *arguments: Any, **options: Any) -> Any:
+    return asyncio.run(ask(app.asgi, *arguments, **options))
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_a_snapshot_answers_as_the_model_did(kind: Any) -> None:
+    """Each answer says how much the model had learned; another snapshot goes on counting."""
+    model = learned(kind, 100)
+    app = Application(SnapshotService(model.snapshot()), Limits())
+    body = body_of(*({"x": sample["x"]} for sample in SAMPLES))
+    for n in (100, 200):
+        answer = asked(app, "/predict", body, kind=LINES)
+        assert answer.headers["samples-seen"] == str(n)
+        assert [line["y"] for line in answer.lines] == [
+            model.predict_one(sample["x"]) for sample in SAMPLES
+        ]
+        info = asked(app, "/info").json
+        assert (info["samples_seen"], info["file"], info["unsaved_samples"]) == (n, None, 0)
+        assert asked(app, "/status").json["now"]["samples_seen"] == n
+        for sample in SAMPLES[100:]:
+            model.learn_one(sample["x"], sample["y"])
+        app.service = SnapshotService(model.snapshot(), app.service.monitor)
+    app.look()
+    metrics = {
+        sample.name: sample.value
+        for family in text_string_to_metric_families(asked(app, "/metrics").body.decode())
+        for sample in family.samples
+    }
+    assert metrics["river_extra_trees_samples_predicted"] == 400
+    assert metrics["river_extra_trees_samples_seen"] == 300
+
+
+@pytest.mark.parametrize("path", ["/learn", "/predict-learn", "/snapshot"])
+def test_a_snapshot_does_not_learn(path: str) -> None:
+    """The answer says where to learn or save instead."""
+    app = Application(SnapshotService(learned(LEARNERS[0], 0).snapshot()), Limits())
+    answer = asked(app, path, body_of(SAMPLES[0]))
+    assert answer.status == 403
+    assert "snapshot" in answer.json["error"]
+    assert "train" in answer.json["error"]
+
+
+# --- Replicas
+
+
+class Remote:
+    """Calls a method of an object later, as an actor of Ray does."""
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+    def __getattr__(self, name: str) -> Any:
+        async def remote(*arguments: Any) -> Any:
+            return getattr(self.held, name)(*arguments)
+
+        remote.remote = remote  # type: ignore[attr-defined]
+        return remote
+
+
+@pytest.fixture(autouse=True)
+def _ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replica, "keep_to_loopback", lambda: None)
+
+
+def test_replica_and_shelf_hold_the_later_snapshot() -> None:
+    """A replica that starts takes it from the shelf, a shelf that starts from a replica."""
+    snapshots = [learned(LEARNERS[0], n).snapshot() for n in (0, 10, 20)]
+    shelf = Shelf()
+    first, second = (Replica(snapshots[0], lambda: Remote(shelf), ("*",)) for _ in range(2))
+
+    async def check() -> None:
+        await first.check_health()
+        assert shelf.latest == (0, snapshots[0])
+        await first.take(2, snapshots[2])
+        await first.take(1, snapshots[1])  # too late
+        assert [await each.n_samples_seen() for each in (first, second)] == [20, 0]
+        await second.check_health()
+        assert await second.n_samples_seen() == 20
+        shelf.__init__()  # type: ignore[misc]  # as Serve begins it
+        await second.check_health()
+        assert shelf.latest == (2, snapshots[2])
+        third = Replica(snapshots[0], lambda: Remote(shelf), ("*",))
+        await third.check_health()
+        assert await third.answer("predict_one", SAMPLES[0]["x"]) == Answer(
+            snapshots[2].predict_one(SAMPLES[0]["x"]), 20
+        )
+        error = await third.answer("predict_one", {"a": float("inf")})
+        assert isinstance(error, ValueError)
+
+    asyncio.run(check())
