@@ -16,7 +16,7 @@ import typing
 from ._core.dynamic import ParticleFilter
 from ._estimator.classifier import TreeClassifier
 from ._estimator.frames import Sample
-from ._estimator.inspection import describe_number
+from ._estimator.inspection import describe_classes, describe_number
 from ._estimator.learner import TreeLearner
 from ._estimator.parameters import (
     check_choice,
@@ -398,16 +398,25 @@ class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
     def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
         nodes = super()._nodes(tree)
         for node in nodes:
+            slopes = node["coefficients"]
             node["coefficients"] = {
-                self._schema.names[column]: slope for column, slope in node["coefficients"].items()
+                self._schema.names[column]: slope for column, slope in slopes.items()
             }
+            # What the mean of the node is without.
+            node["linear_model"] = "linear model" if slopes and node["weight"] > 0.0 else ""
         return nodes
 
     def _describe(self, node: dict[str, typing.Any]) -> str:
-        """Return the mean of the targets in a node and the standard deviation around its fit."""
-        if node["weight"] <= 0.0 or not node["coefficients"]:
+        """Return the mean of the targets in a node, and the linear model with its deviation."""
+        if not node["linear_model"] or not node["coefficients"]:
             return describe_number(node)
-        return f"{node['values'][0]:.6g} (sd {node['residual_variance'] ** 0.5:.3g} about the fit)"
+        noise = node["residual_variance"] ** 0.5
+        return f"{node['values'][0]:.6g} (sd {noise:.3g} about the fit) + linear model"
+
+    def _describe_answer(self, leaf: dict[str, typing.Any], tree: int, x: Sample) -> str:
+        if not leaf["linear_model"]:
+            return self._describe(leaf)
+        return f"{self._describe(leaf)} = {self._core.number_of_tree(tree, x):.6g}"
 
 
 class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
@@ -541,6 +550,13 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         check_choice("criterion", criterion, "entropy")
         probabilities = self.predict_proba_one(x).values()
         return -sum(p * math.log(p) for p in probabilities if p > 0.0)
+
+    def _describe_answer(self, leaf: dict[str, typing.Any], tree: int, x: Sample) -> str:
+        if self.leaf == "multinomial" or leaf["weight"] <= 0.0:
+            return self._describe(leaf)
+        chances = self._core.chances_of_tree(tree, x)
+        answer = describe_classes({"weight": sum(chances), "values": chances}, self._labels())
+        return f"{self._describe(leaf)}, by its logistic model {answer}"
 
     def _target_of(self, number: float) -> typing.Any:
         return self._core.labels.labels[int(number)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import random
 from collections.abc import Iterator
@@ -441,4 +442,40 @@ def test_noise_of_leaves_is_the_noise_of_the_line() -> None:
     assert np.sqrt(roots["residual_variance"]).tolist() == pytest.approx([0.1] * 20, rel=0.15)
     slopes = [coefficients["metres"] for coefficients in roots["coefficients"]]
     assert slopes == pytest.approx([3.0] * 20, rel=0.01)
-    assert "about the fit" in model.to_text()
+    assert "about the fit) + linear model" in model.to_text()
+
+
+def test_a_tree_explains_its_own_answer() -> None:
+    """The explanation ends with what the leaf predicts for the sample, not with its mean."""
+    model = DynamicTreeRegressor(n_particles=5, seed=0)
+    for x, y in friedman(300, 0):
+        model.learn_one(x, y)
+    other = copy.deepcopy(model)
+    for x, y in friedman(10, 1):
+        answers = [model._core.number_of_tree(tree, x) for tree in range(5)]
+        parts = {mean: share for mean, _, _, share in model._core.mixture(x)}
+        assert set(answers) == set(parts)
+        assert sum(mean * share for mean, share in parts.items()) == pytest.approx(
+            model.predict_one(x)
+        )
+        for tree, answer in enumerate(answers):
+            assert model.debug_one(x, tree).endswith(f" + linear model = {answer:.6g}")
+        model.learn_one(x, y)
+        other.learn_one(x, y)
+    assert model.log_evidence == other.log_evidence  # explanations change nothing
+    with pytest.raises(IndexError, match="there is no tree 5"):
+        model._core.number_of_tree(5, x)
+
+
+def test_a_logistic_leaf_explains_its_own_answer() -> None:
+    """The shares in the leaf, and the label that the model of the leaf predicts for the sample."""
+    model = DynamicTreeClassifier(n_particles=1, leaf="logistic", forgetting_factor=1.0, seed=0)
+    rng = random.Random(0)
+    for _ in range(300):
+        x = {"a": rng.gauss(0, 1), "b": rng.gauss(0, 1)}
+        model.learn_one(x, "high" if x["a"] + x["b"] > 0 else "low")
+    for x in ({"a": 2.0, "b": 1.0}, {"a": -2.0, "b": -1.0}):
+        shares = model.predict_proba_one(x)
+        label = max(shares, key=shares.__getitem__)
+        said = model.debug_one(x)
+        assert said.endswith(f", by its logistic model {label} ({shares[label]:.0%})")

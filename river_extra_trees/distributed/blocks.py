@@ -120,9 +120,7 @@ class Block:
             for number, column in enumerate(batch.columns)
             if loses(column)
         }
-        block._take_targets(
-            targets, None if weights is None else weights_of(weights, block.n)
-        )
+        block._take_targets(targets, None if weights is None else weights_of(weights, block.n))
         return block
 
     def __len__(self) -> int:
@@ -273,8 +271,10 @@ def column_values(frame: typing.Any, number: int) -> Values:
 def plain_values(column: Column, part: slice) -> Values:
     """Some values of a column as Python has them; NaN or None where missing."""
     if column.codes is None:
-        return [None] * len(range(column.length)[part]) if column.numbers is None else (
-            column.numbers[part].tolist()
+        return (
+            [None] * len(range(column.length)[part])
+            if column.numbers is None
+            else (column.numbers[part].tolist())
         )
     values = [*column.values, None]  # which -1 stands for
     texts = [values[code] for code in column.codes[part].tolist()]

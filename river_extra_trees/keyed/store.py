@@ -14,6 +14,7 @@ __all__ = ["Row", "Store"]
 FORMAT = 1  # of the tables below
 CACHE = 4096  # kB of pages in memory
 PAGE = 8192  # bytes of a page
+LOG = 256  # pages in the log from which on a commit moves them into the file
 
 Row = tuple[int, bytes, bytes]  # number of the key's last sample, name of the key, its model
 
@@ -67,7 +68,8 @@ class Store:
         run("PRAGMA locking_mode = EXCLUSIVE")  # also keeps the index of the log in memory
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = FULL")  # what is committed survives a loss of power
-        run("PRAGMA journal_size_limit = 0")
+        run(f"PRAGMA wal_autocheckpoint = {LOG}")
+        run("PRAGMA journal_size_limit = 0")  # a log that was emptied takes no room
         run("BEGIN IMMEDIATE")
         (found,) = run("PRAGMA user_version").fetchone()
         if found == 0 and not run("SELECT count(*) FROM sqlite_schema").fetchone()[0]:

@@ -6,6 +6,7 @@ import decimal
 import json
 import re
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ def test_a_killed_race_goes_on_from_its_checkpoint(tmp_path: Path, table: Path) 
         running.stdin.flush()
         while not (tmp_path / "race").exists() or "75" not in run_info(tmp_path / "race"):
             assert running.poll() is None
+            time.sleep(0.1)
         running.kill()
     command = ("-", "--target", "class", OURS, "--task", "classification")
     result = run(*command, "--checkpoint", tmp_path / "race", "--resume", stdin=rows)

@@ -440,6 +440,7 @@ def test_ctrl_c_while_waiting_for_input(tmp_path: Path) -> None:
     process.stdin.flush()
     while not kept.exists():
         assert process.poll() is None
+        time.sleep(0.05)
     time.sleep(0.2)  # until it waits again
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)

@@ -180,6 +180,7 @@ def test_a_terminated_race_reports(tmp_path: Path) -> None:
     process.stdin.flush()
     while not kept.exists():
         assert process.poll() is None
+        time.sleep(0.05)
     time.sleep(0.2)  # until it waits again
     process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=120)

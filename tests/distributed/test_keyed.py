@@ -1,99 +1,479 @@
-"""One model per key, in shards."""
+"""One model per key over processes: the same as in one process, whatever dies on the way.
+
+Ray's place is taken by a stand-in without processes; `test_ray.py` has the real one.
+"""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections import Counter
+import math
+import pickle
+import random
+from pathlib import Path
+from typing import Any
 
+import narwhals
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
-from river import linear_model, preprocessing
+from river import base, naive_bayes, tree
 
 import river_extra_trees as ret
-from river_extra_trees.distributed import Block, Shard, shard_of
+from river_extra_trees import persistence
+from river_extra_trees.distributed import DistributedKeyedModels
+from river_extra_trees.distributed.parcels import GroupOf, range_of, sorted_by_group, worker_of
+from river_extra_trees.distributed.ray.group_worker import GroupWorker
+from river_extra_trees.keyed import KeyedBlock, KeyedModels, shard_of
+from tests.tools import ray_in_process
+from tests.tools.ray_in_process import take_the_place_of_ray
+
+TREE = ret.StreamDecisionTreeRegressor(batch_size=5, min_samples_leaf=1, seed=1)
+NAMES = ["a", "b"]
 
 
-def test_hash_is_stable() -> None:
-    """The shard of a key is the same in all processes, whatever the seed of their hashes."""
-    command = (
-        "from river_extra_trees.distributed.shard import shard_of;"
-        "print([shard_of(key, 7) for key in ('a', 'b', b'a', 1, -5, 10**30, 'ä')])"
+@pytest.fixture(autouse=True)
+def _engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    take_the_place_of_ray(monkeypatch)
+
+
+def frame_of(n: int, n_keys: int = 37, seed: int = 0) -> tuple[list[str], pd.DataFrame, Any]:
+    """Keys, features and targets."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.random((n, 2)), columns=NAMES)
+    return [f"key {i}" for i in rng.integers(n_keys, size=n)], X, X["a"] + 2 * X["b"]
+
+
+def bits(models: Any, keys: Any) -> list[bytes | None]:
+    """The models of keys, to the last bit."""
+    found = (models.model_of(key) for key in sorted(set(keys)))
+    return [None if model is None else bits_of(model) for model in found]
+
+
+def bits_of(model: Any) -> bytes:
+    if isinstance(model, naive_bayes.GaussianNB):
+        return repr(model.predict_proba_one({"a": 0.3, "b": 0.7})).encode()
+    return persistence.save_bytes(model)
+
+
+# --- Groups of keys
+
+
+@pytest.mark.parametrize("n_groups", [1, 5, 64])
+def test_ranges(n_groups: int) -> None:
+    """Each group has one worker, and ranges differ by one group at most."""
+    for n_workers in range(1, n_groups + 1):
+        ranges = [range_of(i, n_workers, n_groups) for i in range(n_workers)]
+        assert [group for each in ranges for group in each] == list(range(n_groups))
+        assert {len(each) for each in ranges} <= {n_groups // n_workers, n_groups // n_workers + 1}
+        for i, each in enumerate(ranges):
+            assert {worker_of(group, n_workers, n_groups) for group in each} == {i}
+
+
+def test_parcels() -> None:
+    """Every sample is in the part of its group, in the order of the stream."""
+    keys, X, y = frame_of(200)
+    block = KeyedBlock.from_frame(TREE, keys, X, y)
+    parcel, order = sorted_by_group(block, np.arange(7, 207), GroupOf(9), 9)
+    assert sorted(order) == list(range(200))
+    for groups in (range(9), range(4), range(4, 5), range(5, 9), range(3, 3)):
+        part = pickle.loads(pickle.dumps(parcel.part(groups), 5))
+        assert len(part) == sum(shard_of(key, 9) in groups for key in keys)
+        for group, start, stop in part.rows():
+            rows = part.numbers[start:stop] - 7
+            assert rows.tolist() == [i for i, key in enumerate(keys) if shard_of(key, 9) == group]
+            for row, i in zip(range(start, stop), rows.tolist(), strict=True):
+                x = {name: X[name][i] for name in NAMES}
+                assert part.block.sample(row) == (keys[i], x, y[i], 1.0)
+
+
+def test_memory_of_a_feeder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The groups of millions of keys are not all remembered."""
+    monkeypatch.setattr("river_extra_trees.distributed.parcels.REMEMBERED", 10)
+    group_of = GroupOf(64)
+    assert [group_of[i] for i in range(100)] == [shard_of(i, 64) for i in range(100)]
+    assert len(group_of) <= 10
+
+
+# --- The same as in one process
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 4])
+@pytest.mark.parametrize(
+    "model",
+    [TREE, ret.StreamDecisionForestClassifier(n_models=2, seed=1), naive_bayes.GaussianNB()],
+    ids=lambda model: type(model).__name__,
+)
+def test_equal(model: Any, n_workers: int) -> None:
+    """All answers, by frames and one by one, and all models are those of one process."""
+    keys, X, y = frame_of(400)
+    y = y if isinstance(model, base.Regressor) else y > 1.5
+    alone = KeyedModels(model)
+    with DistributedKeyedModels(model, n_workers, block_size=30) as models:
+        for i in range(0, 400, 100):
+            w = 1.0 if isinstance(model, naive_bayes.GaussianNB) else 1.0 + i % 200
+            part = keys[i : i + 100], X[i : i + 100], y[i : i + 100], w
+            said, expected = models.predict_learn_many(*part), alone.predict_learn_many(*part)
+            pd.testing.assert_series_equal(said, expected)
+            said, expected = (each.predict_many(*part[:2]) for each in (models, alone))
+            pd.testing.assert_series_equal(said, expected)
+            if not isinstance(model, base.Regressor):
+                said, expected = (each.predict_proba_many(*part[:2]) for each in (models, alone))
+                pd.testing.assert_frame_equal(said, expected)
+            for key, x, target in zip(keys[:20], X.to_dict("records"), y, strict=False):
+                said, expected = (each.predict_one(key, x) for each in (models, alone))
+                assert said == expected
+                models.learn_one(key, x, target)
+                alone.learn_one(key, x, target)
+        assert models.position == 480
+        assert models.counts() == alone.counts()
+        assert bits(models, keys) == bits(alone, keys)
+        assert models.model_of("new") is None
+        assert models.predict_one("new", {}) is None
+        x = {"a": 0.5, "b": 0.5}
+        if isinstance(model, base.Regressor):
+            with pytest.raises(AttributeError):
+                models.predict_proba_one("key 1", x)
+        else:
+            assert models.predict_proba_one("key 1", x) == alone.predict_proba_one("key 1", x)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_happens(seed: int, tmp_path: Path) -> None:
+    """Workers die or change in number, or all ends: no sample is lost, and none counts twice.
+
+    So it is with models that are dropped or spilled, or whose time is over.
+    """
+    rng = random.Random(seed)
+    keys, X, y = frame_of(2000, 60, seed)
+    rows = X.to_dict("records")
+    bounds: dict[str, Any] = rng.choice(
+        [{}, {"max_models": 40}, {"max_models": 30, "when_full": "spill"}, {"time_to_live": 100}]
     )
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", command],
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-        for seed in ("0", "1")
-    }
-    keys = ("a", "b", b"a", 1, -5, 10**30, "ä")
-    assert said == {str([shard_of(key, 7) for key in keys])}
+    options = {"n_groups": 8, "block_size": 40, "checkpoint_every": 300, **bounds}
+    with DistributedKeyedModels(TREE, 3, folder=tmp_path / "calm", **options) as calm:
+        calm.learn_many(keys, X, y)
+        expected, n_seen = bits(calm, keys), calm.counts().n_samples_seen
+    models = DistributedKeyedModels(TREE, 2, folder=tmp_path / "wild", **options)
+    while (at := models.position) < len(keys):
+        event, n = rng.random(), rng.randrange(1, 200)
+        part = keys[at : at + n], X[at : at + n], y[at : at + n]
+        if event < 0.4:
+            models.learn_many(*part)
+        elif event < 0.5:
+            models.predict_learn_many(*part)
+        elif event < 0.7:
+            for i in range(at, min(at + n, len(keys))):
+                models.learn_one(keys[i], rows[i], y[i])
+        elif event < 0.85:
+            rng.choice(models._actors).crash()
+        elif event < 0.9:
+            models.rescale(rng.randrange(1, 5))
+        elif event < 0.95:
+            for actor in models._actors:  # and with them this process
+                actor.crash()
+                actor.is_dead = True
+            models = DistributedKeyedModels(
+                TREE, rng.randrange(1, 5), folder=tmp_path / "wild", **options
+            )
+            assert models.position >= at - 300 - 400 - 4 * 40
+        else:
+            models.predict_one(rng.choice(keys), rows[0])
+        assert sum(len(whole.parcel) for whole in models._kept) <= 300 + 300 + 4 * 4 * 40
+    assert bits(models, keys) == expected
+    assert models.counts().n_samples_seen == n_seen == 2000
+    models.close()
 
 
-def test_hash_is_even() -> None:
-    """Each shard gets about as many keys, and more shards only cut the ranges finer."""
-    counts = Counter(shard_of(f"sensor {i}", 8) for i in range(8000))
-    assert all(900 < counts[shard] < 1100 for shard in range(8))
-    assert all(shard_of(i, 4) == shard_of(i, 8) // 2 for i in range(1000))
+def test_feeders(tmp_path: Path) -> None:
+    """Each feeder has its partition, with numbers of its own, and goes on where it was."""
+    keys, X, y = frame_of(600)
+    alone = KeyedModels(TREE)
+    alone.learn_many(keys, X, y)
+    is_second = np.array([key > "key 2" for key in keys])
+    parts = [np.flatnonzero(is_second == number) for number in (False, True)]
+    options = {"n_groups": 6, "folder": tmp_path, "block_size": 20, "checkpoint_every": 50}
+    with DistributedKeyedModels(TREE, 3, **options) as models:
+        feeders = [pickle.loads(pickle.dumps(models.feeder(name))) for name in (0, "one")]
+        for feeder, rows in zip(feeders, parts, strict=True):
+            for i in range(0, 150, 30):
+                feed(feeder, rows[i : i + 30], keys, X, y)
+            with pytest.raises(TypeError, match="this feeder is at work"):
+                pickle.dumps(feeder)
+        again = models.feeder("one")  # the first one for it died
+        rows = parts[1][parts[1] >= again.position]
+        assert 0 < len(rows) < len(parts[1])
+        feed(again, rows[rows < 400], keys, X, y)
+        feed(feeders[0], parts[0][150:], keys, X, y)
+        with pytest.raises(ValueError, match="must ascend from the position, which is"):
+            feed(again, rows, keys, X, y)
+        with pytest.raises(ValueError, match="X has 1 rows, and there are 2 numbers"):
+            again.learn_many(["a"], X[:1], y[:1], numbers=[1000, 1001])
+        models.rescale(2)
+        feed(again, rows[rows >= again.position], keys, X, y)
+        for feeder in (feeders[0], again):
+            feeder.save()
+        assert bits(models, keys) == bits(alone, keys)
+        assert models.position == 0
+        with pytest.raises(ValueError, match="fed by the keyed models themselves"):
+            models.feeder("own")
+    with DistributedKeyedModels(TREE, 4, **options) as models:
+        ends = [int(rows[-1]) + 1 for rows in parts]
+        assert [models.feeder(name).position for name in (0, "one")] == ends
+        assert models.counts().n_samples_seen == 600
 
 
-@pytest.mark.parametrize("key", [1.0, None, True, ("a",), [1]])
-def test_keys_of_other_types(key: object) -> None:
-    """Keys whose equality or writing is not plain are refused."""
-    with pytest.raises(TypeError, match=f"not {type(key).__name__!r}"):
-        shard_of(key, 2)  # type: ignore[arg-type]
+def feed(feeder: Any, rows: Any, keys: list[str], X: pd.DataFrame, y: Any) -> None:
+    feeder.learn_many([keys[i] for i in rows], X.iloc[rows], y.iloc[rows], numbers=rows)
 
 
-def test_models_are_apart() -> None:
-    """Each key has the model that its samples alone would make."""
-    shard = Shard(ret.StreamDecisionTreeClassifier(batch_size=5, seed=1))
-    rows = [({"x": float(i % 10), "y": float(i)}, i % 10 > 4) for i in range(100)]
-    keys = [i % 3 for i in range(100)]
-    shard.learn(keys, range(100), Block(*zip(*rows, strict=True)), 100)
-    alone = ret.StreamDecisionTreeClassifier(batch_size=5, seed=1)
-    for key, (x, y) in zip(keys, rows, strict=True):
-        if key == 1:
-            alone.learn_one(x, y)
-    asked = [{"x": float(i), "y": 3.0} for i in range(10)]
-    expected = [alone.predict_proba_one(x) for x in asked]
-    assert shard.predict_proba([1] * 10, Block(asked)) == expected
-    assert shard.predict([1] * 10, Block(asked)) == [alone.predict_one(x) for x in asked]
-    assert shard.predict_proba([7], Block(asked[:1])) == [{}]
-    copy = shard.model_of(1)
-    assert [copy.predict_proba_one(x) for x in asked] == expected
-    assert shard.model_of(7) is None
+def test_repeated_samples(tmp_path: Path) -> None:
+    """What a group had received before a crash gets no answer, because it has been learned."""
+    keys, X, y = frame_of(200)
+    options = {"n_groups": 2, "folder": tmp_path, "checkpoint_every": 1000}
+    models = DistributedKeyedModels(TREE, 2, **options)
+    models.learn_many(keys, X, y)
+    models.wait()
+    assert models.feeder("own, but of a second process").position == 0
+    models._actors[0].held._groups.commit("own", 200)  # and not the other one
+    for actor in models._actors:
+        actor.crash()
+        actor.is_dead = True
+    with DistributedKeyedModels(TREE, 2, **options) as models:
+        assert models.position == 0
+        said = models.predict_learn_many(keys, X, y)
+        firsts = {keys.index(key) for key in set(keys)}
+        for i, key in enumerate(keys):
+            assert math.isnan(said[i]) == (i in firsts or shard_of(key, 2) == 0)
+        assert models.counts().n_samples_seen == 200
 
 
-def test_samples_told_again() -> None:
-    """What lies before the position is not learned twice."""
-    shard = Shard(ret.StreamDecisionTreeRegressor(leaf_memory=None, seed=1))
-    block = Block([{"x": 0.0}] * 4, [1.0, 2.0, 3.0, 4.0])
-    shard.learn(["a"] * 4, [0, 2, 5, 6], block, 8)
-    shard.learn(["a"] * 4, [5, 6, 8, 9], block, 10)
-    assert shard.counts()[:3] == (1, 6, 10)
-    assert shard.predict(["a"], Block([{"x": 0.0}])) == [pytest.approx(17 / 6)]
+def test_forget(tmp_path: Path) -> None:
+    """A key is forgotten at once, whatever dies then."""
+    keys, X, y = frame_of(100, 5)
+    with DistributedKeyedModels(TREE, folder=tmp_path, n_groups=4) as models:
+        models.learn_many(keys, X, y)
+        models.learn_one("key 3", {"a": 1.0}, 1.0)
+        assert models.forget("key 3")
+        assert not models.forget("key 3")
+        for actor in models._actors:
+            actor.crash()
+        assert models.predict_one("key 3", {}) is None
+        assert models.predict_one("key 2", {}) is not None
+        assert models.counts().n_models == 4
 
 
-def test_refused_samples() -> None:
-    """A sample that a model refuses is counted, and the others are learned."""
-    shard = Shard(ret.StreamDecisionTreeRegressor(seed=1))
-    block = Block([{"x": 0.0}, {"x": float("inf")}, {"x": 1.0}], [1.0, 2.0, 3.0], [2.0, 1.0, 1.0])
-    shard.learn(["a", "b", "a"], [0, 1, 2], block, 3)
-    counts = shard.counts()
-    assert (counts.n_samples_seen, counts.n_refused) == (2, 1)
-    assert "sample 1 of 'b'" in counts.refusal
-    assert "x" in counts.refusal
-
-
-def test_models_of_river() -> None:
-    """Any classifier or regressor of river will do, pipelines included."""
-    shard = Shard(preprocessing.StandardScaler() | linear_model.LinearRegression())
-    block = Block([{"x": float(i)} for i in range(50)], [2.0 * i for i in range(50)])
-    shard.learn(["a"] * 50, range(50), block, 50)
-    assert shard.predict(["a"], Block([{"x": 10.0}])) == [
-        shard.models["a"].predict_one({"x": 10.0})
+def test_little_is_sent() -> None:
+    """A question concerns one worker, and what is gathered for others stays gathered."""
+    keys = [
+        next(f"key {i}" for i in range(99) if shard_of(f"key {i}", 64) // 16 == w) for w in range(4)
     ]
+    with DistributedKeyedModels(TREE, 4) as models:
+        for _ in range(5):
+            for key in keys:
+                models.learn_one(key, {"a": 1.0}, 2.0)
+        assert models.predict_one("new", {}) is None
+        assert [len(link.gathered) for link in models._links] == [5, 5, 5, 5]
+        assert models.predict_one(keys[2], {"a": 1.0}) == 2.0
+        assert [len(link.gathered) for link in models._links] == [5, 5, 0, 5]
+
+
+# --- Failures
+
+
+def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit that fails is told; the worker goes back to the last one, and all is sent again."""
+    keys, X, y = frame_of(300)
+    alone = KeyedModels(TREE)
+    alone.learn_many(keys, X, y)
+
+    def fail(*_: Any) -> None:
+        raise OSError("no space left")
+
+    with DistributedKeyedModels(TREE, n_groups=4, folder=tmp_path, checkpoint_every=100) as models:
+        models.learn_many(keys[:100], X[:100], y[:100])
+        with monkeypatch.context() as patch:
+            patch.setattr("river_extra_trees.keyed.store.Store.commit", fail)
+            with pytest.raises(OSError, match="no space left"):
+                models.save()
+        models.learn_many(keys[100:], X[100:], y[100:])
+        assert bits(models, keys) == bits(alone, keys)
+        assert models.counts().n_samples_seen == 300
+
+
+def test_a_sample_that_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers that die of a sample are not started for ever."""
+    keys, X, y = frame_of(50)
+    with DistributedKeyedModels(TREE, n_groups=4, folder=tmp_path) as models:
+
+        def die(*_: Any) -> None:
+            raise ray_in_process.RayActorError
+
+        monkeypatch.setattr(GroupWorker, "ask", die)
+        models.learn_many(keys, X, y)
+        with pytest.raises(RuntimeError, match="workers died 4 times in a row"):
+            models.predict_many(keys, X)
+
+
+def test_without_a_folder() -> None:
+    """The death of a worker is told, and all workers end all the same."""
+    keys, X, y = frame_of(50)
+    models = DistributedKeyedModels(TREE, n_workers=3)
+    models.learn_many(keys, X, y)
+    models._actors[0].crash()
+    models.learn_many(keys, X, y)
+    with pytest.raises(RuntimeError, match="no folder for checkpoints"):
+        models.wait()
+    with pytest.raises(ValueError, match="without a folder cannot change"):
+        models.rescale(2)
+    with pytest.raises(RuntimeError, match="no folder for checkpoints"):
+        models.close()
+    assert all(actor.is_dead for actor in models._actors)
+
+
+def test_error_in_a_context() -> None:
+    """The error of the body is not hidden by that of a worker that died before."""
+
+    def stop(error: Exception | None) -> None:
+        with DistributedKeyedModels(TREE) as models:
+            models.learn_one("a", {"x": 0.0}, 1.0)
+            for actor in models._actors:
+                actor.crash()
+            if error is not None:
+                raise error
+
+    with pytest.raises(ZeroDivisionError):
+        stop(ZeroDivisionError())
+    with pytest.raises(RuntimeError, match="no folder for checkpoints"):
+        stop(None)
+
+
+class Refusing(base.Regressor):
+    """A model that raises what no learner of this package would."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def learn_one(self, x: dict[str, float], y: float) -> None:
+        if y < 0:
+            raise KeyError("negative")
+        self.n += 1
+
+    def predict_one(self, x: dict[str, float]) -> int:
+        return 1 // (self.n - 5)
+
+
+def test_errors_of_models() -> None:
+    """Whatever a model raises, the samples of the other keys are learned."""
+    with DistributedKeyedModels(Refusing(), n_workers=3, block_size=100) as models:
+        for i in range(3000):
+            models.learn_one(i % 30, {"x": 0.0}, -1.0 if i == 450 else 1.0)
+        counts = models.counts()
+        assert (counts.n_samples_seen, counts.n_refused, counts.n_models) == (2999, 1, 30)
+        assert counts.refusal.endswith("of 0: KeyError: 'negative'")
+
+
+def test_error_of_a_model_of_river() -> None:
+    """A target that a model of river cannot square is refused for its key alone."""
+    with DistributedKeyedModels(tree.HoeffdingTreeRegressor(), n_workers=2) as models:
+        for i in range(600):
+            models.learn_one(i % 2, {"x": float(i)}, 1e308 if i % 2 else 1.0)
+        counts = models.counts()
+        assert counts.n_refused > 0
+        assert counts.n_samples_seen + counts.n_refused == 600
+        assert models.predict_one(0, {"x": 1.0}) == 1.0
+
+
+def test_errors_of_answers() -> None:
+    """What a model raises when it is asked arrives as it was raised."""
+    with DistributedKeyedModels(Refusing()) as models:
+        for _ in range(5):
+            models.learn_one("a", {"x": 0.0}, 1.0)
+        with pytest.raises(ZeroDivisionError) as error:
+            models.predict_one("a", {"x": 0.0})
+        assert type(error.value) is ZeroDivisionError
+        for x in (None, [("x", 1.0)]):
+            with pytest.raises(TypeError, match="x must be a mapping"):
+                models.predict_one("a", x)
+            with pytest.raises(TypeError, match="x must be a mapping"):
+                models.learn_one("a", x, 1.0)
+        assert models.position == 5
+
+
+class Doubtful(base.Regressor):
+    """A model that answers with the last target, whatever that is."""
+
+    def learn_one(self, x: dict[str, float], y: float) -> None:
+        self.last = y
+
+    def predict_one(self, x: dict[str, float]) -> float:
+        return self.last
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pd", "pl", "pa"])
+def test_frames(kind: Any) -> None:
+    """Of any kind. A key that is new has no answer, and a model may not know one."""
+    with DistributedKeyedModels(Doubtful()) as models:
+        models.learn_many(["a", "b", "c"], kind({"x": [0.0] * 3}), [1.0, math.nan, 2.0])
+        found = narwhals.from_native(
+            models.predict_many(["c", "b", "a", "new"], kind({"x": [0.0] * 4})), series_only=True
+        ).to_list()
+        assert found[0] == 2.0
+        assert math.isnan(found[1])
+        assert found[2] == 1.0
+        assert found[3] is None or math.isnan(found[3])
+        with pytest.raises(TypeError, match="keys must be a series"):
+            models.predict_many({"c": 1}, kind({"x": [0.0]}))
+        with pytest.raises(TypeError, match="keys must be a series"):
+            models.learn_many("c", kind({"x": [0.0]}), [1.0])
+        with pytest.raises(TypeError, match="a key must be a string, bytes or a whole number"):
+            models.learn_one(1.5, {"x": 0.0}, 1.0)
+        assert len(models.predict_learn_many([], kind({"x": [0.0] * 0}), [])) == 0
+
+
+# --- What is refused
+
+
+@pytest.mark.parametrize(
+    ("other", "n_groups", "message"),
+    [
+        (ret.ForgetfulDecisionTreeRegressor(seed=1), 4, "not ForgetfulDecisionTreeRegressor"),
+        (ret.StreamDecisionTreeRegressor(batch_size=6, seed=1), 4, "batch_size: 5.*batch_size: 6"),
+        (TREE, 5, "n_groups 4, not 5"),
+    ],
+)
+def test_folder_of_others(other: Any, n_groups: int, message: str, tmp_path: Path) -> None:
+    """Files of other models, of other parameters or other groups are refused; both are named."""
+    with DistributedKeyedModels(TREE, n_groups=4, folder=tmp_path) as models:
+        models.learn_one("a", {"x": 0.0}, 1.0)
+    with pytest.raises(ValueError, match=message):
+        DistributedKeyedModels(other, n_groups=n_groups, folder=tmp_path)
+    with DistributedKeyedModels(TREE, n_groups=4, folder=tmp_path) as models:
+        assert models.position == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"n_workers": 0}, "n_workers"),
+        ({"n_workers": 3, "n_groups": 2}, "n_workers"),
+        ({"n_groups": 0}, "n_groups"),
+        ({"max_models": 63}, "max_models"),
+        ({"time_to_live": 0}, "time_to_live"),
+        ({"when_full": "spill"}, "folder"),
+        ({"when_full": "weep"}, "when_full"),
+        ({"block_size": 0}, "block_size"),
+        ({"checkpoint_every": 0}, "checkpoint_every"),
+        ({"model": "tree"}, "model"),
+    ],
+)
+def test_parameters(given: dict[str, Any], name: str) -> None:
+    """Parameters out of range are named."""
+    with pytest.raises(ValueError, match=name):
+        DistributedKeyedModels(**{"model": TREE, **given})
+
+
+def test_no_copies() -> None:
+    """The whole cannot be pickled; its feeders can."""
+    with DistributedKeyedModels(TREE) as models, pytest.raises(TypeError, match="pass a feeder on"):
+        pickle.dumps(models)

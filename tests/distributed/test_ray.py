@@ -23,10 +23,12 @@ from river import datasets, evaluate, metrics
 import river_extra_trees as ret
 from river_extra_trees.distributed import (
     DistributedClassifier,
+    DistributedKeyedModels,
     DistributedRegressor,
-    KeyedModels,
 )
 from river_extra_trees.distributed.ray.workers import load_checkpoint, save_checkpoint
+from river_extra_trees.keyed import KeyedModels
+from river_extra_trees.persistence import save_bytes
 from tests.tools.estimators import (
     CASES,
     FORMER,
@@ -155,50 +157,57 @@ def test_evaluation(ray: Any) -> None:
 # --- Keyed models
 
 
-def keyed_rows(n: int) -> list[tuple[int, dict[str, float], float]]:
-    return [(i % 37, {"x": float(i % 11), "t": float(i)}, float(i % 11 + i % 37)) for i in range(n)]
+def keyed_rows(n: int) -> tuple[list[int], pd.DataFrame, pd.Series]:
+    numbers = range(n)
+    X = pd.DataFrame({"x": [i % 11 for i in numbers], "t": numbers}, dtype=float)
+    return [i % 37 for i in numbers], X, X["x"] + X["t"] % 37
+
+
+def feed(feeder: Any, part: int, n: int) -> None:
+    """Send what is left of a partition: the keys that are even, or odd."""
+    keys, X, y = keyed_rows(n)
+    rows = [i for i in range(feeder.position, n) if keys[i] % 2 == part]
+    for start in range(0, len(rows), 100):
+        chosen = rows[start : start + 100]
+        own = [keys[i] for i in chosen]
+        feeder.learn_many(own, X.iloc[chosen], y.iloc[chosen], numbers=chosen)
+    feeder.save()
 
 
 @pytest.mark.slow
 def test_keyed_models(ray: Any, tmp_path: Path) -> None:
-    """Each key has its model; a killed worker comes back; after an end it goes on from there."""
+    """Two feeders; a worker is killed, then their number changes, then all ends: nothing is lost."""
     base = ret.StreamDecisionTreeRegressor(batch_size=5, seed=1)
-    rows = keyed_rows(3000)
-    alone = {key: base.clone() for key in range(37)}
-    options = {"n_workers": 2, "block_size": 100, "folder": tmp_path, "checkpoint_every": 400}
-    model = KeyedModels(base, **options)
-    processes = model.processes()
-    for i, (key, x, y) in enumerate(rows[:2000]):
-        model.learn_one(key, x, y)
-        alone[key].learn_one(x, y)
-        if i == 1199:  # a block has just been sent
-            kill(processes[1])
-    model.wait()
-    assert model.n_samples_seen == 2000
-    assert model.n_restarts == 1
-    unsaved = [seen - saved for seen, saved in model.counters()]
-    assert all(0 <= n <= 400 + 100 for n in unsaved)
-    for worker in model._workers:  # this process ends, without a word
-        worker.close()
-    model = KeyedModels(base, **options)
-    assert model.position == min(counts.position for counts in model.counts())
-    assert 2000 - 2 * (400 + 100) <= model.position < 2000
-    for key, x, y in rows[model.position :]:
-        model.learn_one(key, x, y)
-    for key, x, y in rows[2000:]:
-        alone[key].learn_one(x, y)
-    assert model.n_samples_seen == 3000
-    assert sum(counts.n_models for counts in model.counts()) == 37
-    asked = rows[:50]
-    keys, frame = [key for key, _, _ in asked], pd.DataFrame([x for _, x, _ in asked])
-    expected = [alone[key].predict_one(x) for key, x, _ in asked]
-    assert model.predict_many(keys, frame).tolist() == expected
-    assert model.predict_one(3, asked[3][1]) == expected[3]
-    assert model.predict_one("new", asked[3][1]) is None
-    assert model.model_of(3).predict_one(asked[3][1]) == expected[3]
-    model.close()
-    with pytest.raises(ValueError, match="another number of workers than 3"):
-        KeyedModels(base, n_workers=3, folder=tmp_path)
+    keys, X, y = keyed_rows(3000)
+    alone = KeyedModels(base)
+    alone.learn_many(keys, X, y)
+    options = {"n_groups": 6, "block_size": 100, "folder": tmp_path, "checkpoint_every": 400}
+    task = ray.remote(feed)
+    models = DistributedKeyedModels(base, 2, **options)
+    running = [task.remote(models.feeder(part), part, 2000) for part in (0, 1)]
+    kill(models.processes()[1])
+    models.rescale(3)
+    ray.get(running)
+    assert models.counts().n_samples_seen == 2000
+    processes = models.processes()
+    assert len(set(processes)) == 3
+    again = models.feeder(0)
+    assert 1990 < again.position <= 2000
+    chosen = [i for i in range(2000, 2300) if keys[i] % 2 == 0]
+    own = [keys[i] for i in chosen]
+    again.learn_many(own, X.iloc[chosen], y.iloc[chosen], numbers=chosen)
+    again.wait()
+    for actor in models._actors:  # all ends, without a word
+        ray.kill(actor)
+    with DistributedKeyedModels(base, 2, **options) as models:
+        assert 1990 < models.feeder(0).position <= 2000
+        ray.get([task.remote(models.feeder(part), part, 3000) for part in (0, 1)])
+        assert models.counts().n_samples_seen == 3000
+        assert models.predict_many(keys[:50], X[:50]).equals(alone.predict_many(keys[:50], X[:50]))
+        assert models.predict_one("new", {"x": 1.0}) is None
+        for key in set(keys):
+            model = models.model_of(key)
+            assert save_bytes(model) == save_bytes(alone.model_of(key))
 
 
 # --- Ports

@@ -115,7 +115,12 @@ def test_load(ray: Any, port: int) -> None:
     Python asks again by itself. A client of HTTP has to: Serve answers 500, or closes the
     connection, where the replica had begun.
     """
-    model, expected, wrong, counts = ret.StreamDecisionForestClassifier(seed=1), {}, [], {"answers": 0, "repeated": 0}
+    model, expected, wrong, counts = (
+        ret.StreamDecisionForestClassifier(seed=1),
+        {},
+        [],
+        {"answers": 0, "repeated": 0},
+    )
     over = threading.Event()
 
     def note() -> Any:

@@ -1,9 +1,8 @@
-"""Forests and keyed models in workers, without processes: all that is not Ray itself."""
+"""Forests in workers, without processes: all that is not Ray itself."""
 
 from __future__ import annotations
 
 import doctest
-import math
 import os
 import pickle
 import random
@@ -12,20 +11,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import narwhals
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
-from river import base, checks, tree
+from river import base, checks
 
 import river_extra_trees as ret
 from river_extra_trees.distributed import (
-    Block,
     DistributedClassifier,
+    DistributedKeyedModels,
     DistributedRegressor,
-    KeyedModels,
-    Shard,
     split,
 )
 from river_extra_trees.distributed.ray import workers
@@ -62,7 +57,9 @@ def stop_answering(model: Any, number: int) -> None:
     model._workers[number]._actor.is_dead = True
 
 
-@pytest.mark.parametrize("kind", [DistributedClassifier, DistributedRegressor, KeyedModels])
+@pytest.mark.parametrize(
+    "kind", [DistributedClassifier, DistributedRegressor, DistributedKeyedModels]
+)
 def test_examples(kind: Any) -> None:
     """The examples of the docstrings, which are not run where there is no Ray, hold."""
     (test,) = doctest.DocTestFinder(recurse=False).find(kind, globs={})
@@ -237,20 +234,30 @@ def test_worker_out_of_reach(tmp_path: Path) -> None:
         assert model.n_restarts == 1
 
 
+class Counter:
+    """What a worker may hold, in its simplest form."""
+
+    n_sent = n_samples_seen = 0
+
+    def learn(self, n: int) -> None:
+        self.n_sent += n
+        self.n_samples_seen += n
+
+
 def test_missing_call() -> None:
     """A worker that was not told everything says so, rather than go on with a part of it."""
-    holder = Holder(Shard(ret.StreamDecisionTreeRegressor(seed=1)), None, 10)
+    holder = Holder(Counter(), None, 10)
     for number in (1, 1, 2):  # told twice is learned once
-        holder.apply(number, "learn", ["a"], [number], Block([{"x": 0.0}], [1.0]), number + 1)
+        holder.apply(number, "learn", 1)
     with pytest.raises(RuntimeError, match="call 5 after call 2"):
-        holder.apply(5, "learn", ["a"], [5], Block([{"x": 0.0}], [1.0]), 6)
+        holder.apply(5, "learn", 1)
     assert holder.counters() == (2, 0)
 
 
 def test_all_machines() -> None:
     """Workers ask to be spread over the machines of a cluster."""
-    with KeyedModels(ret.StreamDecisionTreeRegressor(seed=1)) as keyed:
-        actors = [worker._actor for worker in keyed._workers]
+    with DistributedKeyedModels(ret.StreamDecisionTreeRegressor(seed=1)) as keyed:
+        actors = keyed._actors
     assert [actor.options["scheduling_strategy"] for actor in actors] == ["SPREAD"] * 2
 
 
@@ -273,140 +280,6 @@ def test_answers_in_frames(kind: Any, labels: tuple[Any, Any]) -> None:
                     if isinstance(model, base.Classifier):
                         found = other.predict_proba_many(asked)
                         assert found.equals(model.predict_proba_many(asked))
-
-
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pd", "pl", "pa"])
-def test_answers_of_keyed_models_in_frames(kind: Any) -> None:
-    """A key that is new has none, and a model may answer that it does not know."""
-    with KeyedModels(Doubtful()) as model:
-        model.learn_many(["a", "b", "c"], kind({"x": [0.0] * 3}), [1.0, math.nan, 2.0])
-        found = narwhals.from_native(
-            model.predict_many(["c", "b", "a", "new"], kind({"x": [0.0] * 4})), series_only=True
-        ).to_list()
-        assert found[0] == 2.0
-        assert math.isnan(found[1])
-        assert found[2] == 1.0
-        assert found[3] is None or math.isnan(found[3])
-        with pytest.raises(TypeError, match="keys must be a series"):
-            model.predict_many({"c": 1}, kind({"x": [0.0]}))
-        with pytest.raises(TypeError, match="keys must be a series"):
-            model.learn_many("c", kind({"x": [0.0]}), [1.0])
-
-
-class Doubtful(base.Regressor):
-    """A model that answers with the last target, whatever that is."""
-
-    def learn_one(self, x: dict[str, float], y: float) -> None:
-        self.last = y
-
-    def predict_one(self, x: dict[str, float]) -> float:
-        return self.last
-
-
-# --- Keyed models
-
-
-class Refusing(base.Regressor):
-    """A model that raises what no learner of this package would."""
-
-    def __init__(self) -> None:
-        self.n = 0
-
-    def learn_one(self, x: dict[str, float], y: float) -> None:
-        if y < 0:
-            raise KeyError("negative")
-        self.n += 1
-
-    def predict_one(self, x: dict[str, float]) -> int:
-        return 1 // (self.n - 5)
-
-
-def learn_keyed(model: KeyedModels, n: int) -> None:
-    for i in range(n):
-        model.learn_one(i, {"x": 0.0}, 1.0)
-
-
-def test_errors_of_models() -> None:
-    """Whatever a model raises, the samples of the other keys are learned, in all workers."""
-    with KeyedModels(Refusing(), n_workers=3, block_size=100) as model:
-        for i in range(3000):
-            model.learn_one(i % 30, {"x": 0.0}, -1.0 if i == 450 else 1.0)
-        counts = model.counts()
-        assert sum(count.n_samples_seen for count in counts) == 2999
-        assert [count.position for count in counts] == [3000] * 3
-        refusals = [count.refusal for count in counts if count.n_refused]
-        assert refusals == ["sample 450 of 0: KeyError: 'negative'"]
-
-
-def test_error_of_a_model_of_river() -> None:
-    """A target that a model of river cannot square is refused for its key alone."""
-    with KeyedModels(tree.HoeffdingTreeRegressor(), n_workers=2) as model:
-        for i in range(600):
-            model.learn_one(i % 2, {"x": float(i)}, 1e308 if i % 2 else 1.0)
-        counts = model.counts()
-        assert sum(count.n_refused for count in counts) > 0
-        assert sum(count.n_samples_seen + count.n_refused for count in counts) == 600
-        assert model.predict_one(0, {"x": 1.0}) == 1.0
-
-
-def test_errors_of_answers() -> None:
-    """What a model raises when it is asked arrives as it was raised."""
-    with KeyedModels(Refusing()) as model:
-        for _ in range(5):
-            model.learn_one("a", {"x": 0.0}, 1.0)
-        with pytest.raises(ZeroDivisionError) as error:
-            model.predict_one("a", {"x": 0.0})
-        assert type(error.value) is ZeroDivisionError
-        for x in (None, [("x", 1.0)]):
-            with pytest.raises(TypeError, match="x must be a mapping"):
-                model.predict_one("a", x)
-            with pytest.raises(TypeError, match="x must be a mapping"):
-                model.learn_one("a", x, 1.0)
-        assert model.position == 5
-
-
-def test_dead_worker_of_keyed_models() -> None:
-    """Without a folder, learning raises after five blocks at most; all workers end all the same."""
-    model = KeyedModels(Refusing(), n_workers=3, block_size=10)
-    learn_keyed(model, 30)
-    stop_answering(model, 0)
-    with pytest.raises(RuntimeError, match="no folder for checkpoints"):
-        learn_keyed(model, 50)
-    with pytest.raises(RuntimeError, match="no folder for checkpoints"):
-        model.close()
-    assert all(worker._actor.is_dead for worker in model._workers)
-
-
-def test_error_in_a_context() -> None:
-    """The error of the body is not hidden by that of a worker that died before."""
-
-    def stop(error: Exception | None) -> None:
-        with KeyedModels(Refusing()) as model:
-            stop_answering(model, 1)
-            if error is not None:
-                raise error
-
-    with pytest.raises(ZeroDivisionError):
-        stop(ZeroDivisionError())
-    with pytest.raises(RuntimeError, match="no folder for checkpoints"):
-        stop(None)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        ret.ForgetfulDecisionTreeRegressor(seed=1),
-        ret.StreamDecisionTreeRegressor(batch_size=6, seed=1),
-    ],
-)
-def test_folder_of_another_model(other: Any, tmp_path: Path) -> None:
-    """Checkpoints of other models, or of other parameters, are refused, and both are named."""
-    with KeyedModels(ret.StreamDecisionTreeRegressor(batch_size=5, seed=1), folder=tmp_path) as a:
-        a.learn_one("a", {"x": 0.0}, 1.0)
-    with pytest.raises(ValueError, match=f"batch_size: 5.* not of {type(other).__name__}"):
-        KeyedModels(other, folder=tmp_path)
-    again = KeyedModels(ret.StreamDecisionTreeRegressor(batch_size=5, seed=1), folder=tmp_path)
-    assert again.position == 1
 
 
 # --- What travels

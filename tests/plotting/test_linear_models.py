@@ -127,3 +127,22 @@ def test_maps_have_the_colours_of_answers(model: Any, tree: int) -> None:
         assert image.get_extent() == [*region.limits[0], *region.limits[1]]
         corner = np.asarray(image.get_array())[0, 0]
         assert corner == pytest.approx(display.colours.pale(region.answers[0]), abs=0.05)
+
+
+def test_maps_of_dynamic_trees_have_the_colours_of_answers() -> None:
+    """Their leaves are linear, too."""
+    model = ret.DynamicTreeRegressor(n_particles=3, seed=1)
+    for x, y in rows(300, 0):
+        model.learn_one(x, y)
+    at = {"c": 0.3, "colour": "red"}
+    display = plotting.LeafMapDisplay.from_estimator(
+        model, rows(50, 3), features=("a", "b"), at=at, tree=1
+    )
+    assert any(region.answers for region in display.regions)
+    for region in display.regions:
+        if region.answers:
+            (_, right), (_, top) = region.limits
+            wanted = model._core.number_of_tree(1, {**at, "a": right, "b": top})
+            assert region.answers[-1] == wanted
+    boxes = plotting.TreeDisplay.from_estimator(model, tree=1).plot().boxes
+    assert any("about the fit)\n+ linear model" in box.text for box in boxes)

@@ -146,6 +146,8 @@ cdef class ParticleFilter(Learner):
     cdef size_t bytes_for(self, size_t n) noexcept
     cdef int check_slot(self, int slot) except -1
     cdef int find_leaves(self, object x) except -1
+    cdef int find_leaf(self, int tree, object x) except -1
+    cdef int prepare_chances(self) except -1
     cdef const double* statistics_of(self, int hit) noexcept nogil
     cdef double clamped(self, double mean) noexcept
     cdef const double* class_chances(self, int hit) noexcept nogil

@@ -298,15 +298,46 @@ cdef class ParticleFilter(Learner):
                 parts.append((mean, student.scale2, student.df, self.hits[hit].share))
         return parts
 
+    cdef int find_leaf(self, int tree, object x) except -1:
+        """Find the leaf of x in one tree: the first hit."""
+        if not 0 <= tree < self.n_alive:
+            raise IndexError(f"there is no tree {tree}, only 0 to {self.n_alive - 1}")
+        self.schema.encode(x)
+        fill_v(self, self.schema.row, 0.0)
+        gather(self, self.schema.row, tree, tree + 1)
+        return 0
+
+    def number_of_tree(self, int tree, x):
+        """The mean that one tree predicts."""
+        with self.using():
+            self.find_leaf(tree, x)
+            if self.lowest > self.highest:      # no sample yet
+                return 0.0
+            return self.clamped(predictive(&self.model, self.statistics_of(0), self.v).mean)
+
+    def chances_of_tree(self, int tree, x):
+        """The probabilities of the classes that one tree predicts."""
+        cdef const double* chances
+        with self.using():
+            self.find_leaf(tree, x)
+            self.prepare_chances()
+            chances = self.class_chances(0)
+            return [chances[k] for k in range(self.model.n_classes)]
+
+    cdef int prepare_chances(self) except -1:
+        """Fit the logistic model of the window, from which those of the leaves start."""
+        if self.logistic is not None:
+            self.logistic.shape(self.model.n_regressors, self.model.n_classes, self.pool.capacity)
+            self.logistic.fit_window(self.pool)
+        return 0
+
     cdef double* row_shares(self) except? NULL:
         cdef int hit, k
         cdef const double* chances
         cdef double* answer = self.model.prior      # scratch here: no other use in classification
         self.find_row()
         memset(answer, 0, self.model.width * sizeof(double))
-        if self.logistic is not None:
-            self.logistic.shape(self.model.n_regressors, self.model.n_classes, self.pool.capacity)
-            self.logistic.fit_window(self.pool)
+        self.prepare_chances()
         for hit in range(self.n_hits):
             chances = self.class_chances(hit)
             for k in range(self.model.n_classes):

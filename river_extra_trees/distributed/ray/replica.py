@@ -73,7 +73,7 @@ class Replica:
         self.application = Application(SnapshotService(snapshot), limits, hosts=hosts)
         keep_to_loopback()
 
-    def __serve_build_asgi_app__(self) -> typing.Any:  # noqa: N807, the name is Serve's
+    def __serve_build_asgi_app__(self) -> typing.Any:
         return self.application.asgi
 
     async def take(self, number: int, snapshot: typing.Any) -> None:

@@ -1,0 +1,242 @@
+"""The file of keyed models: what a commit keeps, what a crash leaves, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import river_extra_trees as ret
+from river_extra_trees import persistence
+from river_extra_trees.keyed import KeyedModels
+from river_extra_trees.keyed.store import Store
+
+MODEL = ret.StreamDecisionTreeRegressor(batch_size=4, seed=1)
+
+
+def stream(start: int, stop: int) -> Iterator[tuple[int, dict[str, Any], float]]:
+    """Samples of nine keys."""
+    for i in range(start, stop):
+        yield i * i % 31 % 9, {"a": float(i % 7), "b": "xyz"[i % 3]}, float(i % 5)
+
+
+def learn(models: KeyedModels, start: int, stop: int) -> KeyedModels:
+    for key, x, y in stream(start, stop):
+        models.learn_one(key, x, y)
+    return models
+
+
+def contents(models: KeyedModels) -> dict[int, bytes]:
+    """The states of all models."""
+    return {key: persistence.save_bytes(models.model_of(key)) for key in range(9) if key in models}
+
+
+BOUNDS: list[dict[str, Any]] = [
+    {},
+    {"max_models": 3},
+    {"time_to_live": 20},
+    {"max_models": 3, "when_full": "spill"},
+    {"max_models": 3, "time_to_live": 12, "when_full": "spill"},
+]
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_continues_from_the_last_commit(tmp_path: Path, bounds: dict[str, Any]) -> None:
+    """What was learned after the last commit is gone; from there the stream goes on as without."""
+    path = tmp_path / "models.db"
+    with KeyedModels(MODEL, store=path, **bounds) as models:
+        assert models.note == {}
+        for stop in (1, 30, 61):
+            learn(models, len_of(models), stop)
+            models.commit({"position": stop})
+        learn(models, 61, 90)
+    with KeyedModels(MODEL, store=path, **bounds) as models:
+        assert models.note == {"position": 61}
+        counts = models.counts()
+        assert counts.n_samples_seen == 61
+        plain = {**bounds, "max_models": None} if "when_full" in bounds else bounds
+        plain = {name: value for name, value in plain.items() if name != "when_full"}
+        assert contents(models) == contents(learn(KeyedModels(MODEL, **plain), 0, 61))
+        learn(models, 61, 120)
+        models.commit()
+        assert models.note == {"position": 61}
+        assert contents(models) == contents(learn(KeyedModels(MODEL, **plain), 0, 120))
+
+
+def len_of(models: KeyedModels) -> int:
+    return int(models.note.get("position", 0))
+
+
+WRITER = """
+import sys
+from tests.keyed.test_store import MODEL, learn
+from river_extra_trees.keyed import KeyedModels
+models = KeyedModels(MODEL, max_models=3, when_full="spill", store=sys.argv[1])
+at = models.note.get("position", 0)
+while True:
+    learn(models, at, at + 20)
+    at += 20
+    models.commit({"position": at})
+    print(at, flush=True)
+"""
+
+
+def test_killed_process(tmp_path: Path) -> None:
+    """A process that is killed at any moment leaves the last commit, complete."""
+    path = tmp_path / "models.db"
+    before = 0
+    for _ in range(2):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert writer.stdout is not None
+        for _ in range(5):
+            said = int(writer.stdout.readline())
+        writer.send_signal(signal.SIGKILL)
+        writer.communicate()
+        with KeyedModels(MODEL, store=path, max_models=3, when_full="spill") as models:
+            position = models.note["position"]
+            assert position >= said > before
+            assert models.n_samples_seen == position
+            alone = learn(KeyedModels(MODEL), 0, position)
+            assert contents(models) == contents(alone)
+        before = position
+
+
+def test_commits_are_incremental(tmp_path: Path) -> None:
+    """A commit writes the models that have changed since the last one, and no others."""
+    written: list[bytes] = []
+    with KeyedModels(MODEL, store=tmp_path / "models.db") as models:
+        store = models._keeper._store
+        assert store is not None
+        write = store.write
+
+        def noted(rows: Any) -> None:
+            rows = list(rows)
+            written.extend(name for _, name, _ in rows)
+            write(rows)
+
+        store.write = noted  # type: ignore[method-assign]
+        for key in ("a", "b", "c"):
+            models.learn_one(key, {"x": 1.0}, 1.0)
+        models.commit()
+        assert written == [b"sa", b"sb", b"sc"]
+        models.learn_one("b", {"x": 1.0}, 2.0)
+        models.predict_one("c", {"x": 1.0})
+        models.commit()
+        assert written[3:] == [b"sb"]
+        models.commit({})
+        assert len(written) == 4
+
+
+def test_spilled_models_that_did_not_change_are_not_written_again(tmp_path: Path) -> None:
+    """A model that the last commit wrote leaves the memory without a write."""
+    with KeyedModels(MODEL, 2, when_full="spill", store=tmp_path / "models.db") as models:
+        learn(models, 0, 40)
+        models.commit()
+        store = models._keeper._store
+        assert store is not None
+        changes = store._database.total_changes
+        for key in ("new", "newer"):
+            models.learn_one(key, {"a": 1.0}, 1.0)
+        assert store._database.total_changes == changes
+        assert models.counts().n_in_memory == 2
+
+
+def test_memory_and_file_stay_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a time to live, keys that never come again leave the memory and the file."""
+    monkeypatch.setattr("river_extra_trees.keyed.store.LOG", 10)
+    path = tmp_path / "models.db"
+    sizes = []
+    with KeyedModels(MODEL, 20, 100, "spill", path) as models:
+        for i in range(1_500):
+            models.learn_one(f"key {i}", {"a": float(i)}, 1.0)
+            if i % 250 == 249:
+                models.commit({"position": i})
+                sizes.append(sum(each.stat().st_size for each in tmp_path.iterdir()))
+                counts = models.counts()
+                assert (counts.n_models, counts.n_in_memory) == (100, 20)
+    assert sizes[-1] <= 1.1 * sizes[1]
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "models.db"
+    with (
+        KeyedModels(MODEL, store=path),
+        pytest.raises(sqlite3.OperationalError, match="another process has this file open"),
+    ):
+        KeyedModels(MODEL, store=path)
+    KeyedModels(MODEL, store=path).close()
+
+
+def test_other_files(tmp_path: Path) -> None:
+    """Other parameters, other databases and files that are none are refused, and stay as is."""
+    path = tmp_path / "models.db"
+    with KeyedModels(MODEL, store=path) as models:
+        learn(models, 0, 10)
+        models.commit()
+    with pytest.raises(ValueError, match="holds models of .*batch_size: 4.*, not of .*: 5"):
+        KeyedModels(MODEL.clone({"batch_size": 5}), store=path)
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as database:
+        database.execute("CREATE TABLE models (x)")
+    database.close()
+    with pytest.raises(ValueError, match="none of KeyedModels"):
+        KeyedModels(MODEL, store=other)
+    text = tmp_path / "text.db"
+    text.write_text("no database at all, " * 99)
+    with pytest.raises(sqlite3.DatabaseError, match=r"text\.db: file is not a database"):
+        KeyedModels(MODEL, store=text)
+    assert text.read_text() == "no database at all, " * 99
+    with KeyedModels(MODEL, store=path) as models:
+        assert models.n_samples_seen == 10
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """A write that fails is raised, nothing more is written, and the last commit is kept."""
+    path = tmp_path / "models.db"
+    models = KeyedModels(MODEL, 2, when_full="spill", store=path)
+    learn(models, 0, 20)
+    models.commit({"position": 20})
+    store = models._keeper._store
+    assert store is not None
+    store._database.execute("PRAGMA max_page_count = 30")
+    with pytest.raises((sqlite3.OperationalError, RuntimeError)):
+        for i in range(2_000):
+            models.learn_one(i, {"a": 1.0}, 1.0)
+    with pytest.raises((sqlite3.OperationalError, RuntimeError)):
+        for i in range(2_000):
+            models.learn_one(i, {"a": 1.0}, 1.0)
+        models.commit({"position": -1})
+    models.close()
+    with KeyedModels(MODEL, 2, when_full="spill", store=path) as models:
+        assert models.note == {"position": 20}
+        assert contents(models) == contents(learn(KeyedModels(MODEL), 0, 20))
+
+
+def test_nothing_to_commit_to() -> None:
+    with pytest.raises(RuntimeError, match="give KeyedModels a store"):
+        KeyedModels(MODEL).commit({})
+
+
+def test_store_alone(tmp_path: Path) -> None:
+    """Rows by name and by number; names that were deleted."""
+    store = Store(tmp_path / "models.db")
+    store.write([(1, b"sa", b"A"), (2, b"sb", b"B"), (3, b"sc", b"C")])
+    store.write([(4, b"sa", b"A2")])
+    assert (len(store), store.read(b"sa"), store.last_of(b"sb")) == (3, (4, b"A2"), 2)
+    assert store.delete_before(4) == [b"sb", b"sc"]
+    assert list(store.rows()) == [(4, b"sa", b"A2")]
+    assert (store.delete(b"sa"), store.delete(b"sa"), store.read(b"sa")) == (True, False, None)
+    assert store.state() is None
+    store.close()
