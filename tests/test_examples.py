@@ -51,12 +51,11 @@ def test_script(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An example prints something, and no warning; of a stream it takes 400 samples at most."""
     take = datasets.base.Dataset.take
     monkeypatch.setattr(datasets.base.Dataset, "take", lambda self, n: take(self, min(n, 400)))
+    if script.stem in NEEDED:
+        skip_without(*NEEDED[script.stem])
     if "import ray" in script.read_text():
         prepare_ray(monkeypatch)
         result: Any = started(lambda: run(script))
-    elif script.stem in NEEDED:
-        skip_without(*NEEDED[script.stem])
-        result = run(script)
     else:
         result = run_here(script)
     assert result.returncode == 0, result.stderr

@@ -18,6 +18,7 @@ from .state import (
 cdef enum:
     LARGEST_ARENA = 1 << 29     # nodes: twice as many are still counted in 32 bits
     MAX_CLASSES = 1 << 24       # of a restored arena, whose widths so stay countable
+    SLACK = 16                  # an arena that is full grows by one part in so many
 
 cdef double FAINTEST = 1e-200   # a faded class weight below is none
 
@@ -61,7 +62,7 @@ cdef class Trees:
         if capacity <= self.capacity:
             capacity = self.capacity
         else:
-            capacity = max(capacity, self.capacity + self.capacity // 2)
+            capacity = max(capacity, self.capacity + self.capacity // SLACK)
         if capacity > LARGEST_ARENA:
             raise MemoryError
         n_cells = product(capacity, width)

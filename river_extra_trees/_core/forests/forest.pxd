@@ -1,7 +1,7 @@
 """Trees that learn one stream together: one schema, one window, one Trees object per tree."""
 
 from cpython.pythread cimport PyThread_type_lock
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 
 from ..batch cimport Reader
 from ..cart.splitter cimport Splitter
@@ -16,6 +16,7 @@ cdef class Forest(Ensemble):
     cdef readonly Window window     # samples of the batch that is being gathered
     cdef readonly Trees root_statistics     # one leaf that has seen all: the answer of empty trees
     cdef readonly uint64_t n_batches    # grown on
+    cdef readonly int n_early       # samples of the first batch that the trees have grown on
     cdef readonly bint reference    # learn and vote as the published program does
     cdef double* sums               # scratch: votes per class
     cdef int n_sums
@@ -24,6 +25,11 @@ cdef class Forest(Ensemble):
                    double fading, object seed) except -1
     cdef int push(self, double target, double weight) noexcept nogil
     cdef int n_gathered(self) noexcept nogil
+    cdef int batch_end(self) noexcept nogil
+    cdef int make_bags(self) except -1
+    cdef const int* copies_of(self, int tree) noexcept nogil
+    cdef int mark_columns(self, int tree, uint8_t* chosen) except -1
+    cdef void learn_root(self, Trees trees, Window window, const int* copies) noexcept nogil
     cdef int reserve_sums(self, int n_labels) except -1
     # How many samples without a new label can be learned before the batch is full, or there may be
     # no memory for the next one.

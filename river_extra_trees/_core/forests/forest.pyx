@@ -11,6 +11,7 @@ from cpython.pythread cimport (
     PyThread_release_lock,
 )
 from libc.math cimport NAN
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 import _thread
@@ -27,6 +28,7 @@ from ..schema cimport Labels, Schema
 from ..shares cimport first_largest
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
+from .early cimport grow_early, next_size
 from .ensemble cimport Ensemble
 
 from ..state import State, require
@@ -100,7 +102,13 @@ cdef class Forest(Ensemble):
         pass
 
     cdef bint batch_is_full(self) noexcept nogil:
-        return self.n_gathered() >= self.batch_size
+        return self.n_gathered() >= self.batch_end()
+
+    cdef int batch_end(self) noexcept nogil:
+        """Number of samples in this batch at which the trees are to grow next."""
+        if self.n_batches > 0 or self.reference:
+            return self.batch_size
+        return <int>min(next_size(self.n_early), <int64_t>self.batch_size)
 
     cdef int n_gathered(self) noexcept nogil:
         """Number of samples in this batch."""
@@ -110,6 +118,46 @@ cdef class Forest(Ensemble):
     def n_in_batch(self):
         """Number of samples in this batch."""
         return self.n_gathered()
+
+    def grow_early(self, list splitters, int max_features, int max_depth):
+        """Grow all trees on the samples of the first batch that are there, if it is time.
+
+        Parameters
+        ----------
+        splitters
+            One per thread.
+        max_features
+            Number of features that a split looks at; 0 for all.
+        max_depth
+            Depth at which leaves stay leaves.
+        """
+        with self.using():
+            if self.batch_is_full() and self.n_gathered() < self.batch_size:
+                self.make_bags()
+                grow_early(self, splitters, max_features, max_depth)
+
+    cdef int make_bags(self) except -1:
+        """Draw what the trees have of this batch, unless that is done: a loaded forest may wait."""
+        return 0
+
+    cdef const int* copies_of(self, int tree) noexcept nogil:
+        """Copies of the samples of this batch in a tree, by their positions; NULL: one each."""
+        return NULL
+
+    cdef int mark_columns(self, int tree, uint8_t* chosen) except -1:
+        """Mark the columns that a tree looks at."""
+        memset(chosen, 1, self.window.n_columns)
+        return 0
+
+    cdef void learn_root(self, Trees trees, Window window, const int* copies) noexcept nogil:
+        """Let the root of a new tree learn the sorted samples; `copies` are by slots."""
+        cdef int i, slot, n
+        for i in range(window.n_sorted):
+            slot = window.by_arrival[i]
+            n = copies[slot] if copies != NULL else 1
+            if n:
+                trees.learn(trees.roots[0], window.target[slot], window.weight[slot] * n,
+                            self.n_batches + 1)
 
     @property
     def n_seen(self):
@@ -176,7 +224,7 @@ cdef class Forest(Ensemble):
     cdef int room(self, int n_labels) noexcept nogil:
         if not self.regression and self.root_statistics.n_values != n_labels:
             return 0
-        return min(self.batch_size - self.n_gathered(), room_in(self.window, self.schema))
+        return min(self.batch_end() - self.n_gathered(), room_in(self.window, self.schema))
 
     cdef void answer_ahead(self, Reader reader, const int* leaves, int n_labels) noexcept nogil:
         """Answer the next row, whose leaves are known."""
@@ -321,16 +369,16 @@ cdef class Forest(Ensemble):
         return {
             "regression": self.regression, "batch_size": self.batch_size,
             "reference": self.reference, "fading": self.fading, "seed": self.seed,
-            "n_batches": self.n_batches, "schema": self.schema, "labels": self.labels,
+            "n_batches": self.n_batches, "n_early": self.n_early, "schema": self.schema, "labels": self.labels,
             "window": self.window, "trees": self.trees, "root_statistics": self.root_statistics,
             "first_tree": self.first_tree, "is_part": self.is_part,
         }
 
-    STATE = ("regression", "batch_size", "reference", "fading", "seed", "n_batches", "schema",
-             "labels", "window", "trees", "root_statistics", "first_tree", "is_part")
+    STATE = ("regression", "batch_size", "reference", "fading", "seed", "n_batches", "n_early",
+             "schema", "labels", "window", "trees", "root_statistics", "first_tree", "is_part")
 
-    DEFAULTS = {"regression": False, "reference": False, "n_batches": 0, "first_tree": 0,
-                "is_part": False}
+    DEFAULTS = {"regression": False, "reference": False, "n_batches": 0, "n_early": 0,
+                "first_tree": 0, "is_part": False}
 
     @classmethod
     def restored(cls, values):
@@ -354,6 +402,7 @@ cdef class Forest(Ensemble):
         self.batch_size = state.whole("batch_size", 1, 2**31 - 1)
         self.trees = state.parts("trees", Trees)
         self.root_statistics = state.part("root_statistics", Trees)
+        self.n_early = state.whole("n_early", 0, self.batch_size)
         self.is_part = state.flag("is_part")
         self.first_tree = state.whole("first_tree", 0, 2**31 - 1 if self.is_part else 0)
 

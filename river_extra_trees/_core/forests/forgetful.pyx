@@ -193,12 +193,13 @@ cdef class ForgetfulForest(Forest):
         """
         cdef ForgetfulGrowth growth
         with self.using():
-            if batch != self.n_batches or not self.batch_is_full():
+            if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
             self.make_room()        # the bags of a forest that was loaded with a full batch
             growth = ForgetfulGrowth(self, splitters, sizes, depths, discarded)
             self.window.sort()
             growth.run()
+            self.trees = growth.trees
             self.created_at, self.parameters, self.drift = growth.created_at, parameters, drift
             self.release(growth.gone)
             self.n_batches += 1
@@ -326,6 +327,17 @@ cdef class ForgetfulForest(Forest):
         for _, column in sorted(keys)[:m]:
             chosen[column] = 1
         return 0
+
+    cdef const int* copies_of(self, int tree) noexcept nogil:
+        if self.sample_counts == NULL:
+            return NULL
+        return self.sample_counts + <Py_ssize_t>tree * self.batch_size
+
+    cdef int make_bags(self) except -1:
+        return self.make_room()
+
+    cdef int mark_columns(self, int tree, uint8_t* chosen) except -1:
+        return self.choose(self.n_batches, tree, chosen)
 
     cdef void release(self, uint8_t* gone) noexcept:
         """Release the samples that no tree retains; `gone` is memory for a mark per slot."""
