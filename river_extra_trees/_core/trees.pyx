@@ -169,12 +169,8 @@ cdef class Trees:
         self.n_roots += 1
         return self.n_roots - 1
 
-    def remove_tree(self, int tree):
-        """Remove a tree; the numbers of the later ones go down by one."""
-        assert 0 <= tree < self.n_roots
-        self.remove(tree)
-
     cdef void remove(self, int tree) noexcept nogil:
+        """Remove a tree; the numbers of the later ones go down by one."""
         cdef int i
         self.collapse(self.roots[tree])
         self.cut(self.roots[tree])
