@@ -439,7 +439,7 @@ cdef class Trees:
 
     cdef int link(self, const int[::1] free_nodes, const int[::1] roots) except -1:
         """Take over free nodes and roots; walk down from these, so that every node is met once."""
-        cdef int i, node, met = 0
+        cdef int i, node, met
         cdef const Node* this
         cdef Py_ssize_t n = free_nodes.shape[0] + roots.shape[0]
         require(n <= self.n_used, "Trees: more free nodes and roots than nodes")
@@ -447,8 +447,7 @@ cdef class Trees:
         for i in range(roots.shape[0]):
             self.roots[i] = roots[i]
             self.meet(roots[i], -1, i)
-        met = <int>roots.shape[0]
-        self.n_roots = met
+        self.n_roots = met = <int>roots.shape[0]
         i = 0
         while i < met:                          # `free_nodes` is the queue of nodes met so far
             node = self.free_nodes[i]
