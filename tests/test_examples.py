@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
 import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +21,17 @@ from tests.tools.ray_ready import prepare_ray, started
 from tests.tools.scripts import Done, done
 
 SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem != "gallery")
+
+
+# What an example needs that may be missing: a package of Python, and a program.
+NEEDED = {"redis_streams": ("redis", "redis-server"), "kafka_partitions": ("confluent_kafka", None)}
+
+
+def skip_without(package: str, program: str | None) -> None:
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"the package {package} of the group `examples` is not installed")
+    if program is not None and shutil.which(program) is None:
+        pytest.skip(f"the program {program} is not installed")
 
 
 def run(script: Path) -> subprocess.CompletedProcess[str]:
@@ -37,6 +51,8 @@ def test_script(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An example prints something, and no warning; of a stream it takes 400 samples at most."""
     take = datasets.base.Dataset.take
     monkeypatch.setattr(datasets.base.Dataset, "take", lambda self, n: take(self, min(n, 400)))
+    if script.stem in NEEDED:
+        skip_without(*NEEDED[script.stem])
     if "import ray" in script.read_text():
         prepare_ray(monkeypatch)
         result: Any = started(lambda: run(script))
@@ -45,6 +61,11 @@ def test_script(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.returncode == 0, result.stderr
     assert result.stdout
     assert result.stderr == ""
+    if script.stem in NEEDED:  # these compare the models with those of one process
+        n_equal, n_models = re.findall(r"(\d+) of (\d+) models are equal", result.stdout)[0]
+        n_events, n_learned = re.findall(r"(\d+) events.*?(\d+) learned", result.stdout)[0]
+        assert n_equal == n_models
+        assert int(n_learned) == 20_000 <= int(n_events)
 
 
 @pytest.mark.slow
