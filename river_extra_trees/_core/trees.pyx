@@ -7,7 +7,7 @@ pickled and described in plain Python values.
 import numpy as np
 
 from libc.stdint cimport uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
 from .memory cimport free, product, realloc, resized
 
@@ -105,7 +105,8 @@ cdef class Trees:
         if self.regression or n_values <= self.n_values:
             return
         for node in range(self.n_used - 1, -1, -1):     # from the end: rows only move up
-            memcpy_up(self.stats + <Py_ssize_t>node * width, self.row(node), self.width)
+            memmove(self.stats + <Py_ssize_t>node * width, self.row(node),
+                    self.width * sizeof(double))
             memset(self.stats + <Py_ssize_t>node * width + self.width, 0,
                    (width - self.width) * sizeof(double))
         self.width = width
@@ -507,10 +508,3 @@ def check_stats(stats, regression):
             "Trees: a weight is too small for full precision")
     require(not regression or np.all(np.abs(stats[:, HEADER]) <= 2.0 * LARGEST_TARGET),
             "Trees: a mean is not one of targets")
-
-
-cdef void memcpy_up(double* to, const double* source, int n) noexcept nogil:
-    """Copy within one array to a higher address."""
-    cdef int i
-    for i in range(n - 1, -1, -1):
-        to[i] = source[i]
