@@ -14,12 +14,13 @@ import tempfile
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")
 os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "A worker died")
 
+import pandas as pd
 import ray
 from river import datasets
 from river.datasets import synth
 
 import river_extra_trees as ret
-from river_extra_trees.distributed import DistributedClassifier, KeyedModels
+from river_extra_trees.distributed import DistributedClassifier, DistributedKeyedModels
 
 
 def one_forest() -> None:
@@ -48,12 +49,14 @@ def one_forest() -> None:
 def ten_thousand_models() -> None:
     """Learn a model for each of ten thousand sensors."""
     base = ret.StreamDecisionTreeRegressor(batch_size=10, seed=1)
-    with KeyedModels(base, n_workers=2, block_size=5000) as model:
-        for i, (x, y) in enumerate(synth.Friedman(seed=1).take(30_000)):
-            sensor = i % 10_000
-            model.learn_one(sensor, x, y + sensor)
-        for counts in model.counts():
-            print(f"a worker: {counts.n_models} models, {counts.n_samples_seen} samples")
+    rows = list(synth.Friedman(seed=1).take(30_000))
+    sensors = [i % 10_000 for i in range(len(rows))]
+    X = pd.DataFrame([x for x, _ in rows])
+    y = [target + sensor for sensor, (_, target) in zip(sensors, rows, strict=True)]
+    with DistributedKeyedModels(base, n_workers=2) as model:
+        answers = model.predict_learn_many(sensors, X, y)
+        print(f"{answers.notna().sum()} samples were predicted before they were learned")
+        print(f"{model.counts().n_models} models, {model.counts().n_samples_seen} samples")
         x, y = next(iter(synth.Friedman(seed=2)))
         for sensor in (7, 7000):
             print(f"sensor {sensor}: {model.predict_one(sensor, x):.1f}, target {y + sensor:.1f}")

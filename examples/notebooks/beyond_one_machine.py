@@ -25,6 +25,7 @@ import time
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")
 os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "A worker died")
 
+import pandas as pd
 import ray
 from river.datasets import synth
 
@@ -32,7 +33,7 @@ import river_extra_trees as ret
 from river_extra_trees import plotting
 from river_extra_trees.distributed import (
     DistributedClassifier,
-    KeyedModels,
+    DistributedKeyedModels,
     SnapshotServer,
 )
 
@@ -104,18 +105,19 @@ whole
 # ## Ten thousand models
 #
 # Each key has a model of its own, created when the key first appears. Each worker owns a range of
-# the keys' hashes.
+# the keys' hashes. `predict_learn_many` predicts each row of a frame before it learns it.
 
 # %%
 base = ret.StreamDecisionTreeRegressor(batch_size=10, seed=1)
-keyed = KeyedModels(base, n_workers=2, block_size=5000)
+keyed = DistributedKeyedModels(base, n_workers=2)
+samples = list(synth.Friedman(seed=1).take(30_000))
+sensors = [i % 10_000 for i in range(len(samples))]
+X = pd.DataFrame([x for x, _ in samples])
+targets = [y + sensor for sensor, (_, y) in zip(sensors, samples)]
 start = time.perf_counter()
-for i, (x, y) in enumerate(synth.Friedman(seed=1).take(30_000)):
-    keyed.learn_one(i % 10_000, x, y + i % 10_000)
-keyed.wait()
+keyed.predict_learn_many(sensors, X, targets)
 print(f"30,000 samples in {time.perf_counter() - start:.1f} seconds")
-for counts in keyed.counts():
-    print(counts)
+print(keyed.counts())
 
 x, y = next(iter(synth.Friedman(seed=2)))
 print(f"sensor 7000: {keyed.predict_one(7000, x):.1f}, target {y + 7000:.1f}")

@@ -242,6 +242,21 @@ cdef class Trees:
 
     # ---------------------------------------------------------------- learning
 
+    cdef void walk_rows(self, const double* rows, int n, Py_ssize_t n_columns,
+                        int* leaves) noexcept nogil:
+        """Find the leaves of n rows in the first tree, which they go down side by side."""
+        cdef int i, node
+        cdef bint go = True
+        for i in range(n):
+            leaves[i] = self.roots[0]
+        while go:
+            go = False
+            for i in range(n):
+                node = leaves[i]
+                if self.nodes[node].split.feature >= 0:
+                    leaves[i] = self.step(node, rows + i * n_columns, 1, n_columns)
+                    go = True
+
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil:
         cdef double* row = self.row(node)
         row[WEIGHT] += weight

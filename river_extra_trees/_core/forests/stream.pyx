@@ -2,16 +2,18 @@
 
 import numpy as np
 
+from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
+from ..ahead cimport item_of, length_of
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
 from ..memory cimport free, product, resized, zeroed
 from ..rng cimport BOOTSTRAP, FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
 from ..trees cimport HEADER, VISITED, Trees
 from ..window cimport Window
-from .forest cimport Forest, Growth
+from .forest cimport Forest, Growth, room_in
 
 from ..state import require
 
@@ -107,26 +109,33 @@ cdef class StreamForest(Forest):
             self.latest.reserve_one(self.schema.n_columns)
         return self.make_sample_counts()
 
-    cdef void take(self, double target, double weight) noexcept:
+    cdef int room(self, int n_labels) noexcept nogil:
+        cdef int room = Forest.room(self, n_labels)
+        if self.bootstrap and self.sample_counts == NULL:
+            return 0
+        return min(room, room_in(self.latest, self.schema)) if self.n_latest else room
+
+    cdef void take_row(self, const int* leaves, double target, double weight,
+                       int n_labels) noexcept nogil:
         """Score each tree on a sample, then add the sample to the statistics of its nodes."""
         cdef int i, leaf, position = self.window.size, copies = 1
         cdef double error
-        cdef Trees trees
+        cdef PyObject* trees
         self.push(target, weight)
         if self.n_latest:
             self.latest.push(self.schema, target, weight)
-        for i in range(len(self.trees)):
-            trees = <Trees>self.trees[i]
-            leaf = self.leaf_of(trees)
+        for i in range(length_of(<PyObject*>self.trees)):
+            trees = item_of(<PyObject*>self.trees, i)
+            leaf = self.leaf_at(leaves, i)
             if self.regression:
-                error = target - trees.row(leaf)[HEADER]
+                error = target - (<Trees>trees).row(leaf)[HEADER]
                 self.losses[i] += weight * error * error
             else:
-                self.losses[i] += weight * (trees.majority(leaf) != <int>target)
+                self.losses[i] += weight * ((<Trees>trees).majority(leaf) != <int>target)
             if self.bootstrap:
                 copies = self.sample_counts[<Py_ssize_t>i * self.batch_size + position]
             if copies and not self.reference:
-                trees.learn(leaf, target, weight * copies, self.n_batches + 1)
+                (<Trees>trees).learn(leaf, target, weight * copies, self.n_batches + 1)
 
     cdef const int* copies_of(self, int tree) noexcept nogil:
         if self.sample_counts == NULL:
