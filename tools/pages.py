@@ -29,6 +29,7 @@ API = {
     "Tables": "river_extra_trees.streams",
     "Active learning": "river_extra_trees.active",
     "Displays": "river_extra_trees.plotting",
+    "Models per key": "river_extra_trees.keyed",
     "Several machines": "river_extra_trees.distributed",
 }
 

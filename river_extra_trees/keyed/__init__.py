@@ -4,7 +4,7 @@
   all.
 - `KeyedBlock` is a batch of samples with their keys, as columns, in the shape in which it travels
   between processes.
-- `shard_of` divides keys among processes.
+- `Counts` tells how much they have learned.
 
 `river_extra_trees.distributed.DistributedKeyedModels` spreads the keys over processes, each of
 which keeps its own in `KeyedModels`.
@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from .block import KeyedBlock
 from .keeper import Counts
-from .keys import Key, shard_of
+from .keys import Key as Key
+from .keys import shard_of as shard_of
 from .models import KeyedModels
 
-__all__ = ["Counts", "Key", "KeyedBlock", "KeyedModels", "shard_of"]
+__all__ = ["Counts", "KeyedBlock", "KeyedModels"]

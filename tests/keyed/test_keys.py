@@ -62,7 +62,7 @@ def test_names_differ_as_keys_do(one: str | bytes | int, other: str | bytes | in
     assert (name_of(one) == name_of(other)) == (one == other)
 
 
-class Shop(str, enum.Enum):
+class Shop(enum.StrEnum):
     NORTH = "north"
 
 

@@ -185,7 +185,7 @@ def test_other_files(tmp_path: Path) -> None:
     with KeyedModels(MODEL, store=path) as models:
         learn(models, 0, 10)
         models.commit()
-    with pytest.raises(ValueError, match="holds models of .*batch_size: 4.*, not of .*: 5"):
+    with pytest.raises(ValueError, match=r"holds models of .*batch_size: 4.*, not of .*: 5"):
         KeyedModels(MODEL.clone({"batch_size": 5}), store=path)
     other = tmp_path / "other.db"
     with sqlite3.connect(other) as database:
@@ -211,17 +211,20 @@ def test_a_full_disk(tmp_path: Path) -> None:
     store = models._keeper._store
     assert store is not None
     store._database.execute("PRAGMA max_page_count = 30")
+    for _ in range(2):
+        with pytest.raises((sqlite3.OperationalError, RuntimeError)):
+            learn_new_keys(models, 2_000)
     with pytest.raises((sqlite3.OperationalError, RuntimeError)):
-        for i in range(2_000):
-            models.learn_one(i, {"a": 1.0}, 1.0)
-    with pytest.raises((sqlite3.OperationalError, RuntimeError)):
-        for i in range(2_000):
-            models.learn_one(i, {"a": 1.0}, 1.0)
         models.commit({"position": -1})
     models.close()
     with KeyedModels(MODEL, 2, when_full="spill", store=path) as models:
         assert models.note == {"position": 20}
         assert contents(models) == contents(learn(KeyedModels(MODEL), 0, 20))
+
+
+def learn_new_keys(models: KeyedModels, n: int) -> None:
+    for i in range(n):
+        models.learn_one(i, {"a": 1.0}, 1.0)
 
 
 def test_nothing_to_commit_to() -> None:

@@ -6,6 +6,7 @@ one that it has between two answers; Serve itself would replace the processes, w
 
 from __future__ import annotations
 
+import importlib
 import os
 import typing
 from collections.abc import Callable
@@ -40,7 +41,7 @@ class Shelf:
         self.latest: Numbered = (-1, None)
 
     def exchange(self, number: int) -> Numbered:
-        """Return the snapshot if it is later than the one with this number, else only its number."""
+        """Return its number, and the snapshot if the number is later than this one."""
         return self.latest if self.latest[0] > number else (self.latest[0], None)
 
     def put(self, number: int, snapshot: typing.Any) -> None:
@@ -68,13 +69,13 @@ class Replica:
         from river_extra_trees.serving.endpoints import Application, Limits
         from river_extra_trees.serving.snapshots import SnapshotService
 
-        self.number, self.shelf = 0, shelf
+        self.number, self.snapshot, self.shelf = 0, snapshot, shelf
         limits = Limits(queue=2 * ONGOING)  # never reached: Serve sends fewer
         self.application = Application(SnapshotService(snapshot), limits, hosts=hosts)
         keep_to_loopback()
 
     def __serve_build_asgi_app__(self) -> typing.Any:
-        return self.application.asgi
+        return self.application.asgi  # Serve asks for it by this name
 
     async def take(self, number: int, snapshot: typing.Any) -> None:
         """Answer with this snapshot from now on, unless a later one has arrived."""
@@ -86,7 +87,8 @@ class Replica:
 
         if number > self.number:
             monitor = self.application.service.monitor
-            self.number, self.application.service = number, SnapshotService(snapshot, monitor)
+            self.number, self.snapshot = number, snapshot
+            self.application.service = SnapshotService(snapshot, monitor)
 
     async def check_health(self) -> None:
         """Let replica and shelf have the same snapshot, the later one.
@@ -99,14 +101,14 @@ class Replica:
         if number > self.number:
             self._replace(number, snapshot)
         elif number < self.number:
-            await shelf.put.remote(self.number, self.application.service.snapshot)
+            await shelf.put.remote(self.number, self.snapshot)
 
     async def answer(self, method: str, x: typing.Any) -> Answer | Exception:
         """Call a method of the snapshot, in turn with the requests of HTTP.
 
         An error is returned: Serve would log one that is raised, with all its lines.
         """
-        snapshot = self.application.service.snapshot
+        snapshot = self.snapshot
         try:
             value = await self.application.run(getattr(snapshot, method), x)
         except Exception as error:
@@ -128,8 +130,8 @@ def keep_to_loopback() -> None:
     Serve opens it on all interfaces, whatever those of Ray are on.
     """
     import ray
-    from ray.serve._private import replica
 
+    replica: typing.Any = importlib.import_module("ray.serve._private.replica")
     if ray.util.get_node_ip_address() == "127.0.0.1":
         add_port = replica.add_port_to_grpc_server
 

@@ -94,7 +94,7 @@ class SnapshotServer:
         self._number = 0  # of the latest snapshot
         quiet = {"log_level": "WARNING", "enable_access_log": False}
         serve.start(http_options={"host": host, "port": port}, logging_config=quiet)
-        deployment = serve.deployment(
+        deployment: typing.Any = serve.deployment(
             serve.ingress()(Replica),
             name="replica",
             num_replicas=int(n_replicas),
