@@ -133,7 +133,8 @@ def main() -> None:
     parser.add_argument("--sensors", type=int, default=500)
     parser.add_argument("--kills", type=int, default=10)
     options = parser.parse_args()
-    ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="error")
+    quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
+    ray.init(address="local", num_cpus=4, **quiet)
     with running_redis() as address, tempfile.TemporaryDirectory() as folder:
         client = redis.Redis.from_url(address)
         alone = produce(client, options.events, options.sensors)
