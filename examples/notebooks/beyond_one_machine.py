@@ -113,7 +113,7 @@ keyed = DistributedKeyedModels(base, n_workers=2)
 samples = list(synth.Friedman(seed=1).take(30_000))
 sensors = [i % 10_000 for i in range(len(samples))]
 X = pd.DataFrame([x for x, _ in samples])
-targets = [y + sensor for sensor, (_, y) in zip(sensors, samples)]
+targets = [y + sensor for sensor, (_, y) in zip(sensors, samples, strict=True)]
 start = time.perf_counter()
 keyed.predict_learn_many(sensors, X, targets)
 print(f"30,000 samples in {time.perf_counter() - start:.1f} seconds")
