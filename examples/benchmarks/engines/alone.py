@@ -1,6 +1,6 @@
 """A dict of models in one process, by samples; and `KeyedModels`, by columns.
 
-    CHECKOUT=. python examples/benchmarks/engines/alone.py
+CHECKOUT=. python examples/benchmarks/engines/alone.py
 """
 
 from job import NAMES, Meter, events, learn, new_model

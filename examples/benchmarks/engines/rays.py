@@ -1,6 +1,6 @@
 """This package on Ray: `DistributedKeyedModels` with two workers.
 
-    CHECKOUT=. python examples/benchmarks/engines/rays.py
+CHECKOUT=. python examples/benchmarks/engines/rays.py
 """
 
 import os
