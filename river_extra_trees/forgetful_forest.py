@@ -32,7 +32,7 @@ from ._estimator.parameters import (
     plain_parameters,
 )
 from ._estimator.regressor import TreeRegressor
-from .forgetting import AdaptParameters, BatchPlan, DriftTest
+from .forgetting import AdaptParameters, BatchPlan, DriftTest, max_height
 
 MAX_COLUMNS = 2**14  # that the core can number
 
@@ -134,7 +134,11 @@ class _Forgetful(BatchForest):
 
         The losses are of all trees of the forest, of which others may be elsewhere.
         """
-        batch = self._core.n_batches
+        batch, n = self._core.n_batches, self._core.n_in_batch
+        if n < self.batch_size:
+            depth = math.inf if self.max_depth is None else self.max_depth
+            self._core.grow_early(self._new_splitters(), 0, int(min(max_height(n), depth)))
+            return
         self._core.grow(batch, self._new_splitters(), *self._plan(losses))
 
     def _plan(self, losses: Losses | None) -> BatchPlan:
@@ -212,7 +216,8 @@ class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
     ----------
     batch_size
         Number of samples after which the trees are regrown. Class weights and means in the leaves
-        are up to date after every sample.
+        are up to date after every sample. Until the first batch is full, trees are grown on the
+        first 10, 20, 30, 45 ... samples.
     criterion
         Impurity that splits reduce: `"entropy"` or `"gini"`.
     warm_size
@@ -259,7 +264,7 @@ class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
     >>> model = ret.ForgetfulDecisionTreeClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 86.07%
+    Accuracy: 88.79%
     """
 
     @plain_parameters
@@ -301,7 +306,8 @@ class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
     ----------
     batch_size
         Number of samples after which the trees are regrown. Class weights and means in the leaves
-        are up to date after every sample.
+        are up to date after every sample. Until the first batch is full, trees are grown on the
+        first 10, 20, 30, 45 ... samples.
     warm_size
         Number of samples to retain before any is forgotten. It doubles until the tree is better
         than the running mean.
@@ -346,7 +352,7 @@ class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
     >>> model = ret.ForgetfulDecisionTreeRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0.612394
+    MAE: 0.533392
     """
 
     @plain_parameters
@@ -386,7 +392,8 @@ class ForgetfulRandomForestClassifier(_Forgetful, TreeClassifier):
         Number of trees.
     batch_size
         Number of samples after which the trees are regrown. Class weights and means in the leaves
-        are up to date after every sample.
+        are up to date after every sample. Until the first batch is full, trees are grown on the
+        first 10, 20, 30, 45 ... samples.
     criterion
         Impurity that splits reduce: `"entropy"` or `"gini"`.
     warm_size
@@ -442,7 +449,7 @@ class ForgetfulRandomForestClassifier(_Forgetful, TreeClassifier):
     >>> model = ret.ForgetfulRandomForestClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 87.59%
+    Accuracy: 90.47%
     """
 
     @plain_parameters
@@ -493,7 +500,8 @@ class ForgetfulRandomForestRegressor(_Forgetful, TreeRegressor):
         Number of trees.
     batch_size
         Number of samples after which the trees are regrown. Class weights and means in the leaves
-        are up to date after every sample.
+        are up to date after every sample. Until the first batch is full, trees are grown on the
+        first 10, 20, 30, 45 ... samples.
     warm_size
         Number of samples to retain before any is forgotten. It doubles until the tree is better
         than the running mean.
@@ -547,7 +555,7 @@ class ForgetfulRandomForestRegressor(_Forgetful, TreeRegressor):
     >>> model = ret.ForgetfulRandomForestRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0.593751
+    MAE: 0.512126
     """
 
     @plain_parameters

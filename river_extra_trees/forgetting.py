@@ -95,6 +95,11 @@ def wrong_answers(sums: Sums) -> float:
     return n * min(1.0, losses / prior) if prior > 0 else min(float(n), losses)
 
 
+def max_height(n: int) -> int:
+    """Largest height of a tree on n samples, about one per leaf were it balanced: floor(log2(n))."""
+    return max(1, n.bit_length() - 1)
+
+
 class AdaptParameters:
     """How many samples one tree retains (appendix B, function AdaptParameters).
 
@@ -133,8 +138,8 @@ class AdaptParameters:
 
     @property
     def max_height(self) -> int:
-        """About one sample per leaf, were the tree balanced: floor(log2(retained size))."""
-        return max(1, self.retained_size.bit_length() - 1)
+        """Largest height of the tree."""
+        return max_height(self.retained_size)
 
     def resume(self, values: dict[str, typing.Any]) -> typing.Self:
         """Go on from a state that `state` has given."""

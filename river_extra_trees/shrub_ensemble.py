@@ -201,7 +201,9 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
     The defaults were chosen on seven streams and are shown on seven others in
     `examples/benchmarks/shrubs/experiments.py`. The largest gain came from trying some features per
     split (the paper's trees try all): it raised the mean accuracy on the first 5,000 items of the
-    seven from 0.745 to 0.761. If neighbouring samples are alike, as in the electricity and forest
+    seven from 0.745 to 0.761. A step of 0.2 in place of the paper's 0.1 raised the mean accuracy on
+    17 streams from 0.713 to 0.742 after 100 items, and from 0.845 to 0.848 after 3,000. If
+    neighbouring samples are alike, as in the electricity and forest
     cover streams, a shorter window or `retrain="error"` with one tree is more accurate.
 
     References
@@ -219,7 +221,7 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
     >>> model = ret.ShrubEnsembleClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 89.59%
+    Accuracy: 89.27%
 
     The ensemble stays small, whatever the length of the stream:
 
@@ -233,7 +235,7 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
         self,
         n_models: int = 32,
         window_size: int = 256,
-        step_size: float | str = 0.1,
+        step_size: float | str = 0.2,
         rho: float | None = None,
         loss: str = "mse",
         rounds: int = 1,
@@ -343,7 +345,7 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
     >>> model = ret.ShrubEnsembleRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0.567776
+    MAE: 0.521141
 
     """
 
@@ -352,7 +354,7 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
         self,
         n_models: int = 32,
         window_size: int = 256,
-        step_size: float | str = 0.1,
+        step_size: float | str = 0.2,
         rho: float | None = None,
         rounds: int = 1,
         project_each_round: bool = False,

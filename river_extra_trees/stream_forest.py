@@ -182,6 +182,11 @@ class StreamLearner(BatchForest):
         """
         forest = typing.cast(StreamForest, self._core)
         batch = forest.n_batches
+        n_features = n_features_visited(self.max_features, len(forest.schema.names))
+        if forest.n_in_batch < self.batch_size:
+            depth = LARGEST if self.max_depth is None else self.max_depth
+            forest.grow_early(self._new_splitters(), n_features, depth)
+            return
         if losses is None:
             losses = forest.tree_losses()
         always = self.swap_rule == "always" and not self.reference
@@ -189,7 +194,7 @@ class StreamLearner(BatchForest):
             batch,
             self._new_splitters(),
             forest.trees_to_replace(losses, self.n_swaps, always),
-            n_features_visited(self.max_features, len(forest.schema.names)),
+            n_features,
             self.max_nodes,
         )
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import doctest
 import importlib
-import io
 import json
 import os
 import re
@@ -14,8 +12,6 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
-from unittest import mock
 
 import pytest
 
@@ -25,6 +21,7 @@ from examples.benchmarks.common import prequential
 from examples.benchmarks.peers import capymoa_process
 from examples.benchmarks.peers.boosting import WindowLightGBM
 from tests.naive import dynamic_calibration
+from tests.tools.scripts import Done, done
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "examples" / "benchmarks"
@@ -32,37 +29,17 @@ BENCHMARKS = ROOT / "examples" / "benchmarks"
 pytestmark = pytest.mark.slow
 
 
-class Done(NamedTuple):
-    """What a script has left behind."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
 def run(module: str, *arguments: object) -> Done:
-    """Run a script as `python -m` does, in this process: a new one would import for seconds."""
-    out, err, status = io.StringIO(), io.StringIO(), 0
-    sys.modules.pop(f"examples.benchmarks.{module}", None)  # an earlier test may have it
-    with (
-        mock.patch.object(sys, "argv", [module, *map(str, arguments)]),
-        contextlib.chdir(ROOT),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-    ):
-        try:
-            runpy.run_module(f"examples.benchmarks.{module}", run_name="__main__", alter_sys=True)
-        except SystemExit as ended:
-            status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-            if isinstance(ended.code, str):
-                err.write(ended.code + "\n")
-    return Done(status, out.getvalue(), err.getvalue())
+    """Run a script as `python -m` does."""
+    name = f"examples.benchmarks.{module}"
+    sys.modules.pop(name, None)  # an earlier test may have it
+    return done(lambda: runpy.run_module(name, run_name="__main__", alter_sys=True), *arguments)
 
 
 def succeed(module: str, *arguments: object) -> str:
-    done = run(module, *arguments)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    result = run(module, *arguments)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 @pytest.mark.parametrize(

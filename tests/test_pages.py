@@ -166,17 +166,27 @@ def as_run(block: str) -> str:
     return "\n".join(lines)
 
 
+@pytest.fixture(scope="module")
+def tried() -> set[tuple[str, ...]]:
+    """The pages whose commands have run; two pages may have the same ones."""
+    return set()
+
+
 @pytest.mark.slow
 @pytest.mark.xdist_group("pages")
 @pytest.mark.parametrize("page", pages_with("sh"), ids=name_of)
-def test_blocks(page: Path, clone: Path) -> None:
+def test_blocks(page: Path, clone: Path, tried: set[tuple[str, ...]]) -> None:
     """The commands of a page run one after the other, as a reader would run them."""
+    programs = tuple(
+        block for block in map(as_run, blocks(page, "sh")) if set(block.split()) != {":"}
+    )
+    if programs in tried:
+        return
+    tried.add(programs)
     for path in set(clone.iterdir()) - files_of(clone):
         path.unlink()  # what the commands of another page have left
     env = {**os.environ, "PYTHONPATH": ""}
-    for block in map(as_run, blocks(page, "sh")):
-        if set(block.split()) == {":"}:
-            continue
+    for block in programs:
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", block],
             cwd=clone,

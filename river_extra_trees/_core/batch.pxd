@@ -3,15 +3,16 @@
 A `Batch` is the columns of some samples, with or without targets and weights. It knows nothing of
 a learner, so that any learner can read it.
 
-A `Reader` goes through the rows of a batch for a learner, or through chosen rows in an order that it
-is given. It looks up once where the columns go in the schema, and where a nominal value goes when a
-row first has it, and then encodes row after row without a look-up. Where a row brings a feature or
-a nominal value for the first time, `admit` learns it as `Schema.admit` does.
+A `Reader` goes through the rows of a batch for a learner, or through chosen rows in an order that
+it is given. It looks up once where the columns go in the schema, and where a nominal value goes
+when a row first has it, and then encodes row after row without a look-up. Where a row brings a
+feature or a nominal value for the first time, `admit` learns it as `Schema.admit` does.
 
 One reader can serve several learners, one after the other: each takes over a part of its way
 (`Learner.take_over`).
 """
 
+from .ahead cimport Ahead
 from .columns cimport Column
 from .schema cimport Labels, Schema
 
@@ -37,22 +38,25 @@ cdef class Reader:
     cdef readonly Py_ssize_t n          # rows to the end of the way of this learner
     cdef readonly Py_ssize_t row        # the next one, counted on the way
     cdef readonly Py_ssize_t n_chosen   # rows of the whole way
-    cdef bint is_chosen                 # whether they are not all rows of the batch in its order ...
+    cdef bint is_chosen                 # whether they are not all rows of the batch in order ...
     cdef const Py_ssize_t[::1] chosen   # ... but these
     cdef bint finds                     # whether `encode` has found an UNSEEN value
     cdef readonly bint learns           # or answers only
-    cdef bint asks                      # whether it answers
+    cdef bint asks                      # whether it answers ...
+    cdef bint asks_numbers, asks_labels, asks_shares    # ... and by which of these
     cdef bint has_labels, is_weighted
     cdef const int[::1] label_targets   # one of the two, by row
     cdef const double[::1] number_targets
     cdef const double[::1] weights      # where `is_weighted`
     cdef bint answered                  # whether the next row has been answered
-    cdef readonly object numbers        # the answers, arrays by row of the way, or None where nobody asked:
+    cdef readonly object numbers        # the answers, arrays by row of the way, or None where
+                                        #   nobody asked:
     cdef readonly object labels         # ... numbers; codes of labels, -1 for none
     cdef readonly object shares         # ... probabilities by row and label, NaN where unknown
     cdef double[::1] number_answers
     cdef Py_ssize_t[::1] label_answers
     cdef double[:, ::1] share_answers
+    cdef Ahead ahead                    # scratch of a learner that reads rows ahead, or None
 
     cdef Link* links
     cdef int n_links
@@ -73,6 +77,7 @@ cdef class Reader:
     cdef int admit(self) except -1
     cdef bint learnable(self, const Link* link, object value) except -1
     cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1
+    cdef void put_shares(self, const double* shares, int n) noexcept nogil
     cdef double weight(self) noexcept nogil
     cdef double target(self) noexcept nogil
     cdef object label(self)

@@ -5,6 +5,7 @@ from libc.math cimport NAN
 from .columns cimport Column
 from .memory cimport free, zeroed
 from .feature_values cimport order_of
+from .shares cimport total_of
 from .schema cimport MAX_CATEGORIES, MAX_LABELS, OTHER, Labels, Schema, find_room
 
 import numpy as np
@@ -144,6 +145,9 @@ cdef class Reader:
     def ask(self, bint regression, n_labels=None):
         """Ask for the answers: numbers or labels, and with a number of labels their shares."""
         self.asks = True
+        self.asks_shares = n_labels is not None
+        self.asks_numbers = regression and not self.asks_shares
+        self.asks_labels = not regression and not self.asks_shares
         if n_labels is not None:
             self.shares = self.share_answers = np.full((self.n_chosen, n_labels), NAN)
         elif regression:
@@ -281,6 +285,14 @@ cdef class Reader:
             link.known[code] = (<dict>self.schema.codes[link.nominal]).get(
                 column.values[code], OTHER)
         return 0
+
+    cdef void put_shares(self, const double* shares, int n) noexcept nogil:
+        """Note the shares of the first n labels as the answer to the next row."""
+        cdef double total = total_of(shares, n)
+        cdef int code
+        # Between two stretches of rows, another thread may learn labels that had no room here.
+        for code in range(<int>min(n, self.share_answers.shape[1])):
+            self.share_answers[self.row, code] = shares[code] / total
 
     cdef double weight(self) noexcept nogil:
         return self.weights[self.place(self.row)] if self.is_weighted else 1.0

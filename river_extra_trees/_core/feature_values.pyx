@@ -8,7 +8,7 @@ from time import struct_time
 
 import numpy as np
 
-from .safe_repr import safe_repr
+from .safe_repr import safe_repr, with_text
 
 # What Python could take for a name. Each moment would be one of its own, of no use to a tree.
 cdef tuple DATES = (date, time, timedelta, struct_time, np.datetime64, np.timedelta64)
@@ -54,7 +54,7 @@ cdef Kind classify(object name, object value, double* number) except *:
         except OverflowError:
             raise ValueError(f"feature {safe_repr(name)}: too large a number for a float") from None
         except (TypeError, ValueError) as error:
-            raise type(error)(f"feature {safe_repr(name)}: {error}") from None
+            raise with_text(error, f"feature {safe_repr(name)}: {error}") from None
     if number[0] == INFINITY or number[0] == -INFINITY:
         raise ValueError(
             f"feature {safe_repr(name)}: the value must be finite, not {safe_repr(value)}"

@@ -23,8 +23,6 @@ from .schema cimport Labels, Schema
 cdef enum:
     STRETCH = 256
 
-cdef int first_largest(const double* shares, int n) noexcept nogil
-cdef double total_of(const double* shares, int n) noexcept nogil
 cdef dict normalised(const double* shares, list labels)
 
 cdef class Learner:
@@ -49,7 +47,12 @@ cdef class Learner:
     # Learns the row that the schema encoded last.
     cdef void take(self, double target, double weight) noexcept
     # Whether a batch waits to be grown on.
-    cdef bint batch_is_full(self) noexcept
+    cdef bint batch_is_full(self) noexcept nogil
+    # Makes what `run` needs, if the family can answer and learn rows without Python ...
+    cdef bint prepare_run(self, Reader reader) except -1
+    # ... and does, without Python's lock: as far as a row brings nothing new, there is room for it,
+    # and no batch is full. It may stop before any row; the next one then goes the usual way.
+    cdef void run(self, Reader reader, Py_ssize_t stop, int n_labels) noexcept nogil
     # Answers to the row that the schema encoded last. The code of the label, where there is one ...
     cdef int row_label(self) except -1
     # ... the shares of all labels, which need not sum to one; valid until the next call ...
@@ -76,6 +79,7 @@ cdef class Learner:
     cdef int refuse_targets(self, Reader reader, list refusals) except -1
     cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1
     cdef int learn_next(self, Reader reader, bint is_known, double weight) except -1
+    cdef int find_room_again(self, Reader reader) except -1
     cdef int answer_row(self, Reader reader) except -1
 
 cdef class Use:

@@ -1,12 +1,13 @@
 """The base of the core objects of all families. See the header."""
 
 from .batch cimport Batch, Reader
-from .schema cimport MAX_LABELS, Labels, Schema
+from .schema cimport MAX_LABELS, Labels, Schema, find_room
+from .shares cimport first_largest, total_of
 from .targets cimport read_number, read_weight
 
 from operator import index
 
-from .safe_repr import safe_repr
+from .safe_repr import safe_repr, with_text
 from .state import captured, reduced
 
 cdef extern from *:
@@ -29,24 +30,6 @@ cdef extern from *:
 
 cdef enum:
     CHECKED = -1    # place of a refusal: after weight and target, before the features
-
-
-cdef int first_largest(const double* shares, int n) noexcept nogil:
-    """The position of the largest share, the first of equals."""
-    cdef int code, best = 0
-    for code in range(1, n):
-        if shares[code] > shares[best]:
-            best = code
-    return best
-
-
-cdef double total_of(const double* shares, int n) noexcept nogil:
-    """The sum of the shares, from the first to the last."""
-    cdef double total = 0.0
-    cdef int code
-    for code in range(n):
-        total += shares[code]
-    return total
 
 
 cdef dict normalised(const double* shares, list labels):
@@ -175,7 +158,7 @@ cdef class Learner:
     def reader(self, Batch batch, bint learns=False, Py_ssize_t start=0):
         """The way through the rows of a batch from one of them on, if none of them is refused.
 
-        Raises the error of the first row that is refused, and is to be learned with its number.
+        Raises the error of the first row that is refused, with its number.
         """
         cdef Reader reader = Reader(batch, learns)
         cdef list refusals
@@ -189,7 +172,7 @@ cdef class Learner:
             end_use(&self.in_use)
         if refusals:
             row, _, error = min(refusals, key=row_and_place)
-            raise (type(error)(f"row {row}: {error}") if learns else error) from None
+            raise with_text(error, f"row {row}: {error}") from None
         reader.row = min(max(start, 0), reader.n)
         return reader
 
@@ -246,10 +229,19 @@ cdef class Learner:
     cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1:
         cdef double weight
         cdef bint is_known
+        cdef int n_labels
         reader.link(self.schema, self.labels)
         self.schema.lengths = None      # of which `retract` takes back nothing
         stop = min(stop, reader.n)
         while reader.row < stop:
+            if not self.batch_is_full() and self.prepare_run(reader):
+                n_labels = <int>len(self.labels.labels)
+                with nogil:
+                    self.run(reader, stop, n_labels)
+                if self.batch_is_full():
+                    return True
+                if reader.row == stop:
+                    break
             is_known = reader.read()
             if reader.asks and not reader.answered:
                 self.answer_row(reader)
@@ -270,31 +262,37 @@ cdef class Learner:
         cdef double target = reader.target()
         if is_known and (self.regression or target >= 0.0):
             return self.learn_row(target, weight, None)
+        is_new = not self.regression and target < 0.0
+        if is_new:
+            self.find_room_again(reader)
         if not is_known:
             reader.admit()
-        is_new = not self.regression and target < 0.0
         self.learn_row(target, weight, reader.label() if is_new else None)
         if is_new:
             reader.name_label(<int>len(self.labels.labels) - 1)
         self.schema.lengths = None
         return 0
 
+    cdef int find_room_again(self, Reader reader) except -1:
+        """Refuse a label if another thread has learned so many since the batch was found valid."""
+        try:
+            find_room(reader.label(), len(self.labels.labels))
+        except ValueError as error:
+            raise ValueError(
+                f"row {reader.row}: {error}. Another thread has learned labels meanwhile; the rows "
+                "before this one are learned") from None
+        return 0
+
     cdef int answer_row(self, Reader reader) except -1:
         """Answer the row that was read last."""
         cdef Py_ssize_t row = reader.row
-        cdef int code, n = <int>len(self.labels.labels)
-        cdef const double* shares
-        cdef double total
-        if reader.numbers is not None:
+        cdef int n = <int>len(self.labels.labels)
+        if reader.asks_numbers:
             reader.number_answers[row] = self.row_number()
-        if reader.labels is not None:
+        if reader.asks_labels:
             reader.label_answers[row] = self.row_label() if n else -1
-        if reader.shares is not None:
-            shares = self.row_shares()
-            total = total_of(shares, n)
-            # Between two calls of `go_on`, another thread may learn labels that had no room here.
-            for code in range(<int>min(n, reader.share_answers.shape[1])):
-                reader.share_answers[row, code] = shares[code] / total
+        if reader.asks_shares:
+            reader.put_shares(self.row_shares(), n)
         return 0
 
     def validate(self, x, y, w):
@@ -434,8 +432,14 @@ cdef class Learner:
     cdef void take(self, double target, double weight) noexcept:
         pass
 
-    cdef bint batch_is_full(self) noexcept:
+    cdef bint batch_is_full(self) noexcept nogil:
         return False
+
+    cdef bint prepare_run(self, Reader reader) except -1:
+        return False
+
+    cdef void run(self, Reader reader, Py_ssize_t stop, int n_labels) noexcept nogil:
+        pass
 
     cdef int row_label(self) except -1:
         return first_largest(self.row_shares(), <int>len(self.labels.labels))

@@ -25,6 +25,7 @@ cdef enum Purpose:
     REJUVENATE = 9
     RENEW = 10
     BRANCH = 11
+    EARLY = 12
 
 cdef struct Rng:
     uint64_t state

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["safe_repr"]
+__all__ = ["safe_repr", "with_text"]
 
 
 def safe_repr(value: Any, write: Callable[[Any], str] = repr) -> str:
@@ -17,3 +17,18 @@ def safe_repr(value: Any, write: Callable[[Any], str] = repr) -> str:
         return write(value)
     except Exception:
         return f"<{type(value).__name__} that cannot be written>"
+
+
+def with_text(error: Exception, text: str) -> Exception:
+    """An error of the same class with this text; of a base where that needs more than a text.
+
+    A `UnicodeEncodeError`, for instance, becomes a `UnicodeError`.
+    """
+    for kind in type(error).__mro__:
+        try:
+            found = kind(text)
+        except Exception:
+            continue
+        if isinstance(found, Exception) and str(found) == text:
+            return found
+    return ValueError(text)

@@ -18,6 +18,7 @@ from .state import (
 cdef enum:
     LARGEST_ARENA = 1 << 29     # nodes: twice as many are still counted in 32 bits
     MAX_CLASSES = 1 << 24       # of a restored arena, whose widths so stay countable
+    SLACK = 16                  # an arena that is full grows by one part in so many
 
 cdef double FAINTEST = 1e-200   # a faded class weight below is none
 
@@ -61,7 +62,7 @@ cdef class Trees:
         if capacity <= self.capacity:
             capacity = self.capacity
         else:
-            capacity = max(capacity, self.capacity + self.capacity // 2)
+            capacity = max(capacity, self.capacity + self.capacity // SLACK)
         if capacity > LARGEST_ARENA:
             raise MemoryError
         n_cells = product(capacity, width)
@@ -240,6 +241,21 @@ cdef class Trees:
         return a < b
 
     # ---------------------------------------------------------------- learning
+
+    cdef void walk_rows(self, const double* rows, int n, Py_ssize_t n_columns,
+                        int* leaves) noexcept nogil:
+        """Find the leaves of n rows in the first tree, which they go down side by side."""
+        cdef int i, node
+        cdef bint go = True
+        for i in range(n):
+            leaves[i] = self.roots[0]
+        while go:
+            go = False
+            for i in range(n):
+                node = leaves[i]
+                if self.nodes[node].split.feature >= 0:
+                    leaves[i] = self.step(node, rows + i * n_columns, 1, n_columns)
+                    go = True
 
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil:
         cdef double* row = self.row(node)

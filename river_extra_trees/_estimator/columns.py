@@ -23,6 +23,7 @@ from river_extra_trees._core.columns import (
     column_of_values,
     column_of_weights,
 )
+from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT
 
 from .frames import is_array, opened, values_of
@@ -132,7 +133,7 @@ def column_of(name: typing.Hashable, series: typing.Any) -> Column:
     numbers = numbers_in(series)
     if numbers is not None:
         return column_of_numbers(name, numbers)
-    coded = codes_in(series)
+    coded = codes_in(series, f"feature {safe_repr(name)}")
     if coded is not None:
         return column_of_codes(name, *coded)
     return column_of_values(name, values_of(series, "a column"))
@@ -212,45 +213,46 @@ def numbers_in_pyarrow(column: typing.Any) -> Numbers | None:
     return column.to_numpy().astype(np.float64, copy=False)
 
 
-def codes_in(series: typing.Any) -> Codes | None:
-    """A series by its codes; None if it has none at hand."""
+def codes_in(series: typing.Any, what: str) -> Codes | None:
+    """A series by its codes; None if it has none at hand. Errors say what it is."""
     read = {
         "pandas": codes_in_pandas,
         "polars": codes_in_polars,
         "pyarrow": codes_in_pyarrow,
     }.get(library_of(series))
-    return None if read is None else read(series)
+    return None if read is None else read(series, what)
 
 
-def codes_in_pandas(series: typing.Any) -> Codes | None:
+def codes_in_pandas(series: typing.Any, what: str) -> Codes | None:
     import pandas
 
     if not isinstance(series, pandas.Series):
         return None
     if isinstance(series.dtype, pandas.CategoricalDtype):
-        return compacted(series.cat.codes.to_numpy(), series.cat.categories)
+        return compacted(series.cat.codes.to_numpy(), series.cat.categories, what)
     if isinstance(series.dtype, pandas.StringDtype):
         if series.dtype.storage == "pyarrow":
             import pyarrow
 
             array = pyarrow.array(series.array)
             is_whole = isinstance(array, pyarrow.Array)  # or in chunks already
-            return codes_in_pyarrow(pyarrow.chunked_array([array]) if is_whole else array)
+            chunked = pyarrow.chunked_array([array]) if is_whole else array
+            return codes_in_pyarrow(chunked, what)
         codes, values = pandas.factorize(series)
         return codes.astype(np.intc), values.tolist()
     return None
 
 
-def codes_in_polars(series: typing.Any) -> Codes | None:
+def codes_in_polars(series: typing.Any, what: str) -> Codes | None:
     import polars
 
     if not isinstance(series, polars.Series) or not isinstance(series.dtype, polars.Enum):
         return None
     codes = series.to_physical().cast(polars.Int64).fill_null(-1)
-    return compacted(codes.to_numpy(), series.dtype.categories)
+    return compacted(codes.to_numpy(), series.dtype.categories, what)
 
 
-def codes_in_pyarrow(column: typing.Any) -> Codes | None:
+def codes_in_pyarrow(column: typing.Any, what: str) -> Codes | None:
     import pyarrow
 
     if not isinstance(column, pyarrow.ChunkedArray) or not len(column):
@@ -265,16 +267,16 @@ def codes_in_pyarrow(column: typing.Any) -> Codes | None:
     except pyarrow.ArrowException:  # a dictionary holds null, or values of an uncommon type
         return None
     codes = array.indices.cast(pyarrow.int64()).fill_null(-1)
-    return compacted(codes.to_numpy(), array.dictionary)
+    return compacted(codes.to_numpy(), array.dictionary, what)
 
 
-def compacted(codes: npt.NDArray[typing.Any], values: typing.Any) -> Codes:
+def compacted(codes: npt.NDArray[typing.Any], values: typing.Any, what: str) -> Codes:
     """Codes and those of the values that they need, if the values are more than the codes."""
     # Libraries make categoricals and dictionaries without a check of their codes, if told so.
     wrong = (codes < -1) | (codes >= len(values))
     if wrong.any():
         row = int(wrong.argmax())
-        raise ValueError(f"row {row}: no category has the code {codes[row]}")
+        raise ValueError(f"row {row}: {what}: no category has the code {codes[row]}")
     if len(values) > len(codes):
         used, codes = np.unique(codes, return_inverse=True)
         missing = int(len(used) > 0 and used[0] < 0)  # -1 comes first, and has to stay what it is
@@ -294,7 +296,7 @@ def read_targets(y: typing.Any, regression: bool) -> Column:
         if numbers is not None and (np.abs(numbers) <= LARGEST_TARGET).all():
             return Column(None, len(numbers), numbers.copy())
         return column_of_targets(values_of(y, "y"))
-    coded = codes_in(y) or whole_codes_in(y)
+    coded = codes_in(y, "y") or whole_codes_in(y)
     if coded is not None:
         codes, values = coded
         labels = column_of_labels(values)
@@ -313,8 +315,12 @@ def whole_codes_in(series: typing.Any) -> Codes | None:
     array = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
     if array.dtype.kind not in "biu":
         return None
-    values, codes = np.unique(array, return_inverse=True)
-    return codes.astype(np.intc), list(values) if array is series else values.tolist()
+    if array.dtype.kind == "b":  # without sorting
+        values = np.array([False, True])[[not array.all(), array.any()]]
+        codes = array.astype(np.intc) if len(values) == 2 else np.zeros(len(array), np.intc)
+    else:
+        values, codes = np.unique(array, return_inverse=True)
+    return codes.astype(np.intc, copy=False), list(values) if array is series else values.tolist()
 
 
 def read_weights(w: typing.Any, n: int) -> Column | None:

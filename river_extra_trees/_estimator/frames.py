@@ -88,6 +88,7 @@ def into_frame(X: typing.Any) -> typing.Any:
 
     if is_array(X):
         return X
+    refuse_mask(X, "X")
     refuse_lazy(X)
     if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):  # one chunk of a pyarrow table
         import pyarrow
@@ -102,6 +103,15 @@ def refuse_lazy(X: object) -> None:
     library = kind.__module__.partition(".")[0]
     if kind.__name__ == "LazyFrame" and library in ("polars", "narwhals"):
         raise TypeError(f"this is a lazy frame of {library}: call .collect() and pass the result")
+
+
+def refuse_mask(X: object, name: str) -> None:
+    """Raise a TypeError for a masked array."""
+    if isinstance(X, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} is a masked array: pass {name}.astype(float).filled(numpy.nan), in which "
+            "masked numbers are missing"
+        )
 
 
 def is_array(X: object, ndim: int = 2) -> bool:
@@ -120,6 +130,7 @@ def values_of(values: typing.Any, name: str) -> list[typing.Any]:
     """
     import narwhals
 
+    refuse_mask(values, name)
     values = narwhals.from_native(values, allow_series=True, pass_through=True)
     if isinstance(values, narwhals.Series):
         return values.to_list()

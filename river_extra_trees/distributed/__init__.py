@@ -24,8 +24,8 @@ from ..keyed import shard_of
 from .blocks import Block
 from .forests import ForestPart
 from .groups import KeyGroups
-from .parts import Part, learn_together
 from .parcels import Parcel
+from .parts import Part, learn_together
 from .ray.ensemble import DistributedClassifier, DistributedRegressor
 from .ray.feeder import Feeder
 from .ray.keyed import DistributedKeyedModels

@@ -195,10 +195,22 @@ class KeyedBlock:
         y = None if self.batch.targets is None else entry(self.batch.targets, row)
         return key, x, y, 1.0 if self.batch.weights is None else entry(self.batch.weights, row)
 
+    def target(self, row: int) -> tuple[typing.Any, float]:
+        """The target and the weight of a sample of a block of columns.
+
+        Parameters
+        ----------
+        row
+            Number of the sample, from 0.
+        """
+        batch = typing.cast(Batch, self.batch)
+        y = entry(typing.cast(Column, batch.targets), row)
+        return y, 1.0 if batch.weights is None else entry(batch.weights, row)
+
 
 def coded_keys(keys: typing.Any) -> tuple[list[Key], Rows]:
     """The different keys of a series, and the position of each row's key among them."""
-    coded = codes_in(keys) or whole_codes_in(keys)
+    coded = codes_in(keys, "keys") or whole_codes_in(keys)
     if coded is None or (coded[0] < 0).any():
         known: dict[typing.Any, int] = {}
         # A key that is not plain may equal another one of another type: True and 1, for example.

@@ -55,19 +55,33 @@ class Kept:
         Number of its last sample.
     stored
         The same number as it was when the model was written into the store; 0 if it was not.
+    prior
+        What a common prior remembers of the key, if there is one.
     """
 
-    __slots__ = ("last", "model", "stored")
+    __slots__ = ("last", "model", "prior", "stored")
 
-    def __init__(self, model: typing.Any, last: int = 0, stored: int = 0) -> None:
-        self.model, self.last, self.stored = model, last, stored
+    def __init__(
+        self, model: typing.Any, last: int = 0, stored: int = 0, prior: typing.Any = None
+    ) -> None:
+        self.model, self.last, self.stored, self.prior = model, last, stored, prior
 
     def __reduce__(self) -> typing.Any:
-        return Kept, (self.model, self.last, self.stored)
+        return Kept, (self.model, self.last, self.stored, self.prior)
+
+    def restart(self, model: typing.Any) -> None:
+        """Begin anew with another model.
+
+        Parameters
+        ----------
+        model
+            The model.
+        """
+        self.model, self.prior = model, None
 
     def to_bytes(self) -> bytes:
         """What the store keeps."""
-        return pickle.dumps(self.model, protocol=5)
+        return pickle.dumps((self.model, self.prior), protocol=5)
 
     @classmethod
     def from_bytes(cls, last: int, content: bytes) -> typing.Self:
@@ -80,7 +94,8 @@ class Kept:
         content
             What `to_bytes` returned.
         """
-        return cls(pickle.loads(content), last, last)
+        model, prior = pickle.loads(content)
+        return cls(model, last, last, prior)
 
 
 class Counts(typing.NamedTuple):
@@ -263,10 +278,10 @@ class Keeper:
             if kept is None:
                 kept = Kept(self._make())
             elif self._is_over(kept.last, now):
-                kept.model = self._make()
+                kept.restart(self._make())
             self._kept[key] = kept
         else:
-            kept.model = self._make()
+            kept.restart(self._make())
         return kept
 
     def _read(self, key: Key) -> Kept | None:
@@ -385,4 +400,5 @@ class Keeper:
             sys.getsizeof(key) + sys.getsizeof(kept) + 2 * sys.getsizeof(kept.last)
             for key, kept in self._kept.items()
         )
-        return models + finds + (0 if self._store is None else self._store.memory)
+        priors = sum(sys.getsizeof(kept.prior) + 96 for kept in self._kept.values() if kept.prior)
+        return models + finds + priors + (0 if self._store is None else self._store.memory)

@@ -19,6 +19,7 @@ from .columns import learned, predicted
 from .description import description
 from .keeper import Counts, Keeper
 from .keys import PLAIN, Key, plain_key
+from .prior import PooledPrior, learned_with, likeliest, predicted_with
 from .store import Store
 
 __all__ = ["KeyedModels"]
@@ -57,11 +58,27 @@ class KeyedModels:
     store
         File in which models are kept, or `None`. It is made if it does not exist. No other process
         may have it open. Its models are pickles: nobody else may be able to write to it.
+    pooled
+        Model that learns the samples of all keys, or `None`. It answers for unknown keys, and for
+        the others together with their own models: see the notes.
 
     Attributes
     ----------
     note
         What the last `commit` was given: an empty dict before the first.
+
+    Notes
+    -----
+    With a pooled model, three answers compete for each sample of a key: that of the pooled model,
+    that of the key's own model, and the one half-way between both. Bayes' rule weighs them by how
+    well they foresaw the key's earlier targets, with a fixed share[^1] so that none is lost for
+    ever. A key begins with the weights that suit keys of its age: the average of their posterior
+    weights. `model_of` gives the key's own model alone.
+
+    References
+    ----------
+    [^1]: Herbster, M. and Warmuth, M.K., 1998. Tracking the Best Expert. Machine Learning, 32,
+        151-178, section 5.
 
     Examples
     --------
@@ -80,6 +97,15 @@ class KeyedModels:
     >>> X = pd.DataFrame({"x": [0.0, 0.0, 0.0]})
     >>> models.predict_learn_many(["Eve", "Ann", "Eve"], X, [5.0, 3.0, 6.0]).tolist()
     [nan, 1.5, 5.0]
+
+    A pooled model answers for a key that nobody has seen:
+
+    >>> tree = ret.StreamDecisionTreeRegressor(leaf_memory=None, seed=42)
+    >>> models = KeyedModels(tree, pooled=tree)
+    >>> for key, y in [("Ann", 1.0), ("Bob", 10.0), ("Ann", 1.0)]:
+    ...     models.learn_one(key, {"x": 0.0}, y)
+    >>> models.predict_one("Eve", {"x": 0.0})
+    4.0
 
     With a store, a stream can be continued where the last commit was made:
 
@@ -104,6 +130,7 @@ class KeyedModels:
         time_to_live: int | None = None,
         when_full: str = "drop",
         store: str | Path | None = None,
+        pooled: base.Estimator | None = None,
     ) -> None:
         check_parameter(
             isinstance(model, base.Estimator) and hasattr(model, "predict_one"),
@@ -118,6 +145,11 @@ class KeyedModels:
             store is not None or when_full == "drop", "store", store, "a file when models spill"
         )
         self.model = model
+        self._prior = None
+        self._pooled = "none"
+        if pooled is not None:
+            self._prior = PooledPrior(pooled, isinstance(model, base.Classifier))
+            self._pooled = description(pooled)
         self._n_seen = 0
         self._n_refused = 0
         self._refusal = ""
@@ -139,6 +171,12 @@ class KeyedModels:
             raise ValueError(
                 f"{store} holds models of {state['model']}, not of {description(self.model)}"
             )
+        if state["pooled"] != self._pooled:
+            raise ValueError(
+                f"the pooled model of {store} is {state['pooled']}, not {self._pooled}"
+            )
+        if self._prior is not None:
+            self._prior.resume(state["prior"])
         self._n_seen, self._n_refused, self._refusal = state["counts"]
         self.note = state["note"]
 
@@ -167,7 +205,10 @@ class KeyedModels:
         """
         key = key if type(key) in PLAIN else plain_key(key)
         keeper = self._keeper
-        model = keeper.take(key, keeper.now + 1).model
+        kept = keeper.take(key, keeper.now + 1)
+        model = kept.model
+        if self._prior is not None:
+            self._prior.meet(kept, x, y, w)
         try:
             if w == 1.0:
                 model.learn_one(x, y)
@@ -229,7 +270,10 @@ class KeyedModels:
     def _learn_columns(
         self, block: KeyedBlock, rows: npt.NDArray[np.intp], asks: str | None
     ) -> list[typing.Any]:
-        answers, refusals = learned(self._keeper, block, rows, asks)
+        if self._prior is None:
+            answers, refusals = learned(self._keeper, block, rows, asks)
+        else:
+            answers, refusals = learned_with(self._prior, self._keeper, block, rows, asks)
         self._n_seen += len(rows) - len(refusals)
         for number, key, error in refusals:
             self._refuse(key, number, error)
@@ -248,6 +292,8 @@ class KeyedModels:
             Features.
         """
         kept = self._keeper.look(key if type(key) in PLAIN else plain_key(key))
+        if self._prior is not None:
+            return likeliest(self._prior.answer(kept, x))
         return None if kept is None else kept.model.predict_one(x)
 
     def predict_proba_one(self, key: Key, x: Sample) -> dict[Hashable, float]:
@@ -261,6 +307,8 @@ class KeyedModels:
             Features.
         """
         kept = self._keeper.look(key if type(key) in PLAIN else plain_key(key))
+        if self._prior is not None:
+            return typing.cast(dict[Hashable, float], self._prior.answer(kept, x) or {})
         return {} if kept is None else kept.model.predict_proba_one(x)
 
     def predict_many(self, keys: typing.Any, X: typing.Any) -> typing.Any:
@@ -363,6 +411,8 @@ class KeyedModels:
         """
         predict = self._predictor(shares)
         rows = np.arange(len(block)) if rows is None else rows
+        if block.batch is not None and self._prior is not None:
+            return predicted_with(self._prior, self._keeper, block, rows, shares)
         if block.batch is not None:
             return predicted(self._keeper, block, rows, "shares" if shares else "predictions")
         return [predict(*block.sample(row)[:2]) for row in rows.tolist()]
@@ -459,7 +509,8 @@ class KeyedModels:
     @property
     def _raw_memory_usage(self) -> int:
         """Bytes in memory."""
-        return self._keeper._raw_memory_usage
+        prior = 0 if self._prior is None else self._prior._raw_memory_usage
+        return self._keeper._raw_memory_usage + prior
 
     # ------------------------------------------------------------------ the store
 
@@ -481,6 +532,8 @@ class KeyedModels:
             "model": description(self.model),
             "counts": (self._n_seen, self._n_refused, self._refusal),
             "note": note,
+            "pooled": self._pooled,
+            "prior": None if self._prior is None else self._prior.state(),
         }
         self._keeper.commit(state)
         self.note = note

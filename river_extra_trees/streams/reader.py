@@ -143,6 +143,8 @@ def open_table(
         raise ValueError(f"batch_size must be at least 1, not {batch_size!r}")
     if target is not None and target in drop:
         raise TableError(f"the target {target!r} cannot be dropped")
+    if target is not None and target in nominal:
+        raise TableError(f"the target {target!r} is no feature: leave it out of the nominal ones")
     suffix, packed = suffix_of(path)
     name = "standard input" if path == "-" else path
     bad_rows = BadRows(name, on_bad_row)

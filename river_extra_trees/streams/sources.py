@@ -100,9 +100,10 @@ class Lines:
         self.file = file
         self.content = unpacked(file, packed)
         try:
+            b"a".decode(encoding, "ignore")  # not so codecs of bytes, such as hex
             self.decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
         except LookupError as error:
-            raise TableError(f"there is no encoding {encoding!r}") from error
+            raise TableError(f"there is no encoding {encoding!r} of texts") from error
         self.ready: deque[str] = deque()
         self.rest = ""
         self.is_over = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import enum
+import math
 from typing import Any
 
 import narwhals
@@ -158,12 +159,12 @@ def test_codes_without_a_category() -> None:
     dictionary = pa.DictionaryArray.from_arrays(pa.array([0, 1, 100_000]), ["x", "y"], safe=False)
     model = StreamDecisionTreeClassifier(seed=1)
     for call in (model.learn_many, model.predict_learn_many):
-        with pytest.raises(ValueError, match="row 2: no category has the code 100"):
+        with pytest.raises(ValueError, match="row 2: y: no category has the code 100"):
             call(pd.DataFrame(X), pd.Series(codes))
-        with pytest.raises(ValueError, match="row 2: no category has the code 100000"):
+        with pytest.raises(ValueError, match="row 2: y: no category has the code 100000"):
             call(pa.table(X), pa.chunked_array([dictionary]))
     for frame in (pd.DataFrame({"a": codes}), pa.table({"a": dictionary})):
-        with pytest.raises(ValueError, match="row 2: no category has the code 100"):
+        with pytest.raises(ValueError, match="row 2: feature 'a': no category has the code 100"):
             model.learn_many(frame, ["x", "y", "x"])
     assert model.n_samples_seen == 0
 
@@ -206,3 +207,65 @@ def test_labels_that_come_between_two_stretches(learns: bool) -> None:
     assert reader.shares.shape == (600, n_labels)
     assert (reader.shares[:, :2].sum(axis=1) <= 1.0).all()
     assert (reader.shares[:, :2].sum(axis=1) > 0.0).all()
+
+
+@pytest.mark.parametrize("method", ["predict_many", "predict_proba_many"])
+def test_answers_name_the_row_that_is_refused(method: str) -> None:
+    """As learning does; a single sample has no number."""
+    model = taught(("x", "y"))
+    X = pd.DataFrame({"a": [0.0, 1.0, math.inf]})
+    with pytest.raises(ValueError, match=r"^row 2: feature 'a': the value must be finite"):
+        getattr(model, method)(X)
+    with pytest.raises(ValueError, match=r"^feature 'a': the value must be finite"):
+        model.predict_one({"a": math.inf})
+
+
+class Unwritten:
+    """A number whose conversion raises an error of more than one argument."""
+
+    def __float__(self) -> float:
+        raise UnicodeDecodeError("utf-8", b"x", 0, 1, "this is no number")
+
+
+def test_errors_of_several_arguments_name_feature_and_row() -> None:
+    """They become errors of a class that takes a text."""
+    model = taught(("x", "y"))
+    with pytest.raises(ValueError, match=r"^feature 'a': 'utf-8' codec") as caught:
+        model.learn_one({"a": Unwritten()}, "x")
+    assert type(caught.value) is UnicodeError
+    X = pd.DataFrame({"a": pd.Series([0.5, Unwritten()], dtype=object)})
+    with pytest.raises(ValueError, match=r"^row 1: feature 'a': 'utf-8' codec"):
+        model.learn_many(X, ["x", "y"])
+
+
+def test_masked_arrays_are_refused() -> None:
+    """The message says what to do."""
+    model = taught(("x", "y"))
+    X = np.ma.masked_array([[0.0], [1.0]], mask=[[True], [False]])
+    with pytest.raises(TypeError, match=r"X is a masked array: pass X.astype"):
+        model.predict_many(X)
+    X, labels, weights = np.zeros((2, 1)), ["x", "y"], np.ma.masked_array([1.0, 2.0])
+    with pytest.raises(TypeError, match="y is a masked array"):
+        model.learn_many(X, np.ma.masked_array([1, 2]))
+    with pytest.raises(TypeError, match="w is a masked array"):
+        model.learn_many(X, labels, weights)
+
+
+def test_labels_of_another_thread_that_take_the_last_place() -> None:
+    """The row that finds none is named, and nothing of it is learned."""
+    model = taught(("x", "y"))
+    n = 600
+    labels = ["x"] * 500 + ["new"] * 100
+    batch = labelled_batch_of(pd.DataFrame({"a": [0.0] * 500 + [1.0] * 100}), labels, 1.0, False)
+    reader = model._core.reader(batch, learns=True)
+    model._core.go_on(reader)
+    seen = model.n_samples_seen + n - reader.row
+    for i in range(1022):
+        model.learn_one({"a": 0.0}, f"other {i}")
+    with pytest.raises(
+        ValueError, match=r"row 500: the label 'new' is one too many.*Another"
+    ):
+        model._learn_rows(reader)
+    assert reader.row == 500
+    assert model.n_samples_seen == seen - 100 + 1022
+    assert len(model.predict_proba_one({})) == 1024

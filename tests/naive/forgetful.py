@@ -19,6 +19,7 @@ from functools import cache
 from scipy import stats
 
 from tests.naive.rng import NaiveRng
+from tests.naive.stream_tree import early_sizes
 
 
 class AdaptParameters:
@@ -188,9 +189,22 @@ class NaiveTree:
             self.leaf(x)[y] += 1
         return answer
 
+    def grow_early(self, X, Y, n, copies=None):
+        """Grow on the first n samples of the first batch, until it is full; the program does not."""
+        if self.samples or self.reference or n not in early_sizes(len(X)):
+            return
+        copies = [1] * n if copies is None else copies
+        self.root = [Y[:n].count(y) for y in range(self.n_classes)]
+        samples = [(tuple(X[i]), Y[i], copies[i]) for i in range(n) if copies[i]]
+        if samples:
+            self.root = self.build(samples, 0, int(math.log2(n)))
+
     def learn(self, X, Y):
         """Learn a batch; return the answers that were given before."""
-        answers = [self.see(x, y) for x, y in zip(X, Y, strict=True)]
+        answers = []
+        for n, (x, y) in enumerate(zip(X, Y, strict=True), 1):
+            answers.append(self.see(x, y))
+            self.grow_early(X, Y, n)
         right = sum(answer == y for answer, y in zip(answers, Y, strict=True))
         self.parameters.step(len(X), right, len(self.samples))
         batch = [(tuple(x), y, 1) for x, y in zip(X, Y, strict=True)]
@@ -199,12 +213,13 @@ class NaiveTree:
         self.root = self.build(self.samples, 0)
         return answers
 
-    def build(self, samples, height):
+    def build(self, samples, height, most=None):
+        most = self.parameters.height if most is None else most
         counts = [0] * self.n_classes
         for _, y, copies in samples:
             counts[y] += copies
         split = None
-        if max(counts) < sum(counts) and height < self.parameters.height:
+        if max(counts) < sum(counts) and height < most:
             features = range(len(samples[0][0])) if self.features is None else self.features
             split = best_split(samples, features, self.n_classes, self.impurity, self.tolerance)
         if split is None:
@@ -213,7 +228,12 @@ class NaiveTree:
         threshold = value if self.reference else value / 2 + following / 2
         left = [s for s in samples if s[0][feature] <= value]
         right = [s for s in samples if s[0][feature] > value]
-        return feature, threshold, self.build(left, height + 1), self.build(right, height + 1)
+        return (
+            feature,
+            threshold,
+            self.build(left, height + 1, most),
+            self.build(right, height + 1, most),
+        )
 
 
 class NaiveForest:
@@ -271,10 +291,12 @@ class NaiveForest:
     def learn(self, X, Y):
         """Learn a batch; return the answers of the forest that were given before."""
         answers, right = [], [[] for _ in self.trees]
-        for x, y in zip(X, Y, strict=True):
+        for n, (x, y) in enumerate(zip(X, Y, strict=True), 1):
             answers.append(self.predict(x))
-            for tree, hits in zip(self.trees, right, strict=True):
+            for number, (tree, hits) in enumerate(zip(self.trees, right, strict=True)):
                 hits.append(tree.see(x, y) == y)
+                if self.n_batches == 0:
+                    tree.grow_early(X, Y, n, self.copies(number, len(X)))
         wrong = [float(answer != y) for answer, y in zip(answers, Y, strict=True)]
         discarded = self.discarded(wrong, right)
         if self.reference:
@@ -290,6 +312,8 @@ class NaiveForest:
                 self.choose_features(number)
                 tree.parameters.rate = 0.3
             if sum(copies) == 0:
+                if not (self.reference or tree.samples or self.n_batches):
+                    tree.root = [Y.count(y) for y in range(self.n_classes)]
                 continue
             held = sum(s[2] for s in tree.samples)
             self.forget(number, tree, max(0, held + sum(copies) - tree.parameters.retained))

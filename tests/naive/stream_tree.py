@@ -195,9 +195,20 @@ class ReferenceStreamTree:
         return value.index(max(value))
 
 
+def early_sizes(batch_size: int) -> list[int]:
+    """Numbers of samples on which trees grow before their first batch is full."""
+    sizes, n = [], 10
+    while n < batch_size:
+        sizes.append(n)
+        n += max(10, n // 2)
+    return sizes
+
+
 @dataclass
 class NaiveStreamTree:
     """Ours: leaves count every sample at once, structure changes at the end of a batch.
+
+    Until the first batch is full, the tree is grown from nothing several times, and once more then.
 
     A leaf that the batch reached is grown, by the batch's samples there, as CART grows a node; its
     new children know these samples only. Any leaf may split at any batch, the root too. With each
@@ -209,23 +220,34 @@ class NaiveStreamTree:
     fading: float = 1.0
     batch: list[Sample] = field(default_factory=list)
     root: Node = field(default_factory=lambda: Node([], 0))
+    is_first: bool = True  # batch
 
     def learn(self, sample: Sample) -> None:
+        self.learn_in_leaf(sample)
+        self.batch.append(sample)
+        is_full = len(self.batch) == self.batch_size
+        if self.is_first and (is_full or len(self.batch) in early_sizes(self.batch_size)):
+            self.root = Node([], 0)
+            for each in self.batch:
+                self.learn_in_leaf(each)
+            self.grow_leaves()
+        elif is_full:
+            self.grow_leaves()
+        if is_full:
+            self.batch, self.is_first = [], False
+
+    def learn_in_leaf(self, sample: Sample) -> None:
         leaf = leaf_of(self.root, sample.x)
         faded = [s._replace(weight=s.weight * self.fading) for s in leaf.samples]
         leaf.samples = [*faded, sample]
-        self.batch.append(sample)
-        if len(self.batch) == self.batch_size:
-            self.end_batch()
 
-    def end_batch(self) -> None:
+    def grow_leaves(self) -> None:
         hit = {id(leaf): leaf for leaf in (leaf_of(self.root, s.x) for s in self.batch)}
         for leaf in hit.values():
             learned = leaf.samples
             leaf.samples = [s for s in self.batch if leaf_of(self.root, s.x) is leaf]
             grow(leaf, self.rules)
             leaf.samples = learned
-        self.batch = []
 
     def leaf(self, x: Sequence[float]) -> Node:
         return leaf_of(self.root, x)

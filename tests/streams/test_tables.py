@@ -129,6 +129,14 @@ def test_columns_that_are_dropped_or_nominal(tmp_path: Path, suffix: str) -> Non
     assert rows == [{"whole": "1", "name": "red"}, {"whole": "2"}, {"name": "blue"}]
 
 
+def test_the_target_is_not_nominal(tmp_path: Path) -> None:
+    """It is no feature, so that the option would do nothing."""
+    path = tmp_path / "table.csv"
+    path.write_text("a,y\n1,2\n")
+    with pytest.raises(streams.TableError, match="the target 'y' is no feature: leave it out"):
+        read(path, target="y", nominal=["y"])
+
+
 @pytest.mark.parametrize(
     ("kind", "values", "expected"),
     [
@@ -273,6 +281,9 @@ def test_encodings(tmp_path: Path) -> None:
     path.write_bytes("größe,y\n1,é\n".encode("latin-1"))
     with pytest.raises(streams.TableError, match="not text in utf-8"):
         read(path, target="y")
+    for codec in ("hex", "rot13", "base64"):  # of bytes, or of texts to texts
+        with pytest.raises(streams.TableError, match=f"no encoding {codec!r} of texts"):
+            read(path, encoding=codec)
     with pytest.raises(streams.TableError, match="no encoding 'klingon'"):
         read(path, target="y", encoding="klingon")
 

@@ -143,7 +143,7 @@ def use(model: Any) -> None:
             assert math.isfinite(model.predict_one(x))
         model.learn_one(x, y)
     model._state()["core"].check()
-    persistence.load_bytes(persistence.save_bytes(model))
+    persistence.save_bytes(model)
     assert len(model.to_text()) > 0
 
 

@@ -21,7 +21,7 @@ from tests.naive.columns import Columns
 from tests.naive.dynamic_leaves import GaussianLeaf, Sums
 from tests.naive.forgetful import AdaptParameters
 from tests.naive.shrubs import NaiveShrubs
-from tests.naive.stream_tree import NaiveStreamTree
+from tests.naive.stream_tree import NaiveStreamTree, early_sizes
 from tests.tools.estimators import answers, is_classifier, make, stream
 from tests.tools.growing import assert_same_tree
 
@@ -193,8 +193,11 @@ class ForgetfulTree(_GrownTree):
             self.n_right += weights.index(max(weights)) == sample.y
         leaf.samples.append(sample)
         self.batch.append(sample)
-        if len(self.batch) == self.parameters["batch_size"]:
+        n = len(self.batch)
+        if n == self.parameters["batch_size"]:
             self.end_batch()
+        elif not self.held and n in early_sizes(self.parameters["batch_size"]):
+            self.grow(self.batch.copy(), n.bit_length() - 1)
 
     def end_batch(self) -> None:
         """Of a regression all samples stay here: it is cut when it is compared."""

@@ -3,13 +3,12 @@
     python -m examples.benchmarks.costs.distributed equality      answers of 1, 2, 3 and 5 workers
     python -m examples.benchmarks.costs.distributed throughput    against one process, side by side
     python -m examples.benchmarks.costs.distributed messages      an empty round trip to a worker
-    python -m examples.benchmarks.costs.distributed keyed         thousands of models, checkpoints
     python -m examples.benchmarks.costs.distributed kill          workers killed under load
     python -m examples.benchmarks.costs.distributed memory        models per gigabyte, one per key
     python -m examples.benchmarks.costs.distributed pickles       sizes of messages
     python -m examples.benchmarks.costs.distributed clouds        dynamic trees, averaged
 
-All but the last three need Ray (the extra `ray`). `throughput` prints processor time beside the
+`examples.benchmarks.costs.keyed_workers` measures models per key. All but the last three need Ray (the extra `ray`). `throughput` prints processor time beside the
 clock's, which means little on a busy machine. The column `plan` is what the processor times give
 for machines with a processor per process, as `docs/results/distributed.md` explains.
 """
@@ -38,9 +37,8 @@ from river_extra_trees._core.forests.forgetful import ForgetfulForest
 from river_extra_trees.distributed import (
     Block,
     DistributedClassifier,
+    DistributedKeyedModels,
     DistributedRegressor,
-    KeyedModels,
-    Shard,
     learn_together,
     split,
 )
@@ -259,58 +257,18 @@ def show_costs(name: str, measured: list[list[float]]) -> None:
 def show_messages(options: argparse.Namespace) -> bool:
     """Send empty messages to a worker, one after the other."""
     start_ray()
-    with KeyedModels(ret.StreamDecisionTreeClassifier(), n_workers=1) as model:
+    with DistributedKeyedModels(ret.StreamDecisionTreeClassifier(), n_workers=1) as model:
         process = model.processes()[0]
         clock, here = time.perf_counter(), time.process_time()
         there = processor_time(process)
         for _ in range(options.items):
-            model.counters()
+            model.counts()
         print(
             f"{1e3 * (time.perf_counter() - clock) / options.items:.2f} ms by the clock, "
             f"{1e3 * (time.process_time() - here) / options.items:.2f} ms of a processor here, "
             f"{1e3 * (processor_time(process) - there) / options.items:.2f} ms there; "
             f"load {os.getloadavg()[0]:.1f}"
         )
-    return True
-
-
-# --- keyed models
-
-
-def show_keyed(options: argparse.Namespace) -> bool:
-    """Let five thousand models learn, in this process and in two workers; save and load them."""
-    base = ret.StreamDecisionTreeRegressor(batch_size=10, seed=1)
-    rows = list(synth.Friedman(seed=1).take(options.items))
-    keys, size = [i % 5000 for i in range(len(rows))], 5000
-    shard, start = Shard(base), time.process_time()
-    for i in range(0, len(rows), size):
-        block = Block(*zip(*rows[i : i + size], strict=True))
-        shard.learn(keys[i : i + size], range(i, i + size), block, i + size)
-    one = time.process_time() - start
-    start_ray()
-    with tempfile.TemporaryDirectory() as folder:
-        model = KeyedModels(base, block_size=size, folder=folder)
-        before = [processor_time(process) for process in model.processes()]
-        clock, here = time.perf_counter(), time.process_time()
-        for key, (x, y) in zip(keys, rows, strict=True):
-            model.learn_one(key, x, y)
-        model.wait()
-        here, clock = time.process_time() - here, time.perf_counter() - clock
-        after = [processor_time(process) for process in model.processes()]
-        model.close()
-    worker = max(b - a for a, b in zip(before, after, strict=True))
-    spread = " / ".join(f"{1e6 / len(rows) * each:.1f}" for each in (clock, here, worker))
-    print(f"microseconds per item: {1e6 / len(rows) * one:.1f} in one process; with two workers")
-    print(f"{spread} (clock / processor time of this process / of the busier worker)")
-    times = [time.process_time()]
-    message = pickle.dumps(shard, 5)
-    times.append(time.process_time())
-    pickle.loads(message)
-    times.append(time.process_time())
-    print(
-        f"a checkpoint of {len(shard.models)} models: {len(message) / 1e6:.1f} MB, "
-        f"{times[1] - times[0]:.1f} s to write, {times[2] - times[1]:.1f} s to read"
-    )
     return True
 
 
@@ -333,35 +291,7 @@ def show_kill(options: argparse.Namespace) -> bool:
         same = answers(model, rows[:200]) == answers(forest, rows[:200])
         print(f"{model.n_restarts} restarts; 200 predictions equal those of one process: {same}")
         model.close()
-    return kill_keyed(options) and same
-
-
-def kill_keyed(options: argparse.Namespace) -> bool:
-    """Do the same with a thousand models, and end with the death of all processes."""
-    base = ret.StreamDecisionTreeClassifier(seed=1)
-    rows = rows_for("Classifier", options.items)
-    with tempfile.TemporaryDirectory() as folder:
-        model = KeyedModels(base, folder=folder, checkpoint_every=1000)
-        processes: list[int] = []
-        for i, (x, y) in enumerate(rows):
-            model.learn_one(i % 1000, x, y)
-            show_death("keyed models", model, i, len(rows) // 4, processes)
-        counts = model.counts()
-        n_seen = sum(count.n_samples_seen for count in counts)
-        print(f"{model.n_restarts} restarts; {n_seen} of {len(rows)} samples learned, {counts[0]}")
-        for process in model.processes():  # as if the machine went down
-            os.kill(process, signal.SIGKILL)
-        again = KeyedModels(base, folder=folder, checkpoint_every=1000)
-        sent_again = len(rows) - again.position
-        print(
-            f"after the death of all processes: send the last {sent_again} samples again", end="; "
-        )
-        for i in range(again.position, len(rows)):
-            again.learn_one(i % 1000, *rows[i])
-        print(f"{again.n_samples_seen} of {len(rows)} samples learned")
-        complete = n_seen == again.n_samples_seen == len(rows)
-        again.close()
-    return complete
+    return same
 
 
 def show_death(what: str, model: Any, i: int, every: int, processes: list[int]) -> None:
@@ -482,7 +412,6 @@ def main() -> None:
         "equality": (show_equality, 2000),
         "throughput": (show_throughput, 2000),
         "messages": (show_messages, 1000),
-        "keyed": (show_keyed, 30_000),
         "kill": (show_kill, 8000),
         "memory": (show_memory, 0),
         "pickles": (show_pickles, 0),

@@ -6,7 +6,8 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ..batch cimport Reader
-from ..learner cimport STRETCH, Learner, first_largest, total_of
+from ..learner cimport STRETCH, Learner
+from ..shares cimport first_largest, total_of
 from ..memory cimport free, zeroed
 from .invariants cimport invariants
 from .leaf_models cimport Predictive, predictive, row_width

@@ -1,17 +1,22 @@
 """Trees that learn one stream together: one schema, one window, one Trees object per tree."""
 
 from cpython.pythread cimport PyThread_type_lock
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 
+from ..batch cimport Reader
 from ..cart.splitter cimport Splitter
+from ..schema cimport Schema
 from ..trees cimport Trees
 from ..window cimport Window
 from .ensemble cimport Ensemble
+
+cdef int room_in(Window window, Schema schema) noexcept nogil
 
 cdef class Forest(Ensemble):
     cdef readonly Window window     # samples of the batch that is being gathered
     cdef readonly Trees root_statistics     # one leaf that has seen all: the answer of empty trees
     cdef readonly uint64_t n_batches    # grown on
+    cdef readonly int n_early       # samples of the first batch that the trees have grown on
     cdef readonly bint reference    # learn and vote as the published program does
     cdef double* sums               # scratch: votes per class
     cdef int n_sums
@@ -20,7 +25,23 @@ cdef class Forest(Ensemble):
                    double fading, object seed) except -1
     cdef int push(self, double target, double weight) noexcept nogil
     cdef int n_gathered(self) noexcept nogil
+    cdef int batch_end(self) noexcept nogil
+    cdef int make_bags(self) except -1
+    cdef const int* copies_of(self, int tree) noexcept nogil
+    cdef int mark_columns(self, int tree, uint8_t* chosen) except -1
+    cdef void learn_root(self, Trees trees, Window window, const int* copies) noexcept nogil
     cdef int reserve_sums(self, int n_labels) except -1
+    # How many samples without a new label can be learned before the batch is full, or there may be
+    # no memory for the next one.
+    cdef int room(self, int n_labels) noexcept nogil
+    # Learns the row encoded last, whose leaves are known, one per tree in steps of AHEAD, or NULL.
+    cdef void take_row(self, const int* leaves, double target, double weight,
+                       int n_labels) noexcept nogil
+    cdef int read_ahead(self, Reader reader, Py_ssize_t stop, int n_labels) noexcept nogil
+    cdef void answer_ahead(self, Reader reader, const int* leaves, int n_labels) noexcept nogil
+    cdef double* sum_votes(self, const int* leaves, int n_labels) noexcept nogil
+    cdef double mean_of_trees(self, const int* leaves) noexcept nogil
+    cdef int leaf_at(self, const int* leaves, Py_ssize_t tree) noexcept nogil
     cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil
     cdef int leaf_of(self, Trees trees) noexcept nogil
     cdef object keep_trees(self, int first, int stop)

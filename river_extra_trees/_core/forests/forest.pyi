@@ -4,6 +4,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..batch import Batch
+from ..cart.splitter import Splitter
 from ..learner import Learner
 from ..trees import Trees
 from ..window import Window
@@ -14,6 +15,7 @@ class Forest(Learner):
     root_statistics: Trees
     fading: float
     batch_size: int
+    n_early: int
     n_batches: int
     seed: int
     reference: bool
@@ -23,6 +25,7 @@ class Forest(Learner):
     def n_in_batch(self) -> int: ...
     @property
     def n_seen(self) -> int: ...
+    def grow_early(self, splitters: list[Splitter], max_features: int, max_depth: int) -> None: ...
     def votes(self, batch: Batch) -> np.ndarray: ...
     def keep(self, first: int, stop: int) -> None: ...
     def join(self, parts: Sequence[Forest]) -> None: ...

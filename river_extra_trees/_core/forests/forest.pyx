@@ -5,25 +5,30 @@ A forest of one is a tree. The families add to this how batches are weighed and 
 A forest may be split into parts, which hold some of its trees each and see all of its samples.
 """
 
+from cpython.object cimport PyObject
 from cpython.pythread cimport (
     NOWAIT_LOCK, WAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock,
     PyThread_release_lock,
 )
 from libc.math cimport NAN
-from libc.string cimport memset
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy, memset
 
 import _thread
 from copy import deepcopy
 
 import numpy as np
 
+from ..ahead cimport AHEAD, Ahead, item_of, length_of
 from ..batch cimport Batch, Reader
 from ..cart.splitter cimport Splitter
 from ..learner cimport Holder, Learner
 from ..memory cimport free, resized
 from ..schema cimport Labels, Schema
+from ..shares cimport first_largest
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
+from .early cimport grow_early, next_size
 from .ensemble cimport Ensemble
 
 from ..state import State, require
@@ -38,6 +43,13 @@ cdef extern from *:
     #endif
     """
     long count_up(long* counter) noexcept       # returns what it was
+
+
+cdef int room_in(Window window, Schema schema) noexcept nogil:
+    """How many samples of the schema a window takes without new memory."""
+    if schema.n_columns > window.column_capacity:
+        return 0
+    return window.capacity - window.size
 
 
 cdef class Forest(Ensemble):
@@ -82,8 +94,21 @@ cdef class Forest(Ensemble):
         self.root_statistics.learn(self.root_statistics.roots[0], target, weight, 0.0)
         return self.window.push(self.schema, target, weight)
 
-    cdef bint batch_is_full(self) noexcept:
-        return self.n_gathered() >= self.batch_size
+    cdef void take(self, double target, double weight) noexcept:
+        self.take_row(NULL, target, weight, <int>len(self.labels.labels))
+
+    cdef void take_row(self, const int* leaves, double target, double weight,
+                       int n_labels) noexcept nogil:
+        pass
+
+    cdef bint batch_is_full(self) noexcept nogil:
+        return self.n_gathered() >= self.batch_end()
+
+    cdef int batch_end(self) noexcept nogil:
+        """Number of samples in this batch at which the trees are to grow next."""
+        if self.n_batches > 0 or self.reference:
+            return self.batch_size
+        return <int>min(next_size(self.n_early), <int64_t>self.batch_size)
 
     cdef int n_gathered(self) noexcept nogil:
         """Number of samples in this batch."""
@@ -94,10 +119,124 @@ cdef class Forest(Ensemble):
         """Number of samples in this batch."""
         return self.n_gathered()
 
+    def grow_early(self, list splitters, int max_features, int max_depth):
+        """Grow all trees on the samples of the first batch that are there, if it is time.
+
+        Parameters
+        ----------
+        splitters
+            One per thread.
+        max_features
+            Number of features that a split looks at; 0 for all.
+        max_depth
+            Depth at which leaves stay leaves.
+        """
+        with self.using():
+            if self.batch_is_full() and self.n_gathered() < self.batch_size:
+                self.make_bags()
+                grow_early(self, splitters, max_features, max_depth)
+
+    cdef int make_bags(self) except -1:
+        """Draw what the trees have of this batch, unless that is done: a loaded forest may wait."""
+        return 0
+
+    cdef const int* copies_of(self, int tree) noexcept nogil:
+        """Copies of the samples of this batch in a tree, by their positions; NULL: one each."""
+        return NULL
+
+    cdef int mark_columns(self, int tree, uint8_t* chosen) except -1:
+        """Mark the columns that a tree looks at."""
+        memset(chosen, 1, self.window.n_columns)
+        return 0
+
+    cdef void learn_root(self, Trees trees, Window window, const int* copies) noexcept nogil:
+        """Let the root of a new tree learn the sorted samples; `copies` are by slots."""
+        cdef int i, slot, n
+        for i in range(window.n_sorted):
+            slot = window.by_arrival[i]
+            n = copies[slot] if copies != NULL else 1
+            if n:
+                trees.learn(trees.roots[0], window.target[slot], window.weight[slot] * n,
+                            self.n_batches + 1)
+
     @property
     def n_seen(self):
         """Number of samples learned."""
         return self.window.n_seen
+
+    # --- Rows of a batch without Python's lock ------------------------------------------------
+
+    cdef bint prepare_run(self, Reader reader) except -1:
+        if reader.ahead is None:
+            reader.ahead = Ahead()
+        reader.ahead.reserve(self.schema.n_columns, len(self.trees))
+        self.reserve_sums(<int>len(self.labels.labels))
+        return True
+
+    cdef void run(self, Reader reader, Py_ssize_t stop, int n_labels) noexcept nogil:
+        """Answer and learn rows, several of which go down the trees at once.
+
+        No tree changes its splits before the batch is full.
+        """
+        cdef Py_ssize_t tree, n_columns = self.schema.n_columns
+        cdef int i, n
+        while reader.row < stop and not (reader.answered or self.batch_is_full()):
+            n = self.read_ahead(reader, stop, n_labels)
+            if n == 0:
+                return
+            for tree in range(length_of(<PyObject*>self.trees)):
+                (<Trees>item_of(<PyObject*>self.trees, tree)).walk_rows(
+                    reader.ahead.rows, n, n_columns, reader.ahead.leaves + tree * AHEAD)
+            for i in range(n):
+                if reader.asks:
+                    self.answer_ahead(reader, reader.ahead.leaves + i, n_labels)
+                if reader.ahead.weights[i] > 0.0:
+                    memcpy(self.schema.row, reader.ahead.rows + i * n_columns,
+                           n_columns * sizeof(double))
+                    self.take_row(reader.ahead.leaves + i, reader.ahead.targets[i],
+                                  reader.ahead.weights[i], n_labels)
+                reader.row += 1
+
+    cdef int read_ahead(self, Reader reader, Py_ssize_t stop, int n_labels) noexcept nogil:
+        """Read the next rows, as far as they bring nothing new and there is room; say how many."""
+        cdef Py_ssize_t start = reader.row, n_columns = self.schema.n_columns
+        cdef int n = 0, room = self.room(n_labels) if reader.learns else 0
+        cdef bint is_known, is_new
+        while n < AHEAD and reader.row < stop:
+            is_known = reader.encode()
+            if reader.finds:
+                break
+            reader.ahead.weights[n] = reader.weight() if reader.learns else 0.0
+            if reader.ahead.weights[n] > 0.0:
+                reader.ahead.targets[n] = reader.target()
+                is_new = not self.regression and reader.ahead.targets[n] < 0.0
+                if room <= 0 or is_new or not is_known:
+                    break
+                room -= 1
+            memcpy(reader.ahead.rows + n * n_columns, self.schema.row, n_columns * sizeof(double))
+            n += 1
+            reader.row += 1
+            if reader.ahead.weights[n - 1] > 0.0 and room == 0:
+                break               # trees grow before the next row is answered
+        reader.row = start
+        return n
+
+    cdef int room(self, int n_labels) noexcept nogil:
+        if not self.regression and self.root_statistics.n_values != n_labels:
+            return 0
+        return min(self.batch_end() - self.n_gathered(), room_in(self.window, self.schema))
+
+    cdef void answer_ahead(self, Reader reader, const int* leaves, int n_labels) noexcept nogil:
+        """Answer the next row, whose leaves are known."""
+        if reader.asks_numbers:
+            reader.number_answers[reader.row] = self.mean_of_trees(leaves)
+        elif reader.asks_shares:
+            reader.put_shares(self.sum_votes(leaves, n_labels), n_labels)
+        elif n_labels:
+            reader.label_answers[reader.row] = first_largest(
+                self.sum_votes(leaves, n_labels), n_labels)
+        else:
+            reader.label_answers[reader.row] = -1
 
     # --- Answers ------------------------------------------------------------------------------
 
@@ -111,6 +250,12 @@ cdef class Forest(Ensemble):
         """The leaf of the row encoded last."""
         return trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
 
+    cdef inline int leaf_at(self, const int* leaves, Py_ssize_t tree) noexcept nogil:
+        """The leaf of the row encoded last, looked for unless it is known."""
+        if leaves != NULL:
+            return leaves[tree * AHEAD]
+        return self.leaf_of(<Trees>item_of(<PyObject*>self.trees, tree))
+
     cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil:
         """Add the class frequencies of a leaf to the votes; say whether it has any."""
         cdef const double* row = trees.row(leaf)
@@ -122,24 +267,31 @@ cdef class Forest(Ensemble):
         return True
 
     cdef double* row_shares(self) except? NULL:
+        return self.sum_votes(NULL, <int>len(self.labels.labels))
+
+    cdef double* sum_votes(self, const int* leaves, int n_labels) noexcept nogil:
         """The sums of the class frequencies of the leaves."""
-        cdef Trees trees
+        cdef Py_ssize_t tree
         cdef bint voted = False
-        memset(self.sums, 0, len(self.labels.labels) * sizeof(double))
-        for trees in self.trees:
-            voted |= self.add_votes(trees, self.leaf_of(trees), self.sums)
+        memset(self.sums, 0, n_labels * sizeof(double))
+        for tree in range(length_of(<PyObject*>self.trees)):
+            voted |= self.add_votes(<Trees>item_of(<PyObject*>self.trees, tree),
+                                    self.leaf_at(leaves, tree), self.sums)
         if not voted:
             self.add_votes(self.root_statistics, self.root_statistics.roots[0], self.sums)
         return self.sums
 
     cdef double row_number(self) except? -1.0:
+        return self.mean_of_trees(NULL)
+
+    cdef double mean_of_trees(self, const int* leaves) noexcept nogil:
         """The mean of the leaf means."""
-        cdef Trees trees
-        cdef double* row
+        cdef const double* row
         cdef double total = 0.0
+        cdef Py_ssize_t tree
         cdef int n = 0
-        for trees in self.trees:
-            row = trees.row(self.leaf_of(trees))
+        for tree in range(length_of(<PyObject*>self.trees)):
+            row = (<Trees>item_of(<PyObject*>self.trees, tree)).row(self.leaf_at(leaves, tree))
             if row[WEIGHT] > 0.0:
                 total += row[HEADER]
                 n += 1
@@ -217,16 +369,16 @@ cdef class Forest(Ensemble):
         return {
             "regression": self.regression, "batch_size": self.batch_size,
             "reference": self.reference, "fading": self.fading, "seed": self.seed,
-            "n_batches": self.n_batches, "schema": self.schema, "labels": self.labels,
+            "n_batches": self.n_batches, "n_early": self.n_early, "schema": self.schema, "labels": self.labels,
             "window": self.window, "trees": self.trees, "root_statistics": self.root_statistics,
             "first_tree": self.first_tree, "is_part": self.is_part,
         }
 
-    STATE = ("regression", "batch_size", "reference", "fading", "seed", "n_batches", "schema",
-             "labels", "window", "trees", "root_statistics", "first_tree", "is_part")
+    STATE = ("regression", "batch_size", "reference", "fading", "seed", "n_batches", "n_early",
+             "schema", "labels", "window", "trees", "root_statistics", "first_tree", "is_part")
 
-    DEFAULTS = {"regression": False, "reference": False, "n_batches": 0, "first_tree": 0,
-                "is_part": False}
+    DEFAULTS = {"regression": False, "reference": False, "n_batches": 0, "n_early": 0,
+                "first_tree": 0, "is_part": False}
 
     @classmethod
     def restored(cls, values):
@@ -250,6 +402,7 @@ cdef class Forest(Ensemble):
         self.batch_size = state.whole("batch_size", 1, 2**31 - 1)
         self.trees = state.parts("trees", Trees)
         self.root_statistics = state.part("root_statistics", Trees)
+        self.n_early = state.whole("n_early", 0, self.batch_size)
         self.is_part = state.flag("is_part")
         self.first_tree = state.whole("first_tree", 0, 2**31 - 1 if self.is_part else 0)
 

@@ -2,14 +2,17 @@
 
 import numpy as np
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
+from ..ahead cimport item_of, length_of
 from ..cart.splitter cimport Splitter
-from ..learner cimport Learner, first_largest
+from ..learner cimport Learner
 from ..memory cimport free, product, resized, zeroed
 from ..rng cimport BOOTSTRAP, FORGET, SUBSET, Rng, below, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
+from ..shares cimport first_largest
 from ..trees cimport HEADER, Trees
 from ..window cimport united
 from .forest cimport Forest
@@ -116,37 +119,46 @@ cdef class ForgetfulForest(Forest):
     cdef int n_gathered(self) noexcept nogil:
         return self.window.n_fresh
 
-    cdef void take(self, double target, double weight) noexcept:
+    cdef int room(self, int n_labels) noexcept nogil:
+        if self.is_part and self.batch_votes.shape[2] < n_labels:
+            return 0
+        if self.bagging and self.sample_counts == NULL:
+            return 0
+        return min(Forest.room(self, n_labels), self.n_answers - self.n_gathered())
+
+    cdef void take_row(self, const int* leaves, double target, double weight,
+                       int n_labels) noexcept nogil:
         """Let each tree answer for the row encoded last, then learn it in its leaf."""
-        cdef int tree, leaf, position = self.window.n_fresh, n_trees = len(self.trees)
+        cdef int tree, leaf, position = self.window.n_fresh
+        cdef int n_trees = <int>length_of(<PyObject*>self.trees)
         cdef double total = 0.0
         cdef double* votes = self.sums
         cdef double* answers = self.answers + <Py_ssize_t>position * (n_trees + 2)
-        cdef Trees trees
+        cdef PyObject* trees
         answers[n_trees + 1] = 0.0
         if self.regression:
             answers[n_trees + 1] = self.root_statistics.row(
                 self.root_statistics.roots[0])[HEADER]
         self.push(target, weight)
         if not self.regression:
-            memset(self.sums, 0, len(self.labels.labels) * sizeof(double))
+            memset(self.sums, 0, n_labels * sizeof(double))
             if self.is_part:
                 self.batch_votes[position] = 0.0
         for tree in range(n_trees):
-            trees = <Trees>self.trees[tree]
-            leaf = self.leaf_of(trees)
+            trees = item_of(<PyObject*>self.trees, tree)
+            leaf = self.leaf_at(leaves, tree)
             if self.regression:
-                answers[tree] = trees.row(leaf)[HEADER]
-                total += trees.row(leaf)[HEADER]
+                answers[tree] = (<Trees>trees).row(leaf)[HEADER]
+                total += (<Trees>trees).row(leaf)[HEADER]
             else:
-                answers[tree] = trees.majority(leaf)
+                answers[tree] = (<Trees>trees).majority(leaf)
                 if self.is_part:
                     votes = &self.batch_votes[position, tree, 0]
-                self.add_votes(trees, leaf, votes)
+                self.add_votes(<Trees>trees, leaf, votes)
             if not self.reference:
-                trees.learn(leaf, target, weight, self.n_batches + 1)
+                (<Trees>trees).learn(leaf, target, weight, self.n_batches + 1)
         answers[n_trees] = total / n_trees if self.regression else (
-            first_largest(self.sums, <int>len(self.labels.labels)))
+            first_largest(self.sums, n_labels))
 
     cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil:
         cdef int code
@@ -181,12 +193,13 @@ cdef class ForgetfulForest(Forest):
         """
         cdef ForgetfulGrowth growth
         with self.using():
-            if batch != self.n_batches or not self.batch_is_full():
+            if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
             self.make_room()        # the bags of a forest that was loaded with a full batch
             growth = ForgetfulGrowth(self, splitters, sizes, depths, discarded)
             self.window.sort()
             growth.run()
+            self.trees = growth.trees
             self.created_at, self.parameters, self.drift = growth.created_at, parameters, drift
             self.release(growth.gone)
             self.n_batches += 1
@@ -314,6 +327,17 @@ cdef class ForgetfulForest(Forest):
         for _, column in sorted(keys)[:m]:
             chosen[column] = 1
         return 0
+
+    cdef const int* copies_of(self, int tree) noexcept nogil:
+        if self.sample_counts == NULL:
+            return NULL
+        return self.sample_counts + <Py_ssize_t>tree * self.batch_size
+
+    cdef int make_bags(self) except -1:
+        return self.make_room()
+
+    cdef int mark_columns(self, int tree, uint8_t* chosen) except -1:
+        return self.choose(self.n_batches, tree, chosen)
 
     cdef void release(self, uint8_t* gone) noexcept:
         """Release the samples that no tree retains; `gone` is memory for a mark per slot."""

@@ -9,6 +9,7 @@ cdef class ForgetfulGrowth(Growth):
     """Making it may fail, `run` cannot."""
 
     cdef ForgetfulForest forest
+    cdef list trees             # of the forest, with empty ones in place of the first trees
     cdef list created_at        # of the forest, with new ones for the trees to be discarded
     cdef int64_t[::1] sizes     # per tree: what it is to retain
     cdef int64_t[::1] depths    # per tree: the most that it may have

@@ -49,6 +49,9 @@ cdef class ForgetfulGrowth(Growth):
         cdef Trees trees
         self.forest, self.splitters, self.n_trees = forest, splitters, len(forest.trees)
         self.sizes, self.depths = np.array(sizes, np.int64), np.array(depths, np.int64)
+        self.trees = forest.trees
+        if forest.n_batches == 0 and forest.n_early:
+            self.trees = [forest.new_tree() for _ in forest.trees]
         assert self.sizes.shape[0] == self.depths.shape[0] == self.n_trees
         self.created_at = list(forest.created_at)
         for tree in discarded:
@@ -59,7 +62,7 @@ cdef class ForgetfulGrowth(Growth):
         for tree in range(<int>self.n_trees):
             (<Retained>forest.retained[tree]).reserve(forest.batch_size)
             forest.choose(self.created_at[tree], tree, self.chosen + tree * columns)
-            trees = forest.trees[tree]
+            trees = self.trees[tree]
             trees.reserve(max(0, 2 * <Py_ssize_t>size + 1 - (trees.n_used - trees.n_free)),
                           trees.n_values)
             for splitter in splitters:
@@ -76,7 +79,7 @@ cdef class ForgetfulGrowth(Growth):
         """
         cdef ForgetfulForest forest = self.forest
         cdef Retained retained = forest.retained[tree]
-        cdef Trees trees = forest.trees[tree]
+        cdef Trees trees = self.trees[tree]
         cdef int* counts = self.counts + <Py_ssize_t>worker * forest.window.capacity
         cdef const uint8_t* chosen = self.chosen + <Py_ssize_t>tree * forest.window.n_columns
         cdef int i
@@ -84,11 +87,14 @@ cdef class ForgetfulGrowth(Growth):
         for i in range(forest.batch_size):
             n += forest.copies(tree, i)
         if n == 0:
+            if trees is not forest.trees[tree]:     # in place of a first tree
+                forest.learn_root(trees, forest.window, NULL)
             return 0
         with nogil:
             forget(forest, tree, retained, retained.total + n - self.sizes[tree])
             add_batch(forest, tree, retained)
             memset(counts, 0, forest.window.capacity * sizeof(int))
             retained.mark(counts)
-        return forest.grow_anew(trees, tree, retained, splitter, <int>self.depths[tree], counts,
-                                chosen)
+        forest.grow_anew(trees, tree, retained, splitter, <int>self.depths[tree], counts, chosen)
+        trees.trim(0)
+        return 0

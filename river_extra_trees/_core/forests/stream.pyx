@@ -2,16 +2,18 @@
 
 import numpy as np
 
+from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
+from ..ahead cimport item_of, length_of
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
 from ..memory cimport free, product, resized, zeroed
 from ..rng cimport BOOTSTRAP, FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
 from ..trees cimport HEADER, VISITED, Trees
 from ..window cimport Window
-from .forest cimport Forest, Growth
+from .forest cimport Forest, Growth, room_in
 
 from ..state import require
 
@@ -107,26 +109,41 @@ cdef class StreamForest(Forest):
             self.latest.reserve_one(self.schema.n_columns)
         return self.make_sample_counts()
 
-    cdef void take(self, double target, double weight) noexcept:
+    cdef int room(self, int n_labels) noexcept nogil:
+        cdef int room = Forest.room(self, n_labels)
+        if self.bootstrap and self.sample_counts == NULL:
+            return 0
+        return min(room, room_in(self.latest, self.schema)) if self.n_latest else room
+
+    cdef void take_row(self, const int* leaves, double target, double weight,
+                       int n_labels) noexcept nogil:
         """Score each tree on a sample, then add the sample to the statistics of its nodes."""
         cdef int i, leaf, position = self.window.size, copies = 1
         cdef double error
-        cdef Trees trees
+        cdef PyObject* trees
         self.push(target, weight)
         if self.n_latest:
             self.latest.push(self.schema, target, weight)
-        for i in range(len(self.trees)):
-            trees = <Trees>self.trees[i]
-            leaf = self.leaf_of(trees)
+        for i in range(length_of(<PyObject*>self.trees)):
+            trees = item_of(<PyObject*>self.trees, i)
+            leaf = self.leaf_at(leaves, i)
             if self.regression:
-                error = target - trees.row(leaf)[HEADER]
+                error = target - (<Trees>trees).row(leaf)[HEADER]
                 self.losses[i] += weight * error * error
             else:
-                self.losses[i] += weight * (trees.majority(leaf) != <int>target)
+                self.losses[i] += weight * ((<Trees>trees).majority(leaf) != <int>target)
             if self.bootstrap:
                 copies = self.sample_counts[<Py_ssize_t>i * self.batch_size + position]
             if copies and not self.reference:
-                trees.learn(leaf, target, weight * copies, self.n_batches + 1)
+                (<Trees>trees).learn(leaf, target, weight * copies, self.n_batches + 1)
+
+    cdef const int* copies_of(self, int tree) noexcept nogil:
+        if self.sample_counts == NULL:
+            return NULL
+        return self.sample_counts + <Py_ssize_t>tree * self.batch_size
+
+    cdef int make_bags(self) except -1:
+        return self.make_sample_counts()
 
     # --- One batch ----------------------------------------------------------------------------
 
@@ -150,7 +167,7 @@ cdef class StreamForest(Forest):
         """
         cdef StreamGrowth growth
         with self.using():
-            if batch != self.n_batches or not self.batch_is_full():
+            if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
             self.make_sample_counts()
             self.window.sort()
@@ -299,6 +316,8 @@ cdef class StreamGrowth(Growth):
             if 0 <= index < self.n_trees:       # else it is in another part of the forest
                 self.trees[index] = forest.new_tree()
                 self.bootstraps[index] = self.draw(index)
+        if forest.n_batches == 0 and forest.n_early:
+            self.trees = [forest.new_tree() for _ in forest.trees]
         for index in range(self.n_trees):
             trees, window = self.trees[index], self.window_of(index)
             trees.reserve(2 * <Py_ssize_t>window.size, trees.n_values)
@@ -327,26 +346,17 @@ cdef class StreamGrowth(Growth):
         cdef StreamForest forest = self.forest
         cdef Trees trees = self.trees[index]
         cdef Window window = self.window_of(index)
-        cdef const int* copies = NULL
+        cdef const int* copies = forest.copies_of(index)
         if self.bootstraps[index] is not None:
             copies = (<Bootstrap>self.bootstraps[index]).counts
-            self.learn_root(trees, window, copies)
-        else:
-            if forest.bootstrap:
-                copies = forest.sample_counts + <Py_ssize_t>index * forest.batch_size
-            if forest.reference:
-                forest.overwrite(trees, copies)
+            forest.learn_root(trees, window, copies)
+        elif forest.reference:
+            forest.overwrite(trees, copies)
+        elif trees is not forest.trees[index]:      # in place of a first tree
+            forest.learn_root(trees, window, copies)
         splitter.grow(trees, trees.roots[0], window, forest.schema, copies, self.max_features,
                       forest.n_batches + 1,
                       rng_for(forest.seed, forest.first_tree + index, forest.n_batches, FEATURES))
         trees.shrink_to(self.max_nodes)
+        trees.trim(0)
         return 0
-
-    cdef void learn_root(self, Trees trees, Window window, const int* copies) noexcept nogil:
-        """Let the root of a new tree learn its samples."""
-        cdef int i, slot
-        for i in range(window.n_sorted):
-            slot = window.by_arrival[i]
-            if copies[slot]:
-                trees.learn(trees.roots[0], window.target[slot],
-                            window.weight[slot] * copies[slot], self.forest.n_batches + 1)

@@ -189,6 +189,11 @@ class _Distributed(base.Estimator):
         given = self._share(block)
         return self._results([worker.ask("votes", given) for worker in self._started()])
 
+    def _block_of(self, x: Sample) -> Block:
+        """A block of one sample, or what the model would raise: an error that names no row."""
+        self._coordinator._model._core.row_of(x)
+        return Block([x])
+
     @abc.abstractmethod
     def _predict(self, block: Block) -> list[typing.Any]:
         """The answers of the whole model to the samples of a block."""
@@ -325,7 +330,7 @@ class DistributedClassifier(_Distributed, PredictsLabels, base.MiniBatchClassifi
         x
             Features.
         """
-        return self._predict(Block([x]))[0]
+        return self._predict(self._block_of(x))[0]
 
     def predict_proba_one(self, x: Sample) -> dict[Hashable, float]:
         """Predict the probability of every label learned so far.
@@ -335,7 +340,7 @@ class DistributedClassifier(_Distributed, PredictsLabels, base.MiniBatchClassifi
         x
             Features.
         """
-        return self._coordinator.predict_probabilities(self._votes(Block([x])))[0]
+        return self._coordinator.predict_probabilities(self._votes(self._block_of(x)))[0]
 
     def _predict_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
         return coded(self._predict(Block.from_frame(frame)), self._labels())
@@ -409,7 +414,7 @@ class DistributedRegressor(_Distributed, PredictsNumbers, base.MiniBatchRegresso
         x
             Features.
         """
-        return float(self._predict(Block([x]))[0])
+        return float(self._predict(self._block_of(x))[0])
 
     def _predict_frame(self, frame: typing.Any) -> typing.Any:
         return np.array(self._predict(Block.from_frame(frame)), dtype=float)

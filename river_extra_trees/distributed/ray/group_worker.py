@@ -172,6 +172,7 @@ def start_worker(
         "namespace": NAMESPACE,
         "scheduling_strategy": "SPREAD",
         "enable_task_events": False,
+        "num_cpus": 0,  # else it would wait for feeders to end before it begins again
         "max_restarts": -1 if restarts else 0,
     }
     return connected().remote(**options)(GroupWorker).remote(settings, number, n_workers)

@@ -1,0 +1,143 @@
+"""Many keys with few samples each: one model per key, one for all, and both with a common prior.
+
+    python -m examples.benchmarks.keyed.prior               all streams, as a table
+    python -m examples.benchmarks.keyed.prior ChickWeights  some of them
+
+The streams `shifted` and `mixed` are generated: keys come and go, most of them after a few samples.
+Those of real data are keyed by what names a group in them, which is then no feature. Each sample
+is predicted, then learned. The table shows accuracy, or the mean absolute error, by the number of
+samples that the key had before. A key that one model per key does not know yet has no answer there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import river_extra_trees as ret
+from examples.benchmarks.common import streams
+from river_extra_trees.keyed import KeyedModels
+
+AGES = (0, 1, 2, 4, 8, 16, 32, 64)
+Sample = tuple[str, dict[str, Any], Any]
+
+
+def keys_of(n: int, rng: random.Random) -> Iterator[str]:
+    """Keys of a stream: 200 at a time, each of which leaves after 20 samples in the mean."""
+    present = list(range(200))
+    following = 200
+    for _ in range(n):
+        place = rng.randrange(200)
+        yield f"key {present[place]}"
+        if rng.random() < 1 / 20:
+            present[place] = following
+            following += 1
+
+
+def shifted(n: int) -> Iterator[Sample]:
+    """A number that depends on two features and, by a shift, on the key."""
+    rng = random.Random(1)
+    shifts: dict[str, float] = {}
+    for key in keys_of(n, rng):
+        x = {name: rng.random() for name in "abc"}
+        shift = shifts.setdefault(key, rng.gauss(0.0, 1.0))
+        yield key, x, 4.0 * (x["a"] > 0.5) + x["b"] + shift + rng.gauss(0.0, 0.3)
+
+
+def mixed(n: int) -> Iterator[Sample]:
+    """A label that most keys take from the features alone; a third of the keys have their own."""
+    rng = random.Random(2)
+    own: dict[str, bool | None] = {}
+    for key in keys_of(n, rng):
+        x = {name: rng.random() for name in "abc"}
+        label = own.setdefault(key, rng.choice([None, None, None, None, False, True]))
+        follows = x["a"] + x["b"] > 1.0 if label is None else label
+        yield key, x, follows if rng.random() < 0.9 else not follows
+
+
+def chicks(n: int) -> Iterator[Sample]:
+    """The weights of chicks by their age and diet."""
+    for x, y in streams.load("ChickWeights", "regression", n):
+        rest = {name: value for name, value in x.items() if name != "chick"}
+        yield str(x["chick"]), rest, y
+
+
+def grouped(name: str, *by: str) -> Callable[[int], Iterator[Sample]]:
+    """The rows of a stream, with some of the features as the key."""
+
+    def rows(n: int) -> Iterator[Sample]:
+        for x, y in streams.load(name, "classification", n):
+            rest = {feature: value for feature, value in x.items() if feature not in by}
+            yield ", ".join(str(x.get(feature)) for feature in by), rest, y
+
+    return rows
+
+
+STREAMS: dict[str, tuple[Callable[[int], Iterator[Sample]], bool]] = {
+    "shifted": (shifted, True),
+    "mixed": (mixed, False),
+    "ChickWeights": (chicks, True),
+    "adult": (grouped("adult", "occupation", "education"), False),
+    "bank_marketing": (grouped("bank_marketing", "job", "education", "month"), False),
+}
+
+
+def scores(rows: list[Sample], regression: bool) -> dict[str, list[float]]:
+    """The mean score of each contender, by the age of the key; and the number of samples."""
+    own = ret.StreamDecisionTreeRegressor if regression else ret.StreamDecisionTreeClassifier
+    model = own(batch_size=25, seed=1)
+    contenders: dict[str, Any] = {
+        "each alone": KeyedModels(model),
+        "one for all": own(seed=1),
+        "common prior": KeyedModels(model, pooled=own(seed=1)),
+    }
+    sums = {name: [0.0] * len(AGES) for name in contenders}
+    counts = [0.0] * len(AGES)
+    ages: dict[str, int] = {}
+    for key, x, y in rows:
+        age = ages.get(key, 0)
+        ages[key] = age + 1
+        group = max(i for i, least in enumerate(AGES) if least <= age)
+        counts[group] += 1
+        for name, contender in contenders.items():
+            place = () if name == "one for all" else (key,)
+            answer = contender.predict_one(*place, x)
+            if regression:
+                sums[name][group] += math.nan if answer is None else abs(y - answer)
+            else:
+                sums[name][group] += answer == y
+            contender.learn_one(*place, x, y)
+    means = {
+        name: [total / n if n else math.nan for total, n in zip(each, counts, strict=True)]
+        for name, each in sums.items()
+    }
+    return {"samples": counts, **means}
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("streams", nargs="*", choices=[[], *STREAMS], default=[])
+    parser.add_argument("--samples", type=int, default=20_000)
+    arguments = parser.parse_args()
+    names = [f"{a}" if b == a + 1 else f"{a}-{b - 1}" for a, b in itertools.pairwise(AGES)]
+    for stream in arguments.streams or STREAMS:
+        make, regression = STREAMS[stream]
+        rows = list(make(arguments.samples))
+        n_keys = len({key for key, _, _ in rows})
+        measure = "mean absolute error" if regression else "accuracy"
+        print(f"\n**{stream}**: {measure}; {len(rows):,} samples of {n_keys:,} keys\n")
+        print(f"| samples before | {' | '.join([*names, f'from {AGES[-1]}'])} |")
+        print(f"|---|{'---:|' * len(AGES)}")
+        for name, values in scores(rows, regression).items():
+            style = "{:,.0f}" if name == "samples" else "{:.3f}"
+            cells = [style.format(value).replace("nan", "-") for value in values]
+            print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

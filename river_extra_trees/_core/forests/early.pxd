@@ -1,0 +1,6 @@
+"""The first trees of a forest."""
+
+from .forest cimport Forest
+
+cdef int next_size(int n) noexcept nogil
+cdef int grow_early(Forest forest, list splitters, int max_features, int max_depth) except -1

@@ -1,0 +1,408 @@
+"""A common prior: what the models of all keys know together answers for a key that knows little.
+
+A pooled model learns the samples of all keys. Three answers compete for each sample of a key: that
+of the pooled model, that of the key's own model, and the one half-way between both. They are
+weighed by how well they foresaw the key's earlier targets, by Bayes' rule, with a share that goes
+round so that none is lost for ever (the fixed share of Herbster and Warmuth 1998, section 5).
+Before a key has seen anything, its weights are those that fit keys of its age: they are estimated
+from all keys (empirical Bayes, by the average of the posterior weights).
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+import typing
+from collections.abc import Hashable
+
+import numpy as np
+import numpy.typing as npt
+from river import base
+
+from river_extra_trees._core.batch import Batch
+
+from .._estimator.frames import Sample
+from .._estimator.parameters import check_parameter
+from .block import KeyedBlock, chosen, reads_columns
+from .columns import Refusal, learned, predicted
+from .keeper import Keeper, Kept
+
+__all__ = ["PooledPrior", "learned_with", "likeliest", "predicted_with"]
+
+SHARE = 0.02  # of the weights, goes round with each sample
+FLOOR = 0.02  # of the probability, is spread evenly over the labels: no label is impossible
+DEGREES = 4.0  # of freedom of the Student-t density of an error: an outlier proves little
+PSEUDO = 2.0  # samples of the common squared error, in that of a key
+OWN_SHARES = (0.0, 0.5, 1.0)  # of the key's own model in the three answers
+AGES = 64  # groups of ages: 1, 2 to 3, 4 to 7, ... samples
+
+# What is remembered of a key: its number of samples, the weights of the half-way and of its own
+# answer, and the sum of the squared errors of a regression.
+Memory = tuple[float, float, float, float]
+NEW: Memory = (0.0, 1.0 / 3.0, 1.0 / 3.0, 0.0)
+
+Shares = dict[Hashable, float]
+Rows = npt.NDArray[np.intp]
+
+
+def likeliest(answer: typing.Any) -> typing.Any:
+    """The most probable label, the first of equals; a number as it is."""
+    if not isinstance(answer, dict):
+        return answer
+    return max(answer, key=answer.__getitem__) if answer else None
+
+
+class PooledPrior:
+    """The pooled model, and how much keys of each age trust it.
+
+    Parameters
+    ----------
+    model
+        Model to clone for the samples of all keys.
+    classifier
+        Whether the keys' own models are classifiers; the pooled model has to be of the same kind.
+    """
+
+    def __init__(self, model: base.Estimator, classifier: bool) -> None:
+        kind = "predict_proba_one" if classifier else "predict_one"
+        check_parameter(
+            isinstance(model, base.Classifier if classifier else base.Regressor)
+            and hasattr(model, kind),
+            "pooled",
+            model,
+            "None or a model of the same kind as that of the keys, with probabilities of labels",
+        )
+        self.model: typing.Any = model.clone()
+        self._classifier = classifier
+        self.asks = "shares" if classifier else "predictions"  # of the keys' own models
+        # Per group of ages: one sample of each answer, and what the samples since then said.
+        self._counts = [[1.0, 1.0, 1.0] for _ in range(AGES)]
+        self._n_learned = 0  # samples that the pooled model has taken
+        self._n = 0  # samples of a regression that were foreseen, and ...
+        self._squares = 0.0  # ... the sum of their squared errors
+
+    # ------------------------------------------------------------------ what is kept
+
+    def state(self) -> bytes:
+        """All that was learned."""
+        learned = self.model, self._counts, self._n_learned, self._n, self._squares
+        return pickle.dumps(learned, protocol=5)
+
+    def resume(self, state: bytes) -> None:
+        """Continue from a state.
+
+        Parameters
+        ----------
+        state
+            What `state` returned.
+        """
+        self.model, self._counts, self._n_learned, self._n, self._squares = pickle.loads(state)
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """Bytes of the pooled model; the rest is small."""
+        return int(self.model._raw_memory_usage)
+
+    # ------------------------------------------------------------------ samples of keys
+
+    def answer(self, kept: Kept | None, x: Sample) -> typing.Any:
+        """The answer for a sample: probabilities, or a number; `None` or empty if none is known.
+
+        Parameters
+        ----------
+        kept
+            What is kept of its key, or `None`.
+        x
+            Features.
+        """
+        memory = NEW if kept is None or kept.prior is None else kept.prior
+        return self.mixed(memory, self._own(kept, x), self._pooled(x))
+
+    def meet(self, kept: Kept, x: Sample, y: typing.Any, w: float) -> None:
+        """Learn a sample that the key's own model has not learned yet.
+
+        Parameters
+        ----------
+        kept
+            What is kept of its key.
+        x
+            Features.
+        y
+            The target.
+        w
+            Weight of the sample.
+        """
+        own, pooled = None, None
+        try:
+            own, pooled = self._own(kept, x), self._pooled(x)
+            self._learn(x, y, w)
+        except Exception:  # the keys go on, whatever it raises
+            return
+        self._take(kept, own, pooled, y, w)
+
+    def _own(self, kept: Kept | None, x: Sample) -> typing.Any:
+        if kept is None or kept.prior is None:
+            return None
+        return kept.model.predict_proba_one(x) if self._classifier else kept.model.predict_one(x)
+
+    def _pooled(self, x: Sample) -> typing.Any:
+        if self._classifier:
+            return self.model.predict_proba_one(x)
+        return self.model.predict_one(x) if self._n_learned else None
+
+    def _learn(self, x: Sample, y: typing.Any, w: float) -> None:
+        if w == 1.0:
+            self.model.learn_one(x, y)
+        else:
+            self.model.learn_one(x, y, w=w)
+
+    def _take(
+        self, kept: Kept, own: typing.Any, pooled: typing.Any, y: typing.Any, w: float
+    ) -> None:
+        """Note a sample that the pooled model has learned."""
+        if w > 0.0:
+            self._n_learned += 1
+            kept.prior = self.update(NEW if kept.prior is None else kept.prior, own, pooled, y)
+
+    # ------------------------------------------------------------------ blocks of columns
+
+    def answer_rows(
+        self, keeper: Keeper, block: KeyedBlock, rows: Rows, own: list[typing.Any]
+    ) -> list[typing.Any]:
+        """The answers for rows of a block of columns, as `answer` gives them.
+
+        Parameters
+        ----------
+        keeper
+            The models of the keys.
+        block
+            The block.
+        rows
+            Numbers of the rows.
+        own
+            The answers of the keys' own models.
+        """
+        found = []
+        pooled = self._pooled_rows(block, rows, False) or [
+            self._pooled(block.sample(row)[1]) for row in rows.tolist()
+        ]
+        for row, mine, common in zip(rows.tolist(), own, pooled, strict=True):
+            kept = keeper.look(block.keys[block.codes[row]])
+            if kept is None or kept.prior is None:
+                found.append(common)
+            else:
+                found.append(self.mixed(kept.prior, mine, common))
+        return found
+
+    def meet_rows(
+        self, keeper: Keeper, block: KeyedBlock, rows: Rows, own: list[typing.Any], answers: bool
+    ) -> list[typing.Any]:
+        """Answer rows of a block of columns if asked to, and learn them, as `meet` does.
+
+        Parameters
+        ----------
+        keeper
+            The models of the keys, all of which are in memory.
+        block
+            The block.
+        rows
+            Numbers of the rows.
+        own
+            The answers of the keys' own models before they learned each row.
+        answers
+            Whether answers are wanted.
+        """
+        found = []
+        pooled = self._pooled_rows(block, rows, True)
+        for place, row in enumerate(rows.tolist()):
+            key = block.keys[block.codes[row]]
+            kept = typing.cast(Kept, keeper.look(key, keeper.now))
+            mine = None if kept.prior is None else own[place]
+            y, w = block.target(row)
+            if pooled is None:
+                x = block.sample(row)[1]
+                common = self._pooled(x)
+                try:
+                    self._learn(x, y, w)
+                except Exception:
+                    w = 0.0
+            else:
+                common = pooled[place] if self._classifier or self._n_learned else None
+            if answers:
+                found.append(self.mixed(kept.prior or NEW, mine, common))
+            self._take(kept, mine, common, y, w)
+        return found
+
+    def _pooled_rows(self, block: KeyedBlock, rows: Rows, learns: bool) -> list[typing.Any] | None:
+        """The pooled model's answers to rows before it learned each; `None` without columns."""
+        if not reads_columns(self.model):
+            return None
+        core = self.model._core
+        try:
+            reader = core.reader(chosen(typing.cast(Batch, block.batch), rows), learns)
+        except (TypeError, ValueError):  # it refuses a row
+            return None
+        core.ask(reader, self._classifier)
+        if learns:
+            self.model._learn_rows(reader)
+        else:
+            while reader.row < reader.n:
+                core.go_on(reader)
+        if not self._classifier:
+            numbers: list[typing.Any] = reader.numbers.tolist()
+            return numbers if learns or self._n_learned else [None] * len(rows)
+        labels = core.labels.labels
+        return [
+            {label: share for label, share in zip(labels, row, strict=False) if share == share}
+            for row in reader.shares.tolist()
+        ]
+
+    # ------------------------------------------------------------------ one key
+
+    def weights(self, memory: Memory) -> tuple[float, float, float]:
+        """The weights of the three answers for a key."""
+        n, half, own, _ = memory
+        pool, middle, alone = self._counts[int(n).bit_length()]
+        pool *= 1.0 - half - own
+        middle *= half
+        alone *= own
+        total = pool + middle + alone
+        return pool / total, middle / total, alone / total
+
+    def mixed(self, memory: Memory, own: typing.Any, pooled: typing.Any) -> typing.Any:
+        """The answer for a key.
+
+        Parameters
+        ----------
+        memory
+            What is remembered of the key.
+        own
+            The probabilities or the number that its own model answers; `None` or empty if it knows
+            nothing.
+        pooled
+            The same of the pooled model.
+        """
+        if own is None or own == {}:
+            return pooled
+        if pooled is None or pooled == {}:
+            return own
+        _, middle, alone = self.weights(memory)
+        share = 0.5 * middle + alone
+        return self._between(own, pooled, share)
+
+    def _between(self, own: typing.Any, pooled: typing.Any, share: float) -> typing.Any:
+        if not self._classifier:
+            return pooled + share * (own - pooled)
+        labels = {**pooled, **own}
+        return {
+            label: (1.0 - share) * pooled.get(label, 0.0) + share * own.get(label, 0.0)
+            for label in labels
+        }
+
+    def update(self, memory: Memory, own: typing.Any, pooled: typing.Any, y: typing.Any) -> Memory:
+        """What is remembered of a key after a sample.
+
+        Parameters
+        ----------
+        memory
+            What was remembered before.
+        own, pooled
+            The answers before the sample was learned, as for `mixed`.
+        y
+            The target.
+        """
+        n, half, alone, squares = memory
+        if own is None or own == {} or pooled is None or pooled == {}:
+            return n + 1.0, half, alone, squares
+        if self._classifier:
+            fits = self._label_fits(own, pooled, y)
+        else:
+            error = float(y) - self.mixed(memory, own, pooled)
+            fits = self._number_fits(memory, own, pooled, float(y))
+            squares += error * error
+            self._squares += error * error
+            self._n += 1
+        counts = self._counts[int(n).bit_length()]
+        before = 1.0 - half - alone, half, alone
+        after = [weight * fit for weight, fit in zip(before, fits, strict=True)]
+        posterior = [count * weight for count, weight in zip(counts, after, strict=True)]
+        whole, total = sum(posterior), sum(after)
+        if not whole > 0.0:  # the target is far from all three answers
+            return n + 1.0, half, alone, squares
+        for i in range(3):
+            counts[i] += posterior[i] / whole
+        stay = (1.0 - SHARE) / total
+        return n + 1.0, stay * after[1] + SHARE / 3.0, stay * after[2] + SHARE / 3.0, squares
+
+    def _label_fits(self, own: Shares, pooled: Shares, y: Hashable) -> list[float]:
+        """How probable each of the three answers held the label."""
+        a, b = pooled.get(y, 0.0), own.get(y, 0.0)
+        floor = FLOOR / len({**pooled, **own, y: 0.0})
+        return [(1.0 - FLOOR) * (a + share * (b - a)) + floor for share in OWN_SHARES]
+
+    def _number_fits(self, memory: Memory, own: float, pooled: float, y: float) -> list[float]:
+        """How probable each of the three answers held the number: Student's density of its error.
+
+        Its scale is the squared error of the key's answers, with some of that of all keys.
+        """
+        common = self._squares / self._n if self._n else 0.0
+        scale = (memory[3] + PSEUDO * common) / (memory[0] + PSEUDO)
+        if not 0.0 < scale < math.inf:
+            return [1.0, 1.0, 1.0]
+        errors = [y - pooled - share * (own - pooled) for share in OWN_SHARES]
+        return [
+            (1.0 + error * error / (DEGREES * scale)) ** (-0.5 * (DEGREES + 1.0))
+            for error in errors
+        ]
+
+
+def predicted_with(
+    prior: PooledPrior, keeper: Keeper, block: KeyedBlock, rows: Rows, shares: bool
+) -> list[typing.Any]:
+    """The answers for rows of a block of columns.
+
+    Parameters
+    ----------
+    prior
+        The common prior.
+    keeper
+        The models of the keys.
+    block
+        The block.
+    rows
+        Numbers of the rows, ascending.
+    shares
+        Whether to answer with probabilities.
+    """
+    own = predicted(keeper, block, rows, prior.asks)
+    answers = prior.answer_rows(keeper, block, rows, own)
+    return answers if shares else list(map(likeliest, answers))
+
+
+def learned_with(
+    prior: PooledPrior, keeper: Keeper, block: KeyedBlock, rows: Rows, asks: str | None
+) -> tuple[list[typing.Any], list[Refusal]]:
+    """Let the models and the prior learn rows; return the answers before and the refusals.
+
+    Parameters
+    ----------
+    prior
+        The common prior.
+    keeper
+        The models of the keys.
+    block
+        The block.
+    rows
+        Numbers of the rows, ascending.
+    asks
+        `"predictions"`, `"shares"` for probabilities, or `None` for no answers.
+    """
+    answers: list[typing.Any] = []
+    refusals: list[Refusal] = []
+    most = keeper.stretch
+    for start in range(0, len(rows), most):
+        part = rows[start : start + most]
+        own, refused = learned(keeper, block, part, prior.asks)
+        refusals += refused
+        answers += prior.meet_rows(keeper, block, part, own, asks is not None)
+    return (answers if asks == "shares" else list(map(likeliest, answers))), refusals

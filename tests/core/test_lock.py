@@ -1,0 +1,109 @@
+"""Rows of a batch are answered and learned without Python's lock, where no Python is needed."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import river_extra_trees as ret
+from river_extra_trees import persistence
+from river_extra_trees._estimator.columns import labelled_batch_of
+
+N = 4_000  # rows, less than a batch of these models
+
+MODELS: dict[str, Any] = {
+    "StreamDecisionTreeClassifier": {},
+    "StreamDecisionTreeRegressor": {},
+    "StreamDecisionForestClassifier": {"swap_rule": "published", "window_size": 0},
+    "ForgetfulDecisionTreeClassifier": {},
+    "ForgetfulRandomForestRegressor": {"n_models": 5},
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_forced_switches() -> Iterator[None]:
+    """Python takes the lock from no thread that does not release it."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    yield
+    sys.setswitchinterval(before)
+
+
+def made(name: str, batch_size: int = 2 * N) -> Any:
+    return getattr(ret, name)(batch_size=batch_size, seed=1, **MODELS[name])
+
+
+def samples(name: str) -> tuple[Any, Any]:
+    X = np.random.default_rng(1).random((N, 3))
+    sums = X[:, 0] + X[:, 1]
+    return X, sums if name.endswith("Regressor") else sums > 1
+
+
+class Other(threading.Thread):
+    """A thread that calls a model as soon as it gets Python's lock, once it may."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(daemon=True)
+        self.model, self.said = model, ""
+        self.gate = threading.Lock()
+        self.gate.acquire()
+        self.start()
+
+    def run(self) -> None:
+        self.gate.acquire()
+        try:
+            self.model.predict_one({0: 0.5})
+            self.said = "answered"
+        except RuntimeError as error:
+            self.said = str(error)
+
+
+def answer_until(other: Other, batch: Any) -> None:
+    """Let a model answer a batch again and again until the other thread has had its turn."""
+    core, deadline = other.model._core, time.monotonic() + 60
+    other.gate.release()
+    while not other.said and time.monotonic() < deadline:
+        reader = core.reader(batch)
+        core.ask(reader)
+        while reader.row < reader.n and not other.said:
+            core.go_on(reader)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_another_thread_runs_while_rows_are_answered(name: str) -> None:
+    """It gets the lock inside of a call, where the model is in use."""
+    model = made(name, 100)
+    X, y = samples(name)
+    model.learn_many(X[:500], y[:500])
+    before = persistence.save_bytes(model)
+    other = Other(model)
+    answer_until(other, labelled_batch_of(X, y, 1.0, model._core.regression))
+    other.join(60)
+    assert "the model is in use" in other.said
+    assert persistence.save_bytes(model) == before
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_another_thread_runs_while_rows_are_learned(name: str) -> None:
+    """Its call is refused, and the model learns as it does alone."""
+    X, y = samples(name)
+    for _ in range(200):  # a thread may take long to wake up
+        model, alone = made(name), made(name)
+        alone.learn_many(X, y)
+        model.learn_many(X[:10], y[:10])
+        other = Other(model)
+        batch = labelled_batch_of(X[10:], y[10:], 1.0, model._core.regression)
+        other.gate.release()
+        model._learn_rows(model._core.reader(batch, learns=True))
+        was_there = bool(other.said)
+        other.join(60)
+        assert persistence.save_bytes(model) == persistence.save_bytes(alone)
+        if was_there and "in use" in other.said:
+            return
+    pytest.fail("no other thread ran while the rows were learned")
