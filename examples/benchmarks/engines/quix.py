@@ -11,7 +11,7 @@ import json
 import tempfile
 
 from confluent_kafka import Producer
-from job import KEYS, NAMES, Meter, events, learn_state
+from job import KEYS, Meter, events, learn_state
 from quixstreams import Application
 from quixstreams.models.topics import TopicAdmin, TopicConfig
 
