@@ -1,7 +1,7 @@
-"""Several processes: one forest, and ten thousand models.
+"""Several processes: one forest; ten thousand models whose workers change and start again.
 
 Run it with `.venv/bin/python examples/distributed_forest.py`. It needs Ray:
-`.venv/bin/python -m pip install ray`.
+`.venv/bin/python -m pip install ray`, and pandas.
 """
 
 from __future__ import annotations
@@ -47,19 +47,26 @@ def one_forest() -> None:
 
 
 def ten_thousand_models() -> None:
-    """Learn a model for each of ten thousand sensors."""
+    """Predict and learn with a model for each of ten thousand sensors; change the workers."""
     base = ret.StreamDecisionTreeRegressor(batch_size=10, seed=1)
     rows = list(synth.Friedman(seed=1).take(30_000))
     sensors = [i % 10_000 for i in range(len(rows))]
     X = pd.DataFrame([x for x, _ in rows])
-    y = [target + sensor for sensor, (_, target) in zip(sensors, rows, strict=True)]
-    with DistributedKeyedModels(base, n_workers=2) as model:
-        answers = model.predict_learn_many(sensors, X, y)
-        print(f"{answers.notna().sum()} samples were predicted before they were learned")
-        print(f"{model.counts().n_models} models, {model.counts().n_samples_seen} samples")
-        x, y = next(iter(synth.Friedman(seed=2)))
-        for sensor in (7, 7000):
-            print(f"sensor {sensor}: {model.predict_one(sensor, x):.1f}, target {y + sensor:.1f}")
+    y = pd.Series([y + sensor for sensor, (_, y) in zip(sensors, rows, strict=True)])
+    with tempfile.TemporaryDirectory() as folder:
+        with DistributedKeyedModels(base, n_workers=1, folder=folder) as models:
+            for start in range(0, 20_000, 5_000):
+                block = slice(start, start + 5_000)
+                answers = models.predict_learn_many(sensors[block], X[block], y[block])
+            print(f"mean absolute error of the last block: {(answers - y[block]).abs().mean():.0f}")
+            models.rescale(2)
+            print("two workers from now on")
+            models.learn_many(sensors[20_000:], X[20_000:], y[20_000:])
+            models.save()
+        with DistributedKeyedModels(base, n_workers=2, folder=folder) as models:
+            print(f"started again at sample {models.position:,}: {models.counts()}")
+            for sensor in (7, 7000):
+                print(f"sensor {sensor}: {models.predict_one(sensor, rows[0][0]):.1f}")
 
 
 def main() -> None:

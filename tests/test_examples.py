@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from river import datasets
 
+from river_extra_trees import distributed
+from river_extra_trees.distributed import Answer
 from tests.tools.pages import ROOT, blocks, name_of, pages_with
 from tests.tools.ray_in_process import take_the_place_of_ray
 from tests.tools.ray_ready import prepare_ray, started
@@ -77,6 +79,28 @@ def test_gallery(tmp_path: Path) -> None:
     assert made == {path.name for path in (ROOT / "docs" / "pictures").iterdir()}
 
 
+class ServedHere:
+    """Answers as a `SnapshotServer`, without processes; `test_serving.py` tests the real one."""
+
+    def __init__(self, snapshot: Any, **_: Any) -> None:
+        self.publish(snapshot)
+
+    def publish(self, snapshot: Any) -> None:
+        self.snapshot = snapshot
+
+    def ask(self, method: str, x: Any) -> Answer:
+        return Answer(getattr(self.snapshot, method)(x), self.snapshot.n_samples_seen)
+
+    def predict_one(self, x: Any) -> Any:
+        return self.ask("predict_one", x).value
+
+    def __enter__(self) -> ServedHere:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
 @pytest.mark.parametrize("page", pages_with("python"), ids=name_of)
 def test_page(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python blocks of a page run one after the other, as a reader would run them."""
@@ -84,5 +108,6 @@ def test_page(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     codes = blocks(page, "python")
     if any("river_extra_trees.distributed" in code for code in codes):
         take_the_place_of_ray(monkeypatch)
+        monkeypatch.setattr(distributed, "SnapshotServer", ServedHere)
     for code in codes:
         exec(compile(code, str(page), "exec"), names)

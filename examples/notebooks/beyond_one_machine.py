@@ -13,9 +13,10 @@
 #
 # One process is not enough in three cases: one big forest on a fast stream; thousands of models,
 # one per key; and one model with many readers. Ray runs the processes for all three, on this
-# machine or on others. Install it with `pip install ray`.
+# machine or on others. Install it with `pip install 'ray[serve]'`.
 
 # %%
+import logging
 import os
 import signal
 import tempfile
@@ -104,43 +105,59 @@ whole
 # %% [markdown]
 # ## Ten thousand models
 #
-# Each key has a model of its own, created when the key first appears. Each worker owns a range of
-# the keys' hashes. `predict_learn_many` predicts each row of a frame before it learns it.
+# Each key has a model of its own, created when the key first appears. Rows travel as columns, and
+# each worker learns them grouped by key. The hash of a key decides its group, and each worker owns
+# a range of groups, so the number of workers can change while they run.
 
 # %%
 base = ret.StreamDecisionTreeRegressor(batch_size=10, seed=1)
-keyed = DistributedKeyedModels(base, n_workers=2)
 samples = list(synth.Friedman(seed=1).take(30_000))
 sensors = [i % 10_000 for i in range(len(samples))]
 X = pd.DataFrame([x for x, _ in samples])
-targets = [y + sensor for sensor, (_, y) in zip(sensors, samples)]
+y = pd.Series([y + sensor for (_, y), sensor in zip(samples, sensors, strict=True)])
+
+keyed = DistributedKeyedModels(
+    base, n_workers=1, folder=os.path.join(folder.name, "sensors")
+)
 start = time.perf_counter()
-keyed.predict_learn_many(sensors, X, targets)
+for first in range(0, 30_000, 5_000):
+    block = slice(first, first + 5_000)
+    keyed.predict_learn_many(sensors[block], X[block], y[block])
 print(f"30,000 samples in {time.perf_counter() - start:.1f} seconds")
+
+keyed.rescale(2)
 print(keyed.counts())
 
-x, y = next(iter(synth.Friedman(seed=2)))
-print(f"sensor 7000: {keyed.predict_one(7000, x):.1f}, target {y + 7000:.1f}")
+x, target = next(iter(synth.Friedman(seed=2)))
+print(f"sensor 7000: {keyed.predict_one(7000, x):.1f}, target {target + 7000:.1f}")
 print(keyed.model_of(7000).to_text())
 keyed.close()
 
 # %% [markdown]
-# ## Many readers
-#
-# A snapshot predicts as the model did when it was taken, and is smaller. Readers use the latest
-# snapshot while the model continues to learn.
+# Everything was written to the folder. Another run goes on from there, with any number of workers.
 
 # %%
-with SnapshotServer(forest.snapshot(), n_readers=2) as server:
+with DistributedKeyedModels(
+    base, n_workers=2, folder=os.path.join(folder.name, "sensors")
+) as keyed:
+    print(f"{keyed.position:,} samples are in the folder")
+    print(f"sensor 7000: {keyed.predict_one(7000, x):.1f}")
+
+# %% [markdown]
+# ## Many clients
+#
+# A snapshot predicts as the model did when it was taken, and is smaller. Replicas of Ray Serve
+# answer with the latest snapshot, over HTTP and to Python, while the model continues to learn. Each
+# answer says from which snapshot it is.
+
+# %%
+logging.getLogger("ray.serve").setLevel(logging.ERROR)
+with SnapshotServer(forest.snapshot(), n_replicas=2, port=8765) as server:
     for i, (x, y) in enumerate(rows[:1000], start=1):
         forest.learn_one(x, y)
         if i % 250 == 0:
             server.publish(forest.snapshot())
-            print(
-                server.predict_one(x),
-                "by readers whose snapshot has learned",
-                server.n_samples_seen(),
-            )
+            print(server.ask("predict_one", x))
 
 # %%
 ray.shutdown()

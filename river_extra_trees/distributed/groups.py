@@ -254,6 +254,10 @@ def total(counts: Iterable[Counts]) -> Counts:
         How much each of several has learned.
     """
     rows = list(counts)
-    sums = (sum(column) for column in list(zip(*rows, strict=True))[:-1])
-    refusals = [each.refusal for each in rows if each.refusal]
-    return Counts(*sums, refusals[-1] if refusals else "")
+    return Counts(
+        n_models=sum(each.n_models for each in rows),
+        n_in_memory=sum(each.n_in_memory for each in rows),
+        n_samples_seen=sum(each.n_samples_seen for each in rows),
+        n_refused=sum(each.n_refused for each in rows),
+        refusal=next((each.refusal for each in reversed(rows) if each.refusal), ""),
+    )

@@ -164,7 +164,8 @@ def test_parts_that_do_not_belong_together() -> None:
 def test_order_of_calls() -> None:
     """A full batch is grown before the next one begins, and not before it is full."""
     case = ("ForgetfulRandomForestClassifier", 1)
-    part, other = split(make(case), 2)
+    forest = learn(make(case), stream(case, make(case).batch_size))  # beyond the first trees
+    part, other = split(forest, 2)
     rows, targets = zip(*stream(case, 30), strict=True)
     block = Block(rows, targets)
     with pytest.raises(RuntimeError, match="not full"):

@@ -176,7 +176,7 @@ def feed(feeder: Any, part: int, n: int) -> None:
 
 @pytest.mark.slow
 def test_keyed_models(ray: Any, tmp_path: Path) -> None:
-    """Two feeders; a worker is killed, then their number changes, then all ends: nothing is lost."""
+    """A worker is killed, then the number of workers changes, then all ends: nothing is lost."""
     base = ret.StreamDecisionTreeRegressor(batch_size=5, seed=1)
     keys, X, y = keyed_rows(3000)
     alone = KeyedModels(base)

@@ -8,7 +8,8 @@
     python -m examples.benchmarks.costs.distributed pickles       sizes of messages
     python -m examples.benchmarks.costs.distributed clouds        dynamic trees, averaged
 
-`examples.benchmarks.costs.keyed_workers` measures models per key. All but the last three need Ray (the extra `ray`). `throughput` prints processor time beside the
+All but the last three need Ray (the extra `ray`). `examples.benchmarks.costs.keyed_workers`
+measures models per key. `throughput` prints processor time beside the
 clock's, which means little on a busy machine. The column `plan` is what the processor times give
 for machines with a processor per process, as `docs/results/distributed.md` explains.
 """

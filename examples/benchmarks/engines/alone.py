@@ -1,6 +1,6 @@
 """A dict of models in one process, by samples; and `KeyedModels`, by columns.
 
-    CHECKOUT=. python examples/benchmarks/engines/alone.py
+CHECKOUT=. python examples/benchmarks/engines/alone.py
 """
 
 from job import NAMES, Meter, events, learn, new_model
@@ -16,9 +16,9 @@ for key, x, y in rows:
     learn(models[key], [(*x, y)])
 meter.mark("dict of models, 40,000 events")
 
-import pandas as pd  # noqa: E402
+import pandas as pd
 
-from river_extra_trees.keyed import KeyedModels  # noqa: E402
+from river_extra_trees.keyed import KeyedModels
 
 X = pd.DataFrame([x for _, x, _ in rows], columns=NAMES)
 keys, y = [key for key, _, _ in rows], [y for *_, y in rows]

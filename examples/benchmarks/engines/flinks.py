@@ -16,12 +16,12 @@ from job import KEYS, Meter, events, learn_state
 HERE = str(Path(__file__).resolve().parent)
 os.environ["PYTHONPATH"] = os.pathsep.join([HERE, os.environ.get("CHECKOUT", ".")])
 
-from pyflink.common import Configuration, Types  # noqa: E402
-from pyflink.datastream import (  # noqa: E402
+from pyflink.common import Configuration, Types
+from pyflink.datastream import (
     KeyedProcessFunction,
     StreamExecutionEnvironment,
 )
-from pyflink.datastream.state import ValueStateDescriptor  # noqa: E402
+from pyflink.datastream.state import ValueStateDescriptor
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--events", type=int, default=40_000)

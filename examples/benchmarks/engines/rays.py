@@ -1,6 +1,6 @@
-"""This package on Ray: `DistributedKeyedModels` with two workers.
+"""Ray, by this package: `DistributedKeyedModels` with two workers.
 
-    CHECKOUT=. python examples/benchmarks/engines/rays.py
+CHECKOUT=. python examples/benchmarks/engines/rays.py
 """
 
 import os
@@ -13,9 +13,9 @@ os.environ.setdefault("RAY_AUTH_MODE", "disabled")
 os.environ.setdefault("RAY_worker_niceness", "0")
 os.environ["PYTHONPATH"] = os.environ.get("CHECKOUT", ".")
 
-import pandas as pd  # noqa: E402
+import pandas as pd
 
-from river_extra_trees.distributed import DistributedKeyedModels  # noqa: E402
+from river_extra_trees.distributed import DistributedKeyedModels
 
 meter = Meter()
 rows = events()

@@ -1,6 +1,6 @@
 """Spark Structured Streaming: `applyInPandasWithState` and `transformWithStateInPandas`.
 
-    CHECKOUT=. python examples/benchmarks/engines/sparks.py apply      (or: transform) [--events 40000]
+    CHECKOUT=. python examples/benchmarks/engines/sparks.py apply      (or: transform)
 
 In an environment with pyspark, pandas, pyarrow, protobuf and this package's dependencies; Java 17.
 The events lie in eight files, each of which is a micro-batch. A model is kept as bytes. Spark gives
@@ -20,8 +20,8 @@ os.environ["PYTHONPATH"] = os.pathsep.join([HERE, os.environ.get("CHECKOUT", "."
 os.environ["PYSPARK_PYTHON"] = sys.executable
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
-import pandas as pd  # noqa: E402
-from pyspark.sql import SparkSession  # noqa: E402
+import pandas as pd
+from pyspark.sql import SparkSession
 
 parser = argparse.ArgumentParser()
 parser.add_argument("way", choices=["apply", "transform"])
@@ -80,7 +80,7 @@ else:
         def init(self, handle):
             self.model = handle.getValueState("model", "model binary")
 
-        def handleInputRows(self, key, frames, timers):  # noqa: N802
+        def handleInputRows(self, key, frames, timers):
             state = self.model.get()
             found, n = learn_state(None if state is None else bytes(state[0]), rows_of(frames))
             self.model.update((found,))
