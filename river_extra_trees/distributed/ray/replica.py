@@ -22,7 +22,7 @@ Numbered = tuple[int, typing.Any]  # a snapshot and its number
 class Answer(typing.NamedTuple):
     """An answer, and how many samples the model had learned when it was made.
 
-    Parameters
+    Attributes
     ----------
     value
         What the method of the snapshot returned.
