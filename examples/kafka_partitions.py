@@ -86,7 +86,8 @@ def main() -> None:
     parser.add_argument("--sensors", type=int, default=500)
     parser.add_argument("--brokers", help="host:port; a mock cluster in this process by default")
     options = parser.parse_args()
-    ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="error")
+    quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
+    ray.init(address="local", num_cpus=4, **quiet)
     cluster = {"bootstrap.servers": options.brokers} if options.brokers else {}
     mock = {} if options.brokers else {"test.mock.num.brokers": 1}
     producer = confluent_kafka.Producer({**cluster, **mock, "log_level": 0})

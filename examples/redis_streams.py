@@ -39,7 +39,7 @@ from river_extra_trees.persistence import save_bytes
 
 STREAMS = ("events:0", "events:1")
 FEATURES = ("temperature", "pressure", "age")
-READ = 2000  # entries at a time
+READ = 500  # entries at a time
 
 
 def number_of(entry: bytes) -> int:
@@ -94,7 +94,6 @@ def produce(client: redis.Redis, n_events: int, n_sensors: int) -> KeyedModels:
 def consume(feeder: Feeder, address: str) -> int:
     """Feed the models from a stream, up to its present end; return the number of events read."""
     client, n_read = redis.Redis.from_url(address), 0
-    client.set(f"consumer of {feeder.partition}", os.getpid())
     at = id_of(max(0, feeder.position - 1))
     while found := client.xread({feeder.partition: at}, count=READ):
         entries = found[feeder.partition.encode()][0] if isinstance(found, dict) else found[0][1]
@@ -107,20 +106,25 @@ def consume(feeder: Feeder, address: str) -> int:
         feeder.learn_many(sensors, frame, targets, numbers=[number_of(each) for each in ids])
         at, n_read = ids[-1], n_read + len(ids)
         client.incrby("read", len(ids))
+        client.set(f"consumer of {feeder.partition}", os.getpid())
     feeder.save()
     return n_read
 
 
-def kill_consumers(client: redis.Redis, n_events: int, kills: int) -> None:
-    """Kill a consumer again and again, each time after some more events were read."""
-    for i in range(kills):
-        while int(client.get("read") or 0) < (i + 1) * n_events // (kills + 1):
-            time.sleep(0.002)
-        process = client.getdel(f"consumer of {STREAMS[i % len(STREAMS)]}")
+def kill_consumers(client: redis.Redis, consumers: list[ray.ObjectRef], kills: int) -> int:
+    """Kill a consumer again and again, each time after it has read some events."""
+    n_killed = 0
+    while n_killed < kills:
+        ended, _ = ray.wait(consumers, num_returns=len(consumers), timeout=0.001)
+        ray.get(ended)  # raises what a consumer has raised
+        if len(ended) == len(consumers):
+            break
+        process = client.getdel(f"consumer of {STREAMS[n_killed % len(STREAMS)]}")
         if process is not None:
-            with contextlib.suppress(ProcessLookupError):  # it has ended
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(int(process), signal.SIGKILL)
-                client.incr("killed")
+        n_killed += process is not None
+    return n_killed
 
 
 def main() -> None:
@@ -129,7 +133,8 @@ def main() -> None:
     parser.add_argument("--sensors", type=int, default=500)
     parser.add_argument("--kills", type=int, default=10)
     options = parser.parse_args()
-    ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="error")
+    quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
+    ray.init(address="local", num_cpus=4, **quiet)
     with running_redis() as address, tempfile.TemporaryDirectory() as folder:
         client = redis.Redis.from_url(address)
         alone = produce(client, options.events, options.sensors)
@@ -139,10 +144,10 @@ def main() -> None:
         ) as models:
             task = ray.remote(max_retries=-1)(consume)
             consumers = [task.remote(models.feeder(stream), address) for stream in STREAMS]
-            kill_consumers(client, options.events, options.kills)
+            n_killed = kill_consumers(client, consumers, options.kills)
             ray.get(consumers)
             counts = models.counts()
-            print(f"{int(client.get('killed') or 0)} consumers killed")
+            print(f"{n_killed} times a consumer was killed")
             print(f"{int(client.get('read'))} events read, {counts.n_samples_seen} learned")
             equal = sum(
                 save_bytes(models.model_of(sensor)) == save_bytes(alone.model_of(sensor))

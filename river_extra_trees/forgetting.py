@@ -96,7 +96,7 @@ def wrong_answers(sums: Sums) -> float:
 
 
 def max_height(n: int) -> int:
-    """Largest height of a tree on n samples, about one per leaf were it balanced: floor(log2(n))."""
+    """Largest height of a tree on n samples: floor(log2(n)), one per leaf were it balanced."""
     return max(1, n.bit_length() - 1)
 
 

@@ -52,6 +52,8 @@ The way of a batch::
       |- core.reader           links the columns to the schema; the batch is refused here or not
       |                          at all (batch.pyx)
       `- core.go_on            row by row, until a batch of the family is full:
+          |- run               rows that bring nothing new, several at once, without Python's lock
+          |                      (ahead.pxd), where the family needs no Python for them
           |- Reader.read       the row, without a look-up but of new nominal values
           |- row_label ...     the answer, where `predict_learn_many` asks for it
           |- Reader.admit      only where a feature or a nominal value is new
@@ -61,5 +63,6 @@ The models of several keys read one batch: `core.take_over` lets each go its own
 one reader, whose rows are grouped by key.
 
 Sharing: `memory` (allocation), `rng` (random numbers by name), `split` (the struct of a split),
+`shares` (the largest, the sum),
 `state` (what is saved, and how a state is read with distrust), `safe_repr` (values in messages).
 """

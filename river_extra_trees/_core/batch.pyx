@@ -167,7 +167,13 @@ cdef class Reader:
                 link.numeric = schema.numeric.get(column.name, IGNORED if is_full else UNKNOWN)
                 link.nominal = schema.nominal.get(column.name, IGNORED if is_full else UNKNOWN)
                 for code in range(link.n_values):
-                    link.known[code] = UNSEEN if link.nominal >= 0 else UNKNOWN
+                    if link.nominal < 0:
+                        link.known[code] = UNKNOWN
+                    elif self.is_chosen:    # a part of the rows need not have all values
+                        link.known[code] = UNSEEN
+                    else:
+                        link.known[code] = (<dict>schema.codes[link.nominal]).get(
+                            column.values[code], UNKNOWN)
             if self.schema is not schema:
                 self.n_labels = -1      # another learner
             self.schema, self.version = schema, schema.version

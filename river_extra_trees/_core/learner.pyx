@@ -1,5 +1,6 @@
 """The base of the core objects of all families. See the header."""
 
+from .ahead cimport AHEAD
 from .batch cimport Batch, Reader
 from .schema cimport MAX_LABELS, Labels, Schema, find_room
 from .shares cimport first_largest, total_of
@@ -229,19 +230,24 @@ cdef class Learner:
     cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1:
         cdef double weight
         cdef bint is_known
-        cdef int n_labels
+        cdef int n_labels, n_careful = 0    # rows to go the usual way
+        cdef Py_ssize_t row
         reader.link(self.schema, self.labels)
         self.schema.lengths = None      # of which `retract` takes back nothing
         stop = min(stop, reader.n)
         while reader.row < stop:
-            if not self.batch_is_full() and self.prepare_run(reader):
-                n_labels = <int>len(self.labels.labels)
+            if n_careful > 0:
+                n_careful -= 1
+            elif not self.batch_is_full() and self.prepare_run(reader):
+                row, n_labels = reader.row, <int>len(self.labels.labels)
                 with nogil:
                     self.run(reader, stop, n_labels)
                 if self.batch_is_full():
                     return True
                 if reader.row == stop:
                     break
+                if reader.row == row:   # where much is new, more of it is to be expected
+                    n_careful = AHEAD
             is_known = reader.read()
             if reader.asks and not reader.answered:
                 self.answer_row(reader)

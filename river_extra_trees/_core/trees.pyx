@@ -7,7 +7,7 @@ pickled and described in plain Python values.
 import numpy as np
 
 from libc.stdint cimport uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
 from .memory cimport free, product, realloc, resized
 
@@ -105,7 +105,8 @@ cdef class Trees:
         if self.regression or n_values <= self.n_values:
             return
         for node in range(self.n_used - 1, -1, -1):     # from the end: rows only move up
-            memcpy_up(self.stats + <Py_ssize_t>node * width, self.row(node), self.width)
+            memmove(self.stats + <Py_ssize_t>node * width, self.row(node),
+                    self.width * sizeof(double))
             memset(self.stats + <Py_ssize_t>node * width + self.width, 0,
                    (width - self.width) * sizeof(double))
         self.width = width
@@ -170,12 +171,8 @@ cdef class Trees:
         self.n_roots += 1
         return self.n_roots - 1
 
-    def remove_tree(self, int tree):
-        """Remove a tree; the numbers of the later ones go down by one."""
-        assert 0 <= tree < self.n_roots
-        self.remove(tree)
-
     cdef void remove(self, int tree) noexcept nogil:
+        """Remove a tree; the numbers of the later ones go down by one."""
         cdef int i
         self.collapse(self.roots[tree])
         self.cut(self.roots[tree])
@@ -459,7 +456,7 @@ cdef class Trees:
 
     cdef int link(self, const int[::1] free_nodes, const int[::1] roots) except -1:
         """Take over free nodes and roots; walk down from these, so that every node is met once."""
-        cdef int i, node, met = 0
+        cdef int i, node, met
         cdef const Node* this
         cdef Py_ssize_t n = free_nodes.shape[0] + roots.shape[0]
         require(n <= self.n_used, "Trees: more free nodes and roots than nodes")
@@ -467,8 +464,7 @@ cdef class Trees:
         for i in range(roots.shape[0]):
             self.roots[i] = roots[i]
             self.meet(roots[i], -1, i)
-        met = <int>roots.shape[0]
-        self.n_roots = met
+        self.n_roots = met = <int>roots.shape[0]
         i = 0
         while i < met:                          # `free_nodes` is the queue of nodes met so far
             node = self.free_nodes[i]
@@ -512,10 +508,3 @@ def check_stats(stats, regression):
             "Trees: a weight is too small for full precision")
     require(not regression or np.all(np.abs(stats[:, HEADER]) <= 2.0 * LARGEST_TARGET),
             "Trees: a mean is not one of targets")
-
-
-cdef void memcpy_up(double* to, const double* source, int n) noexcept nogil:
-    """Copy within one array to a higher address."""
-    cdef int i
-    for i in range(n - 1, -1, -1):
-        to[i] = source[i]

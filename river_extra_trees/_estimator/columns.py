@@ -316,11 +316,12 @@ def whole_codes_in(series: typing.Any) -> Codes | None:
     if array.dtype.kind not in "biu":
         return None
     if array.dtype.kind == "b":  # without sorting
-        values = np.array([False, True])[[not array.all(), array.any()]]
-        codes = array.astype(np.intc) if len(values) == 2 else np.zeros(len(array), np.intc)
+        has_both = bool(array.any() and not array.all())
+        values = np.array([False, True]) if has_both else array[:1]
+        codes: npt.NDArray[typing.Any] = array if has_both else np.zeros(len(array))
     else:
         values, codes = np.unique(array, return_inverse=True)
-    return codes.astype(np.intc, copy=False), list(values) if array is series else values.tolist()
+    return codes.astype(np.intc), list(values) if array is series else values.tolist()
 
 
 def read_weights(w: typing.Any, n: int) -> Column | None:

@@ -20,7 +20,7 @@ travels; with keys, it is a `Parcel`.
 
 from __future__ import annotations
 
-from ..keyed import shard_of
+from ..keyed.keys import shard_of
 from .blocks import Block
 from .forests import ForestPart
 from .groups import KeyGroups

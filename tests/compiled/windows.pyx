@@ -1,10 +1,11 @@
-"""The core's window, one call at a time, as Python can call it."""
+"""The core's window and trees, one call at a time, as Python can call them."""
 
 import numpy as np
 
 from libc.stdint cimport uint8_t
 
 from river_extra_trees._core.schema cimport Schema
+from river_extra_trees._core.trees cimport Trees
 from river_extra_trees._core.window cimport Window
 
 
@@ -43,3 +44,9 @@ def ranked(Window window, int column):
     """The sorted slots of a column."""
     assert 0 <= column < window.n_columns
     return [window.order[<Py_ssize_t>column * window.capacity + i] for i in range(window.n_sorted)]
+
+
+def remove_tree(Trees trees, int tree):
+    """Remove a tree; the numbers of the later ones go down by one."""
+    assert 0 <= tree < trees.n_roots
+    trees.remove(tree)

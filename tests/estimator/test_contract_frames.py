@@ -260,7 +260,7 @@ def test_frame_with_a_column_of_dates(case: Case, frame: Any) -> None:
     before = frozen(model)
     with pytest.raises(TypeError, match=r"^row 0: feature 'when': .* Turn it into numbers"):
         model.learn_many(frame, [y] * 4)
-    with pytest.raises(TypeError, match=r"^feature 'when': .* Turn it into numbers"):
+    with pytest.raises(TypeError, match=r"^row 0: feature 'when': .* Turn it into numbers"):
         model.predict_many(frame)
     assert frozen(model) == before
     model.learn_many(pd.DataFrame({"when": pd.to_datetime([None] * 4)}), [y] * 4)

@@ -262,9 +262,7 @@ def test_labels_of_another_thread_that_take_the_last_place() -> None:
     seen = model.n_samples_seen + n - reader.row
     for i in range(1022):
         model.learn_one({"a": 0.0}, f"other {i}")
-    with pytest.raises(
-        ValueError, match=r"row 500: the label 'new' is one too many.*Another"
-    ):
+    with pytest.raises(ValueError, match=r"row 500: the label 'new' is one too many.*Another"):
         model._learn_rows(reader)
     assert reader.row == 500
     assert model.n_samples_seen == seen - 100 + 1022

@@ -190,7 +190,7 @@ class NaiveTree:
         return answer
 
     def grow_early(self, X, Y, n, copies=None):
-        """Grow on the first n samples of the first batch, until it is full; the program does not."""
+        """Grow on the first n samples of the first batch; the published program does not."""
         if self.samples or self.reference or n not in early_sizes(len(X)):
             return
         copies = [1] * n if copies is None else copies

@@ -27,7 +27,9 @@ from river_extra_trees.keyed import KeyedModels
 LEARNERS: dict[str, Callable[[], Any]] = {
     "StreamDecisionTreeClassifier": lambda: ret.StreamDecisionTreeClassifier(seed=1),
     "StreamDecisionTreeRegressor": lambda: ret.StreamDecisionTreeRegressor(seed=1),
-    "DynamicTreeRegressor, 20 particles": lambda: ret.DynamicTreeRegressor(20, 100, seed=1),
+    "DynamicTreeRegressor, 20 particles": lambda: ret.DynamicTreeRegressor(
+        n_particles=20, window=100, seed=1
+    ),
     "StreamDecisionForestClassifier": lambda: ret.StreamDecisionForestClassifier(seed=1),
 }
 FEATURES = list("abcde")
@@ -45,8 +47,16 @@ def samples(n: int, n_keys: int, classes: bool) -> tuple[list[str], pd.DataFrame
 def compare_with_a_dict(n: int, n_keys: int, rows: int, repeats: int) -> None:
     """Processor time per sample of a dict of models, and of keyed models in several ways."""
     print(f"microseconds per sample, {n:,} samples of {n_keys:,} keys, frames of {rows:,} rows")
-    names = ["learn", "dict", "learn_one", "learn_many", "test-then-train", "dict", "one", "many"]
-    print(("{:36}" + "{:>12}" * 7).format("", *[f"{name}" for name in names[1:]]))
+    titles = [
+        "dict",
+        "learn_one",
+        "learn_many",
+        "",
+        "dict, answers",
+        "one, answers",
+        "many, answers",
+    ]
+    print(("{:36}" + "{:>14}" * 7).format("", *titles))
     for name, make in LEARNERS.items():
         model = make()
         keys, X, y = samples(n, n_keys, "Classifier" in name)
@@ -85,7 +95,7 @@ def compare_with_a_dict(n: int, n_keys: int, rows: int, repeats: int) -> None:
                 best[i] = min(best[i], (time.process_time() - start) / n * 1e6)
         numbers = [f"{each:.2f}" for each in best]
         numbers.insert(3, "")
-        print(("{:36}" + "{:>12}" * 7).format(name, *numbers), flush=True)
+        print(("{:36}" + "{:>14}" * 7).format(name, *numbers), flush=True)
 
 
 def visits(n_keys: int, n_visits: int, rows: int) -> Iterator[list[str]]:

@@ -6,7 +6,6 @@ and so on. The first batch replaces these trees; all later ones are those of the
 """
 
 from libc.stdint cimport uint8_t
-from libc.string cimport memset
 
 from ..cart.splitter cimport Splitter
 from ..memory cimport free, product, zeroed

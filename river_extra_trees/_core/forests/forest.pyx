@@ -369,8 +369,9 @@ cdef class Forest(Ensemble):
         return {
             "regression": self.regression, "batch_size": self.batch_size,
             "reference": self.reference, "fading": self.fading, "seed": self.seed,
-            "n_batches": self.n_batches, "n_early": self.n_early, "schema": self.schema, "labels": self.labels,
-            "window": self.window, "trees": self.trees, "root_statistics": self.root_statistics,
+            "n_batches": self.n_batches, "n_early": self.n_early, "schema": self.schema,
+            "labels": self.labels, "window": self.window, "trees": self.trees,
+            "root_statistics": self.root_statistics,
             "first_tree": self.first_tree, "is_part": self.is_part,
         }
 
