@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 __all__ = ["packed", "unpacked"]
 
-SMALL = 4096  # bytes
+SMALL = 512  # bytes
 NARROWER = {"f8": ("f2", "f4"), "i8": ("i1", "i2", "i4"), "i4": ("i1", "i2")}
 
 

@@ -120,13 +120,18 @@ def is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real | np.bool_)
 
 
-def by_name(values: Codec, names: Codec | None = None) -> Codec:
-    """A dict in its order, from feature names (or texts) to values."""
+def by_name(values: Codec, names: Codec | None = None, sort: bool = False) -> Codec:
+    """A dict from feature names (or texts) to values, in its order.
+
+    That is the order of a set where `compose.Select` stands before, and differs between processes.
+    Where it decides nothing it is written sorted, so that equal steps look alike.
+    """
     key = names or VALUE
 
     def write(table: Any) -> Document:
         require(isinstance(table, dict), "must be a dict")
-        return {"names": list(table), "values": [values.write(item) for item in table.values()]}
+        ordered = in_order(table) if sort else list(table)
+        return {"names": ordered, "values": [values.write(table[name]) for name in ordered]}
 
     def read(document: Any) -> dict[Hashable, Any]:
         table = State("a table", document, ("names", "values"))
@@ -142,7 +147,11 @@ def by_name(values: Codec, names: Codec | None = None) -> Codec:
 def write_set(members: Any) -> Document:
     """The members of a set in one order, whatever its own is, so that equal sets look alike."""
     require(isinstance(members, set | frozenset), "must be sets of values")
-    return {"categories": sorted(members, key=lambda member: json.dumps(Encoder().encode(member)))}
+    return {"categories": in_order(members)}
+
+
+def in_order(names: Iterable[Any]) -> list[Any]:
+    return sorted(names, key=lambda name: json.dumps(Encoder().encode(name)))
 
 
 def read_set(document: Any) -> set[Hashable]:
@@ -228,22 +237,29 @@ FORMS = {
         Form(
             preprocessing.StandardScaler,
             {"with_std": FLAG, "window_size": NO_WINDOW},
-            {"counts": by_name(COUNT), "means": by_name(NUMBER), "vars": by_name(SPREAD)},
+            {
+                "counts": by_name(COUNT, sort=True),
+                "means": by_name(NUMBER, sort=True),
+                "vars": by_name(SPREAD, sort=True),
+            },
         ),
         Form(
             preprocessing.MinMaxScaler,
             {"window_size": NO_WINDOW},
-            {"min": by_name(of_kind(stats.Min)), "max": by_name(of_kind(stats.Max))},
+            {
+                "min": by_name(of_kind(stats.Min), sort=True),
+                "max": by_name(of_kind(stats.Max), sort=True),
+            },
         ),
         Form(
             preprocessing.MaxAbsScaler,
             {"window_size": NO_WINDOW},
-            {"abs_max": by_name(of_kind(stats.AbsMax))},
+            {"abs_max": by_name(of_kind(stats.AbsMax), sort=True)},
         ),
         Form(
             preprocessing.OneHotEncoder,
             {"categories": or_none(by_name(SET)), "drop_zeros": FLAG, "drop_first": FLAG},
-            {"values": by_name(SET), "_zero_dict": by_name(ZERO, TEXT)},
+            {"values": by_name(SET, sort=True), "_zero_dict": by_name(ZERO, TEXT, sort=True)},
         ),
         Form(
             preprocessing.OrdinalEncoder,

@@ -17,6 +17,7 @@ import pytest
 from river import base, checks
 
 import river_extra_trees as ret
+from river_extra_trees._core.packing import SMALL
 from river_extra_trees.distributed import (
     DistributedClassifier,
     DistributedKeyedModels,
@@ -292,12 +293,13 @@ def test_answers_in_frames(kind: Any, labels: tuple[Any, Any]) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_flat_pickles(case: Case) -> None:
-    """All arrays travel beside the message, which stays small however much was learned."""
+    """Large arrays travel beside the message, which stays small however much was learned."""
     model = learn(make(case), stream(case, 300))
     parts = [model, model.snapshot(), *(split(model, 2) if is_splittable(model) else ())]
     for part in parts:
         buffers: list[pickle.PickleBuffer] = []
         message = pickle.dumps(part, 5, buffer_callback=buffers.append)
-        assert len(message) < 2000 + 300 * model._n_trees
+        assert len(message) < 2000 + 700 * model._n_trees
         pickle.loads(message, buffers=[bytes(buffer.raw()) for buffer in buffers])  # read-only
-        assert sum(buffer.raw().nbytes for buffer in buffers) > 0
+        assert all(buffer.raw().nbytes > SMALL for buffer in buffers)
+        assert buffers or model._n_trees == 1 or len(message) < 3000

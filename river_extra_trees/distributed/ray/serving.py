@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import typing
 from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
 
 from ..._estimator.extras import import_extra
 from ..._estimator.frames import Sample
@@ -214,7 +216,7 @@ class SnapshotServer:
         deadline = time.monotonic() + SECONDS_TO_RESTART
         while True:
             try:
-                return ask()
+                return result_of(ask)
             except deaths as error:
                 if time.monotonic() > deadline:
                     raise RuntimeError(
@@ -234,6 +236,16 @@ class SnapshotServer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def result_of(ask: Callable[[], typing.Any]) -> typing.Any:
+    """What a call returns. Serve refuses to wait in a thread with an event loop, as Jupyter's."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return ask()
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(ask).result()
 
 
 def shelf() -> typing.Any:
