@@ -28,6 +28,7 @@ os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "A worker died")
 
 import pandas as pd
 import ray
+import ray.serve
 from river.datasets import synth
 
 import river_extra_trees as ret
@@ -151,7 +152,9 @@ with DistributedKeyedModels(
 # answer says from which snapshot it is.
 
 # %%
-logging.getLogger("ray.serve").setLevel(logging.ERROR)
+logging.getLogger("ray.serve").setLevel(
+    logging.ERROR
+)  # it reports each start otherwise
 with SnapshotServer(forest.snapshot(), n_replicas=2, port=8765) as server:
     for i, (x, y) in enumerate(rows[:1000], start=1):
         forest.learn_one(x, y)

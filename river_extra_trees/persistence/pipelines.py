@@ -268,7 +268,7 @@ FORMS = {
                 "unknown_value": or_none(CODE),
                 "none_value": CODE,
             },
-            {"values": by_name(by_name(CODE))},
+            {"values": by_name(by_name(CODE), sort=True)},
             derived=frozenset({"_reserved_category_codes"}),
         ),
         Form(
