@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from river import base
 
 from .keys import Key, key_named, name_of
-from .store import Store
+from .store import Row, Store
 
 __all__ = ["Counts", "Keeper", "Kept"]
 
@@ -96,6 +96,16 @@ class Kept:
         """
         model, prior = pickle.loads(content)
         return cls(model, last, last, prior)
+
+
+def written(entries: list[tuple[Key, Kept]]) -> Iterator[Row]:
+    """What the store keeps of keys; each is marked as stored when its row has been written.
+
+    So the marks are right even where a later model, or the state of a commit, cannot be pickled.
+    """
+    for key, kept in entries:
+        yield kept.last, name_of(key), kept.to_bytes()
+        kept.stored = kept.last
 
 
 class Counts(typing.NamedTuple):
@@ -321,6 +331,7 @@ class Keeper:
             self._erase(key, kept)
             del self._kept[key]
         if self._store is not None:
+            self._visitor = None  # it may be one of those that leave the store
             for name in self._store.delete_before(oldest):
                 later = self._kept.get(key_named(name))
                 if later is None:
@@ -381,10 +392,8 @@ class Keeper:
             if kept.last != kept.stored:
                 changed.append((key, kept))
         changed.reverse()
-        self._store.write((kept.last, name_of(key), kept.to_bytes()) for key, kept in changed)
+        self._store.write(written(changed))
         self._store.commit({**state, "now": self.now})
-        for _, kept in changed:
-            kept.stored = kept.last
         self._committed = self.now
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import sqlite3
 import subprocess
@@ -243,3 +244,30 @@ def test_store_alone(tmp_path: Path) -> None:
     assert (store.delete(b"sa"), store.delete(b"sa"), store.read(b"sa")) == (True, False, None)
     assert store.state() is None
     store.close()
+
+
+def test_expired_after_an_answer(tmp_path: Path) -> None:
+    """A spilled model that has answered and then expired takes no other one with it."""
+    with KeyedModels(MODEL, 1, 5, "spill", tmp_path / "models.db") as models:
+        for key in "acb":
+            models.learn_one(key, {"a": 0.0}, 1.0)
+        models.predict_one("a", {"a": 0.0})
+        for key in "bbba":
+            models.learn_one(key, {"a": 0.0}, 1.0)
+        assert (len(models), "b" in models) == (2, True)
+        assert models.predict_one("b", {"a": 0.0}) == 1.0
+
+
+def test_a_commit_that_fails(tmp_path: Path) -> None:
+    """What a failed commit has written can still be forgotten."""
+    path = tmp_path / "models.db"
+    with KeyedModels(MODEL, store=path) as models:
+        for key in "ab":
+            models.learn_one(key, {"a": 0.0}, 1.0)
+        with pytest.raises((AttributeError, pickle.PicklingError)):
+            models.commit({"cannot be pickled": lambda: None})
+        assert models.note == {}
+        models.forget("a")
+        models.commit({"position": 2})
+    with KeyedModels(MODEL, store=path) as models:
+        assert (models.note, "a" in models, "b" in models) == ({"position": 2}, False, True)
