@@ -211,14 +211,18 @@ class KeyedBlock:
 def coded_keys(keys: typing.Any) -> tuple[list[Key], Rows]:
     """The different keys of a series, and the position of each row's key among them."""
     coded = codes_in(keys, "keys") or whole_codes_in(keys)
-    if coded is None or (coded[0] < 0).any():
+    plain = None
+    if coded is not None and (coded[0] >= 0).all():
+        plain = [plain_key(key) for key in coded[1]]
+    # A dictionary of pyarrow may name a value twice.
+    if coded is None or plain is None or len(set(plain)) < len(plain):
         known: dict[typing.Any, int] = {}
         # A key that is not plain may equal another one of another type: True and 1, for example.
         given = values_of(keys, "keys")
         values = [key if type(key) in PLAIN else plain_key(key) for key in given]
         codes = np.array([known.setdefault(key, len(known)) for key in values], dtype=np.intp)
         return list(known), codes
-    return [plain_key(key) for key in coded[1]], coded[0].astype(np.intp)
+    return plain, coded[0].astype(np.intp)
 
 
 def rows_of(frame: typing.Any) -> list[Sample]:

@@ -11,6 +11,7 @@ __all__ = ["Key", "key_named", "name_of", "plain_key", "shard_of"]
 Key = str | bytes | int
 
 PLAIN = frozenset([str, bytes, int])  # the types that a key has after `plain_key`
+LONG = 1024  # bits from which on a whole number is written in hexadecimal digits
 
 
 def plain_key(key: typing.Any) -> Key:
@@ -48,7 +49,10 @@ def name_of(key: typing.Any) -> bytes:
     key = plain_key(key)
     if isinstance(key, str):
         return b"s" + key.encode("utf-8", "surrogatepass")
-    return b"b" + key if isinstance(key, bytes) else b"i%d" % key
+    if isinstance(key, bytes):
+        return b"b" + key
+    # Python limits the length of decimal numbers, but not that of hexadecimal ones.
+    return b"i%d" % key if key.bit_length() <= LONG else b"x%x" % key
 
 
 def key_named(name: bytes) -> Key:
@@ -62,7 +66,7 @@ def key_named(name: bytes) -> Key:
     kind, text = name[:1], name[1:]
     if kind == b"s":
         return text.decode("utf-8", "surrogatepass")
-    return text if kind == b"b" else int(text)
+    return text if kind == b"b" else int(text, 16 if kind == b"x" else 10)
 
 
 def shard_of(key: typing.Any, n: int) -> int:

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from river import base
 
+from river_extra_trees._core.safe_repr import safe_repr
+
 from .._estimator.frames import Sample
 from .._estimator.parameters import check_choice, check_parameter, check_whole
 from .answers import frame_of_probabilities, series_of_answers
@@ -221,7 +223,7 @@ class KeyedModels:
 
     def _refuse(self, key: Key, number: int, error: Exception) -> None:
         self._n_refused += 1
-        self._refusal = f"sample {number} of {key!r}: {type(error).__name__}: {error}"
+        self._refusal = f"sample {number} of {safe_repr(key)}: {type(error).__name__}: {error}"
 
     def learn_many(
         self, keys: typing.Any, X: typing.Any, y: typing.Any, w: typing.Any = 1.0

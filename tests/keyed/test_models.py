@@ -428,6 +428,27 @@ def test_keys_of_all_types() -> None:
     assert len(models) == len(keys)
 
 
+def test_a_long_number_as_key(tmp_path: Path) -> None:
+    """Python does not write it in decimal digits; it can be stored and refused all the same."""
+    with KeyedModels(TREE, store=tmp_path / "models.db") as models:
+        models.learn_one(10**5000, {"x": 0.0}, "a")
+        models.learn_one(10**5000, {"x": math.inf}, "a")
+        assert "sample 2 of <int that cannot be written>" in models.counts().refusal
+        models.commit()
+    with KeyedModels(TREE, store=tmp_path / "models.db") as models:
+        assert models.predict_one(10**5000, {"x": 0.0}) == "a"
+
+
+def test_a_key_that_a_dictionary_names_twice() -> None:
+    """Its samples are those of one key, in the order of the rows."""
+    pa = pytest.importorskip("pyarrow")
+    codes = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1]), pa.array(["a", "a"]))
+    X = pa.table({"x": [0.0] * 4})
+    models = KeyedModels(ret.StreamDecisionTreeRegressor(leaf_memory=None, seed=1))
+    said = models.predict_learn_many(pa.chunked_array([codes]), X, [1.0, 3.0, 5.0, 7.0])
+    assert said.to_pylist() == [None, 1.0, 2.0, 3.0]
+
+
 def test_chosen_rows(tmp_path: Path) -> None:
     """Some rows of a block are learned as the whole block of these rows."""
     samples = samples_of("tree", [f"key {i % 5}" for i in range(50)], 5)
