@@ -220,18 +220,23 @@ class PooledPrior:
             mine = None if kept.prior is None else own[place]
             y, w = block.target(row)
             if pooled is None:
-                x = block.sample(row)[1]
-                common = self._pooled(x)
-                try:
-                    self._learn(x, y, w)
-                except Exception:
-                    w = 0.0
+                common, w = self._met(block.sample(row)[1], y, w)
             else:
                 common = pooled[place] if self._classifier or self._n_learned else None
             if answers:
                 found.append(self.mixed(kept.prior or NEW, mine, common))
             self._take(kept, mine, common, y, w)
         return found
+
+    def _met(self, x: Sample, y: typing.Any, w: float) -> tuple[typing.Any, float]:
+        """The pooled model's answer, before it learns a sample; without weight if it refuses."""
+        common = None
+        try:
+            common = self._pooled(x)
+            self._learn(x, y, w)
+        except Exception:  # the keys go on, whatever it raises
+            return common, 0.0
+        return common, w
 
     def _pooled_rows(self, block: KeyedBlock, rows: Rows, learns: bool) -> list[typing.Any] | None:
         """The pooled model's answers to rows before it learned each; `None` without columns."""

@@ -169,3 +169,20 @@ def test_the_pooled_model_is_of_the_same_kind(pooled: Any) -> None:
     """A classifier for classifiers."""
     with pytest.raises(ValueError, match="pooled must be"):
         KeyedModels(tree(False), pooled=pooled)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_pooled_model_that_raises(many: bool) -> None:
+    """Its errors neither stop the keys' own models nor count a sample for the prior."""
+    models = KeyedModels(tree(True), pooled=linear_model.LinearRegression())
+    x = [1.0, 2.0, "text", 3.0]
+    if many:
+        frame = pd.DataFrame({"x": pd.Series(x, dtype=object)})
+        models.learn_many(["a"] * 4, frame, [1.0, 2.0, 3.0, 4.0])
+    else:
+        for i, value in enumerate(x):
+            models.learn_one("a", {"x": value}, i + 1.0)
+    counts = models.counts()
+    assert (counts.n_samples_seen, counts.n_refused) == (4, 0)
+    assert models._prior is not None
+    assert models._prior._n_learned == 3
