@@ -49,9 +49,12 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).absolute()
         # None: this class begins and ends the transactions, not the module.
-        self._database = sqlite3.connect(
-            self.path, timeout=0.0, isolation_level=None, check_same_thread=False
-        )
+        try:
+            self._database = sqlite3.connect(
+                self.path, timeout=0.0, isolation_level=None, check_same_thread=False
+            )
+        except sqlite3.Error as error:
+            raise type(error)(f"{self.path}: {error}") from None
         try:
             self._open()
         except sqlite3.Error as error:

@@ -331,6 +331,17 @@ def test_without_a_folder() -> None:
     assert all(actor.is_dead for actor in models._actors)
 
 
+def test_closed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for workers that have been stopped."""
+    monkeypatch.setattr("river_extra_trees.distributed.ray.keyed.PATIENCE", 0.2)
+    keys, X, y = frame_of(50)
+    with DistributedKeyedModels(TREE, n_groups=4, folder=tmp_path) as models:
+        models.learn_many(keys, X, y)
+        models.close()
+    with DistributedKeyedModels(TREE, n_groups=4, folder=tmp_path) as models:
+        assert models.position == 50
+
+
 def test_error_in_a_context() -> None:
     """The error of the body is not hidden by that of a worker that died before."""
 

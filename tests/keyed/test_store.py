@@ -194,6 +194,8 @@ def test_other_files(tmp_path: Path) -> None:
     database.close()
     with pytest.raises(ValueError, match="none of KeyedModels"):
         KeyedModels(MODEL, store=other)
+    with pytest.raises(sqlite3.OperationalError, match=r"nowhere.models\.db: unable to open"):
+        KeyedModels(MODEL, store=tmp_path / "nowhere" / "models.db")
     text = tmp_path / "text.db"
     text.write_text("no database at all, " * 99)
     with pytest.raises(sqlite3.DatabaseError, match=r"text\.db: file is not a database"):

@@ -133,6 +133,7 @@ class DistributedKeyedModels(Feeder):
         feeding = FeederSettings(run, model, n_groups, block_size, checkpoint_every, is_stored)
         super().__init__(feeding, OWN)
         self._write_layout(n_workers)
+        self._is_closed = False
         self._groups = Settings(model, n_groups, self._folder, options)
         self._actors = [self._started(number, n_workers) for number in range(n_workers)]
         self._begin()
@@ -234,13 +235,16 @@ class DistributedKeyedModels(Feeder):
         return [int(process) for process in self._tell_all("process")]
 
     def close(self) -> None:
-        """Commit if there is a folder, and stop the workers.
+        """Commit if there is a folder, and stop the workers. A second call does nothing.
 
         Raises
         ------
         RuntimeError
             If a worker has died and there is no folder. The other workers are stopped all the same.
         """
+        if self._is_closed:
+            return
+        self._is_closed = True
         try:
             self.save()
             if self._folder is not None:
