@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import doctest
 import http.client
 import json
@@ -10,6 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -201,3 +203,18 @@ def test_back_pressure(ray: Any, port: int) -> None:
             each.join()
     assert sorted(set(statuses)) == [200, 503]
     assert len(statuses) == 30
+
+
+def test_copies_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a copy publishes, in an actor that begins anew for example, is later than all before."""
+    kind, numbers = "river_extra_trees.distributed.ray.serving", []
+    monkeypatch.setattr(f"{kind}.connected", lambda: SimpleNamespace(put=lambda each: each))
+    monkeypatch.setattr(
+        SnapshotServer, "_of_all", lambda _, __, number, ___: numbers.append(number)
+    )
+    server = SnapshotServer.__new__(SnapshotServer)
+    server._number = 0
+    twin = copy.copy(server)
+    for each in (server, server, twin, server):
+        each.publish(ret.StreamDecisionForestClassifier(seed=1).snapshot())
+    assert numbers == sorted(set(numbers))
