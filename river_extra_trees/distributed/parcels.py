@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from ..keyed import Key, KeyedBlock, shard_of
 
-__all__ = ["GroupOf", "Parcel", "range_of", "sorted_by_group", "worker_of"]
+__all__ = ["MOST_GROUPS", "GroupOf", "Parcel", "range_of", "sorted_by_group", "worker_of"]
 
 Numbers = npt.NDArray[np.int64]
 
+MOST_GROUPS = 2**16  # their numbers are sorted as 16 bits
 REMEMBERED = 2_000_000  # keys whose groups a feeder remembers
 
 

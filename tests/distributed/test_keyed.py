@@ -23,6 +23,7 @@ import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees.distributed import DistributedKeyedModels
 from river_extra_trees.distributed.parcels import GroupOf, range_of, sorted_by_group, worker_of
+from river_extra_trees.distributed.ray.feeder import Whole
 from river_extra_trees.distributed.ray.group_worker import GroupWorker
 from river_extra_trees.keyed import KeyedBlock, KeyedModels, shard_of
 from tests.tools import ray_in_process
@@ -331,6 +332,18 @@ def test_without_a_folder() -> None:
     assert all(actor.is_dead for actor in models._actors)
 
 
+def test_answers_of_repeated_samples() -> None:
+    """The first answer stays where a sample is repeated, for which there is none."""
+    keys, X, y = frame_of(20)
+    block = KeyedBlock.from_frame(TREE, keys, X, y)
+    parcel, order = sorted_by_group(block, np.arange(20), GroupOf(4), 4)
+    whole = Whole(parcel, order, is_asked=True)
+    first = [None if row % 3 else float(row) for row in range(20)]
+    whole.note(range(4), first)
+    whole.note(range(4), [None] * 20)
+    assert whole.answers[order].tolist() == first
+
+
 def test_closed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for workers that have been stopped."""
     monkeypatch.setattr("river_extra_trees.distributed.ray.keyed.PATIENCE", 0.2)
@@ -469,6 +482,7 @@ def test_folder_of_others(other: Any, n_groups: int, message: str, tmp_path: Pat
         ({"n_workers": 0}, "n_workers"),
         ({"n_workers": 3, "n_groups": 2}, "n_workers"),
         ({"n_groups": 0}, "n_groups"),
+        ({"n_groups": 2**16 + 1}, "n_groups must be at most 65536"),
         ({"max_models": 63}, "max_models"),
         ({"time_to_live": 0}, "time_to_live"),
         ({"when_full": "spill"}, "folder"),

@@ -82,9 +82,15 @@ class Whole:
         self.answers = np.full(len(parcel) if is_asked else 0, None, dtype=object)
 
     def note(self, groups: range, answers: list[typing.Any]) -> None:
-        """Note the answers of the worker that has these groups."""
+        """Note the answers of the worker that has these groups.
+
+        One that is missing replaces none: it may be that of a sample which was learned and answered
+        before, and repeated when the worker died.
+        """
         rows = self.order[self.parcel.rows_of(groups)]
-        self.answers[rows] = np.fromiter(answers, object, len(answers))
+        found = np.fromiter(answers, object, len(answers))
+        is_known = np.array([answer is not None for answer in answers], dtype=bool)
+        self.answers[rows[is_known]] = found[is_known]
 
 
 class Link:

@@ -14,6 +14,7 @@ from ..._estimator.parameters import check_choice, check_parameter, check_whole
 from ...keyed import Counts
 from ...keyed.description import description
 from ..groups import Settings, total
+from ..parcels import MOST_GROUPS
 from .feeder import PATIENCE, Feeder, FeederSettings, LostError, results
 from .group_worker import read_layout, start_worker, write_layout
 from .workers import connected
@@ -110,6 +111,7 @@ class DistributedKeyedModels(Feeder):
             "a classifier or a regressor",
         )
         check_whole("n_groups", n_groups, 1)
+        check_parameter(n_groups <= MOST_GROUPS, "n_groups", n_groups, f"at most {MOST_GROUPS}")
         check_workers(n_workers, n_groups)
         check_whole("max_models", max_models, n_groups, optional=True)
         check_whole("time_to_live", time_to_live, 1, optional=True)
