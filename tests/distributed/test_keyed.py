@@ -332,6 +332,20 @@ def test_without_a_folder() -> None:
     assert all(actor.is_dead for actor in models._actors)
 
 
+def test_many_deaths_between_questions(tmp_path: Path) -> None:
+    """Deaths between which questions were answered are not those of one message."""
+    with DistributedKeyedModels(TREE, n_groups=4, folder=tmp_path) as models:
+        models.learn_one("a", {"x": 0.0}, 1.0)
+        models.save()
+        for i in range(8):
+            if i % 2:
+                models.rescale(1 + i % 3)
+            else:
+                for actor in models._actors:
+                    actor.crash()
+            assert models.predict_one("a", {"x": 0.0}) == 1.0
+
+
 def test_answers_of_repeated_samples() -> None:
     """The first answer stays where a sample is repeated, for which there is none."""
     keys, X, y = frame_of(20)

@@ -311,9 +311,12 @@ class Feeder:
         """The results of messages that change nothing, which are sent again if need be."""
         while True:
             try:
-                return results(send())
+                found = results(send())
             except LostError:
                 self._recover()
+            else:
+                self._n_failures = 0
+                return found
 
     # ------------------------------------------------------------------ learning
 
