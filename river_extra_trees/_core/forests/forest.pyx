@@ -429,6 +429,8 @@ cdef class Forest(Ensemble):
                 "Forest: a tree fades differently")
         require(self.n_gathered() <= self.batch_size,
                 "Forest: the batch has too many samples")
+        require(self.n_batches > 0 or self.n_early <= self.n_gathered(),
+                "Forest: the first trees have grown on samples that are not there")
         return self.check_targets(self.window)
 
     cdef int check_targets(self, Window window) except -1:
