@@ -137,7 +137,8 @@ class _Forgetful(BatchForest):
         batch, n = self._core.n_batches, self._core.n_in_batch
         if n < self.batch_size:
             depth = math.inf if self.max_depth is None else self.max_depth
-            self._core.grow_early(self._new_splitters(), 0, int(min(max_height(n), depth)))
+            depth = int(min(max_height(n), depth))
+            self._core.grow_early(self._new_splitters(), 0, depth, LARGEST)
             return
         self._core.grow(batch, self._new_splitters(), *self._plan(losses))
 

@@ -185,7 +185,7 @@ class StreamLearner(BatchForest):
         n_features = n_features_visited(self.max_features, len(forest.schema.names))
         if forest.n_in_batch < self.batch_size:
             depth = LARGEST if self.max_depth is None else self.max_depth
-            forest.grow_early(self._new_splitters(), n_features, depth)
+            forest.grow_early(self._new_splitters(), n_features, depth, self.max_nodes)
             return
         if losses is None:
             losses = forest.tree_losses()

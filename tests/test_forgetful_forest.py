@@ -7,6 +7,7 @@ import pickle
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,10 @@ from river_extra_trees import (
     ForgetfulRandomForestRegressor,
     persistence,
 )
+from river_extra_trees._core.forests.forgetful import ForgetfulForest
+from river_extra_trees._core.forests.retained import Retained
+from river_extra_trees._core.state import StateError
+from river_extra_trees._core.window import Window
 from river_extra_trees.distributed import Block, learn_together, merge, split
 from tests.naive.cart import NaiveTree as NaiveCart
 from tests.naive.cart import Rules, Sample
@@ -377,3 +382,24 @@ def test_max_columns_bounds_the_features() -> None:
     assert again._core.schema.max_columns == 3
     with pytest.raises(ValueError, match="max_columns"):
         ForgetfulDecisionTreeRegressor(max_columns=2**14 + 1)
+
+
+def test_first_samples_that_no_forest_has_are_refused() -> None:
+    """The first trees have grown on samples that are there, and none of these is retained yet."""
+    model = ForgetfulRandomForestClassifier(n_models=2, batch_size=20, bagging=True, seed=1)
+    for i in range(12):
+        model.learn_one({"a": float(i)}, i % 2)
+    values = model._core.state()
+    forest = ForgetfulForest.restored(values)
+    assert forest.n_early == 10
+    with pytest.raises(StateError, match="samples that are not there"):
+        ForgetfulForest.restored({**values, "n_early": 13})
+    window = {**values["window"].values, "n_sorted": 2}
+    changed = {**values, "window": Window.restored(window), "answers": values["answers"][:, 2:]}
+    held = np.arange(2, dtype=np.int32)
+    changed["retained"] = [
+        Retained.restored({"slots": slots, "copies": np.ones_like(slots)})
+        for slots in (held, held[:0])
+    ]
+    with pytest.raises(StateError, match="first batch"):
+        ForgetfulForest.restored(changed)

@@ -271,9 +271,13 @@ cdef class Reader:
         fresh.sort(key=order_of)
         self.schema.extend(fresh)
         self.version = self.schema.version
-        for i, is_nominal, code in places:
-            self.relink(&self.links[i], <Column>self.batch.columns[i], is_nominal, code)
-        self.read()
+        try:
+            for i, is_nominal, code in places:
+                self.relink(&self.links[i], <Column>self.batch.columns[i], is_nominal, code)
+            self.read()
+        except BaseException:
+            self.schema.retract()       # `link` looks all up again
+            raise
         return 0
 
     cdef bint learnable(self, const Link* link, object value) except -1:

@@ -364,8 +364,9 @@ cdef class Window:
         """
         cdef Window window
         state = State("Window", values, tuple(cls.DEFAULTS), cls.DEFAULTS)
-        data = state.array("data", np.float64, None, None)
-        n = data.shape[1]
+        target = state.array("target", np.float64, None)
+        n = len(target)         # not that of `data`, which may be long and hold nothing
+        data = state.array("data", np.float64, None, n)
         require(n <= LARGEST_WINDOW and len(data) <= MAX_COLUMNS,
                 "Window: too many samples or columns")
         n_seen = state.whole("n_seen", n)
@@ -375,8 +376,7 @@ cdef class Window:
             state.array("arrival", np.int64, n))
         window = Window(n)
         window.n_seen = n_seen
-        window.fill(data, state.array("target", np.float64, n), weight, arrival,
-                    state.whole("n_sorted", 0, n))
+        window.fill(data, target, weight, arrival, state.whole("n_sorted", 0, n))
         window.check()
         return window
 

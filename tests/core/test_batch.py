@@ -11,7 +11,7 @@ import pytest
 import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees._core.batch import Batch, Reader
-from river_extra_trees._core.columns import column_of_numbers
+from river_extra_trees._core.columns import column_of_numbers, column_of_values
 from river_extra_trees._estimator.columns import labelled_batch_of
 
 N = 60
@@ -107,3 +107,41 @@ def test_refused_targets() -> None:
     other._core.take_over(reader, 1024, 1030)
     other._learn_rows(reader)
     assert (one.n_samples_seen, other.n_samples_seen) == (1024, 6)
+
+
+class Moody:
+    """A nominal value that is hashable a number of times."""
+
+    patience = 1000
+
+    def __hash__(self) -> int:
+        Moody.patience -= 1
+        if Moody.patience < 0:
+            raise KeyboardInterrupt
+        return 1
+
+
+def test_rows_that_fail_half_way() -> None:
+    """A new row that fails leaves no columns and no values, and is learned in a second attempt."""
+    columns = [
+        column_of_values("a", ["red", Moody()]),
+        column_of_numbers("b", np.array([np.nan, 1])),
+    ]
+    targets = labelled_batch_of(frame()[:2], ["yes", "yes"], 1.0, False).targets
+    batch, failed = Batch(2, columns, targets), 0
+    for patience in range(20):
+        learner = model()
+        reader = learner._core.reader(batch, learns=True)
+        Moody.patience = patience
+        try:
+            learner._learn_rows(reader)
+        except KeyboardInterrupt:
+            failed += 1
+            assert learner.n_samples_seen == reader.row
+            assert learner._schema.names == ["a"][: reader.row]
+        Moody.patience = 1000
+        learner._learn_rows(reader)
+        learner._core.check()
+        assert learner.n_samples_seen == 2
+        assert learner._schema.names == ["a", "b"]
+    assert 1 < failed < 20

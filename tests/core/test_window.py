@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import pickle
 import sys
+import tracemalloc
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -18,6 +20,7 @@ from hypothesis.stateful import (
 )
 
 from river_extra_trees._core.schema import Schema
+from river_extra_trees._core.state import StateError
 from river_extra_trees._core.window import Window
 from tests.compiled import compiled
 
@@ -149,3 +152,15 @@ def test_size_counts_the_memory_outside_python() -> None:
     schema, window = Schema(), Window(1000)
     store(window, schema, dict.fromkeys("abcdefgh", 1.0), 0.0)
     assert sys.getsizeof(window) - empty >= 8 * 1000 * 12
+
+
+def test_a_state_takes_no_memory_for_samples_that_it_does_not_hold() -> None:
+    """An array without rows takes no room in a file, however long it says that it is."""
+    values = {"data": np.empty((0, 2**20)), "n_seen": 2**20}
+    tracemalloc.start()
+    try:
+        with pytest.raises(StateError, match="data must be"):
+            Window.restored(values)
+        assert tracemalloc.get_traced_memory()[1] < 2**16
+    finally:
+        tracemalloc.stop()

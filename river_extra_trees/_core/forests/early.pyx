@@ -23,9 +23,10 @@ cdef int next_size(int n) noexcept nogil:
     return n + max(FIRST, n // 2)
 
 
-cdef int grow_early(Forest forest, list splitters, int max_features, int max_depth) except -1:
+cdef int grow_early(Forest forest, list splitters, int max_features, int max_depth,
+                    int max_nodes) except -1:
     """Grow all trees anew on the samples of the first batch that are there."""
-    cdef EarlyGrowth growth = EarlyGrowth(forest, splitters, max_features, max_depth)
+    cdef EarlyGrowth growth = EarlyGrowth(forest, splitters, max_features, max_depth, max_nodes)
     growth.run()
     forest.trees = growth.trees
     forest.n_early = forest.n_gathered()
@@ -41,13 +42,15 @@ cdef class EarlyGrowth(Growth):
     cdef uint8_t* chosen    # per tree and column: whether the tree looks at it
     cdef int max_features
     cdef int max_depth
+    cdef int max_nodes
 
-    def __init__(self, Forest forest, list splitters, int max_features, int max_depth):
+    def __init__(self, Forest forest, list splitters, int max_features, int max_depth,
+                 int max_nodes):
         cdef int tree
         cdef Trees trees
         cdef Splitter splitter
         self.forest, self.splitters = forest, splitters
-        self.max_features, self.max_depth = max_features, max_depth
+        self.max_features, self.max_depth, self.max_nodes = max_features, max_depth, max_nodes
         self.trees = [forest.new_tree() for _ in forest.trees]
         self.n_trees = len(self.trees)
         self.window = copied(forest.window)
@@ -77,6 +80,7 @@ cdef class EarlyGrowth(Growth):
                       rng_for(forest.seed, forest.first_tree + tree, self.window.size, EARLY),
                       self.chosen + <Py_ssize_t>tree * self.window.n_columns)
         splitter.max_depth = max_depth
+        trees.shrink_to(self.max_nodes)
         trees.trim(0)
         return 0
 

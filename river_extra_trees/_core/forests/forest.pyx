@@ -119,7 +119,7 @@ cdef class Forest(Ensemble):
         """Number of samples in this batch."""
         return self.n_gathered()
 
-    def grow_early(self, list splitters, int max_features, int max_depth):
+    def grow_early(self, list splitters, int max_features, int max_depth, int max_nodes):
         """Grow all trees on the samples of the first batch that are there, if it is time.
 
         Parameters
@@ -130,11 +130,13 @@ cdef class Forest(Ensemble):
             Number of features that a split looks at; 0 for all.
         max_depth
             Depth at which leaves stay leaves.
+        max_nodes
+            Bound on the number of nodes of a tree.
         """
         with self.using():
             if self.batch_is_full() and self.n_gathered() < self.batch_size:
                 self.make_bags()
-                grow_early(self, splitters, max_features, max_depth)
+                grow_early(self, splitters, max_features, max_depth, max_nodes)
 
     cdef int make_bags(self) except -1:
         """Draw what the trees have of this batch, unless that is done: a loaded forest may wait."""
@@ -429,6 +431,8 @@ cdef class Forest(Ensemble):
                 "Forest: a tree fades differently")
         require(self.n_gathered() <= self.batch_size,
                 "Forest: the batch has too many samples")
+        require(self.n_batches > 0 or self.n_early <= self.n_gathered(),
+                "Forest: the first trees have grown on samples that are not there")
         return self.check_targets(self.window)
 
     cdef int check_targets(self, Window window) except -1:

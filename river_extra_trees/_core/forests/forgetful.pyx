@@ -460,6 +460,8 @@ cdef class ForgetfulForest(Forest):
 
     cdef int check_fits(self) except -1:
         Forest.check_fits(self)
+        require(self.n_batches > 0 or self.window.n_sorted == 0,
+                "ForgetfulForest: the samples of the first batch are not the only ones")
         require(all(0 <= batch <= self.n_batches for batch in self.created_at),
                 "ForgetfulForest: a tree was created in a later batch")
         learned = set(self.window.slots()[: self.window.n_sorted])
