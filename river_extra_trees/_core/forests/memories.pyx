@@ -229,13 +229,15 @@ cdef class MemoryForest(Ensemble):
 
     cdef void answer(self) noexcept:
         """Find the answers of the groups to the row encoded last, unless they are known."""
-        cdef int tree, g = 0, width = self.n_values()
+        cdef int tree, g = 0, width = self.n_values(), n_row = self.schema.n_columns
         cdef Group group
-        if self.n_row == self.schema.n_columns and memcmp(
-                self.row, self.schema.row, self.n_row * sizeof(double)) == 0:
+        # Without columns there are no rows to compare or to copy.
+        if self.n_row == n_row and (n_row == 0 or memcmp(
+                self.row, self.schema.row, n_row * sizeof(double)) == 0):
             return
-        self.n_row = self.schema.n_columns
-        memcpy(self.row, self.schema.row, self.n_row * sizeof(double))
+        self.n_row = n_row
+        if n_row > 0:
+            memcpy(self.row, self.schema.row, n_row * sizeof(double))
         if self.regression:
             for tree in range(self.first_tree, self.stop_tree):
                 self.tree_number(tree, self.answers + 2 * tree)
