@@ -2,6 +2,7 @@
 
     python -m examples.benchmarks.costs.keyed dict       beside a dict of models written by hand
     python -m examples.benchmarks.costs.keyed keys       many keys through a bound of models
+    python -m examples.benchmarks.costs.keyed sizes      what a model takes after so many samples
 
 `dict` prints processor time per sample, alternately measured. `keys` sends a stream of ever new
 keys, of which each comes `--visits` times, through a bound: `--keys 10000000 --bound 100000` takes
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import pickle
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -147,6 +149,17 @@ def send_many_keys(
         models.close()
 
 
+def print_sizes() -> None:
+    """Bytes of a tree with ten numeric features, in memory and pickled."""
+    X = np.random.default_rng(0).random((1_000, 10))
+    model = ret.StreamDecisionTreeRegressor(seed=1)
+    for n, row in enumerate(X.tolist(), start=1):
+        model.learn_one(dict(zip("abcdefghij", row, strict=True)), row[0] + row[1])
+        if n in (20, 200, 1_000):
+            in_memory, pickled = model._raw_memory_usage, len(pickle.dumps(model, 5))
+            print(f"{n:6,} samples: {in_memory:8,} bytes in memory, {pickled:8,} as a pickle")
+
+
 def memory() -> float:
     """Megabytes that this process has in memory."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
@@ -157,7 +170,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=["dict", "keys"])
+    parser.add_argument("command", choices=["dict", "keys", "sizes"])
     parser.add_argument("--samples", type=int, default=40_000)
     parser.add_argument("--keys", type=int, default=2_000)
     parser.add_argument("--bound", type=int, default=100_000)
@@ -169,6 +182,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.command == "dict":
         compare_with_a_dict(options.samples, options.keys, options.rows, options.repeats)
+    elif options.command == "sizes":
+        print_sizes()
     else:
         send_many_keys(
             options.keys,
