@@ -10,7 +10,7 @@ import numpy as np
 
 from .batch import BadRows, Batch, Layout, TableError
 from .text import check_header, missing_targets
-from .values import Column
+from .values import Column, name_of
 
 __all__ = ["open_ipc", "open_parquet"]
 
@@ -146,6 +146,12 @@ def _batches(records: Iterator[Any], bad_rows: BadRows, layout: Layout) -> Itera
 def _targets(values: Any) -> list[Any]:
     from pyarrow import types
 
+    if types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if types.is_decimal(values.type):
+        # Whole numbers may have more digits than a float keeps.
+        read: Callable[[Any], Any] = float if values.type.scale > 0 else int
+        return [None if value is None else read(value) for value in values.to_pylist()]
     if types.is_temporal(values.type) and not types.is_time(values.type):
         numbers: list[Any] = _column(values, is_nominal=False).tolist()
         return numbers
@@ -170,7 +176,7 @@ def _column(values: Any, *, is_nominal: bool) -> Column:
     if is_text(kind):
         return values
     if is_nominal:
-        return [None if value is None else str(value) for value in values.to_pylist()]
+        return [None if value is None else name_of(value) for value in values.to_pylist()]
     if types.is_time(kind):
         return [None if value is None else value.isoformat() for value in values.to_pylist()]
     if types.is_temporal(kind):

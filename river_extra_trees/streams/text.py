@@ -14,7 +14,7 @@ import numpy as np
 
 from .batch import BadRows, Batch, Layout, TableError
 from .sources import Lines, is_text
-from .values import MISSING, Column, Kind, kind_of, label_of, read_values
+from .values import MISSING, Column, Kind, kind_of, label_of, name_of, read_values
 
 __all__ = [
     "Columns",
@@ -307,7 +307,7 @@ def batch_of(
     names = list(dict.fromkeys(name for record in records for name in record))
     cells = {
         name: [
-            str(value) if columns.kinds.get(name) == "name" and _is_number(value) else value
+            name_of(value) if columns.kinds.get(name) == "name" and _is_number(value) else value
             for value in (record.get(name) for record in records)
         ]
         for name in layout.features(names)
