@@ -27,7 +27,7 @@ from ._estimator.parameters import (
     draw_seed,
     plain_parameters,
 )
-from ._estimator.regressor import TreeRegressor
+from ._estimator.regressor import DistributionRegressor
 
 if typing.TYPE_CHECKING:
     from ._core.batch import Reader
@@ -209,7 +209,7 @@ class _DynamicTree(TreeLearner):
         return sums
 
 
-class DynamicTreeRegressor(_DynamicTree, TreeRegressor):
+class DynamicTreeRegressor(_DynamicTree, DistributionRegressor):
     """Dynamic trees for regression: Bayesian trees that every sample grows or prunes.
 
     A particle filter keeps many trees. Each sample weighs the trees by how well they predicted it,

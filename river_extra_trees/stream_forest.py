@@ -34,7 +34,7 @@ from ._estimator.parameters import (
     n_features_visited,
     plain_parameters,
 )
-from ._estimator.regressor import TreeRegressor
+from ._estimator.regressor import DistributionRegressor
 
 if typing.TYPE_CHECKING:
     from ._estimator.mixture import StudentMixture
@@ -355,7 +355,7 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
         return dict(self._core.memory_weights())
 
 
-class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
+class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
     """Stream decision forest: trees with several memories, and learned weights of the memories.
 
     The trees keep growing with each batch, as in the paper[^1]. Beyond the paper, every tree is in

@@ -76,8 +76,9 @@ def columns_of_array(array: npt.NDArray[typing.Any]) -> list[Column]:
 
 
 def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
-    """The values of an array; texts and objects as Python has them, moments as numpy has them."""
-    return array.tolist() if array.dtype.kind in "OUS" else list(array)
+    """The values of an array as Python has them; moments as numpy has them."""
+    values: list[typing.Any] = list(array) if array.dtype.kind in "mM" else array.tolist()
+    return values
 
 
 def columns_of_pandas(frame: typing.Any) -> list[Column]:

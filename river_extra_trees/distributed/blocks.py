@@ -17,8 +17,9 @@ import numpy.typing as npt
 from river_extra_trees._core.batch import Batch
 from river_extra_trees._core.columns import Column, column_of_values
 
-from .._estimator.columns import batch_of, list_of_array, read_targets, read_weights
-from .._estimator.frames import Sample, into_frame, readable_frame, values_of, weights_of
+from .._estimator.columns import batch_of, read_targets, read_weights
+from .._estimator.frames import Sample, readable_frame, values_of, weights_of
+from .._estimator.rows import chosen, values_by_name, values_of_column
 
 __all__ = ["Block", "check_sample"]
 
@@ -115,11 +116,9 @@ class Block:
         batch = batch_of(frame)
         block = cls.__new__(cls)
         block.n, block.columns = len(batch), batch.columns
-        block.given = {
-            number: column_values(frame, number)
-            for number, column in enumerate(batch.columns)
-            if loses(column)
-        }
+        losing = [number for number, column in enumerate(batch.columns) if loses(column)]
+        values = list(values_by_name(frame).values()) if losing else []
+        block.given = {number: values[number] for number in losing}
         block._take_targets(targets, None if weights is None else weights_of(weights, block.n))
         return block
 
@@ -148,23 +147,15 @@ class Block:
         numbers
             The numbers of the samples, in the order wanted.
         """
-        block, chosen = Block.__new__(Block), np.asarray(numbers, np.intp)
-        block.n, block.columns, block.given = len(chosen), [], {}
+        block, wanted = Block.__new__(Block), np.asarray(numbers, np.intp)
+        block.n, block.columns, block.given = len(wanted), [], {}
         for number, column in enumerate(self.columns):
             if number in self.given:
-                block._add(column.name, some(self.given[number], chosen))
+                block._add(column.name, some(self.given[number], wanted))
             else:
-                block.columns.append(
-                    Column(
-                        column.name,
-                        block.n,
-                        None if column.numbers is None else column.numbers[chosen],
-                        None if column.codes is None else column.codes[chosen],
-                        column.values,
-                    )
-                )
-        block.targets = None if self.targets is None else some(self.targets, chosen)
-        block.weights = None if self.weights is None else some(self.weights, chosen)
+                block.columns.append(chosen(column, wanted))
+        block.targets = None if self.targets is None else some(self.targets, wanted)
+        block.weights = None if self.weights is None else some(self.weights, wanted)
         block._batches = {}
         return block
 
@@ -200,7 +191,7 @@ class Block:
         for at in range(start, self.n, CHUNK):
             part = slice(at, at + CHUNK)
             values = [
-                self.given[number][part] if number in self.given else plain_values(column, part)
+                self.given[number][part] if number in self.given else values_of_column(column, part)
                 for number, column in enumerate(self.columns)
             ]
             for row in zip(*values, strict=True) if values else [()] * len(range(self.n)[part]):
@@ -258,33 +249,6 @@ def loses(column: Column) -> bool:
     if column.refused >= 0:
         return True
     return column.numbers is not None and bool((np.abs(column.numbers) >= EXACT).any())
-
-
-def column_values(frame: typing.Any, number: int) -> Values:
-    """The values of a column of a frame, or of an array."""
-    if isinstance(frame, np.ndarray):
-        return list_of_array(frame[:, number])
-    values: Values = into_frame(frame)[:, number].to_list()
-    return values
-
-
-def plain_values(column: Column, part: slice) -> Values:
-    """Some values of a column as Python has them; NaN or None where missing."""
-    if column.codes is None:
-        return (
-            [None] * len(range(column.length)[part])
-            if column.numbers is None
-            else (column.numbers[part].tolist())
-        )
-    values = [*column.values, None]  # which -1 stands for
-    texts = [values[code] for code in column.codes[part].tolist()]
-    if column.numbers is None:
-        return texts
-    numbers = column.numbers[part].tolist()
-    return [
-        number if text is None and number == number else text
-        for text, number in zip(texts, numbers, strict=True)
-    ]
 
 
 def compact(given: typing.Any, name: str, n: int) -> Numbers | Values:

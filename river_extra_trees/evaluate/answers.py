@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from river_extra_trees._estimator.rows import labels_of_codes, probabilities_of
+
 __all__ = ["answered", "predict_learn", "reads_samples"]
 
 
@@ -31,18 +33,9 @@ def predict_learn(model: Any, samples: Any, *, probabilities: bool = False) -> l
         numbers: list[Any] = answers.numbers.tolist()
         return numbers
     labels = model._core.labels.labels
-    if not probabilities:
-        # The code of no answer is -1, the place of None.
-        return list(map([*labels, None].__getitem__, answers.labels.tolist()))
-    labels = labels[: answers.shares.shape[1]]
-    shares = answers.shares[:, : len(labels)]
-    if not (shares != shares).any():
-        return [dict(zip(labels, row, strict=True)) for row in shares.tolist()]
-    # A label that was not yet known had no probability.
-    return [
-        {label: share for label, share in zip(labels, row, strict=True) if share == share}
-        for row in shares.tolist()
-    ]
+    if probabilities:
+        return probabilities_of(answers.shares, labels)
+    return labels_of_codes(answers.labels, labels)
 
 
 def answered(targets: list[Any], answers: list[Any]) -> tuple[list[Any], list[Any]]:

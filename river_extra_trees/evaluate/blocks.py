@@ -20,10 +20,11 @@ from river_extra_trees._estimator.columns import column_of, labelled_batch_of
 from river_extra_trees._estimator.frames import (
     into_frame,
     is_array,
-    refuse_lazy,
     values_of,
     weights_of,
 )
+from river_extra_trees._estimator.refusals import refuse_lazy
+from river_extra_trees._estimator.rows import values_by_name
 from river_extra_trees.streams import Batch
 from river_extra_trees.streams.batch import rows_of_columns
 
@@ -73,14 +74,8 @@ class Block:
         """
         if isinstance(self.columns, Batch):
             features = self.columns.rows()
-        elif is_array(self.columns):
-            features = rows_of_columns(dict(enumerate(self.columns.T.tolist())), len(self))
         else:
-            # A name may be a whole number, which brackets would take for a row.
-            columns = {
-                name: self.columns.get_column(name).to_list() for name in self.columns.columns
-            }
-            features = rows_of_columns(columns, len(self))
+            features = rows_of_columns(values_by_name(self.columns), len(self))
         if self.weights is None:
             return zip(features, self.targets, strict=True)
         weights = ({"w": weight} for weight in self.weights)

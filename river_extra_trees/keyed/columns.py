@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from river_extra_trees._core.batch import Batch, Reader
 
+from .._estimator.rows import labels_of_codes, probabilities_of
 from .block import KeyedBlock
 from .keeper import Keeper
 from .keys import Key
@@ -125,11 +126,7 @@ class Way:
                 self.refusals.append((int(self.groups.order[at]), error))
 
     def _read_shares(self, reader: Reader, start: int, labels: list[typing.Any]) -> None:
-        for at, row in enumerate(reader.shares.tolist(), start):
-            # A label that was not yet known had no probability.
-            answer = {
-                label: share for label, share in zip(labels, row, strict=False) if share == share
-            }
+        for at, answer in enumerate(probabilities_of(reader.shares, labels), start):
             self._others.setdefault(at, answer)
 
     def know_nothing(self, group: int, n: int) -> None:
@@ -152,11 +149,9 @@ class Way:
         if self._reader.numbers is not None:
             found = self._reader.numbers.tolist()
         elif self._reader.labels is not None:
-            codes = self._reader.labels.tolist()
+            codes = self._reader.labels
             for start, stop, labels in self._labels:
-                found[start:stop] = [
-                    labels[code] if code >= 0 else None for code in codes[start:stop]
-                ]
+                found[start:stop] = labels_of_codes(codes[start:stop], labels)
         for at, answer in self._others.items():
             found[at] = answer
         ordered: list[typing.Any] = [None] * len(found)

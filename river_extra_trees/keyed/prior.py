@@ -23,7 +23,7 @@ from river_extra_trees._core.batch import Batch
 
 from .._estimator.frames import Sample
 from .._estimator.parameters import check_parameter
-from .block import KeyedBlock, chosen, reads_columns
+from .block import KeyedBlock, reads_columns, rows_of_batch
 from .columns import Refusal, learned, predicted
 from .keeper import Keeper, Kept
 
@@ -244,7 +244,7 @@ class PooledPrior:
             return None
         core = self.model._core
         try:
-            reader = core.reader(chosen(typing.cast(Batch, block.batch), rows), learns)
+            reader = core.reader(rows_of_batch(typing.cast(Batch, block.batch), rows), learns)
         except (TypeError, ValueError):  # it refuses a row
             return None
         core.ask(reader, self._classifier)
