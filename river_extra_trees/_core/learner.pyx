@@ -266,6 +266,8 @@ cdef class Learner:
     cdef int learn_next(self, Reader reader, bint is_known, double weight) except -1:
         """Learn the next row of a batch, which has been read."""
         cdef double target = reader.target()
+        if not self.regression and target < 0.0:
+            target = reader.find_label(self.labels)
         if is_known and (self.regression or target >= 0.0):
             return self.learn_row(target, weight, None)
         is_new = not self.regression and target < 0.0
