@@ -8,7 +8,7 @@ from .leaf_models cimport (
     Fit, add_samples, fit, log_gamma, log_marginal, merge, reference_score, scale,
 )
 from .particles cimport N_POWERS, ParticleFilter
-from .shared_trees cimport Leaf, Node
+from .shared_trees cimport Leaf, Node, leaf_at, pop
 
 
 cdef void inflate_prior(
@@ -81,10 +81,9 @@ cdef void refresh(ParticleFilter filter) noexcept nogil:
 
 cdef void finish_leaf(ParticleFilter filter, int node) noexcept nogil:
     """Cache what follows from the statistics of a leaf."""
-    cdef int leaf = filter.trees.nodes[node].left
-    cdef Leaf* cached = &filter.trees.leaves[leaf]
+    cdef Leaf* cached = leaf_at(filter.trees, node)
     cached.log_marginal = log_marginal(
-        &filter.model, filter.trees.total(leaf), True, &cached.is_linear)
+        &filter.model, filter.trees.total(filter.trees.nodes[node].left), True, &cached.is_linear)
 
 
 cdef double kept(ParticleFilter filter, double decay, int64_t age) noexcept nogil:
@@ -177,19 +176,14 @@ cdef double leaf_score(ParticleFilter filter, int leaf) noexcept nogil:
 
 cdef double score_subtree(ParticleFilter filter, int node, bint read_only) noexcept nogil:
     """Log posterior of a whole subtree. Decays its leaves up to now, unless read-only."""
-    cdef int* stack = filter.trees.stack
     cdef const Node* here
     cdef int n_stack = 1
     cdef double score = 0.0
-    stack[0] = node
+    filter.trees.stack[0] = node
     while n_stack:
-        n_stack -= 1
-        here = &filter.trees.nodes[stack[n_stack]]
+        here = &filter.trees.nodes[pop(filter.trees, &n_stack)]
         if here.feature >= 0:
             score += filter.log_split[here.depth]       # pi(T) of section 2.1
-            stack[n_stack] = here.left
-            stack[n_stack + 1] = here.right
-            n_stack += 2
         elif read_only:
             score += filter.log_stop[here.depth] + (
                 leaf_score(filter, here.left) if fading(filter, here.left, 0) == 1.0 else
@@ -202,21 +196,15 @@ cdef double score_subtree(ParticleFilter filter, int node, bint read_only) noexc
 
 cdef int sum_subtree(ParticleFilter filter, int node, double* row) noexcept nogil:
     """Statistics of a whole subtree (two rows); returns how many active samples it holds."""
-    cdef int* stack = filter.trees.stack
-    cdef const Node* here
     cdef int n_stack = 1, n_active = 0, leaf
     cdef double share
-    stack[0] = node
+    filter.trees.stack[0] = node
     memset(row, 0, 2 * filter.model.width * sizeof(double))
     while n_stack:
-        n_stack -= 1
-        here = &filter.trees.nodes[stack[n_stack]]
-        leaf = here.left
-        if here.feature >= 0:
-            stack[n_stack] = here.left
-            stack[n_stack + 1] = here.right
-            n_stack += 2
+        node = pop(filter.trees, &n_stack)
+        if filter.trees.nodes[node].feature >= 0:
             continue
+        leaf = filter.trees.nodes[node].left
         share = fading(filter, leaf, 0)
         n_active += filter.trees.leaves[leaf].n_active
         merge(&filter.model, row, filter.trees.total(leaf), share)
