@@ -197,6 +197,13 @@ class State:
             self.refuse(name, f"one of {', '.join(words)}")
         return str(value)
 
+    def settings(self, table: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
+        """What a table names, each with the getter and the limits that stand there."""
+        return {
+            name: getattr(self, getter)(name, *limits)
+            for name, (getter, *limits) in table.items()
+        }
+
     def items(self, name: str, length: int | None = None) -> list[Any]:
         """A list, of the given length if one is given."""
         value = self.values[name]

@@ -9,7 +9,6 @@ from ..batch cimport Reader
 from ..learner cimport STRETCH, Learner
 from ..shares cimport first_largest, total_of
 from ..memory cimport free, zeroed
-from .invariants cimport invariants
 from .leaf_models cimport Predictive, predictive, row_width
 from .leaves cimport faded
 from .logistic cimport LogisticLeaves
@@ -23,7 +22,7 @@ from .step cimport (
 )
 
 from .inspection import describe, distinct_roots, nodes_at, split_shares, tree_statistics
-from .load import restored, serving_state_of, settings_of, state_of
+from .load import check, restored, serving_state_of, settings_of, state_of
 
 LARGEST_SQUARE = 1e290
 
@@ -441,8 +440,7 @@ cdef class ParticleFilter(Learner):
             return tree_statistics(self)
 
     cdef int check_structure(self) except -1:
-        self.pool.check()
-        invariants(self)
+        check(self)
         return 0
 
     # --- State ------------------------------------------------------------------------------
