@@ -14,12 +14,10 @@ from .leaves cimport faded
 from .logistic cimport LogisticLeaves
 from .pool cimport Pool
 from .rejuvenation cimport rejuvenate
-from .scores cimport alc_at, least_useful, relevance, scores
+from .scores cimport alc_at, relevance, scores, to_retire
 from .shape cimport follow, regressors_wanted, reserve_scratch, reshape
 from .shared_trees cimport SharedTrees
-from .step cimport (
-    add_roots, fill_v, gather, learn_row, oldest, random, reserve_step, retire_slot
-)
+from .step cimport add_roots, fill_v, gather, learn_row, reserve_step, retire_slot
 
 from .inspection import describe, distinct_roots, nodes_at, split_shares, tree_statistics
 from .load import check, restored, serving_state_of, settings_of, state_of
@@ -233,20 +231,12 @@ cdef class ParticleFilter(Learner):
             self.check_slot(slot)
             retire_slot(self, slot)
 
-    def oldest(self):
-        """Slot of the active sample that arrived first."""
+    def to_retire(self, str criterion):
+        """Slot of the active sample to retire next: the "oldest", one at "random", or the one with
+        the smallest score by a criterion of `scores`; of equal ones the oldest.
+        """
         with self.using():
-            return oldest(self)
-
-    def random(self):
-        """Slot of an active sample drawn at random; of every sample the same."""
-        with self.using():
-            return random(self)
-
-    def least_useful(self, str criterion):
-        """Slot of the active sample with the smallest score; of equal ones the oldest."""
-        with self.using():
-            return least_useful(self, criterion)
+            return to_retire(self, criterion)
 
     def rejuvenate(self):
         """Add as many new particles, grown from the active samples in random order."""
