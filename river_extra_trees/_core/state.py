@@ -217,8 +217,7 @@ class State:
     def settings(self, table: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
         """What a table names, each with the getter and the limits that stand there."""
         return {
-            name: getattr(self, getter)(name, *limits)
-            for name, (getter, *limits) in table.items()
+            name: getattr(self, getter)(name, *limits) for name, (getter, *limits) in table.items()
         }
 
     def items(self, name: str, length: int | None = None) -> list[Any]:

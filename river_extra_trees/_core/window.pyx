@@ -4,7 +4,7 @@ import numpy as np
 
 from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memcpy, memmove, memset
+from libc.string cimport memcpy, memmove
 
 from .memory cimport free, zeroed
 from .schema cimport MAX_COLUMNS, Schema

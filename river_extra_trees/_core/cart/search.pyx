@@ -80,7 +80,8 @@ cdef inline void move_sample(Workspace work, int sample) noexcept nogil:
     work.right.score -= mass * work.centred[sample]
 
 
-cdef inline void move_samples(Workspace work, const int* ranked, int start, int stop) noexcept nogil:
+cdef inline void move_samples(Workspace work, const int* ranked, int start,
+                              int stop) noexcept nogil:
     """Move some of the sorted samples from the right side to the left."""
     cdef int i
     for i in range(start, stop):

@@ -2,8 +2,9 @@
 
 A state may come from a damaged or hostile file. Its types, shapes and ranges are checked before
 anything is built on it, and then whether its parts belong together: `check` makes a filter of the
-state of another one, and compares what follows from it. Whether the sums in the leaves are those of the stream no file can promise. Sums
-that are larger than those of any stream are made smaller, so that none overflows later.
+state of another one, and compares what follows from it. Whether the sums in the leaves are those of
+the stream no file can promise. Sums that are larger than those of any stream are made smaller, so
+that none overflows later.
 """
 
 import numpy as np

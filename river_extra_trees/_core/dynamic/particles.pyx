@@ -14,10 +14,12 @@ from .leaves cimport faded
 from .logistic cimport LogisticLeaves
 from .pool cimport Pool
 from .rejuvenation cimport rejuvenate
-from .scores cimport alc_at, relevance, scores, to_retire
+from .scores cimport alc_at, least_useful, relevance, scores
 from .shape cimport follow, regressors_wanted, reserve_scratch, reshape
 from .shared_trees cimport SharedTrees
-from .step cimport add_roots, fill_v, gather, learn_row, reserve_step, retire_slot
+from .step cimport (
+    add_roots, fill_v, gather, learn_row, oldest, random, reserve_step, retire_slot
+)
 
 from .inspection import describe, distinct_roots, nodes_at, split_shares, tree_statistics
 from .load import check, restored, serving_state_of, settings_of, state_of
@@ -236,7 +238,9 @@ cdef class ParticleFilter(Learner):
         the smallest score by a criterion of `scores`; of equal ones the oldest.
         """
         with self.using():
-            return to_retire(self, criterion)
+            if criterion == "oldest":
+                return oldest(self)
+            return random(self) if criterion == "random" else least_useful(self, criterion)
 
     def rejuvenate(self):
         """Add as many new particles, grown from the active samples in random order."""

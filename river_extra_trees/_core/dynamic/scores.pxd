@@ -7,6 +7,6 @@ are computed once, for all trees that hold it.
 from .particles cimport ParticleFilter
 
 cdef dict scores(ParticleFilter filter, str criterion)
-cdef int to_retire(ParticleFilter filter, str criterion) except -2
+cdef int least_useful(ParticleFilter filter, str criterion) except -2
 cdef double alc_at(ParticleFilter filter, object x) except? -1.0
 cdef list relevance(ParticleFilter filter)

@@ -4,7 +4,6 @@ from libc.math cimport INFINITY, log
 from libc.stdint cimport int64_t
 
 from ..memory cimport free, zeroed
-from ..rng cimport DISCARD, Rng, below, rng_for
 from .leaf_models cimport Fit, LeafModel, fit, leverage, solved_of
 from .leaves cimport faded, fading, sum_subtree
 from .particles cimport ParticleFilter
@@ -200,16 +199,13 @@ cdef dict scores(ParticleFilter filter, str criterion):
         free(sums)
 
 
-cdef int to_retire(ParticleFilter filter, str criterion) except -2:
+cdef int least_useful(ParticleFilter filter, str criterion) except -2:
     cdef double* sums = <double*>zeroed(filter.pool.capacity, 3 * sizeof(double))
     cdef const int64_t* arrival = filter.pool.arrival
     cdef int slot, best = -1
     cdef double score, least = 0.0
     try:
-        if criterion == "random":
-            return random_slot(filter)
-        if criterion != "oldest":
-            score_all(filter, criterion, sums)
+        score_all(filter, criterion, sums)
         for slot in range(filter.pool.capacity):
             score = sums[3 * <size_t>slot]
             if arrival[slot] >= 0 and (
@@ -219,16 +215,6 @@ cdef int to_retire(ParticleFilter filter, str criterion) except -2:
         return best
     finally:
         free(sums)
-
-
-cdef int random_slot(ParticleFilter filter) noexcept nogil:
-    """Slot of an active sample drawn at random."""
-    cdef Rng rng = rng_for(filter.seed, 0, filter.n_seen, DISCARD)
-    cdef int left = <int>below(&rng, filter.pool.size), slot = 0
-    while filter.pool.arrival[slot] < 0 or left > 0:
-        left -= filter.pool.arrival[slot] >= 0
-        slot += 1
-    return slot
 
 
 cdef double alc_at(ParticleFilter filter, object x) except? -1.0:

@@ -23,3 +23,5 @@ cdef void gather(ParticleFilter filter, const double* x, int first, int stop) no
 cdef void set_shares(ParticleFilter filter, int first) noexcept nogil
 
 cdef void retire_slot(ParticleFilter filter, int slot) noexcept nogil
+cdef int oldest(ParticleFilter filter) noexcept nogil
+cdef int random(ParticleFilter filter) noexcept nogil

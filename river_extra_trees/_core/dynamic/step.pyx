@@ -6,7 +6,7 @@ Equations and sections are those of Anagnostopoulos and Gramacy (2013).
 from libc.math cimport INFINITY, exp, isfinite, isnan, log, pow
 from libc.string cimport memcpy
 
-from ..rng cimport RESAMPLE, Rng, rng_for, uniform
+from ..rng cimport DISCARD, RESAMPLE, Rng, below, rng_for, uniform
 from .leaf_models cimport add_sample, log_marginal, scale
 from .leaves cimport finish_leaf, refresh, sum_slots, update_time, weigh_samples, weight_at
 from .moves cimport move_all
@@ -427,3 +427,24 @@ cdef void retire_from(ParticleFilter filter, int node, int slot) noexcept nogil:
         weigh_samples(filter, leaf)
         sum_slots(filter, filter.trees.slots + here.slots, here.n_active, filter.trees.total(leaf))
         finish_leaf(filter, node)
+
+
+cdef int oldest(ParticleFilter filter) noexcept nogil:
+    """Slot of the active sample that arrived first."""
+    cdef int slot, first = -1
+    for slot in range(filter.pool.capacity):
+        if filter.pool.arrival[slot] >= 0 and (
+            first < 0 or filter.pool.arrival[slot] < filter.pool.arrival[first]
+        ):
+            first = slot
+    return first
+
+
+cdef int random(ParticleFilter filter) noexcept nogil:
+    """Slot of an active sample drawn at random."""
+    cdef Rng rng = rng_for(filter.seed, 0, filter.n_seen, DISCARD)
+    cdef int left = <int>below(&rng, filter.pool.size), slot = 0
+    while filter.pool.arrival[slot] < 0 or left > 0:
+        left -= filter.pool.arrival[slot] >= 0
+        slot += 1
+    return slot

@@ -295,8 +295,9 @@ cdef class Shrubs(Learner):
         own = {
             "loss": "mse" if self.loss == SQUARED_ERROR else "cross_entropy",
             "step_size": self.step_size if self.step_size > 0.0 else "adaptive",
-            "rho": self.rho if self.rho > 0.0 else None, "max_depth": self.splitter.max_depth,
-            "shuffled": self.splitter.shuffled, "retrain": "error" if self.only_errors else "always",
+            "rho": self.rho if self.rho > 0.0 else None,
+            "max_depth": self.splitter.max_depth, "shuffled": self.splitter.shuffled,
+            "retrain": "error" if self.only_errors else "always",
         }
         return {name: own[name] if name in own else getattr(self, name) for name in SETTINGS}
 
