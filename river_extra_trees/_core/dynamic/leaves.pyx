@@ -8,7 +8,7 @@ from .leaf_models cimport (
     Fit, add_samples, fit, log_gamma, log_marginal, merge, reference_score, scale,
 )
 from .particles cimport N_POWERS, ParticleFilter
-from .shared_trees cimport Leaf, Node, leaf_at, pop
+from .shared_trees cimport Leaf, Node, pop
 
 
 cdef void inflate_prior(
@@ -76,46 +76,43 @@ cdef void refresh(ParticleFilter filter) noexcept nogil:
     set_prior(filter)
     for node in range(filter.trees.n_nodes):
         if filter.trees.nodes[node].refs and filter.trees.nodes[node].feature < 0:
-            finish_leaf(filter, node)
+            finish_leaf(filter, filter.trees.nodes[node].left)
 
 
-cdef void finish_leaf(ParticleFilter filter, int node) noexcept nogil:
+cdef void finish_leaf(ParticleFilter filter, int leaf) noexcept nogil:
     """Cache what follows from the statistics of a leaf."""
-    cdef Leaf* cached = leaf_at(filter.trees, node)
-    cached.log_marginal = log_marginal(
-        &filter.model, filter.trees.total(filter.trees.nodes[node].left), True, &cached.is_linear)
+    cdef Leaf* here = &filter.trees.leaves[leaf]
+    here.log_marginal = log_marginal(
+        &filter.model, filter.trees.total(leaf), True, &here.is_linear)
 
 
-cdef double kept(ParticleFilter filter, double decay, int64_t age) noexcept nogil:
-    """What a weight has kept after so many samples: decay ** age, looked up where that is short."""
+cdef double kept(ParticleFilter filter, const Leaf* leaf, int64_t age) noexcept nogil:
+    """What a weight in a leaf has kept after so many samples: decay ** age, or a known power."""
     cdef int k
+    if leaf.decay == 1.0 or filter.reference:
+        return 1.0
     if 0 <= age < N_POWERS:
         for k in range(filter.n_decays):
-            if filter.decays[k] == decay:
+            if filter.decays[k] == leaf.decay:
                 return filter.powers[k][age]
-    return pow(decay, <double>age)
+    return pow(leaf.decay, <double>age)
 
 
 cdef void update_time(ParticleFilter filter, int leaf) noexcept nogil:
     """Decay the statistics of a leaf up to now: section 5, by the clock of the stream."""
     cdef Leaf* here = &filter.trees.leaves[leaf]
-    cdef double factor
-    if here.decay == 1.0 or filter.reference or here.time == filter.n_seen:
+    cdef double factor = kept(filter, here, filter.n_seen - here.time)
+    if factor == 1.0:
         return
-    factor = kept(filter, here.decay, filter.n_seen - here.time)
     scale(&filter.model, filter.trees.total(leaf), factor)
     scale(&filter.model, filter.trees.retired(leaf), factor)
     here.time = filter.n_seen
-    here.log_marginal = log_marginal(
-        &filter.model, filter.trees.total(leaf), True, &here.is_linear)
+    finish_leaf(filter, leaf)
 
 
 cdef double weight_at(ParticleFilter filter, int slot, const Leaf* leaf) noexcept nogil:
     """Weight of an active sample in a leaf, faded up to the leaf's time."""
-    if leaf.decay == 1.0 or filter.reference:
-        return filter.pool.weight[slot]
-    return filter.pool.weight[slot] * kept(
-        filter, leaf.decay, leaf.time - filter.pool.arrival[slot])
+    return filter.pool.weight[slot] * kept(filter, leaf, leaf.time - filter.pool.arrival[slot])
 
 
 cdef void weigh_samples(ParticleFilter filter, int leaf) noexcept nogil:
@@ -134,9 +131,7 @@ cdef void weigh_samples(ParticleFilter filter, int leaf) noexcept nogil:
 cdef double fading(ParticleFilter filter, int leaf, int ahead) noexcept nogil:
     """What the weights in a leaf will have kept so many samples from now."""
     cdef const Leaf* here = &filter.trees.leaves[leaf]
-    if here.decay == 1.0 or filter.reference:
-        return 1.0
-    return kept(filter, here.decay, filter.n_seen + ahead - here.time)
+    return kept(filter, here, filter.n_seen + ahead - here.time)
 
 
 cdef const double* faded(

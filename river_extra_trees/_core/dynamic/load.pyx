@@ -356,7 +356,7 @@ cdef int fill_leaves(ParticleFilter filter, state) except -1:
         for j in range(n_active[leaf]):
             trees.add_slot(&trees.leaves[leaf], slots[start + j])
         start += n_active[leaf]
-        finish_leaf(filter, node)
+        finish_leaf(filter, leaf)
     return 0
 
 

@@ -165,7 +165,7 @@ cdef int new_pruned_leaf(ParticleFilter filter, LeafParent* pair) noexcept nogil
     memcpy(filter.trees.total(filter.trees.nodes[node].left), filter.row_other,
            2 * filter.model.width * sizeof(double))
     leaf_at(filter.trees, node).time = filter.n_seen
-    finish_leaf(filter, node)
+    finish_leaf(filter, filter.trees.nodes[node].left)
     return node
 
 
@@ -222,5 +222,5 @@ cdef int new_child(ParticleFilter filter, int node, const Cut* cut, bint left) n
     merge(&filter.model, filter.trees.total(leaf), filter.trees.retired(old), share)
     merge(&filter.model, filter.trees.retired(leaf), filter.trees.retired(old), share)
     here.time, here.decay = filter.trees.leaves[old].time, filter.trees.leaves[old].decay
-    finish_leaf(filter, child)
+    finish_leaf(filter, leaf)
     return child

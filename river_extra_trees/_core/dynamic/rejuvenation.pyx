@@ -138,7 +138,7 @@ cdef int hand_down(ParticleFilter filter, int root, int old) except -1:
             merge(&filter.model, filter.trees.total(part), retired, 1.0 / len(near))
             merge(&filter.model, filter.trees.retired(part), retired, 1.0 / len(near))
     for node in leaves_below(filter, root):
-        finish_leaf(filter, node)
+        finish_leaf(filter, filter.trees.nodes[node].left)
     return 0
 
 
