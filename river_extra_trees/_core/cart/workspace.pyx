@@ -5,8 +5,6 @@ from libc.string cimport memset
 
 from ..memory cimport free, product, raise_memory_error, zeroed
 from ..schema cimport Schema
-from ..trees cimport Trees
-from ..window cimport Window
 
 
 cdef size_t take(size_t* end, size_t n, size_t size) except? 0 nogil:
