@@ -175,8 +175,12 @@ class Measured:
         self.worker: list[float] = []
 
     def run(self, model: Any, blocks: list[Any]) -> None:
-        """Let a model learn the blocks."""
+        """Let a model learn the blocks; the first one, in which workers begin, does not count."""
         workers = model.processes() if hasattr(model, "processes") else []
+        first, *blocks = blocks
+        model.learn_many(*first)
+        if workers:
+            model.counters()  # all has been learned
         before = [processor_time(process) for process in workers]
         clock, here = time.perf_counter(), time.process_time()
         for X, y in blocks:
@@ -216,7 +220,7 @@ def show_throughput(options: argparse.Namespace) -> bool:
                 several.run(model, blocks)
             one.run(forest, blocks)
         what = f"{name:34} {n_models:5} {size:5} {n_workers:7}"
-        times = show_ratio(what, one, several, len(rows))
+        times = show_ratio(what, one, several, len(rows) - size)
         found.setdefault(name, []).append([n_models, n_workers, *times])
     for name, measured in found.items():
         show_costs(name, measured)
