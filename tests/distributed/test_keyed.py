@@ -22,10 +22,8 @@ from river import base, naive_bayes, tree
 import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees.distributed import DistributedKeyedModels
-from river_extra_trees.distributed.parcels import GroupOf, range_of, sorted_by_group, worker_of
-from river_extra_trees.distributed.ray.feeder import Whole
 from river_extra_trees.distributed.ray.group_worker import GroupWorker
-from river_extra_trees.keyed import KeyedBlock, KeyedModels, shard_of
+from river_extra_trees.keyed import KeyedModels, shard_of
 from tests.tools import ray_in_process
 from tests.tools.ray_in_process import take_the_place_of_ray
 
@@ -55,45 +53,6 @@ def bits_of(model: Any) -> bytes:
     if isinstance(model, naive_bayes.GaussianNB):
         return repr(model.predict_proba_one({"a": 0.3, "b": 0.7})).encode()
     return persistence.save_bytes(model)
-
-
-# --- Groups of keys
-
-
-@pytest.mark.parametrize("n_groups", [1, 5, 64])
-def test_ranges(n_groups: int) -> None:
-    """Each group has one worker, and ranges differ by one group at most."""
-    for n_workers in range(1, n_groups + 1):
-        ranges = [range_of(i, n_workers, n_groups) for i in range(n_workers)]
-        assert [group for each in ranges for group in each] == list(range(n_groups))
-        assert {len(each) for each in ranges} <= {n_groups // n_workers, n_groups // n_workers + 1}
-        for i, each in enumerate(ranges):
-            assert {worker_of(group, n_workers, n_groups) for group in each} == {i}
-
-
-def test_parcels() -> None:
-    """Every sample is in the part of its group, in the order of the stream."""
-    keys, X, y = frame_of(200)
-    block = KeyedBlock.from_frame(TREE, keys, X, y)
-    parcel, order = sorted_by_group(block, np.arange(7, 207), GroupOf(9), 9)
-    assert sorted(order) == list(range(200))
-    for groups in (range(9), range(4), range(4, 5), range(5, 9), range(3, 3)):
-        part = pickle.loads(pickle.dumps(parcel.part(groups), 5))
-        assert len(part) == sum(shard_of(key, 9) in groups for key in keys)
-        for group, start, stop in part.rows():
-            rows = part.numbers[start:stop] - 7
-            assert rows.tolist() == [i for i, key in enumerate(keys) if shard_of(key, 9) == group]
-            for row, i in zip(range(start, stop), rows.tolist(), strict=True):
-                x = {name: X[name][i] for name in NAMES}
-                assert part.block.sample(row) == (keys[i], x, y[i], 1.0)
-
-
-def test_memory_of_a_feeder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The groups of millions of keys are not all remembered."""
-    monkeypatch.setattr("river_extra_trees.distributed.parcels.REMEMBERED", 10)
-    group_of = GroupOf(64)
-    assert [group_of[i] for i in range(100)] == [shard_of(i, 64) for i in range(100)]
-    assert len(group_of) <= 10
 
 
 # --- The same as in one process
@@ -180,7 +139,7 @@ def test_whatever_happens(seed: int, tmp_path: Path) -> None:
             assert models.position >= at - 300 - 400 - 4 * 40
         else:
             models.predict_one(rng.choice(keys), rows[0])
-        assert sum(len(whole.parcel) for whole in models._kept) <= 300 + 300 + 4 * 4 * 40
+        assert sum(len(whole.parcel) for whole in models._delivery._kept) <= 300 + 300 + 4 * 4 * 40
     assert bits(models, keys) == expected
     assert models.counts().n_samples_seen == n_seen == 2000
     models.close()
@@ -274,9 +233,9 @@ def test_little_is_sent() -> None:
             for key in keys:
                 models.learn_one(key, {"a": 1.0}, 2.0)
         assert models.predict_one("new", {}) is None
-        assert [len(link.gathered) for link in models._links] == [5, 5, 5, 5]
+        assert [len(link.gathered) for link in models._delivery.links] == [5, 5, 5, 5]
         assert models.predict_one(keys[2], {"a": 1.0}) == 2.0
-        assert [len(link.gathered) for link in models._links] == [5, 5, 0, 5]
+        assert [len(link.gathered) for link in models._delivery.links] == [5, 5, 0, 5]
 
 
 # --- Failures
@@ -344,18 +303,6 @@ def test_many_deaths_between_questions(tmp_path: Path) -> None:
                 for actor in models._actors:
                     actor.crash()
             assert models.predict_one("a", {"x": 0.0}) == 1.0
-
-
-def test_answers_of_repeated_samples() -> None:
-    """The first answer stays where a sample is repeated, for which there is none."""
-    keys, X, y = frame_of(20)
-    block = KeyedBlock.from_frame(TREE, keys, X, y)
-    parcel, order = sorted_by_group(block, np.arange(20), GroupOf(4), 4)
-    whole = Whole(parcel, order, is_asked=True)
-    first = [None if row % 3 else float(row) for row in range(20)]
-    whole.note(range(4), first)
-    whole.note(range(4), [None] * 20)
-    assert whole.answers[order].tolist() == first
 
 
 def test_closed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,10 @@ from ...keyed import Counts
 from ...keyed.description import description
 from ..groups import Settings, total
 from ..parcels import MOST_GROUPS
-from .feeder import PATIENCE, Feeder, FeederSettings, LostError, results
+from .delivery import PATIENCE, FeederSettings
+from .feeder import Feeder
 from .group_worker import read_layout, start_worker, write_layout
+from .links import LostError, results
 from .workers import connected
 
 __all__ = ["DistributedKeyedModels"]
@@ -138,7 +140,7 @@ class DistributedKeyedModels(Feeder):
         self._is_closed = False
         self._groups = Settings(model, n_groups, self._folder, options)
         self._actors = [self._started(number, n_workers) for number in range(n_workers)]
-        self._begin()
+        self._delivery.begin()
 
     def __reduce__(self) -> typing.Any:
         raise TypeError(
@@ -225,12 +227,13 @@ class DistributedKeyedModels(Feeder):
 
     def counts(self) -> Counts:
         """How much the models have learned of what the workers have received."""
-        self._send_gathered()
+        delivery = self._delivery.begin()
+        delivery.send_gathered()
 
         def send() -> list[typing.Any]:
-            return [link.ask("counts") for link in self._links]
+            return [link.ask("counts") for link in delivery.links]
 
-        return total(self._answered(send))
+        return total(delivery.answered(send))
 
     def processes(self) -> list[int]:
         """The process id of each worker."""
