@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 __all__ = ["packed", "unpacked"]
 
 SMALL = 512  # bytes
-KINDS = frozenset("b1 u1 u2 u4 u8 i1 i2 i4 i8 f2 f4 f8".split())
+KINDS = frozenset(["b1", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8"])
 NARROWER = {"f8": ("f2", "f4"), "i8": ("i1", "i2", "i4"), "i4": ("i1", "i2")}
 
 

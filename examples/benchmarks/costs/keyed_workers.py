@@ -9,7 +9,8 @@
 kill -9 of a worker, of a feeder and of all processes, and after a change from 2 to 3 workers.
 `costs` prints processor time per event in feeder and worker. `latency` prints how long
 test-then-train takes. `load` sends frames at a given rate, whether or not the last answers are
-there, and prints how long each one waits and takes: throughput and latency of one run. All need Ray (the extra `ray`).
+there, and prints how long each one waits and takes: throughput and latency of one run. All need Ray
+(the extra `ray`).
 """
 
 from __future__ import annotations

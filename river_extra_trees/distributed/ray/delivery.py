@@ -247,7 +247,7 @@ class Delivery:
                 self.send(block, np.array(numbers, dtype=np.int64))
 
     def send_gathered_of(self, key: Key) -> None:
-        """Send what is gathered for the worker of a key, if the answers for the key depend on it."""
+        """Send what is gathered for the worker of a key, if answers for the key depend on it."""
         link = self.link_of(key)
         if key in link.gathered_keys or self._settings.is_pooled:
             self.send_gathered(link)
