@@ -103,7 +103,8 @@ def start_ray() -> None:
 
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
     os.environ.setdefault("RAY_raylet_start_wait_time_s", "60")  # a busy machine takes its time
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+    options = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
+    ray.init(address="local", num_cpus=2, **options)
 
 
 # --- equality
