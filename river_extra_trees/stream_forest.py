@@ -264,7 +264,7 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
         batch alone, as published.
     n_jobs
         Number of threads that grow trees. It does not change the predictions. With
-        `swap_rule="rotation"` there is so little to be grown per sample that one thread does it.
+        `swap_rule="rotation"` growth per sample is so cheap that one thread is always used.
     reference
         Behave like the published implementation: a leaf holds only the last batch that reached it,
         learned when the batch is complete, and is split even if its samples are pure.
@@ -375,7 +375,7 @@ class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
     sample w_k becomes .98 w_k p_k(y)^.5 / sum + .02 / K, where p_k is a normal density about m_k
     whose variance is a running mean of the squared errors. Predictions stay within the range of the
     targets. `predict_one(x, with_dist=True)` has their spread: half the running mean of the squared
-    errors, and half the variances in the leaves and among the trees at x, brought to scale.
+    errors, and half the variances in the leaves and among the trees at x, rescaled to match the errors.
 
     Growing a tree anew is spread over the samples until the next tree has its turn, so that the
     cost of a sample depends neither on the sizes of the windows nor on the time.
@@ -424,7 +424,7 @@ class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
         one number; with 0 new trees grow on the batch alone, as published.
     n_jobs
         Number of threads that grow trees. It does not change the predictions. With
-        `swap_rule="rotation"` there is so little to be grown per sample that one thread does it.
+        `swap_rule="rotation"` growth per sample is so cheap that one thread is always used.
     reference
         Behave like the published implementation: a leaf holds only the last batch that reached it,
         learned when the batch is complete, and is split even if its samples are pure.

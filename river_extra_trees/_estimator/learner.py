@@ -33,7 +33,13 @@ if typing.TYPE_CHECKING:
     from river_extra_trees._core.state import State
     from river_extra_trees.plotting import TreeDisplay
 
-__all__ = ["TreeLearner"]
+__all__ = ["TreeLearner", "reads_columns"]
+
+
+def reads_columns(model: object) -> bool:
+    """Whether a model learns from columns; a class derived elsewhere may do more per sample."""
+    is_ours = type(model).__module__.startswith("river_extra_trees.")
+    return is_ours and isinstance(model, TreeLearner)
 
 
 @functools.cache

@@ -147,7 +147,7 @@ def open_stream(
     limit
         Largest number of rows to read.
     on_bad_row
-        What becomes of rows that cannot be read, ``"stop"`` or ``"skip"``.
+        What happens to rows that cannot be read, ``"stop"`` or ``"skip"``.
     encoding
         The encoding of a text.
 

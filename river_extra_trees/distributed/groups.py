@@ -45,7 +45,7 @@ class Group:
     Parameters
     ----------
     settings
-        What all groups have in common.
+        Settings shared by all groups.
     number
         Number of the group.
     """
@@ -87,7 +87,7 @@ class KeyGroups:
     Parameters
     ----------
     settings
-        What all groups have in common.
+        Settings shared by all groups.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -149,7 +149,7 @@ class KeyGroups:
         parcel
             The samples.
         is_asked
-            Whether predictions are asked.
+            Whether predictions are requested.
         """
         answers: list[typing.Any] | None = [None] * len(parcel) if is_asked else None
         for number, start, stop in parcel.rows():
@@ -167,7 +167,7 @@ class KeyGroups:
         return answers
 
     def commit(self, partition: Hashable, position: int) -> None:
-        """Make what was learned last.
+        """Make everything learned so far durable.
 
         Parameters
         ----------

@@ -13,26 +13,13 @@ from river_extra_trees._core.columns import Column
 
 from .._estimator.columns import batch_of, codes_in, labelled_batch_of, whole_codes_in
 from .._estimator.frames import Sample, readable_frame, values_of, weights_of
-from .._estimator.learner import TreeLearner
+from .._estimator.learner import reads_columns
 from .._estimator.rows import chosen, rows_of, value_at
 from .keys import PLAIN, Key, plain_key
 
-__all__ = ["KeyedBlock", "reads_columns"]
+__all__ = ["KeyedBlock"]
 
 Rows = npt.NDArray[np.intp]
-
-
-def reads_columns(model: typing.Any) -> bool:
-    """Whether a model learns from columns; a class derived elsewhere may do more per sample.
-
-    Parameters
-    ----------
-    model
-        Any river estimator.
-    """
-    return isinstance(model, TreeLearner) and type(model).__module__.startswith(
-        "river_extra_trees."
-    )
 
 
 class KeyedBlock:

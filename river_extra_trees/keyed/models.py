@@ -55,7 +55,7 @@ class KeyedModels:
         Number of samples after the last one of a key until its model is forgotten; `None` keeps it
         for ever.
     when_full
-        What becomes of a model for which there is no room: `"drop"` forgets it, `"spill"` writes it
+        What happens to a model for which there is no room: `"drop"` forgets it, `"spill"` writes it
         to the store, from which the next sample of its key brings it back as it was.
     store
         File in which models are kept, or `None`. It is made if it does not exist. No other process

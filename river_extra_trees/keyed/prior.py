@@ -22,8 +22,9 @@ from river import base
 from river_extra_trees._core.batch import Batch
 
 from .._estimator.frames import Sample
+from .._estimator.learner import reads_columns
 from .._estimator.parameters import check_parameter
-from .block import KeyedBlock, reads_columns, rows_of_batch
+from .block import KeyedBlock, rows_of_batch
 from .columns import Refusal, learned, predicted
 from .keeper import Keeper, Kept
 

@@ -1,4 +1,4 @@
-"""A batch of rows, column by column, and what becomes of bad rows."""
+"""A batch of rows, column by column, and what happens to bad rows."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _taken(column: Column, positions: Sequence[int]) -> Column:
 
 
 class BadRows:
-    """What becomes of bad rows: the first one stops the reading, or all are skipped and counted.
+    """What happens to bad rows: the first one stops the reading, or all are skipped and counted.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class DistributedKeyedModels(Feeder):
         forgotten; `None` keeps it for ever. Each group counts its own samples, and takes the other
         groups to have as many.
     when_full
-        What becomes of a model for which there is no room: `"drop"` forgets it, `"spill"` writes it
+        What happens to a model for which there is no room: `"drop"` forgets it, `"spill"` writes it
         to the file of its group, from which it comes back as it was.
     block_size
         Number of samples in a message to a worker: `learn_one` gathers so many, and longer frames
