@@ -97,7 +97,7 @@ class _ShrubEnsemble(TreeLearner):
     )
 
     def mutate(self, new_attrs: dict[str, typing.Any]) -> None:
-        """Change parameters of a living model: all that are named, or none.
+        """Change parameters after training has started: all that are named, or none.
 
         They are `step_size`, `rho`, `rounds`, `update_interval`, `l0`, `l1`, `l2` and
         `node_penalty`; the next sample is learned with them. `clone` makes a new model with other

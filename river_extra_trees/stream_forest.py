@@ -246,7 +246,7 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
         recently become leaves again. `mutate` can change it unless `swap_rule="rotation"`.
     leaf_memory
         Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
-        the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
+        the weight of the earlier ones, so that leaves follow drift. `None` keeps all of it.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     n_swaps
@@ -258,10 +258,9 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
         worst in batch b > 1 with probability 1 / b, so rarely on a long stream. With `"always"` and
         `"published"` the prediction averages the class frequencies of all trees.
     window_size
-        Numbers of latest samples on which trees grow anew, a tuple with `swap_rule="rotation"`:
-        each size has as many trees as the others, and with fewer trees than sizes the first ones
-        have a tree each. Else one number; with 0 new trees grow on the
-        batch alone, as published.
+        Size of the window of latest samples on which trees are regrown. With `swap_rule="rotation"`,
+        a tuple of sizes, each with equally many trees; with fewer trees than sizes, the first
+        sizes have a tree each. Otherwise one number, 0 for the current batch only, as published.
     n_jobs
         Number of threads that grow trees. It does not change the predictions. With
         `swap_rule="rotation"` growth per sample is so cheap that one thread is always used.
@@ -406,7 +405,7 @@ class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
         recently become leaves again. `mutate` can change it unless `swap_rule="rotation"`.
     leaf_memory
         Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
-        the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
+        the weight of the earlier ones, so that leaves follow drift. `None` keeps all of it.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     n_swaps
@@ -418,10 +417,10 @@ class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
         worst in batch b > 1 with probability 1 / b, so rarely on a long stream. With `"always"` and
         `"published"` the prediction is the mean of all trees.
     window_size
-        Numbers of latest samples on which trees grow anew, a tuple with `swap_rule="rotation"`:
-        each size has as many trees of each kind as the others. With fewer trees than sizes and
-        kinds, trees with means come before trees with linear models, and sizes in their order. Else
-        one number; with 0 new trees grow on the batch alone, as published.
+        Size of the window of latest samples on which trees are regrown. With `swap_rule="rotation"`,
+        a tuple of sizes, each with equally many trees of each kind; with fewer trees than sizes
+        and kinds, trees with means come before trees with linear models, and sizes in their
+        order. Otherwise one number, 0 for the current batch only, as published.
     n_jobs
         Number of threads that grow trees. It does not change the predictions. With
         `swap_rule="rotation"` growth per sample is so cheap that one thread is always used.

@@ -44,7 +44,7 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
         become leaves again. `mutate` can change it.
     leaf_memory
         Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
-        the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
+        the weight of the earlier ones, so that leaves follow drift. `None` keeps all of it.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     reference
@@ -136,7 +136,7 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
         become leaves again. `mutate` can change it.
     leaf_memory
         Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
-        the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
+        the weight of the earlier ones, so that leaves follow drift. `None` keeps all of it.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     reference

@@ -30,6 +30,7 @@ __all__ = [
     "frame_of_shares",
     "into_frame",
     "is_array",
+    "is_one_weight",
     "opened",
     "readable_frame",
     "series_of_codes",
@@ -148,9 +149,12 @@ def is_sequence(values: object) -> bool:
 
 def weights_of(weights: typing.Any, n: int) -> list[typing.Any]:
     """A weight for each of n samples, from one weight for all, a series or another sequence."""
-    if getattr(weights, "ndim", None) == 0 or not hasattr(weights, "__len__"):
-        return [weights] * n
-    return values_of(weights, "w")
+    return [weights] * n if is_one_weight(weights) else values_of(weights, "w")
+
+
+def is_one_weight(weights: object) -> bool:
+    """Whether this is one weight for all samples, and not a sequence of them."""
+    return getattr(weights, "ndim", None) == 0 or not hasattr(weights, "__len__")
 
 
 def series_of_numbers(answers: typing.Any, frame: typing.Any) -> typing.Any:

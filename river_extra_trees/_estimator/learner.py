@@ -96,7 +96,7 @@ class TreeLearner(base.Estimator):
         return set(self._mutable)
 
     def mutate(self, new_attrs: dict[str, typing.Any]) -> None:
-        """Change parameters of a living model: all that are named, or none.
+        """Change parameters after training has started: all that are named, or none.
 
         The description of a parameter says so if it can be changed. All others decide how the model
         was made; `clone` makes a new one.

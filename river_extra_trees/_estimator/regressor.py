@@ -21,7 +21,7 @@ class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
     """A regressor, learned one by one or in mini-batches."""
 
     def snapshot(self) -> RegressorSnapshot:
-        """Take a read-only copy for serving: it answers as the model does now, for ever.
+        """Take a read-only copy for serving: it always answers as the model does now.
 
         It is smaller than the model, as it lacks the samples and all else that only learning needs.
         """

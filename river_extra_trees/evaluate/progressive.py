@@ -36,7 +36,7 @@ def iter_progressive_val_score(
     *,
     target: str | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Evaluate a model on frames, and yield the results after every so many samples.
+    """Evaluate a model on frames, and yield the results after every `step` samples.
 
     It does what `progressive_val_score` does, and yields what
     `river.evaluate.iter_progressive_val_score` yields.
@@ -227,7 +227,7 @@ class _Evaluation:
         measure_memory: bool,
         yield_predictions: bool,
     ) -> Iterator[dict[str, Any]]:
-        """Read all chunks, and yield the results after every so many samples, and at the end."""
+        """Read all chunks, and yield the results after every `step` samples, and at the end."""
         start = time.perf_counter()
         n, answer = 0, None
 

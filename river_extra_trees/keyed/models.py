@@ -41,8 +41,8 @@ class KeyedModels:
     since the last `commit` belongs to one transaction: a process that dies, at any moment, leaves
     the store as the last commit made it. A commit writes the models that have changed since.
 
-    A sample that its model refuses, with any error, is skipped and counted, and the others go on;
-    see `counts`. It is a sample of its key for `max_models` and `time_to_live` all the same.
+    A sample that its model refuses, with any error, is skipped and counted, and the others are learned;
+    see `counts`. It is a sample of its key for `max_models` and `time_to_live` nevertheless.
 
     Parameters
     ----------
@@ -53,13 +53,14 @@ class KeyedModels:
         makes room for a new one.
     time_to_live
         Number of samples after the last one of a key until its model is forgotten; `None` keeps it
-        for ever.
+        permanently.
     when_full
         What happens to a model for which there is no room: `"drop"` forgets it, `"spill"` writes it
         to the store, from which the next sample of its key brings it back as it was.
     store
         File in which models are kept, or `None`. It is made if it does not exist. No other process
-        may have it open. Its models are pickles: nobody else may be able to write to it.
+        may have it open. It contains pickles: make sure that only
+        you can write to it.
     pooled
         Model that learns the samples of all keys, or `None`. It answers for unknown keys, and for
         the others together with their own models: see the notes.

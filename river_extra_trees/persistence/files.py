@@ -59,7 +59,7 @@ def save(model: TreeLearner | Pipeline, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Any:
     """Load a model from a file.
 
-    It predicts and goes on learning as the saved model would, bit for bit.
+    It predicts and continues learning as the saved model would, bit for bit.
 
     Parameters
     ----------

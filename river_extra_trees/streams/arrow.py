@@ -10,7 +10,7 @@ import numpy as np
 
 from .batch import BadRows, Batch, Layout, TableError
 from .text import check_header, missing_targets
-from .values import Column, name_of
+from .values import Cells, name_of
 
 __all__ = ["open_ipc", "open_parquet"]
 
@@ -125,7 +125,7 @@ def _batches(records: Iterator[Any], bad_rows: BadRows, layout: Layout) -> Itera
             raise TableError(message) from error
         if record is None:
             return
-        columns: dict[str, Column] = {}
+        columns: dict[str, Cells] = {}
         faults: dict[int, str] = {}
         targets = None
         for column in record.schema.names:
@@ -162,7 +162,7 @@ def _targets(values: Any) -> list[Any]:
     return targets
 
 
-def _column(values: Any, *, is_nominal: bool) -> Column:
+def _column(values: Any, *, is_nominal: bool) -> Cells:
     """Return an array of pyarrow as floats, or as names."""
     import pyarrow
     from pyarrow import types
@@ -195,7 +195,7 @@ def is_text(kind: Any) -> bool:
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
-def _seconds(values: Any) -> Column:
+def _seconds(values: Any) -> Cells:
     """Return moments as seconds since 1970, and durations as seconds.
 
     Digits below the microsecond are cut, as Python cuts them in texts.

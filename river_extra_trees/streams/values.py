@@ -12,7 +12,7 @@ import numpy as np
 
 __all__ = [
     "MISSING",
-    "Column",
+    "Cells",
     "Kind",
     "label_of",
     "moment_of",
@@ -23,7 +23,7 @@ __all__ = [
 
 # The values of one column: floats with NaN for missing, names with None for missing, or names as
 # an array of pyarrow.
-Column = Any
+Cells = Any
 Kind = Literal["number", "moment", "name"]
 
 MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "null"})
@@ -182,7 +182,7 @@ def reads_as_floats(cells: Sequence[Any]) -> bool:
         return not any(isinstance(cell, str) and "_" in cell for cell in cells)
 
 
-def read_values(cells: Sequence[Any], kind: Kind) -> tuple[Column, dict[int, str]]:
+def read_values(cells: Sequence[Any], kind: Kind) -> tuple[Cells, dict[int, str]]:
     """Read the cells of a column.
 
     Parameters

@@ -227,13 +227,13 @@ class _Distributed(base.Estimator):
     def gather(self) -> typing.Any:
         """Fetch the trees of all workers and merge them into one forest in this process.
 
-        The forest answers and goes on learning as this model does. Save it, inspect it, or take a
+        The forest answers and continues learning as this model does. Save it, inspect it, or take a
         snapshot of it. The workers go on, too.
 
         Raises
         ------
         TypeError
-            If the workers hold clouds of dynamic trees, which stay apart.
+            If the workers hold independent filters of dynamic trees, which stay apart.
         """
         self._finish()
         return merge(self._results([worker.ask("copy") for worker in self._started()]))
@@ -279,7 +279,7 @@ class DistributedClassifier(_Distributed, PredictsLabels, base.MiniBatchClassifi
     ----------
     model
         A `StreamDecisionForestClassifier` or `ForgetfulRandomForestClassifier`; or a
-        `DynamicTreeClassifier`, of which each worker gets an independent cloud whose answers are
+        `DynamicTreeClassifier`, of which each worker gets an independent filter whose answers are
         averaged (see `split`). The model stays as it is; the workers start from what it has
         learned.
     n_workers
@@ -367,7 +367,7 @@ class DistributedRegressor(_Distributed, PredictsNumbers, base.MiniBatchRegresso
     ----------
     model
         A `StreamDecisionForestRegressor` or `ForgetfulRandomForestRegressor`; or a
-        `DynamicTreeRegressor`, of which each worker gets an independent cloud whose answers are
+        `DynamicTreeRegressor`, of which each worker gets an independent filter whose answers are
         averaged (see `split`). The model stays as it is; the workers start from what it has
         learned.
     n_workers
