@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.tools.ray_ready import running_ray
 
 # Fuzzing needs atheris, which only `make fuzz` installs; there is no test in that folder.
 collect_ignore = ["fuzz"]
@@ -24,3 +29,16 @@ def pytest_collection_finish() -> None:
     """Leave the thousands of tests out of each garbage collection, which takes 0.2 s with them."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """Ray and its cluster. Who uses it is in the xdist group "ray", so that there is one only."""
+    with running_ray() as both:
+        yield both
+
+
+@pytest.fixture(scope="session")
+def ray(cluster: Any) -> Any:
+    """The module `ray`, connected."""
+    return cluster[0]
