@@ -43,6 +43,8 @@ class FeederSettings(typing.NamedTuple):
         Number of samples after which the workers commit.
     is_stored
         Whether there is a folder.
+    is_pooled
+        Whether the answers for a key depend on the samples of its whole group.
     """
 
     run: str
@@ -51,6 +53,7 @@ class FeederSettings(typing.NamedTuple):
     block_size: int
     checkpoint_every: int
     is_stored: bool
+    is_pooled: bool
 
 
 class Delivery:
@@ -244,7 +247,7 @@ class Delivery:
                 self.send(block, np.array(numbers, dtype=np.int64))
 
     def send_gathered_of(self, key: Key) -> None:
-        """Send what is gathered for the worker of a key, if there is a sample of the key."""
+        """Send what is gathered for the worker of a key, if answers for the key depend on it."""
         link = self.link_of(key)
-        if key in link.gathered_keys:
+        if key in link.gathered_keys or self._settings.is_pooled:
             self.send_gathered(link)
