@@ -76,6 +76,7 @@ class _DynamicTree(TreeLearner):
     alpha: float
     beta: float
     min_samples_leaf: int | None
+    warm_up: int = 0  # of classifiers
     reference: bool
     seed: int | None
     _more_columns: typing.ClassVar[tuple[str, ...]] = ("active", "retired")
@@ -93,6 +94,7 @@ class _DynamicTree(TreeLearner):
         check_number("alpha", self.alpha, 0, 1, "[)")
         check_number("beta", self.beta, 0)
         check_whole("min_samples_leaf", self.min_samples_leaf, 1, optional=True)
+        check_whole("warm_up", self.warm_up, 0)
         check_switch("reference", self.reference)
         automatic = self.forgetting_factor == "auto"
         check_parameter(
@@ -114,6 +116,7 @@ class _DynamicTree(TreeLearner):
             prior_weight=COMPETING_PRIOR_WEIGHT if lighter else PRIOR_WEIGHT,
             reference=self.reference,
             seed=draw_seed(self.seed),
+            warm_up=self.warm_up,
         )
 
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
@@ -454,6 +457,9 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         A node at depth D is split with prior probability `alpha * (1 + D) ** -beta`.
     min_samples_leaf
         Smallest number of active samples on either side of a split; `None` for 1.
+    warm_up
+        Number of first samples during which naive Bayes and the latest classes answer beside
+        the trees. 0: the trees answer alone, as with `reference`.
     reference
         Behave like the R package dynaTree 1.2-17: one cut per tree and step, uniform over the range
         of a feature, and forgetting that acts on the retired samples of a leaf at each retirement.
@@ -508,6 +514,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         alpha: float = 0.95,
         beta: float = 2.0,
         min_samples_leaf: int | None = None,
+        warm_up: int = 500,
         reference: bool = False,
         seed: int | None = None,
     ) -> None:
@@ -520,6 +527,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         self.alpha = alpha
         self.beta = beta
         self.min_samples_leaf = min_samples_leaf
+        self.warm_up = warm_up
         self.reference = reference
         self.seed = seed
         check_choice("leaf", leaf, "multinomial", "logistic")

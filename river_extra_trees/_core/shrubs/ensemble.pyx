@@ -9,6 +9,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from ..cart.splitter cimport Splitter
+from ..early_pool cimport EarlyPool
 from ..learner cimport Learner
 from ..memory cimport free, resized, zeroed
 from ..rng cimport FEATURES, rng_for
@@ -45,7 +46,7 @@ SETTINGS = (
 )
 FIELDS = (
     "schema", "labels", "window", "room", "trees", "weights", "hits", "births", "gram",
-    "total_weight", "since_rebuild", "n_trained",
+    "total_weight", "since_rebuild", "n_trained", "early",
 )
 
 
@@ -79,6 +80,8 @@ cdef class Shrubs(Learner):
         Whether trees answer with a mean, standardised over the window, in place of frequencies.
     shuffled
         Visit the features in random order, which decides between equal splits.
+    warm_up
+        Number of samples during which the early pool answers.
     others
         As in the estimators.
     """
@@ -87,7 +90,7 @@ cdef class Shrubs(Learner):
                   step_size=0.1, rho=None, int rounds=1, bint project_each_round=False,
                   max_depth=None, max_features=None, bint shuffled=False, int update_interval=1,
                   retrain="always", double l0=0.0, double l1=0.0, double l2=0.0,
-                  double node_penalty=0.0, seed=0):
+                  double node_penalty=0.0, seed=0, int64_t warm_up=0):
         self.regression = regression
         self.window = Window(window_size)
         self.trees = Trees(0, regression)
@@ -108,6 +111,8 @@ cdef class Shrubs(Learner):
             self.feature_count = {None: ALL, "sqrt": SQUARE_ROOT, "log2": LOGARITHM}.get(
                 max_features, max_features)
         self.allocate(n_models + 1)
+        if warm_up > 0 and not regression:
+            self.early = EarlyPool(1, warm_up)
 
     def set_steps(self, *, step_size, rho, int rounds, int update_interval, double l0, double l1,
                   double l2, double node_penalty):
@@ -331,14 +336,16 @@ cdef class Shrubs(Learner):
             "hits": np.array([self.hits[k] for k in range(n)], np.float64),
             "births": np.array([self.births[k] for k in range(n)], np.int64),
             "gram": gram.base, "total_weight": self.total_weight,
-            "since_rebuild": self.since_rebuild, "n_trained": self.n_trained,
+            "since_rebuild": self.since_rebuild, "n_trained": self.n_trained, "early": self.early,
         }
+
+    DEFAULTS = {"early": None}
 
     @classmethod
     def restored(cls, values):
         """The ensemble of a state."""
         cdef Shrubs shrubs
-        state = State("Shrubs", values, (*SETTINGS, *FIELDS))
+        state = State("Shrubs", values, (*SETTINGS, *FIELDS), cls.DEFAULTS)
         n_slots = len(state.array("room", np.uint8, None))  # no more than the file is long
         settings = {
             "n_models": state.whole("n_models", 1, MAX_MODELS),
@@ -387,6 +394,7 @@ cdef class Shrubs(Learner):
         self.total_weight = state.number("total_weight", **sums)
         self.since_rebuild = state.whole("since_rebuild", 0, REBUILD * self.window_size)
         self.n_trained = state.whole("n_trained")
+        self.read_early(state, 1)
         self.check_samples()
         self.find_leaves()
         return self.check_structure()
