@@ -116,8 +116,8 @@ cdef class EarlyPool:
 
         It counts when the sample is learned.
         """
-        learn_exponents(self.next_exponents + answer * N_MEMBERS, N_MEMBERS, self.logs, pooled, code,
-                        self.n_classes)
+        learn_exponents(self.next_exponents + answer * N_MEMBERS, N_MEMBERS, self.logs, pooled,
+                        code, self.n_classes)
 
     cdef void learn(self, Schema schema, int code, double weight) noexcept:
         """Learn the row that the schema encoded last, for which `reserve` made room."""

@@ -61,8 +61,8 @@ cdef class Learner:
     cdef double* row_shares(self) except? NULL
     # ... or the number.
     cdef double row_number(self) except? -1.0
-    # The shares that the early pool makes of these; it learns from the code of the class unless that
-    # is negative.
+    # The shares that the early pool makes of these; it learns from the code of the class unless
+    # that is negative.
     cdef double* early_shares(self, int code) except? NULL
     # The number of trees; the nodes of one of them in preorder, left before right, each a dict (see
     # `nodes`); and (number of nodes of all trees, height of the highest).

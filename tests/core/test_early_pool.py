@@ -60,7 +60,7 @@ def test_answers_are_those_of_the_naive_pool(name: str) -> None:
         if 0 < n_learned < WARM_UP:
             assert answer == pytest.approx(naive.answer(votes, x), abs=1e-9)
             assert model.predict_one(x) == max(answer, key=answer.__getitem__)
-            assert 0.0 < min(answer.values())
+            assert min(answer.values()) > 0.0
         else:
             assert answer == trees.predict_proba_one(x)
             assert model.predict_one(x) == trees.predict_one(x)

@@ -459,6 +459,8 @@ cdef class ParticleFilter(Learner):
     cdef dict fields(self):
         return state_of(self)
 
+    DEFAULTS = {"early": None}
+
     cdef Learner serving_copy(self):
         return restored(type(self), serving_state_of(self))
 
