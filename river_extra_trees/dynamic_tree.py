@@ -147,11 +147,7 @@ class _DynamicTree(TreeLearner):
         """The slot of the active sample that makes room for the next one; -1 if there is room."""
         if self._core.pool.size < self._core.window:
             return -1
-        if self.discard == "oldest":
-            return self._core.oldest()
-        if self.discard == "random":
-            return self._core.random()
-        return self._core.least_useful(self.discard)
+        return self._core.to_retire(self.discard)
 
     _sizes = {"n_particles": "n_particles"}  # noqa: RUF012
 

@@ -36,7 +36,7 @@ cdef class EarlyPool:
         Number of samples after which the family answers alone.
     """
 
-    def __init__(self, int n_answers, int64_t n_samples):
+    def __cinit__(self, int n_answers, int64_t n_samples):
         self.n_left = n_samples
         self.naive = NaiveBayes(NAIVE_MEMORY)
         self.set_exponents(np.tile(np.array(FIRST_EXPONENTS), (n_answers, 1)))
@@ -177,15 +177,16 @@ cdef class EarlyPool:
     @classmethod
     def restored(cls, values):
         """The pool of a state. Whether its columns and classes exist the owner checks."""
-        cdef EarlyPool found = cls.__new__(cls)
+        cdef EarlyPool found
         cdef const double[::1] latest
         cdef int c
         state = State("EarlyPool", values, ("n_left", "naive", "exponents", "latest"))
-        found.n_left = state.whole("n_left", 1)
+        exponents = state.numbers(
+            "exponents", None, N_MEMBERS, least=0.0, most=LARGEST_EXPONENT)
+        found = EarlyPool(0, state.whole("n_left", 1))
+        found.set_exponents(exponents)
         found.naive = found.next_naive = state.part("naive", NaiveBayes)
         latest = state.numbers("latest", found.naive.n_classes, least=0.0, most=LARGEST_FLOAT)
-        found.set_exponents(
-            state.numbers("exponents", None, N_MEMBERS, least=0.0, most=LARGEST_EXPONENT))
         found.n_classes = found.naive.n_classes
         found.allocate(max(1, found.n_classes))
         for c in range(found.n_classes):

@@ -1,6 +1,6 @@
 """Slots of a window in sorted order. See the header."""
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 cdef enum:
@@ -92,10 +92,10 @@ cdef void merge_slots(int* into, const int* old, int n_old, const int* new, int 
         memcpy(into, old, (i + 1) * sizeof(int))
 
 
-cdef int keep(int* slots, int n, const uint8_t* gone) noexcept nogil:
-    """Drop the marked slots from an array, in place; return how many are left."""
+cdef int keep(int* slots, int n, const int64_t* arrival) noexcept nogil:
+    """Drop the free slots from an array, in place; return how many are left."""
     cdef int i, kept = 0
     for i in range(n):
         slots[kept] = slots[i]
-        kept += not gone[slots[i]]
+        kept += arrival[slots[i]] >= 0
     return kept

@@ -39,12 +39,11 @@ cdef class Window:
     cdef int slide(self, const double* row, double target, double weight, int gone) noexcept nogil
     cdef void release(self, const uint8_t* gone) noexcept nogil
     cdef void release_first(self, int n) noexcept nogil
-    cdef int keep_arrived(self, int* slots) noexcept nogil
+    cdef void free_slot(self, int slot) noexcept nogil
+    cdef void keep_arrived(self) noexcept nogil
     cdef void clear(self) noexcept nogil
     cdef int copy(self, Window other, int slot) noexcept nogil
     cdef bint is_in_order(self) noexcept
     cdef int slot_at(self, int i) noexcept nogil
-    cdef int check_numbers(self, int slot) except -1
-    cdef int check_column(self, Py_ssize_t column, int* marks) except -1
 
 cdef tuple united(list windows)

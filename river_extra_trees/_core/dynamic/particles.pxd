@@ -112,10 +112,10 @@ cdef class ParticleFilter(Learner):
     cdef readonly bint reference
     cdef readonly bint linear       # leaves use the numeric features: the regressors
     cdef LogisticLeaves logistic    # of linear leaves in a classification; else None
-    cdef double prior_weight
+    cdef readonly double prior_weight
     cdef double log_split[MAX_DEPTH + 2]    # log prior of a split at each depth ...
     cdef double log_stop[MAX_DEPTH + 2]     # ... and of a leaf
-    cdef uint64_t seed
+    cdef readonly uint64_t seed
     cdef readonly int64_t n_seen    # samples learned: the clock of forgetting
     cdef readonly int64_t n_steps   # steps taken, those of a rejuvenation included
     cdef readonly double log_evidence

@@ -10,7 +10,6 @@ from ..early_pool cimport EarlyPool
 from ..learner cimport STRETCH, Learner
 from ..shares cimport first_largest, total_of
 from ..memory cimport free, zeroed
-from .invariants cimport invariants
 from .leaf_models cimport Predictive, predictive, row_width
 from .leaves cimport faded
 from .logistic cimport LogisticLeaves
@@ -24,7 +23,7 @@ from .step cimport (
 )
 
 from .inspection import describe, distinct_roots, nodes_at, split_shares, tree_statistics
-from .load import restored, serving_state_of, settings_of, state_of
+from .load import check, restored, serving_state_of, settings_of, state_of
 
 LARGEST_SQUARE = 1e290
 
@@ -239,20 +238,14 @@ cdef class ParticleFilter(Learner):
             self.check_slot(slot)
             retire_slot(self, slot)
 
-    def oldest(self):
-        """Slot of the active sample that arrived first."""
+    def to_retire(self, str criterion):
+        """Slot of the active sample to retire next: the "oldest", one at "random", or the one with
+        the smallest score by a criterion of `scores`; of equal ones the oldest.
+        """
         with self.using():
-            return oldest(self)
-
-    def random(self):
-        """Slot of an active sample drawn at random; of every sample the same."""
-        with self.using():
-            return random(self)
-
-    def least_useful(self, str criterion):
-        """Slot of the active sample with the smallest score; of equal ones the oldest."""
-        with self.using():
-            return least_useful(self, criterion)
+            if criterion == "oldest":
+                return oldest(self)
+            return random(self) if criterion == "random" else least_useful(self, criterion)
 
     def rejuvenate(self):
         """Add as many new particles, grown from the active samples in random order."""
@@ -446,8 +439,7 @@ cdef class ParticleFilter(Learner):
             return tree_statistics(self)
 
     cdef int check_structure(self) except -1:
-        self.pool.check()
-        invariants(self)
+        check(self)
         return 0
 
     # --- State ------------------------------------------------------------------------------

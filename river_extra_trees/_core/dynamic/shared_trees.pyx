@@ -98,6 +98,23 @@ cdef class SharedTrees:
         self.nodes[node].region = region
         return node
 
+    cdef int leaf_for(self, int parent, int n_slots) noexcept nogil:
+        """The node of a leaf that holds the n slots of all leaves below the parent."""
+        cdef int node = self.new_leaf(self.nodes[parent].depth, self.nodes[parent].region, n_slots)
+        cdef int n_stack = 1, old
+        cdef Leaf* whole = leaf_at(self, node)
+        cdef const Leaf* part
+        self.stack[0] = parent
+        while n_stack:
+            old = pop(self, &n_stack)
+            if self.nodes[old].feature < 0:
+                part = leaf_at(self, old)
+                memcpy(self.slots + whole.slots + whole.n_active, self.slots + part.slots,
+                       part.n_active * sizeof(int))
+                whole.n_active += part.n_active
+                whole.decay = part.decay
+        return node
+
     cdef int new_block(self, int block) noexcept nogil:
         cdef int start = self.free_block[block]
         if start >= 0:
@@ -247,6 +264,16 @@ cdef class SharedTrees:
             self.nodes_in_use -= 1
 
     # --- Walking ----------------------------------------------------------------------------
+
+    cdef list below(self, int node):
+        """The nodes of a tree, parents before children, left before right."""
+        cdef list stack = [node], found = []
+        while stack:
+            node = stack.pop()
+            found.append(node)
+            if self.nodes[node].feature >= 0:
+                stack += [self.nodes[node].right, self.nodes[node].left]
+        return found
 
     cdef int distinct(self, const int* roots, int n_roots, int* found) noexcept nogil:
         """List every node below some roots once, those of depth 0 first, then those of depth 1, ...

@@ -203,8 +203,7 @@ cdef void add_to_leaves(ParticleFilter filter, int slot, bint weighed) noexcept 
         weight = weight_at(filter, slot, here)
         add_sample(&filter.model, filter.trees.total(leaf), v, weight)
         filter.trees.add_slot(here, slot)
-        here.log_marginal = log_marginal(
-            &filter.model, filter.trees.total(leaf), True, &here.is_linear)
+        finish_leaf(filter, leaf)
         after = here.log_marginal
         if here.is_linear != was_linear:    # a density compares like with like
             after = log_marginal(&filter.model, filter.trees.total(leaf), was_linear, &dummy)
@@ -331,15 +330,16 @@ cdef double first_of(Rng* rng, int n) noexcept nogil:
 
 cdef int add_roots(ParticleFilter filter, int first) except -1:
     """An empty leaf per forgetting factor, for the particles of its stratum from `first` on."""
-    cdef int node, particle, k
+    cdef int node, leaf, particle, k
     filter.trees.reserve(filter.n_decays, filter.n_decays, filter.n_decays * MIN_BLOCK)
     divide_particles(filter, filter.stratum)
     set_shares(filter, first)
     for k in range(filter.n_decays):
         node = filter.trees.new_leaf(0, filter.trees.new_region(), MIN_BLOCK)
-        filter.trees.leaves[filter.trees.nodes[node].left].decay = filter.decays[k]
-        filter.trees.leaves[filter.trees.nodes[node].left].time = filter.n_seen
-        finish_leaf(filter, node)
+        leaf = filter.trees.nodes[node].left
+        filter.trees.leaves[leaf].decay = filter.decays[k]
+        filter.trees.leaves[leaf].time = filter.n_seen
+        finish_leaf(filter, leaf)
         for particle in range(filter.stratum[k], filter.stratum[k + 1]):
             filter.roots[first + particle] = node
         filter.trees.count(node, filter.stratum[k + 1] - filter.stratum[k] - 1)
@@ -426,7 +426,7 @@ cdef void retire_from(ParticleFilter filter, int node, int slot) noexcept nogil:
         memcpy(filter.trees.total(leaf), retired, filter.model.width * sizeof(double))
         weigh_samples(filter, leaf)
         sum_slots(filter, filter.trees.slots + here.slots, here.n_active, filter.trees.total(leaf))
-        finish_leaf(filter, node)
+        finish_leaf(filter, leaf)
 
 
 cdef int oldest(ParticleFilter filter) noexcept nogil:

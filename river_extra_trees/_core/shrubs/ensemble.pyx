@@ -21,7 +21,7 @@ from .weights cimport (
     rebuild, sums_run, weigh,
 )
 
-from ..state import LARGEST_FLOAT, State, require
+from ..state import LARGEST_FLOAT, SMALLEST, State, require
 
 cdef enum:
     MAX_MODELS = 10_000     # of a restored ensemble
@@ -30,8 +30,6 @@ cdef enum:
     SQUARE_ROOT = -1
     LOGARITHM = -2
 
-cdef double SMALLEST = 5e-324       # positive number
-
 # A sample this much heavier than all others leaves rounding errors behind when it goes.
 cdef double HEAVY = 1e3
 # Classes weigh no more than their node, but for rounding.
@@ -39,11 +37,16 @@ cdef double ROUNDED = 1.0 + 1e-9
 # Of a running sum. Those of a stream are far below; what is added to a larger one is lost in it.
 LARGEST_SUM = 1e150
 
-SETTINGS = (
-    "regression", "n_models", "window_size", "loss", "step_size", "rho", "rounds",
-    "project_each_round", "max_depth", "max_features", "shuffled", "update_interval", "retrain",
-    "l0", "l1", "l2", "node_penalty", "seed",
-)
+COUNT, STRENGTH = ("whole", 1, 2**31 - 1), ("number", 0.0, LARGEST_FLOAT)
+SETTINGS = {        # the arguments of the constructor: how they are read
+    "regression": ("flag",), "n_models": ("whole", 1, MAX_MODELS), "window_size": COUNT,
+    "loss": ("word", ("mse", "cross_entropy")),
+    "step_size": ("number_or", ("adaptive",), SMALLEST, LARGEST_FLOAT),
+    "rho": ("number_or", (None,), SMALLEST, 2.0), "rounds": COUNT, "project_each_round": ("flag",),
+    "max_depth": ("whole", 0, 2**31 - 1), "max_features": ("max_features",), "shuffled": ("flag",),
+    "update_interval": COUNT, "retrain": ("word", ("always", "error")), "l0": STRENGTH,
+    "l1": STRENGTH, "l2": STRENGTH, "node_penalty": STRENGTH, "seed": ("whole", 0, 2**64 - 1),
+}
 FIELDS = (
     "schema", "labels", "window", "room", "trees", "weights", "hits", "births", "gram",
     "total_weight", "since_rebuild", "n_trained", "early",
@@ -54,21 +57,6 @@ cdef size_t block_size(size_t places, size_t window_size) noexcept nogil:
     """Bytes of the block that holds all arrays but `outputs` and `slopes`."""
     return places * ((3 + places) * sizeof(double) + sizeof(int64_t)
                      + (2 + window_size) * sizeof(int))
-
-
-cdef object read_setting(object state, str name, tuple words, double most):
-    """A setting that is a positive number or one of some words."""
-    value = state.values[name]
-    if (value is None or type(value) is str) and value in words:
-        return value
-    return state.number(name, SMALLEST, most)
-
-
-cdef object read_max_features(object state):
-    value = state.values["max_features"]
-    if type(value) is int:
-        return state.whole("max_features", 1, 2**31 - 1)
-    return read_setting(state, "max_features", (None, "sqrt", "log2"), 1.0)
 
 
 cdef class Shrubs(Learner):
@@ -309,18 +297,14 @@ cdef class Shrubs(Learner):
 
     def settings(self):
         """The arguments that make such an ensemble."""
-        return {
-            "regression": self.regression, "n_models": self.n_models,
-            "window_size": self.window_size,
+        own = {
             "loss": "mse" if self.loss == SQUARED_ERROR else "cross_entropy",
             "step_size": self.step_size if self.step_size > 0.0 else "adaptive",
-            "rho": self.rho if self.rho > 0.0 else None, "rounds": self.rounds,
-            "project_each_round": self.project_each_round, "max_depth": self.splitter.max_depth,
-            "max_features": self.max_features, "shuffled": self.splitter.shuffled,
-            "update_interval": self.update_interval,
-            "retrain": "error" if self.only_errors else "always", "l0": self.l0, "l1": self.l1,
-            "l2": self.l2, "node_penalty": self.node_penalty, "seed": self.seed,
+            "rho": self.rho if self.rho > 0.0 else None,
+            "max_depth": self.splitter.max_depth, "shuffled": self.splitter.shuffled,
+            "retrain": "error" if self.only_errors else "always",
         }
+        return {name: own[name] if name in own else getattr(self, name) for name in SETTINGS}
 
     cdef dict fields(self):
         """The trees, their weights, the running sums and the window; leaves follow from these."""
@@ -346,24 +330,8 @@ cdef class Shrubs(Learner):
         """The ensemble of a state."""
         cdef Shrubs shrubs
         state = State("Shrubs", values, (*SETTINGS, *FIELDS), cls.DEFAULTS)
-        n_slots = len(state.array("room", np.uint8, None))  # no more than the file is long
-        settings = {
-            "n_models": state.whole("n_models", 1, MAX_MODELS),
-            "window_size": state.whole("window_size", max(1, n_slots), n_slots),
-            "loss": state.word("loss", ("mse", "cross_entropy")),
-            "retrain": state.word("retrain", ("always", "error")),
-            "step_size": read_setting(state, "step_size", ("adaptive",), LARGEST_FLOAT),
-            "rho": read_setting(state, "rho", (None,), 2.0),
-            "max_features": read_max_features(state),
-            "seed": state.whole("seed", 0, 2**64 - 1),
-        }
-        for name in ("rounds", "update_interval"):
-            settings[name] = state.whole(name, 1, 2**31 - 1)
-        settings["max_depth"] = state.whole("max_depth", 0, 2**31 - 1)
-        for name in ("regression", "shuffled", "project_each_round"):
-            settings[name] = state.flag(name)
-        for name in ("l0", "l1", "l2", "node_penalty"):
-            settings[name] = state.number(name, 0.0, LARGEST_FLOAT)
+        settings = state.settings(SETTINGS)
+        state.array("room", np.uint8, settings["window_size"])  # no more than the file is long
         shrubs = Shrubs(**settings)
         shrubs.load(state)
         return shrubs
