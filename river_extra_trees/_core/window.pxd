@@ -28,11 +28,11 @@ cdef class Window:
     cdef readonly int64_t n_seen    # samples ever pushed
     cdef int column_capacity
 
-    cdef int reserve(self, int capacity, int n_columns) except -1
-    cdef int reserve_one(self, int n_columns, int most=*) except -1
+    cdef int reserve(self, int capacity, int n_columns) except -1 nogil
+    cdef int reserve_one(self, int n_columns, int most=*) except -1 nogil
     cdef int fill(self, const double[:, ::1] data, const double[::1] target,
                   const double[::1] weight, const int64_t[::1] arrival, int n_sorted) except -1
-    cdef int move(self, int capacity, int column_capacity) except -1
+    cdef int move(self, int capacity, int column_capacity) except -1 nogil
     cdef void extend(self, int n_columns) noexcept nogil
     cdef int push(self, Schema schema, double target, double weight) noexcept nogil
     cdef void sort(self) noexcept nogil

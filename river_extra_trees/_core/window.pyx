@@ -43,7 +43,7 @@ cdef class Window:
     def __dealloc__(self):
         free(self.data)
 
-    cdef int move(self, int capacity, int column_capacity) except -1:
+    cdef int move(self, int capacity, int column_capacity) except -1 nogil:
         """Move everything into a larger block, or raise MemoryError and leave all as it is."""
         cdef char* block = <char*>zeroed(block_size(capacity, column_capacity), 1)
         cdef size_t cells = <size_t>capacity * column_capacity
@@ -79,7 +79,7 @@ cdef class Window:
         self.capacity, self.column_capacity = capacity, column_capacity
         return 0
 
-    cdef int reserve(self, int capacity, int n_columns) except -1:
+    cdef int reserve(self, int capacity, int n_columns) except -1 nogil:
         """Make room, or raise MemoryError and leave all as it is. Slots and orders stay valid."""
         cdef int column_capacity = self.column_capacity
         if n_columns > column_capacity:
@@ -88,7 +88,7 @@ cdef class Window:
             self.move(max(capacity, self.capacity), column_capacity)
         return 0
 
-    cdef int reserve_one(self, int n_columns, int most=LARGEST_WINDOW) except -1:
+    cdef int reserve_one(self, int n_columns, int most=LARGEST_WINDOW) except -1 nogil:
         """Make room for one more sample: up to `most`, double the room that is full."""
         cdef int capacity = self.capacity
         if self.size == capacity:

@@ -22,7 +22,8 @@ cdef class Pool:
     cdef readonly int size      # samples held
 
     cdef Pool resized(self, size_t capacity, int n_columns, int size_v)
-    cdef int push(self, const double* x, const double* v, double weight, int64_t arrival) noexcept
+    cdef int push(self, const double* x, const double* v, double weight,
+                  int64_t arrival) noexcept nogil
     cdef void release(self, int slot) noexcept nogil
     cdef void insert(self, int slot, int column) noexcept nogil
     cdef void remove(self, int slot, int column) noexcept nogil

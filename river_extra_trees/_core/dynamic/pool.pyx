@@ -71,7 +71,8 @@ cdef class Pool:
         new.size = self.size
         return new
 
-    cdef int push(self, const double* x, const double* v, double weight, int64_t arrival) noexcept:
+    cdef int push(self, const double* x, const double* v, double weight,
+                  int64_t arrival) noexcept nogil:
         """Store a sample, for which there is room; return its slot."""
         cdef int slot = self.free_slots[self.capacity - self.size - 1], column
         memcpy(x_of(self, slot), x, self.n_columns * sizeof(double))

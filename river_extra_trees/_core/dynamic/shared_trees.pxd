@@ -59,7 +59,7 @@ cdef class SharedTrees:
     cdef readonly int nodes_in_use, leaves_in_use
     cdef readonly int64_t n_regions     # so far
 
-    cdef int reserve(self, size_t n_nodes, size_t n_leaves, size_t n_cells) except -1
+    cdef int reserve(self, size_t n_nodes, size_t n_leaves, size_t n_cells) except -1 nogil
     cdef int new_node(self) noexcept nogil
     cdef int64_t new_region(self) noexcept nogil
     cdef int new_leaf(self, int depth, int64_t region, int n_slots) noexcept nogil

@@ -7,11 +7,12 @@ from libc.string cimport memcpy, memset
 from ..memory cimport free, resized, zeroed
 
 
-cdef int larger(size_t capacity, size_t n) except -1:
+cdef int larger(size_t capacity, size_t n) except -1 nogil:
     """A capacity with room for n more, and for a quarter more again."""
     capacity += capacity // 4 + n
     if capacity > INT_MAX:
-        raise MemoryError("the trees are too large")
+        with gil:
+            raise MemoryError("the trees are too large")
     return <int>capacity
 
 
@@ -41,7 +42,7 @@ cdef class SharedTrees:
 
     # --- Memory -----------------------------------------------------------------------------
 
-    cdef int reserve(self, size_t n_nodes, size_t n_leaves, size_t n_cells) except -1:
+    cdef int reserve(self, size_t n_nodes, size_t n_leaves, size_t n_cells) except -1 nogil:
         """Make room for that many more of each, or raise MemoryError and change nothing."""
         cdef int capacity
         if self.node_capacity - self.nodes_in_use < <Py_ssize_t>n_nodes:

@@ -93,7 +93,7 @@ cdef void gather(ParticleFilter filter, const double* x, int first, int stop) no
         filter.hits[filter.pairs[pair].hit].share += filter.share[particle]
 
 
-cdef int reserve_step(ParticleFilter filter) except -1:
+cdef int reserve_step(ParticleFilter filter) except -1 nogil:
     """Make room for all that a step may add to the trees, once `gather` has found the leaves.
 
     Every particle moves once at most. It then needs a copy of its path, and new leaves, which
@@ -131,7 +131,7 @@ cdef double limited(double value) noexcept nogil:
 
 # --- Learning ------------------------------------------------------------------------------
 
-cdef void learn_row(ParticleFilter filter, double target, double weight) noexcept:
+cdef void learn_row(ParticleFilter filter, double target, double weight) noexcept nogil:
     """Learn the row that the schema encoded last, for which `reserve` has found the leaves."""
     cdef int slot, i
     cdef const double* x = filter.schema.row
@@ -153,16 +153,15 @@ cdef void learn_row(ParticleFilter filter, double target, double weight) noexcep
         filter.lowest = min(filter.lowest, target)
         filter.highest = max(filter.highest, target)
     slot = filter.pool.push(x, filter.v, weight, filter.n_seen)
-    with nogil:
-        step(filter, slot, 0, filter.n_alive, filter.logistic is not None)
-        filter.log_evidence += filter.log_predictive        # p(y^T | x^T), section 2.3
-        filter.n_alive = filter.n_particles
+    step(filter, slot, 0, filter.n_alive, filter.logistic is not None)
+    filter.log_evidence += filter.log_predictive            # p(y^T | x^T), section 2.3
+    filter.n_alive = filter.n_particles
     if filter.n_seen % filter.window == 0 or filter.n_seen & (filter.n_seen - 1) == 0:
         refresh(filter)
         compact(filter)
 
 
-cdef void compact(ParticleFilter filter) noexcept:
+cdef void compact(ParticleFilter filter) noexcept with gil:
     """Compact the arena of the trees."""
     try:
         filter.trees = filter.trees.compacted(filter.roots, filter.n_alive)

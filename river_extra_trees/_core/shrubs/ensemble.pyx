@@ -80,10 +80,9 @@ cdef class Shrubs(Learner):
                   retrain="always", double l0=0.0, double l1=0.0, double l2=0.0,
                   double node_penalty=0.0, seed=0, int64_t warm_up=0):
         self.regression = regression
-        self.window = Window(window_size)
-        self.trees = Trees(0, regression)
         self.splitter = Splitter("variance" if regression else "gini", max_depth=max_depth,
                                  shuffled=shuffled)
+        self.let_grow(Window(window_size), Trees(0, regression))
         self.n_models, self.window_size = n_models, window_size
         self.project_each_round = project_each_round
         self.loss = {"mse": SQUARED_ERROR, "cross_entropy": CROSS_ENTROPY}[loss]
@@ -101,6 +100,11 @@ cdef class Shrubs(Learner):
         self.allocate(n_models + 1)
         if warm_up > 0 and not regression:
             self.early = EarlyPool(1, warm_up)
+
+    cdef void let_grow(self, Window window, Trees trees) noexcept:
+        """Let the ensemble and its splitter have these samples and trees."""
+        self.window = self.splitter.window = window
+        self.trees = self.splitter.trees = trees
 
     def set_steps(self, *, step_size, rho, int rounds, int update_interval, double l0, double l1,
                   double l2, double node_penalty):
@@ -135,7 +139,7 @@ cdef class Shrubs(Learner):
 
     # --- Learning: Algorithm 1 ----------------------------------------------------------------
 
-    cdef int reserve_outputs(self, int width) except -1:
+    cdef int reserve_outputs(self, int width) except -1 nogil:
         """Make room for so many classes."""
         cdef size_t places = self.n_models + 1
         if width > self.width_capacity:
@@ -144,7 +148,7 @@ cdef class Shrubs(Learner):
             self.width_capacity = width
         return 0
 
-    cdef int reserve(self, int n_labels) except -1:
+    cdef int reserve(self, int n_labels) except -1 nogil:
         """Make room for the row that the schema encoded last, and for a shrub."""
         cdef int n = min(self.window.size + 1, self.window_size)
         cdef int width = 1 if self.regression else n_labels
@@ -158,7 +162,7 @@ cdef class Shrubs(Learner):
         self.trees.widen(n_labels)
         self.width = n_labels
 
-    cdef void take(self, double target, double weight) noexcept:
+    cdef void take(self, double target, double weight) noexcept nogil:
         """One step of Algorithm 1."""
         cdef double step_size = self.step_size, l2 = self.l2
         cdef bint train = self.window.n_seen % self.update_interval == 0
@@ -171,9 +175,8 @@ cdef class Shrubs(Learner):
             step_size = 1.0 / (self.trees.n_roots + train + 1)
         if train and not is_hopeless(self, step_size, l2):
             self.train()                                # lines 6 to 8
-        with nogil:
-            weigh(self, step_size, l2)                  # lines 9 to 11
-            prune(self)                                 # line 12
+        weigh(self, step_size, l2)                      # lines 9 to 11
+        prune(self)                                     # line 12
 
     cdef bint push(self, double target, double weight) noexcept nogil:
         """Let the row that the schema encoded last into the window, the oldest out.
@@ -222,7 +225,7 @@ cdef class Shrubs(Learner):
             return max(1, <int>log2(<double>max(1, n)))
         return n if self.feature_count == ALL else self.feature_count
 
-    cdef void train(self) noexcept:
+    cdef void train(self) noexcept nogil:
         """Lines 6 to 8: grow a shrub on the window; its weight is zero. `reserve` made the room."""
         cdef int tree = self.trees.new_root(), i, slot, n_splits
         cdef int root = self.trees.roots[tree]
@@ -231,34 +234,31 @@ cdef class Shrubs(Learner):
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
             self.trees.learn(root, self.window.target[slot], self.window.weight[slot], step)
-        n_splits = self.splitter.grow(self.trees, root, self.window, self.schema, NULL,
-                                      self.n_features(), step,
-                                      rng_for(self.seed, 0, step, FEATURES))
+        n_splits = self.splitter.grow_held(root, self.schema, NULL, self.n_features(), step,
+                                           rng_for(self.seed, 0, step, FEATURES))
         self.weights[tree] = 0.0
         self.sizes[tree] = 2 * n_splits + 1
         self.births[tree] = step - 1
         self.n_trained += 1
-        with nogil:
-            for i in range(self.window.n_sorted):
-                slot = self.window.by_arrival[i]
-                leaves[slot] = self.trees.walk(root, self.window.data + slot,
-                                               self.window.capacity, self.window.n_columns)
-            if sums_run(self):
-                count_newcomer(self, tree)
+        for i in range(self.window.n_sorted):
+            slot = self.window.by_arrival[i]
+            leaves[slot] = self.trees.walk(root, self.window.data + slot,
+                                           self.window.capacity, self.window.n_columns)
+        if sums_run(self):
+            count_newcomer(self, tree)
 
     # --- Answers ------------------------------------------------------------------------------
 
-    cdef double* row_shares(self) except? NULL:
+    cdef double* row_shares(self) except? NULL nogil:
         """f(x) of eq. (2) into `slopes`."""
         cdef int c
-        with nogil:
-            evaluate(self, self.schema.row, 1, self.schema.n_columns, self.answering, 1)
-            gather(self, self.answering, 1)
-            for c in range(self.width):
-                self.slopes[c] = answer(self, c)
+        evaluate(self, self.schema.row, 1, self.schema.n_columns, self.answering, 1)
+        gather(self, self.answering, 1)
+        for c in range(self.width):
+            self.slopes[c] = answer(self, c)
         return self.slopes
 
-    cdef double row_number(self) except? -1.0:
+    cdef double row_number(self) except? -1.0 nogil:
         return self.row_shares()[0]
 
     # --- Inspection ---------------------------------------------------------------------------
@@ -288,7 +288,8 @@ cdef class Shrubs(Learner):
         cdef int k, n = self.trees.n_roots
         cdef Shrubs copy = Shrubs(
             **{**self.settings(), "n_models": max(1, n), "window_size": 1})
-        copy.schema, copy.labels, copy.trees = deepcopy((self.schema, self.labels, self.trees))
+        copy.schema, copy.labels, trees = deepcopy((self.schema, self.labels, self.trees))
+        copy.let_grow(copy.window, trees)
         copy.reserve_outputs(self.width)
         copy.width = self.width
         for k in range(n):
@@ -342,7 +343,7 @@ cdef class Shrubs(Learner):
         cdef double[:, ::1] gram
         cdef int64_t[::1] births
         self.schema, self.labels = state.part("schema", Schema), state.part("labels", Labels)
-        self.window, self.trees = state.part("window", Window), state.part("trees", Trees)
+        self.let_grow(state.part("window", Window), state.part("trees", Trees))
         require(self.window.size <= self.window_size, "Shrubs: too many samples")
         self.window.reserve(self.window_size, 0)
         n = self.trees.n_roots
