@@ -289,11 +289,12 @@ cdef class Forest(Ensemble):
     cdef double* early_shares(self, int code) except? NULL nogil:
         """The sums of what the early pool makes of the class frequencies of each tree."""
         cdef int c, tree, n_labels = self.early.n_classes
+        cdef double* sums = self.early.sums
         cdef PyObject* trees
         if self.early.n_answers == 0:       # a part without trees
             return self.row_shares()
         self.early.look_at(self.schema.row)
-        memset(self.early.sums, 0, n_labels * sizeof(double))
+        memset(sums, 0, n_labels * sizeof(double))
         for tree in range(self.early.n_answers):
             trees = item_of(<PyObject*>self.trees, tree)
             memset(self.sums, 0, n_labels * sizeof(double))
@@ -302,8 +303,8 @@ cdef class Forest(Ensemble):
             if code >= 0:
                 self.early.weigh(tree, self.sums, code)
             for c in range(n_labels):
-                self.early.sums[c] += self.sums[c]
-        return self.early.sums
+                sums[c] += self.sums[c]
+        return sums
 
     cdef double row_number(self) except? -1.0 nogil:
         return self.mean_of_trees(NULL)
