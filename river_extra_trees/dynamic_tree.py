@@ -41,8 +41,8 @@ PRIOR_WEIGHT = 0.3
 COMPETING_PRIOR_WEIGHT = 0.1
 # What every leaf adds to the log prior of a tree, beside alpha and beta.
 LEAF_BONUS = {"linear": 6.0, "constant": 0.0}
-# Of a classifier without a `beta` of its own, and with `reference`. The 40 trees of the default do as
-# well with the former as 100 with the latter.
+# Of a classifier without a `beta` of its own, and with `reference`. The 40 trees of the default
+# do better with the former than 100 with the latter.
 BETA, PAPER_BETA = 0.5, 2.0
 # Forgetting factors that compete when it is "auto": those of these memories in samples.
 MEMORIES = {
