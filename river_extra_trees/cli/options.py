@@ -85,9 +85,7 @@ OnBadRow = Annotated[
     typer.Option(help="At a row that cannot be read, stop, or skip it; skipped rows are counted."),
 ]
 Encoding = Annotated[str, typer.Option(help="The encoding of CSV and JSON lines.")]
-Rolling = Annotated[
-    int | None, typer.Option(min=1, help="Score the last N items instead of all.")
-]
+Rolling = Annotated[int | None, typer.Option(min=1, help="Score the last N items instead of all.")]
 Unseen = Annotated[
     bool,
     typer.Option(
