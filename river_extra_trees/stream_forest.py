@@ -65,6 +65,7 @@ class StreamLearner(BatchForest):
 
     # Of classifiers, and of forests.
     criterion: str
+    warm_up: int = 0
     n_swaps: int = 0
     swap_rule: str = "published"
 
@@ -93,6 +94,7 @@ class StreamLearner(BatchForest):
         check_switch("reference", self.reference)
         check_whole("n_models", n_models, 1)
         check_whole("n_swaps", n_swaps, 0)
+        check_whole("warm_up", self.warm_up, 0)
         check_whole("n_jobs", n_jobs, 1)
         check_max_features(self.max_features)
         if swap_rule == "rotation":
@@ -105,6 +107,7 @@ class StreamLearner(BatchForest):
             regression=criterion == "variance",
             batch_size=self.batch_size,
             reference=self.reference,
+            warm_up=self.warm_up,
             seed=draw_seed(self.seed),
             bootstrap=bootstrap,
             fading=1.0 if self.leaf_memory is None else 1.0 - 1.0 / self.leaf_memory,

@@ -197,26 +197,21 @@ def learned(
     block
         The block.
     rows
-        Numbers of the rows, ascending.
+        Numbers of the rows, ascending; at most `keeper.stretch` of them.
     asks
         `"predictions"`, `"shares"` for probabilities, or `None` for no answers.
     """
-    answers: list[typing.Any] = []
-    refusals: list[Refusal] = []
-    most = keeper.stretch
-    for start in range(0, len(rows), most):
-        way = Way(block, rows[start : start + most], True, keeper.model._core.regression, asks)
-        first = keeper.now + 1
-        for group, (model, is_known) in enumerate(taken(keeper, way.groups, asks is not None)):
-            way.go(group, model)
-            if asks is not None and not is_known:
-                way.know_nothing(group, 1)
-        for place, error in way.refusals:
-            key = block.keys[block.codes[rows[start + place]]]
-            refusals.append((first + place, key, error))
-        if asks is not None:
-            answers += way.answers()
-    return answers, sorted(refusals, key=lambda refusal: refusal[0])
+    way = Way(block, rows, True, keeper.model._core.regression, asks)
+    first = keeper.now + 1
+    for group, (model, is_known) in enumerate(taken(keeper, way.groups, asks is not None)):
+        way.go(group, model)
+        if asks is not None and not is_known:
+            way.know_nothing(group, 1)
+    refusals = [
+        (first + place, block.keys[block.codes[rows[place]]], error)
+        for place, error in sorted(way.refusals, key=lambda refusal: refusal[0])
+    ]
+    return ([] if asks is None else way.answers()), refusals
 
 
 def taken(keeper: Keeper, groups: Groups, asks: bool) -> list[tuple[typing.Any, bool]]:

@@ -275,13 +275,17 @@ class KeyedModels:
     def _learn_columns(
         self, block: KeyedBlock, rows: npt.NDArray[np.intp], asks: str | None
     ) -> list[typing.Any]:
-        if self._prior is None:
-            answers, refusals = learned(self._keeper, block, rows, asks)
-        else:
-            answers, refusals = learned_with(self._prior, self._keeper, block, rows, asks)
-        self._n_seen += len(rows) - len(refusals)
-        for number, key, error in refusals:
-            self._refuse(key, number, error)
+        answers: list[typing.Any] = []
+        for start in range(0, len(rows), stretch := self._keeper.stretch):
+            part = rows[start : start + stretch]
+            if self._prior is None:
+                found, refusals = learned(self._keeper, block, part, asks)
+            else:
+                found, refusals = learned_with(self._prior, self._keeper, block, part, asks)
+            answers += found
+            self._n_seen += len(part) - len(refusals)
+            for number, key, error in refusals:
+                self._refuse(key, number, error)
         return answers
 
     # ------------------------------------------------------------------ answers

@@ -399,16 +399,10 @@ def learned_with(
     block
         The block.
     rows
-        Numbers of the rows, ascending.
+        Numbers of the rows, ascending; at most `keeper.stretch` of them.
     asks
         `"predictions"`, `"shares"` for probabilities, or `None` for no answers.
     """
-    answers: list[typing.Any] = []
-    refusals: list[Refusal] = []
-    most = keeper.stretch
-    for start in range(0, len(rows), most):
-        part = rows[start : start + most]
-        own, refused = learned(keeper, block, part, prior.asks)
-        refusals += refused
-        answers += prior.meet_rows(keeper, block, part, own, asks is not None)
+    own, refusals = learned(keeper, block, rows, prior.asks)
+    answers = prior.meet_rows(keeper, block, rows, own, asks is not None)
     return (answers if asks == "shares" else list(map(likeliest, answers))), refusals

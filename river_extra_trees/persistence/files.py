@@ -189,7 +189,8 @@ def class_of(name: Any) -> type[TreeLearner] | None:
 
 def restored(file: State) -> Any:
     """Make a model of what a file holds."""
-    if file.values["class"] == "Pipeline":
+    kind = file.values["class"]
+    if isinstance(kind, str) and kind == "Pipeline":
         from . import pipelines  # river's transformers take long to import
 
         return pipelines.restored(file, restored_learner)

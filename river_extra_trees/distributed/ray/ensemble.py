@@ -152,7 +152,8 @@ class _Distributed(base.Estimator):
         start, given = 0, self._share(block)
         while start < len(block):
             combined = self._combined()
-            self._calls = [worker.apply("step", combined, given, start) for worker in workers]
+            sent = self._shared(combined)
+            self._calls = [worker.apply("step", sent, given, start) for worker in workers]
             given = None  # the workers keep the block
             start, report = self._coordinator.step(combined, block, start)
             self._reports_due = report is not None
@@ -170,15 +171,21 @@ class _Distributed(base.Estimator):
         self._send_gathered()
         combined = self._combined()
         if combined is not None:
+            sent = self._shared(combined)
             for worker in self._started():
-                worker.apply("grow", combined)
+                worker.apply("grow", sent)
             self._coordinator.grow(combined)
 
     def _share(self, block: Block) -> typing.Any:
         """A block as it is sent: itself, or a reference to shared memory if it is large."""
-        if len(block) * len(block.columns) <= SMALL:
-            return block
-        return self._started()[0].share(block)
+        is_small = len(block) * len(block.columns) <= SMALL
+        return block if is_small else self._started()[0].share(block)
+
+    def _shared(self, combined: typing.Any) -> typing.Any:
+        """Combined reports as they are sent: Ray would copy large ones once for each worker."""
+        arrays = combined if isinstance(combined, tuple) else (combined,)
+        is_small = sum(map(np.size, arrays)) <= SMALL
+        return combined if is_small else self._started()[0].share(combined)
 
     def _results(self, calls: Sequence[Call]) -> list[typing.Any]:
         pairs = zip(self._workers, calls, strict=True)
