@@ -261,9 +261,10 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
         worst in batch b > 1 with probability 1 / b, so rarely on a long stream. With `"always"` and
         `"published"` the prediction averages the class frequencies of all trees.
     window_size
-        Size of the window of latest samples on which trees are regrown. With `swap_rule="rotation"`,
-        a tuple of sizes, each with equally many trees; with fewer trees than sizes, the first
-        sizes have a tree each. Otherwise one number, 0 for the current batch only, as published.
+        Size of the window of latest samples on which trees are regrown. With
+        `swap_rule="rotation"`, a tuple of sizes, each with equally many trees; with fewer trees
+        than sizes, the first sizes have a tree each. Otherwise one number, 0 for the current batch
+        only, as published.
     n_jobs
         Number of threads that grow trees. It does not change the predictions. With
         `swap_rule="rotation"` growth per sample is so cheap that one thread is always used.
@@ -377,7 +378,8 @@ class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
     sample w_k becomes .98 w_k p_k(y)^.5 / sum + .02 / K, where p_k is a normal density about m_k
     whose variance is a running mean of the squared errors. Predictions stay within the range of the
     targets. `predict_one(x, with_dist=True)` has their spread: half the running mean of the squared
-    errors, and half the variances in the leaves and among the trees at x, rescaled to match the errors.
+    errors, and half the variances in the leaves and among the trees at x, rescaled to match the
+    errors.
 
     Growing a tree anew is spread over the samples until the next tree has its turn, so that the
     cost of a sample depends neither on the sizes of the windows nor on the time.
@@ -420,10 +422,10 @@ class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
         worst in batch b > 1 with probability 1 / b, so rarely on a long stream. With `"always"` and
         `"published"` the prediction is the mean of all trees.
     window_size
-        Size of the window of latest samples on which trees are regrown. With `swap_rule="rotation"`,
-        a tuple of sizes, each with equally many trees of each kind; with fewer trees than sizes
-        and kinds, trees with means come before trees with linear models, and sizes in their
-        order. Otherwise one number, 0 for the current batch only, as published.
+        Size of the window of latest samples on which trees are regrown. With
+        `swap_rule="rotation"`, a tuple of sizes, each with equally many trees of each kind; with
+        fewer trees than sizes and kinds, trees with means come before trees with linear models, and
+        sizes in their order. Otherwise one number, 0 for the current batch only, as published.
     n_jobs
         Number of threads that grow trees. It does not change the predictions. With
         `swap_rule="rotation"` growth per sample is so cheap that one thread is always used.

@@ -58,8 +58,8 @@ The way of a sample::
       `- estimator._grow       if a batch is full: plan (Python), then core.grow (compiled)
 
 The first samples: until the first batch of a forest is full, `grow_early` grows its trees on the
-samples so far after 10, 20, 30, 45 ... of them (early.pyx). A `MemoryForest` splits the leaves of its
-first trees in between (rotation.pyx), and `NaiveBayes` answers beside them.
+samples so far after 10, 20, 30, 45 ... of them (early.pyx). A `MemoryForest` splits the leaves of
+its first trees in between (rotation.pyx), and `NaiveBayes` answers beside them.
 
 The way of a batch::
 

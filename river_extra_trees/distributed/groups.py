@@ -137,7 +137,7 @@ class KeyGroups:
     def learn(
         self, partition: Hashable, parcel: Parcel, is_asked: bool = False
     ) -> list[typing.Any] | None:
-        """Learn samples; return the predictions made before each was learned, if they are requested.
+        """Learn samples; return the predictions made before each was learned, if requested.
 
         The prediction is `None` for a sample that is the first of its key, and for one that has
         been learned already.

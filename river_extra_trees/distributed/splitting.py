@@ -9,8 +9,8 @@ from .._core.forests.memories import MemoryForest
 from ..dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
 from ..forgetful_forest import ForgetfulRandomForestClassifier, ForgetfulRandomForestRegressor
 from ..stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
-from .independent_filters import FilterPart
 from .forests import ForestPart, ForgetfulForestPart, StreamForestPart, merge_forests
+from .independent_filters import FilterPart
 from .memories import MemoryForestPart
 from .parts import Part
 

@@ -41,8 +41,9 @@ class KeyedModels:
     since the last `commit` belongs to one transaction: a process that dies, at any moment, leaves
     the store as the last commit made it. A commit writes the models that have changed since.
 
-    A sample that its model refuses, with any error, is skipped and counted, and the others are learned;
-    see `counts`. It is a sample of its key for `max_models` and `time_to_live` nevertheless.
+    A sample that its model refuses, with any error, is skipped and counted, and the others are
+    learned; see `counts`. It is a sample of its key for `max_models` and `time_to_live`
+    nevertheless.
 
     Parameters
     ----------

@@ -55,15 +55,15 @@ class DistributedKeyedModels(Feeder):
         Number of key groups. It is fixed for the lifetime of a folder.
     folder
         Folder for the files of the groups, on a disk that all machines share, or `None`. It
-        contains pickles: make sure that only you can write to it. Without a folder nothing outlives a worker:
-        when one has died, the next call that waits for it raises `RuntimeError`.
+        contains pickles: make sure that only you can write to it. Without a folder nothing outlives
+        a worker: when one has died, the next call that waits for it raises `RuntimeError`.
     max_models
         Number of models in the memory of all workers; `None` sets no limit. Each group has the same
         share, so this is at least `n_groups`.
     time_to_live
         Number of samples of the whole stream after the last one of a key until its model is
-        forgotten; `None` keeps it permanently. Each group counts its own samples, and takes the other
-        groups to have as many.
+        forgotten; `None` keeps it permanently. Each group counts its own samples, and takes the
+        other groups to have as many.
     when_full
         What happens to a model for which there is no room: `"drop"` forgets it, `"spill"` writes it
         to the file of its group, from which it comes back as it was.
