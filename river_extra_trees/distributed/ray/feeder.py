@@ -181,7 +181,6 @@ class Feeder:
             rows = np.arange(start, min(start + size, len(block)))
             delivery.count(len(rows))
             part = block if len(rows) == len(block) else block.take(rows)
-            delivery.position = int(given[rows[-1]]) + 1
             wholes.append(delivery.send(part, given[rows], is_asked))
         return wholes
 
