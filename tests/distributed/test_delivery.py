@@ -16,7 +16,6 @@ import pytest
 from river import base
 
 from river_extra_trees.distributed import DistributedKeyedModels, Feeder
-from river_extra_trees.distributed.ray.group_worker import GroupWorker
 from tests.tools import ray_in_process
 from tests.tools.ray_in_process import take_the_place_of_ray
 
