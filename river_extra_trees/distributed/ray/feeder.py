@@ -173,6 +173,7 @@ class Feeder:
         """Send the rows of a frame, in blocks that keep all workers busy."""
         delivery = self._delivery.begin()
         block = KeyedBlock.from_frame(self._settings.model, keys, X, y, w)
+        block.check_learnable(self._settings.model)
         given = self._numbered(numbers, len(block))
         delivery.send_gathered()
         size = self._settings.block_size * len(delivery.links)
