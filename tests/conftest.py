@@ -25,9 +25,9 @@ settings.register_profile(
 settings.load_profile("suite")
 
 
-def pytest_collection_finish() -> None:
-    """Leave the thousands of tests out of each garbage collection, which takes 0.2 s with them."""
-    gc.collect()
+@pytest.fixture(scope="module", autouse=True)
+def _short_garbage_collections() -> None:
+    """Leave what is there before a file's first test out of collections: with it one takes 0.3 s."""
     gc.freeze()
 
 

@@ -34,6 +34,7 @@ def test_notebook(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A notebook runs in a fresh kernel, shows its pictures, and prints no warning."""
     if "import ray" in path.read_text():
         prepare_ray(monkeypatch)
+        monkeypatch.setenv("RAY_ADDRESS", "local")  # one of its own, whatever else is running
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("REPLAY_ROWS", "50000")
     # As in a notebook of a user, whose pictures are shown below the cells.

@@ -44,7 +44,7 @@ cdef class Trees:
     cdef readonly int n_roots
     cdef int root_capacity
 
-    cdef int reserve(self, Py_ssize_t extra, int n_values) except -1
+    cdef int reserve(self, Py_ssize_t extra, int n_values) except -1 nogil
     cdef void trim(self, int extra) noexcept nogil
     cdef int reserve_roots(self, int n_roots) except -1
     cdef void widen(self, int n_values) noexcept nogil

@@ -9,7 +9,7 @@ import numpy as np
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memmove, memset
 
-from .memory cimport free, product, resized, trimmed
+from .memory cimport free, product, raise_memory_error, resized, trimmed
 
 from .state import (
     FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require, without_defaults,
@@ -51,7 +51,7 @@ cdef class Trees:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, Py_ssize_t extra, int n_values) except -1:
+    cdef int reserve(self, Py_ssize_t extra, int n_values) except -1 nogil:
         """Make sure that `extra` nodes and `n_values` classes need no new allocation.
 
         Nothing but memory changes, so that nothing is to be undone if there is none.
@@ -64,7 +64,7 @@ cdef class Trees:
         else:
             capacity = max(capacity, self.capacity + self.capacity // SLACK)
         if capacity > LARGEST_ARENA:
-            raise MemoryError
+            raise_memory_error()
         n_cells = product(capacity, width)
         if n_cells > self.n_cells:
             self.stats = <double*>resized(self.stats, n_cells, sizeof(double))

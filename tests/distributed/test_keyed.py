@@ -21,7 +21,7 @@ from river import base, naive_bayes, tree
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees.distributed import DistributedKeyedModels
+from river_extra_trees.distributed import DistributedKeyedModels, KeyGroups
 from river_extra_trees.distributed.ray.group_worker import GroupWorker
 from river_extra_trees.keyed import KeyedModels, shard_of
 from tests.tools import ray_in_process
@@ -145,6 +145,47 @@ def test_whatever_happens(seed: int, tmp_path: Path) -> None:
     models.close()
 
 
+@pytest.mark.parametrize("is_stored", [False, True], ids=["calm", "with deaths"])
+@pytest.mark.parametrize("n_workers", [1, 2, 3])
+def test_pooled(n_workers: int, is_stored: bool, tmp_path: Path) -> None:
+    """Each key group has a pooled model of its own, whatever the number of workers."""
+    keys, X, y = frame_of(240)
+    rows = X.to_dict("records")
+    alone = [KeyedModels(TREE, pooled=TREE) for _ in range(4)]
+    options: dict[str, Any] = {"n_groups": 4, "checkpoint_every": 70, "pooled": TREE}
+    folder = tmp_path if is_stored else None
+    with DistributedKeyedModels(TREE, n_workers, folder=folder, **options) as models:
+        for start in range(0, 240, 40):
+            expected = []
+            for i in range(start, start + 40):
+                group = alone[shard_of(keys[i], 4)]
+                expected.append(group.predict_one(keys[i], rows[i]))
+                group.learn_one(keys[i], rows[i], y[i])
+            part = slice(start, start + 40)
+            if start == 80:  # what is gathered for other keys of the group decides, too
+                said = []
+                for i in range(start, start + 40):
+                    said.append(models.predict_one(keys[i], rows[i]))
+                    models.learn_one(keys[i], rows[i], y[i])
+            else:
+                said = models.predict_learn_many(keys[part], X[part], y[part]).tolist()
+            assert [None if each != each else each for each in said] == expected
+            if is_stored and start == 40:
+                models._actors[0].crash()
+            if is_stored and start == 120:
+                models.rescale(n_workers % 3 + 1)
+        for key in ("new", "newer", keys[0]):
+            group = alone[shard_of(key, 4)]
+            assert models.predict_one(key, rows[0]) == group.predict_one(key, rows[0])
+        assert models.predict_one("new", rows[0]) is not None
+    if is_stored:
+        with pytest.raises(ValueError, match="belongs to keyed models with pooled StreamDec"):
+            DistributedKeyedModels(TREE, 1, folder=folder, n_groups=4)
+        with DistributedKeyedModels(TREE, 1, folder=folder, **options) as models:
+            group = alone[shard_of("new", 4)]
+            assert models.predict_one("new", rows[0]) == group.predict_one("new", rows[0])
+
+
 def test_feeders(tmp_path: Path) -> None:
     """Each feeder has its partition, with numbers of its own, and goes on where it was."""
     keys, X, y = frame_of(600)
@@ -208,7 +249,7 @@ def test_repeated_samples(tmp_path: Path) -> None:
         assert models.counts().n_samples_seen == 200
 
 
-def test_forget(tmp_path: Path) -> None:
+def test_forget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key is forgotten at once, whatever dies then."""
     keys, X, y = frame_of(100, 5)
     with DistributedKeyedModels(TREE, folder=tmp_path, n_groups=4) as models:
@@ -216,11 +257,21 @@ def test_forget(tmp_path: Path) -> None:
         models.learn_one("key 3", {"a": 1.0}, 1.0)
         assert models.forget("key 3")
         assert not models.forget("key 3")
+        forget = KeyGroups.forget
+
+        def forget_and_die(*given: Any) -> None:
+            forget(*given)
+            monkeypatch.undo()
+            take_the_place_of_ray(monkeypatch)
+            raise ray_in_process.RayActorError
+
+        monkeypatch.setattr(KeyGroups, "forget", forget_and_die)
+        assert models.forget("key 1")  # although the answer was lost
         for actor in models._actors:
             actor.crash()
         assert models.predict_one("key 3", {}) is None
         assert models.predict_one("key 2", {}) is not None
-        assert models.counts().n_models == 4
+        assert models.counts().n_models == 3
 
 
 def test_little_is_sent() -> None:
@@ -451,6 +502,7 @@ def test_folder_of_others(other: Any, n_groups: int, message: str, tmp_path: Pat
         ({"block_size": 0}, "block_size"),
         ({"checkpoint_every": 0}, "checkpoint_every"),
         ({"model": "tree"}, "model"),
+        ({"pooled": ret.StreamDecisionTreeClassifier()}, "pooled"),
     ],
 )
 def test_parameters(given: dict[str, Any], name: str) -> None:

@@ -44,6 +44,8 @@ class FeederSettings(typing.NamedTuple):
         Number of samples after which the workers commit.
     is_stored
         Whether there is a folder.
+    is_pooled
+        Whether the answers for a key depend on the samples of its whole group.
     """
 
     run: str
@@ -52,6 +54,7 @@ class FeederSettings(typing.NamedTuple):
     block_size: int
     checkpoint_every: int
     is_stored: bool
+    is_pooled: bool
 
 
 class Delivery:
@@ -287,7 +290,7 @@ class Delivery:
         self.drain(IN_FLIGHT)
 
     def send_gathered_of(self, key: Key) -> None:
-        """Send what is gathered for the worker of a key, if there is a sample of the key."""
+        """Send what is gathered for the worker of a key, if answers for the key depend on it."""
         link = self.link_of(key)
-        if key in link.gathered_keys:
+        if key in link.gathered_keys or (link.gathered and self._settings.is_pooled):
             self._send_gathered_for(link)

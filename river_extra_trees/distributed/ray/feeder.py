@@ -13,6 +13,7 @@ from ...keyed.answers import frame_of_probabilities, series_of_answers
 from ...keyed.keys import plain_key
 from ..blocks import check_sample
 from ..parcels import sorted_by_group
+from ..travel import check_block_travels, check_sample_travels
 from .delivery import Delivery, FeederSettings, Numbers
 from .links import Whole
 
@@ -76,12 +77,14 @@ class Feeder:
         Raises
         ------
         TypeError
-            If the key has another type, or the sample is not a mapping.
+            If the key has another type, the sample is not a mapping, or a value cannot be pickled.
         """
         delivery = self._delivery.begin()
         key = plain_key(key)
         check_sample(x)
-        delivery.gather(key, dict(x.items()), y, w)
+        row = dict(x.items())
+        check_sample_travels(row, y, w)
+        delivery.gather(key, row, y, w)
 
     def learn_many(
         self,
@@ -114,8 +117,8 @@ class Feeder:
         Raises
         ------
         TypeError, ValueError
-            If a key is not a string, bytes or a whole number, or the lengths differ. Nothing of the
-            frame is learned then.
+            If a key is not a string, bytes or a whole number, the lengths differ, or a value cannot
+            be pickled. Nothing of the frame is learned then.
         """
         self._learn(keys, X, y, w, numbers, is_asked=False)
 
@@ -174,6 +177,7 @@ class Feeder:
         delivery = self._delivery.begin()
         block = KeyedBlock.from_frame(self._settings.model, keys, X, y, w)
         block.check_learnable(self._settings.model)
+        check_block_travels(block)
         given = self._numbered(numbers, len(block))
         delivery.send_gathered()
         size = self._settings.block_size * len(delivery.links)
@@ -317,12 +321,14 @@ class Feeder:
         """
         delivery = self._delivery.begin()
         key = plain_key(key)
-        delivery.send_gathered_of(key)
+        # Asked before: a worker that dies after it has forgotten the key is told to once more.
+        was_known = bool(self._ask_key(key, "__contains__"))
 
         def send() -> list[typing.Any]:
             return [delivery.link_of(key).change("forget", delivery.group_of[key], key)]
 
-        return bool(delivery.answered(send)[0])
+        delivery.answered(send)
+        return was_known
 
     # ------------------------------------------------------------------ the whole
 
