@@ -176,8 +176,12 @@ class KeyedBlock:
         if not reads_columns(model):
             raise TypeError(f"the samples are columns, which {type(model).__name__} does not read")
         if model._core.regression == (self.batch.targets.codes is not None):
-            kinds = ("numbers", "labels") if self.batch.targets.codes is None else ("labels", "numbers")
-            raise TypeError(f"the targets are {kinds[0]}, and {type(model).__name__} learns {kinds[1]}")
+            kinds = (
+                ("numbers", "labels") if self.batch.targets.codes is None else ("labels", "numbers")
+            )
+            raise TypeError(
+                f"the targets are {kinds[0]}, and {type(model).__name__} learns {kinds[1]}"
+            )
 
     def take(self, rows: typing.Any) -> KeyedBlock:
         """Make a block of some of the samples.
