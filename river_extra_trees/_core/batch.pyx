@@ -39,7 +39,8 @@ cdef class Batch:
     def __cinit__(self, Py_ssize_t n, list columns, Column targets=None, Column weights=None):
         self.n, self.columns, self.targets, self.weights = n, columns, targets, weights
         for column in [*columns, targets, weights]:
-            assert column is None or (<Column>column).length == n
+            if column is not None and (<Column?>column).length != n:
+                raise ValueError(f"a column of {column.length} rows in a batch of {n}")
 
     def __reduce__(self):
         return Batch, (self.n, self.columns, self.targets, self.weights)
@@ -68,6 +69,13 @@ cdef Py_ssize_t first_of(Column column, bint nominal):
     else:
         filled = None if column.numbers is None else column.numbers == column.numbers
     return -1 if filled is None or not filled.any() else int(filled.argmax())
+
+
+cdef object numbers_of(Column column):
+    """The numbers of a column of targets or weights."""
+    if column.numbers is None:
+        raise ValueError("a column of targets or weights holds no numbers")
+    return column.numbers
 
 
 cdef class Reader:
@@ -126,15 +134,17 @@ cdef class Reader:
 
     cdef int take_targets(self) except -1:
         cdef Column targets = self.batch.targets, weights = self.batch.weights
+        if targets is None:
+            raise ValueError("this batch has no targets to learn")
         self.has_labels = targets.codes is not None
         if self.has_labels:
             self.label_targets = targets.codes
             self.label_codes = <int*>zeroed(max(1, len(targets.values)), sizeof(int))
         else:
-            self.number_targets = targets.numbers
+            self.number_targets = numbers_of(targets)
         self.is_weighted = weights is not None
         if self.is_weighted:
-            self.weights = weights.numbers
+            self.weights = numbers_of(weights)
         return 0
 
     def __dealloc__(self):
@@ -374,10 +384,17 @@ cdef class Reader:
         return 0
 
     cdef int refuse_labels(self, Labels labels, list found) except -1:
-        """Refuse a label that, learned after those before it, were one too many."""
+        """Refuse a label that, learned after those before it, were one too many.
+
+        The codes before the first refusal are places among the labels, or it is an IndexError.
+        """
         cdef Column targets = self.batch.targets
         cdef Py_ssize_t row, stop, place
-        cdef int code
+        cdef int code, n_values = <int>len(targets.values)
+        for row in range(self.row, min([row for row, _, _ in found], default=self.n)):
+            code = self.label_targets[self.place(row)]
+            if not 0 <= code < n_values:
+                raise IndexError(f"row {row}: the target has code {code}, of {n_values} labels")
         if len(labels.labels) + len(targets.values) <= MAX_LABELS:
             return 0
         coming = set()

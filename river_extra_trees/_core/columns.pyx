@@ -14,6 +14,12 @@ cdef extern from "Python.h":
     double int_as_double "PyLong_AsDouble"(object) except? -1.0
 
 
+cdef int check_length(Py_ssize_t found, Py_ssize_t length) except -1:
+    if found != length:
+        raise ValueError(f"{found} values in a column of {length} rows")
+    return 0
+
+
 cdef class Column:
     """One value of every row of a batch. See the header.
 
@@ -42,10 +48,10 @@ cdef class Column:
         self.refused, self.error = refused, error
         if numbers is not None:
             self.number_view = numbers
-            assert self.number_view.shape[0] == length
+            check_length(self.number_view.shape[0], length)
         if codes is not None:
             self.code_view = codes
-            assert self.code_view.shape[0] == length
+            check_length(self.code_view.shape[0], length)
 
     def __reduce__(self):
         return Column, (self.name, self.length, self.numbers, self.codes, self.values,

@@ -4,6 +4,7 @@ from cpython.object cimport PyObject
 
 from .ahead cimport AHEAD, length_of
 from .batch cimport Batch, Reader
+from .columns cimport Column
 from .early_pool cimport EarlyPool
 from .schema cimport MAX_LABELS, Labels, Schema, find_room
 from .shares cimport first_largest, total_of
@@ -197,9 +198,14 @@ cdef class Learner:
     def take_over(self, Reader reader, Py_ssize_t start, Py_ssize_t stop):
         """Let this learner go a part of the way of a reader, if it refuses no target there.
 
-        No learner may refuse the batch, see `Batch.is_refused`.
+        No learner may refuse the batch, see `Batch.is_refused`: a feature that is refused counts as
+        missing.
         """
         cdef list refusals = []
+        cdef Column column
+        for column in (reader.batch.targets, reader.batch.weights) if reader.learns else ():
+            if column is not None and column.refused >= 0:
+                raise column.error
         hold(self)
         try:
             reader.go_between(start, stop)
@@ -212,8 +218,12 @@ cdef class Learner:
             raise refusals[0][2]
 
     cdef int refuse_targets(self, Reader reader, list refusals) except -1:
-        """Refuse targets for reasons of the learner's own."""
+        """Refuse targets for reasons of the learner's own; raise if they are of another task."""
         cdef Py_ssize_t start = reader.row
+        if reader.has_labels == self.regression and reader.n:
+            raise TypeError(
+                f"the targets of the batch are {'labels' if reader.has_labels else 'numbers'}, and "
+                f"the learner learns {'numbers' if self.regression else 'labels'}")
         if not self.regression:
             return reader.refuse_labels(self.labels, refusals)
         stop = min([row for row, _, _ in refusals], default=reader.n - 1)

@@ -142,6 +142,35 @@ class KeyedBlock:
     def __len__(self) -> int:
         return len(self.codes)
 
+    def check_learnable(self, model: typing.Any) -> None:
+        """Raise unless a model can learn these samples.
+
+        Parameters
+        ----------
+        model
+            The model that is kept for each key.
+
+        Raises
+        ------
+        ValueError
+            If there are no targets.
+        TypeError
+            If the block was made for models of another kind.
+        """
+        if (self.targets if self.batch is None else self.batch.targets) is None:
+            raise ValueError("there are no targets to learn: y is None")
+        if self.batch is None or self.batch.targets is None or not len(self):
+            return
+        if not reads_columns(model):
+            raise TypeError(f"the samples are columns, which {type(model).__name__} does not read")
+        if model._core.regression == (self.batch.targets.codes is not None):
+            kinds = (
+                ("numbers", "labels") if self.batch.targets.codes is None else ("labels", "numbers")
+            )
+            raise TypeError(
+                f"the targets are {kinds[0]}, and {type(model).__name__} learns {kinds[1]}"
+            )
+
     def take(self, rows: typing.Any) -> KeyedBlock:
         """Make a block of some of the samples.
 

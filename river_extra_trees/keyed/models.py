@@ -265,7 +265,13 @@ class KeyedModels:
             Samples with targets.
         rows
             The numbers of those that are learned, ascending; `None` for all.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there are no targets, or those of models of another kind. Nothing is learned then.
         """
+        block.check_learnable(self.model)
         rows = np.arange(len(block)) if rows is None else rows
         if block.batch is not None:
             self._learn_columns(block, rows, None)
@@ -451,8 +457,14 @@ class KeyedModels:
         -------
         For each sample what `predict_one` or `predict_proba_one` returns; `None` or an empty dict
         where the model refuses to answer.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `learn_block`.
         """
         predict = self._predictor(shares)
+        block.check_learnable(self.model)
         rows = np.arange(len(block)) if rows is None else rows
         if block.batch is not None:
             return self._learn_columns(block, rows, "shares" if shares else "predictions")

@@ -11,7 +11,7 @@ import pytest
 import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees._core.batch import Batch, Reader
-from river_extra_trees._core.columns import column_of_numbers, column_of_values
+from river_extra_trees._core.columns import Column, column_of_numbers, column_of_values
 from river_extra_trees._estimator.columns import labelled_batch_of
 
 N = 60
@@ -145,3 +145,30 @@ def test_rows_that_fail_half_way() -> None:
         assert learner.n_samples_seen == 2
         assert learner._schema.names == ["a", "b"]
     assert 1 < failed < 20
+
+
+@pytest.mark.parametrize(
+    "targets",
+    [
+        None,
+        Column(None, 3),
+        Column(None, 3, np.zeros(3)),
+        Column(None, 3, None, np.array([0, 1, 70000], np.intc), ["a", "b"]),
+        Column(None, 3, None, np.array([0, -9, 1], np.intc), ["a", "b"]),
+    ],
+    ids=["none", "empty", "numbers", "too large", "too small"],
+)
+def test_targets_that_no_learner_reads(targets: Any) -> None:
+    """Targets that are missing, of another task, or codes of no label are never looked up."""
+    batch, one = Batch(3, [column_of_numbers("x", np.zeros(3))], targets), model()
+    with pytest.raises((ValueError, TypeError, IndexError), match=r"target|no such label"):
+        one._core.take_over(Reader(batch, True), 0, 3)
+    assert one.n_samples_seen == 0
+
+
+def test_columns_of_other_lengths() -> None:
+    """Columns and batches have the number of rows that they say, whatever Python optimizes."""
+    with pytest.raises(ValueError, match="2 values in a column of 3 rows"):
+        Column("x", 3, np.zeros(2))
+    with pytest.raises(ValueError, match="a column of 2 rows in a batch of 3"):
+        Batch(3, [Column("x", 2, np.zeros(2))])

@@ -5,6 +5,7 @@ Ray's place is taken by a stand-in without processes; `test_ray.py` has the real
 
 from __future__ import annotations
 
+import collections
 import math
 import pickle
 import random
@@ -307,6 +308,8 @@ def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             patch.setattr("river_extra_trees.keyed.store.Store.commit", fail)
             with pytest.raises(OSError, match="no space left"):
                 models.save()
+        models.save()  # of what was sent again
+        assert models._delivery._kept == collections.deque()
         models.learn_many(keys[100:], X[100:], y[100:])
         assert bits(models, keys) == bits(alone, keys)
         assert models.counts().n_samples_seen == 300
@@ -340,6 +343,18 @@ def test_without_a_folder() -> None:
     with pytest.raises(RuntimeError, match="no folder for checkpoints"):
         models.close()
     assert all(actor.is_dead for actor in models._actors)
+
+
+def test_samples_without_targets() -> None:
+    """They are refused here, and not by a worker that knows less of them."""
+    keys, X, y = frame_of(50)
+    with DistributedKeyedModels(TREE) as models:
+        for learn in (models.learn_many, models.predict_learn_many):
+            with pytest.raises(ValueError, match="no targets to learn: y is None"):
+                learn(keys, X, None)
+        assert models.position == 0
+        models.learn_many(keys, X, y)
+        assert models.counts().n_samples_seen == 50
 
 
 def test_many_deaths_between_questions(tmp_path: Path) -> None:

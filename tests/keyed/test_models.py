@@ -467,3 +467,33 @@ def test_chosen_rows(tmp_path: Path) -> None:
 
 def apart(samples: Samples) -> tuple[list[Any], list[tuple[Any, Any, float]]]:
     return [key for key, *_ in samples], [(x, y, w) for _, x, y, w in samples]
+
+
+# --- Samples that cannot be learned
+
+
+@pytest.mark.parametrize("pooled", [False, True], ids=["alone", "pooled"])
+@pytest.mark.parametrize(
+    ("model", "other"),
+    [
+        (ret.StreamDecisionTreeRegressor(seed=1), ret.StreamDecisionTreeClassifier(seed=1)),
+        (ret.StreamDecisionTreeClassifier(seed=1), ret.StreamDecisionTreeRegressor(seed=1)),
+        (naive_bayes.GaussianNB(), ret.StreamDecisionTreeRegressor(seed=1)),
+    ],
+    ids=["regressor", "classifier", "river"],
+)
+def test_blocks_that_cannot_be_learned(model: Any, other: Any, pooled: bool) -> None:
+    """Samples without targets, or read for models of another kind, leave all as it was."""
+    keys, X = ["a"] * 3, pd.DataFrame({"x": [0.0, 1.0, 2.0]})
+    models = KeyedModels(model, pooled=model if pooled else None)
+    unlabelled = KeyedBlock.from_frame(model, keys, X)
+    foreign = KeyedBlock.from_frame(other, keys, X, [1.0, 2.0, 3.0])
+    for learn in (models.learn_many, models.predict_learn_many):
+        with pytest.raises(ValueError, match="no targets to learn: y is None"):
+            learn(keys, X, None)
+    for learn in (models.learn_block, models.predict_learn_block):
+        with pytest.raises(ValueError, match="no targets to learn: y is None"):
+            learn(unlabelled)
+        with pytest.raises(TypeError, match=r"the targets are|the samples are columns, which"):
+            learn(foreign)
+    assert models.counts() == (0, 0, 0, 0, "")

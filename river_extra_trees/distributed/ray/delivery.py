@@ -22,6 +22,7 @@ __all__ = ["PATIENCE", "Delivery", "FeederSettings", "Numbers"]
 IN_FLIGHT = 4  # messages that may be on their way to a worker
 ATTEMPTS = 4  # at what is on its way, of which workers may die
 PATIENCE = 120.0  # seconds in which workers have to answer that move or begin anew
+NUMBER = operator.itemgetter(0)  # of an entry that is gathered
 
 Numbers = npt.NDArray[np.int64]
 
@@ -85,8 +86,9 @@ class Delivery:
     def begin(self) -> Delivery:
         """Meet the workers, unless they have been met; return this delivery."""
         if not self.links:
-            self.links = self._meet()
-            self.position = min(link.committed for link in self.links)
+            links = self._meet()
+            self.position = min(link.committed for link in links)
+            self.links = links
         return self
 
     def _meet(self) -> list[Link]:
@@ -126,39 +128,64 @@ class Delivery:
         return [Link(self.partition, *each) for each in zip(actors, ranges, greetings, strict=True)]
 
     def _recover(self) -> None:
-        """Meet the workers again; send what those whose session is new have not committed."""
+        """Meet the workers again; send what those whose session is new have not committed.
+
+        The links change at the end, all at once: whatever is raised before, the next call finds
+        the dead ones, with what is gathered for them, and recovers.
+        """
         self._n_failures += 1
         if self._n_failures > ATTEMPTS:
+            self._n_failures = 0  # a later call tries again
             raise RuntimeError(f"workers died {ATTEMPTS} times in a row")
         before = {link.session: link for link in self.links}
-        gathered = [entry for link in self.links for entry in link.take_gathered()]
-        self.links = [before.get(link.session, link) for link in self._meet()]
-        for link in self.links:
-            if link.session not in before:
-                for whole in self._kept:
-                    self._send_to(link, whole)
+        links = [before.get(link.session, link) for link in self._meet()]
+        fresh = [link for link in links if link.session not in before]
+        if fresh and not self._settings.is_stored:
+            raise RuntimeError(
+                "a worker lost samples, and there is no folder for checkpoints to repeat them from"
+            )
+        lost = [link for link in self.links if link not in links]
+        for entry in sorted((entry for link in lost for entry in link.gathered), key=NUMBER):
+            links[self._place_of(entry[1], len(links))].gather(entry)
+        for link in fresh:
+            for whole in self._kept:
+                self._send_to(link, whole)
         self._n_since = self._settings.checkpoint_every  # an order to commit may be lost
-        for entry in sorted(gathered, key=operator.itemgetter(0)):
-            self.link_of(entry[1]).gather(entry)
+        self.links = links
 
     def link_of(self, key: Key) -> Link:
-        """The worker of a key."""
-        return self.links[worker_of(self.group_of[key], len(self.links), self._settings.n_groups)]
+        """The worker of a key, until the next wait: then it may be another one."""
+        return self.links[self._place_of(key, len(self.links))]
+
+    def _place_of(self, key: Key, n_workers: int) -> int:
+        return worker_of(self.group_of[key], n_workers, self._settings.n_groups)
 
     # ------------------------------------------------------------------ messages
 
     def send(self, block: KeyedBlock, numbers: Numbers, is_asked: bool = False) -> Whole:
         """Send each worker its samples; then wait where too many messages are on their way.
 
-        Everything is sent before the first wait, because waiting may raise.
+        Everything is sent before the first wait, because waiting may raise. Nothing may be
+        gathered: a group skips samples whose numbers are below that of one it has received.
         """
+        whole = self._post(block, numbers, is_asked)
+        self.drain(IN_FLIGHT)
+        return whole
+
+    def _post(self, block: KeyedBlock, numbers: Numbers, is_asked: bool = False) -> Whole:
+        """Send each worker its samples, without a wait."""
         parcel, order = sorted_by_group(block, numbers, self.group_of, self._settings.n_groups)
         whole = Whole(parcel, order, is_asked)
         if self._settings.is_stored:
             self._kept.append(whole)
-        for link in self.links:
-            self._send_to(link, whole)
-        self.drain(IN_FLIGHT)
+        self.position = max(self.position, whole.end)
+        try:
+            for link in self.links:
+                self._send_to(link, whole)
+        except BaseException:
+            for link in self.links:
+                link.give_up()  # some have not received it: the next message sends all again
+            raise
         return whole
 
     def _send_to(self, link: Link, whole: Whole) -> None:
@@ -182,6 +209,11 @@ class Delivery:
         except LostError:
             self._recover()
             return
+        except Exception:  # the worker went back to its last commit: a full disk, for example
+            if self._settings.is_stored:
+                link.give_up()
+                self._recover()
+            raise
         link.in_flight.popleft()
         self._n_failures = 0
         if isinstance(what, Whole):
@@ -230,24 +262,35 @@ class Delivery:
 
     def gather(self, key: Key, x: Sample, y: typing.Any, w: float) -> None:
         """Put the next sample aside; send those of its worker when they fill a block."""
+        self.count(1)  # it may wait, and so comes before the look for the worker
         link = self.link_of(key)
-        self.count(1)
         link.gather((self.position, key, x, y, w))
         self.position += 1
         if len(link.gathered) >= self._settings.block_size:
-            self.send_gathered(link)
+            self._send_gathered_for(link)
 
-    def send_gathered(self, *links: Link) -> None:
-        """Send what is gathered for some workers; for all, if none is named."""
-        for link in links or list(self.links):
-            gathered = link.take_gathered()
-            if gathered:
-                numbers, keys, *rest = zip(*gathered, strict=True)
-                block = KeyedBlock.from_samples(keys, list(zip(*rest, strict=True)))
-                self.send(block, np.array(numbers, dtype=np.int64))
+    def send_gathered(self) -> None:
+        """Send all that is gathered, also what moves to other workers meanwhile."""
+        while True:
+            link = next((link for link in self.links if link.gathered), None)
+            if link is None:
+                return
+            self._send_gathered_for(link)
+
+    def _send_gathered_for(self, link: Link) -> None:
+        """Send what is gathered for a worker.
+
+        It is dropped when it is on its way, and before the wait. If this is interrupted between,
+        it is sent twice, and the workers skip the repetition.
+        """
+        numbers, keys, *rest = zip(*link.gathered, strict=True)
+        block = KeyedBlock.from_samples(keys, list(zip(*rest, strict=True)))
+        self._post(block, np.array(numbers, dtype=np.int64))
+        link.drop_gathered()
+        self.drain(IN_FLIGHT)
 
     def send_gathered_of(self, key: Key) -> None:
         """Send what is gathered for the worker of a key, if answers for the key depend on it."""
         link = self.link_of(key)
-        if key in link.gathered_keys or self._settings.is_pooled:
-            self.send_gathered(link)
+        if key in link.gathered_keys or (link.gathered and self._settings.is_pooled):
+            self._send_gathered_for(link)

@@ -176,6 +176,7 @@ class Feeder:
         """Send the rows of a frame, in blocks that keep all workers busy."""
         delivery = self._delivery.begin()
         block = KeyedBlock.from_frame(self._settings.model, keys, X, y, w)
+        block.check_learnable(self._settings.model)
         check_block_travels(block)
         given = self._numbered(numbers, len(block))
         delivery.send_gathered()
@@ -185,7 +186,6 @@ class Feeder:
             rows = np.arange(start, min(start + size, len(block)))
             delivery.count(len(rows))
             part = block if len(rows) == len(block) else block.take(rows)
-            delivery.position = int(given[rows[-1]]) + 1
             wholes.append(delivery.send(part, given[rows], is_asked))
         return wholes
 

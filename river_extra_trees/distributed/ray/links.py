@@ -17,6 +17,7 @@ from .workers import connected
 
 __all__ = ["Link", "LostError", "Whole", "results"]
 
+GIVEN_UP = b"none"  # in place of a session; those of workers have 8 random bytes
 Entry = tuple[int, Key, Sample, typing.Any, float]  # number, key, features, target, weight
 
 
@@ -95,10 +96,13 @@ class Link:
         self.gathered.append(entry)
         self.gathered_keys.add(entry[1])
 
-    def take_gathered(self) -> list[Entry]:
-        """What is gathered, which is now to be sent."""
-        gathered, self.gathered, self.gathered_keys = self.gathered, [], set()
-        return gathered
+    def drop_gathered(self) -> None:
+        """Forget what is gathered, which has been sent."""
+        self.gathered, self.gathered_keys = [], set()
+
+    def give_up(self) -> None:
+        """Leave the session: the worker refuses the next message."""
+        self.session = GIVEN_UP
 
 
 def results(references: list[typing.Any]) -> list[typing.Any]:
