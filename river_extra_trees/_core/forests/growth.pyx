@@ -1,6 +1,6 @@
 """The growth of an extremely randomised tree, in small steps. See the header."""
 
-from libc.math cimport log
+from libc.math cimport INFINITY, log
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
@@ -242,19 +242,15 @@ cdef class Growth:
     cdef bint visit_numeric(self, int column, int n) noexcept nogil:
         """Draw a threshold between the extremes of a column; say whether it varies."""
         cdef const int* places = self.places + self.task.start
-        cdef double low = 0.0, high = 0.0, value, share, threshold
+        cdef double low = INFINITY, high = -INFINITY, value, share, threshold
         cdef int i, n_missing = 0, n_classes = self.n_classes, side
         cdef double* counts = self.left.counts      # the right side's follow
-        for i in range(n):
-            value = self.values[i] = self.buffer.value(column, places[i])
-            if value != value:
-                n_missing += 1
-            elif n_missing == i:
-                low = high = value
-            elif value < low:
-                low = value
-            elif value > high:
-                high = value
+        self.buffer.gather(column, places, n, self.values)
+        for i in range(n):                      # no branch: what is missing compares as false
+            value = self.values[i]
+            n_missing += value != value
+            low = value if value < low else low
+            high = value if value > high else high
         if n_missing == n or (low == high and n_missing == 0):
             return False
         self.n_visited += 1
@@ -296,8 +292,9 @@ cdef class Growth:
         cdef int i, code, n_met = 0, width = self.n_classes + 1
         cdef double value
         cdef double* row
+        self.buffer.gather(column, places, n, self.values)
         for i in range(n):
-            value = self.buffer.value(column, places[i])
+            value = self.values[i]
             code = self.n_codes[column] if value != value else <int>value - OTHER
             row = self.table + <Py_ssize_t>code * width
             if self.table_sizes[code] == 0:
@@ -382,16 +379,15 @@ cdef class Growth:
         cdef int i, n = self.task.end - self.task.start, n_left = 0, n_right = 0, left
         cdef int* places = self.places + self.task.start
         cdef int start = self.task.start
-        cdef double value
         children[0] = self.trees.new_node(parent, depth)
         children[1] = self.trees.new_node(parent, depth)
         self.trees.nodes[parent].split = self.best.split
         self.trees.nodes[parent].left, self.trees.nodes[parent].right = children[0], children[1]
         self.trees.row(parent)[GAIN] = self.best.score - self.node_score
         self.n_steps += 2 * n
+        self.buffer.gather(self.best.split.feature, places, n, self.values)
         for i in range(n):
-            value = self.buffer.value(self.best.split.feature, places[i])
-            left = goes_left(&self.best.split, value)
+            left = goes_left(&self.best.split, self.values[i])
             self.learn(children[1 - left], i)
             if left:
                 if self.criterion == VARIANCE:

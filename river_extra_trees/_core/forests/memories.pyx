@@ -133,7 +133,7 @@ cdef class MemoryForest(Ensemble):
         cdef bint widens = not self.regression and n_labels > self.n_labels
         cdef Group group
         self.reserve_answers(n_labels)
-        self.buffer.reserve(n_columns)
+        self.buffer.reserve(self.schema.row, n_columns)
         if not self.regression:
             self.next_naive = self.naive.reserved(self.schema, n_columns, n_labels)
         if widens:
