@@ -20,6 +20,7 @@ pytest.importorskip("resource", reason="benchmarks measure CPU time by what Wind
 from examples.benchmarks.common import prequential
 from examples.benchmarks.peers import capymoa_process
 from examples.benchmarks.peers.boosting import WindowLightGBM
+from examples.benchmarks.stream import parts
 from tests.naive import dynamic_calibration
 from tests.tools.scripts import Done, done
 
@@ -137,7 +138,14 @@ def test_ablation(tmp_path: Path, task: str, stream: str) -> None:
     """A line for each variant."""
     options = ["--task", task, "--results", tmp_path / "ablation.csv"]
     succeed("stream.ablation", *options, "--streams", stream, "--limit", 120)
-    assert "| the former default " in succeed("stream.ablation", "show", *options)
+    assert "| ten trees, the worst one replaced " in succeed("stream.ablation", "show", *options)
+
+
+@pytest.mark.parametrize("part", parts.PARTS, ids=lambda part: part["variant"])
+def test_parts_can_be_taken_out(part: dict[str, str]) -> None:
+    """What is replaced is once in the source."""
+    text = (parts.REPOSITORY / parts.PACKAGE / part["path"]).read_text(encoding="utf-8")
+    assert text.count(part["before"]) == 1
 
 
 def test_tails() -> None:

@@ -23,7 +23,7 @@ RANKED: dict[Task, list[str]] = {
     "classification": ["accuracy", "kappa", "log loss"],
     "regression": ["R2", "MAE"],
 }
-AHEAD = 0.01  # in accuracy or R2
+AHEAD = 0.01  # in any score; of the mean absolute error 1 %
 
 
 class Standings:
@@ -89,6 +89,8 @@ class Standings:
         score = float(result[name])
         if math.isnan(score):
             return -1e300
+        if name == "MAE":  # in the target's unit: what is compared between streams is a ratio
+            return -math.log(max(score, 1e-300))
         return score if NAMES[self.task][name] else -score
 
     def peers(self) -> list[str]:
@@ -137,16 +139,19 @@ class Standings:
         heads = [f"{name}: won - lost, p" for name in RANKED[self.task]]
         return ["peer", "streams", *heads], lines
 
-    def losses(self) -> list[tuple[str, float, str, float]]:
-        """Return each stream on which a peer is far ahead, with both scores and the best peer."""
+    def losses(self) -> list[tuple[str, str, Result, str, Result]]:
+        """Return stream, score, our result, the best peer and its, where it is far ahead."""
         found = []
-        name = RANKED[self.task][0]
-        for stream in self.streams:
-            scores = {a: self.value(stream, a, name) for a in self.peers()}
-            best = max(scores, key=scores.__getitem__)
-            own = self.value(stream, DEFAULTS[self.task], name)
-            if scores[best] > own + AHEAD:
-                found.append((stream, own, best, scores[best]))
+        for name in RANKED[self.task]:
+            for stream in self.streams:
+                scores = {a: self.value(stream, a, name) for a in self.peers()}
+                best = max(scores, key=scores.__getitem__)
+                if scores[best] > self.value(stream, DEFAULTS[self.task], name) + AHEAD:
+                    own = self.result(stream, DEFAULTS[self.task])
+                    other = self.result(stream, best)
+                    assert own is not None  # it has a score
+                    assert other is not None
+                    found.append((stream, name, own, best, other))
         return found
 
     def verdict(self) -> str:

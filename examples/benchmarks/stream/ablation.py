@@ -4,7 +4,8 @@
     python -m examples.benchmarks.stream.ablation --task regression
     python -m examples.benchmarks.stream.ablation show                 the table, as stored
 
-Every variant differs from the default in its parameters. Parts without a parameter are not here.
+Every variant differs from the default in its parameters. `parts` adds those without a part that no
+parameter switches off.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from pathlib import Path
 
 from examples.benchmarks.common import prequential, results, streams, tables
 from examples.benchmarks.common.scores import NAMES
+from examples.benchmarks.peers import ranking
 from river_extra_trees.cli import UserError, learners
 from river_extra_trees.cli.streams import Task
 
-FORMER = "n_models=10,batch_size=100,splitter=best,swap_rule=always,window_size=1000"
+TEN = "n_models=10,batch_size=100,splitter=best,swap_rule=always,window_size=1000"
 PAPER = "n_models=10,batch_size=100,splitter=best,swap_rule=published,window_size=0"
 VARIANTS: dict[Task, dict[str, str]] = {
     "classification": {
@@ -33,7 +35,7 @@ VARIANTS: dict[Task, dict[str, str]] = {
         "half of the features per split": "max_features=0.5",
         "leaves without memory limit": "leaf_memory=None",
         "worst tree replaced, one memory, mean of the trees": "swap_rule=always,window_size=2000",
-        "the former default": FORMER,
+        "ten trees, the worst one replaced": TEN,
         "the paper's forest": PAPER,
     },
     "regression": {
@@ -42,7 +44,7 @@ VARIANTS: dict[Task, dict[str, str]] = {
         "batches of 100": "batch_size=100",
         "leaves without memory limit": "leaf_memory=None",
         "worst tree replaced, one memory, mean of the trees": "swap_rule=always,window_size=2000",
-        "the former default": FORMER,
+        "ten trees, the worst one replaced": TEN,
     },
 }
 FORESTS: dict[Task, str] = {
@@ -58,7 +60,7 @@ def measure(options: argparse.Namespace) -> None:
     known = [[r[field] for field in KEY] for r in results.read(options.results)]
     for stream in options.streams or streams.SEEN[task]:
         rows = streams.load(stream, task, options.limit)
-        for variant, parameters in VARIANTS[task].items():
+        for variant, parameters in options.variants.items():
             key = [task, variant, stream, str(len(rows))]
             if key in known:
                 continue
@@ -82,7 +84,7 @@ def table(path: Path, task: Task) -> tuple[list[str], list[list[str]]]:
     if not own:
         raise UserError("nothing has been measured yet; run this without `show` first")
     lines = []
-    for variant in VARIANTS[task]:
+    for variant in dict.fromkeys([*VARIANTS[task], *(result["variant"] for result in own)]):
         found = [result for result in own if result["variant"] == variant]
         if not found:
             continue
@@ -90,9 +92,22 @@ def table(path: Path, task: Task) -> tuple[list[str], list[list[str]]]:
         if task == "classification":
             means.append(f"{statistics.fmean(float(r['second']) for r in found):.3f}")
         spent = sum(float(r["seconds"]) for r in found) / sum(int(r["rows"]) for r in found)
-        lines.append([variant, VARIANTS[task][variant], *means, f"{1e6 * spent:.0f}"])
+        parameters = VARIANTS[task].get(variant, "none: see `parts`")
+        lines.append(
+            [variant, parameters, *means, *beside_default(own, found), f"{1e6 * spent:.0f}"]
+        )
     heads = ["mean accuracy", "mean log loss"] if task == "classification" else ["mean R2"]
-    return ["variant", "parameters", *heads, "µs per sample"], lines
+    return ["variant", "parameters", *heads, "better - worse", "p", "µs per sample"], lines
+
+
+def beside_default(own: list[results.Result], found: list[results.Result]) -> list[str]:
+    """Return on how many streams a variant beats the default and loses, and Wilcoxon's p."""
+    default = {r["stream"]: float(r["first"]) for r in own if r["variant"] == "default"}
+    pairs = [(float(r["first"]), default[r["stream"]]) for r in found if r["stream"] in default]
+    better, worse = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
+    if better + worse == 0:
+        return ["-", "-"]
+    return [f"{better} - {worse}", f"{ranking.wilcoxon(pairs):.2g}"]
 
 
 def main() -> None:
@@ -104,7 +119,9 @@ def main() -> None:
     parser.add_argument("--task", choices=streams.SEEN, default="classification")
     parser.add_argument("--streams", nargs="+", help="by default all on which defaults were chosen")
     parser.add_argument("--limit", type=int, default=5_000, help="items per stream")
+    parser.add_argument("--variant", help="the name of what is run in place of all variants")
     options = parser.parse_args()
+    options.variants = {options.variant: ""} if options.variant else VARIANTS[options.task]
     if options.command == "run":
         measure(options)
     tables.show(*table(options.results, options.task))
