@@ -8,7 +8,7 @@ from ..memory cimport free, product, resized
 from ..rng cimport Rng, below, uniform
 from ..schema cimport OTHER, Schema
 from ..split cimport goes_left
-from ..trees cimport GAIN, LEAF, Trees
+from ..trees cimport LEAF, Trees
 from .buffer cimport Buffer
 
 cdef double NO_VALUE = -2.0         # code of no nominal value
@@ -379,11 +379,11 @@ cdef class Growth:
         cdef int i, n = self.task.end - self.task.start, n_left = 0, n_right = 0, left
         cdef int* places = self.places + self.task.start
         cdef int start = self.task.start
+        self.trees.close(parent, self.best.score - self.node_score)
         children[0] = self.trees.new_node(parent, depth)
         children[1] = self.trees.new_node(parent, depth)
         self.trees.nodes[parent].split = self.best.split
         self.trees.nodes[parent].left, self.trees.nodes[parent].right = children[0], children[1]
-        self.trees.row(parent)[GAIN] = self.best.score - self.node_score
         self.n_steps += 2 * n
         self.buffer.gather(self.best.split.feature, places, n, self.values)
         for i in range(n):
