@@ -34,6 +34,8 @@ cdef class CompactTrees(Trees):
     cdef void drop_dead_records(self, unsigned char* room) noexcept nogil
     cdef int new_row(self) noexcept nogil
     cdef void release(self, int leaf) noexcept nogil
+    cdef void set_leaf(self, int leaf, double weight, const double* counts,
+                       int n_classes) noexcept nogil
 
     cdef inline double* counts(self, int row) noexcept nogil:
         return self.rows + <Py_ssize_t>row * self.n_values

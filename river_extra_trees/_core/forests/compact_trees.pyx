@@ -186,6 +186,20 @@ cdef class CompactTrees(Trees):
             at = get(get(at, &code), &count)
             self.counts(row)[<int>code] = count
 
+    cdef void set_leaf(self, int leaf, double weight, const double* counts,
+                       int n_classes) noexcept nogil:
+        """Give an empty leaf its weight and those of the first classes; others have none."""
+        cdef int c, n = 0, code = -1
+        for c in range(n_classes):
+            if counts[c] != 0.0:
+                n, code = n + 1, c
+        self.nodes[leaf].split.threshold = weight
+        if (n == 1 and counts[code] == weight) or (n == 0 and weight == 0.0):
+            self.nodes[leaf].left = code
+            return
+        self.places[leaf] = self.new_row()
+        memcpy(self.counts(self.places[leaf]), counts, n_classes * sizeof(double))
+
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil:
         cdef Node* this = &self.nodes[node]
         cdef double* counts
@@ -252,17 +266,10 @@ cdef class CompactTrees(Trees):
     cdef int write(self, int node, const double* row) except -1:
         cdef Node* this = &self.nodes[node]
         cdef Split split = this.split
-        cdef int left = this.left, c, n = 0, code = -1
-        for c in range(self.n_values):
-            if row[HEADER + c] != 0.0:
-                n, code = n + 1, c
-        this.split.feature, this.split.threshold, this.left = LEAF, row[WEIGHT], -1
-        if (n == 0 and row[WEIGHT] == 0.0) or (n == 1 and row[HEADER + code] == row[WEIGHT]):
-            this.left = code
-        else:
-            self.reserve_rows(1, self.n_values)
-            self.places[node] = self.new_row()
-            memcpy(self.counts(self.places[node]), row + HEADER, self.n_values * sizeof(double))
+        cdef int left = this.left
+        self.reserve_rows(1, self.n_values)
+        this.split.feature, this.left = LEAF, -1
+        self.set_leaf(node, row[WEIGHT], row + HEADER, self.n_values)
         if split.feature >= 0:
             self.reserve_records(1, self.n_values)
             self.close(node, row[GAIN])
