@@ -16,7 +16,7 @@ Who holds whom::
       |
       |- MemoryForest          forests/memories.pyx: trees with several memories, and their weights
       |   |- Buffer            buffer.pyx: the latest samples, by column, in blocks
-      |   |- Trees ...         one object per tree
+      |   |- Trees ...         one object per tree; CompactTrees (compact_trees.pyx) of classes
       |   |- Group ...         the trees of one memory; each holds the TreeGrowth (tree_growth.pyx,
       |   |                      growth.pyx) of its next tree, which takes a few steps per sample
       |   |- ClassPool         class_pool.pyx: one answer of those of the groups

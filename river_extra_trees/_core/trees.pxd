@@ -18,6 +18,8 @@ cdef enum:
     VISITED = 1             # number of the batch that last came through (0: never)
     GAIN = 2                # weighted impurity that the split of this node removed
 
+cdef const double FAINTEST = 1e-200     # a faded class weight below is none
+
 cdef struct Node:           # 32 bytes
     Split split
     int left                # node ids, meaningful only when split.feature >= 0; both > -1 then
@@ -45,7 +47,7 @@ cdef class Trees:
     cdef int root_capacity
 
     cdef int reserve(self, Py_ssize_t extra, int n_values) except -1
-    cdef int reserve_stats(self, Py_ssize_t capacity, int n_values) except -1
+    cdef int reserve_stats(self, Py_ssize_t capacity, Py_ssize_t extra, int n_values) except -1
     cdef void trim(self, int extra) noexcept nogil
     cdef void trim_stats(self, int capacity) noexcept nogil
     cdef int reserve_roots(self, int n_roots) except -1

@@ -20,8 +20,6 @@ cdef enum:
     MAX_CLASSES = 1 << 24       # of a restored arena, whose widths so stay countable
     SLACK = 16                  # an arena that is full grows by one part in so many
 
-cdef double FAINTEST = 1e-200   # a faded class weight below is none
-
 
 cdef class Trees:
     """An arena of nodes and the roots of the trees in it.
@@ -63,15 +61,16 @@ cdef class Trees:
             capacity = max(capacity, self.capacity + self.capacity // SLACK)
         if capacity > LARGEST_ARENA:
             raise MemoryError
-        self.reserve_stats(capacity, n_values)
+        self.reserve_stats(capacity, extra, n_values)
         if capacity > self.capacity:
             self.nodes = <Node*>resized(self.nodes, capacity, sizeof(Node))
             self.free_nodes = <int*>resized(self.free_nodes, capacity, sizeof(int))
             self.capacity = <int>capacity
         return 0
 
-    cdef int reserve_stats(self, Py_ssize_t capacity, int n_values) except -1:
-        """Make room for the statistics of so many nodes."""
+    cdef int reserve_stats(self, Py_ssize_t capacity, Py_ssize_t extra,
+                           int n_values) except -1:
+        """Make room for the statistics of so many nodes, `extra` of which are new."""
         cdef int width = self.width if self.regression else HEADER + max(n_values, self.n_values)
         cdef size_t n_cells = product(capacity, width)
         if n_cells > self.n_cells:

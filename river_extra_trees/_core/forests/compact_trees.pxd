@@ -15,7 +15,7 @@ records is full and half of it is theirs.
 The number of the batch that last came through a node is 1 where a sample has come, else 0.
 """
 
-from ..trees cimport Trees
+from ..trees cimport FAINTEST, Trees
 
 cdef class CompactTrees(Trees):
     cdef int* places                # per node: of a leaf its row, or -1; of others their record
@@ -23,6 +23,7 @@ cdef class CompactTrees(Trees):
     cdef int n_rows                 # ever used
     cdef int free_row               # a row that is not in use, whose first cell is the next such; -1
     cdef int n_free_rows
+    cdef int row_capacity           # rows there is room for
     cdef size_t row_cells           # doubles allocated
     cdef unsigned char* records
     cdef size_t n_bytes             # of the records; ...
@@ -43,10 +44,19 @@ cdef class CompactTrees(Trees):
     cdef inline int reserve_row(self, int n_values) except -1:
         """Make room for one more leaf with several classes; every tree does so for every sample."""
         if n_values == self.n_values and (
-                self.n_free_rows > 0
-                or (self.n_rows + 1) * <size_t>n_values <= self.row_cells):
+                self.n_free_rows > 0 or self.n_rows < self.row_capacity):
             return 0
         return self.reserve_rows(1, n_values)
+
+    cdef inline void learn_in_leaf(self, int leaf, int code, double weight) noexcept nogil:
+        """`fade` a leaf where leaves fade, then `add_class`."""
+        cdef double faded = self.nodes[leaf].split.threshold * self.fading
+        if self.places[leaf] < 0 and self.nodes[leaf].left == code and faded >= FAINTEST:
+            self.nodes[leaf].split.threshold = faded + weight
+            return
+        if self.fading < 1.0:
+            self.fade(leaf)
+        self.add_class(leaf, code, weight, 1.0)
 
     cdef inline void add_shares(self, int leaf, int n_trees, int width,
                                 double* answers) noexcept nogil:

@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memmove, memset
 
 from ..memory cimport free, product, realloc, resized
 from ..split cimport Split
-from ..trees cimport GAIN, HEADER, LEAF, VISITED, WEIGHT, Node, Trees
+from ..trees cimport FAINTEST, GAIN, HEADER, LEAF, VISITED, WEIGHT, Node, Trees
 
 from ..state import require
 
@@ -13,8 +13,6 @@ cdef enum:
     SLACK = 16                  # room that is full grows by one part in so many
     SHORT_NUMBER = 254          # first byte of a number: two bytes follow with a whole one, ...
     LONG_NUMBER = 255           # ... or eight with any other
-
-cdef double FAINTEST = 1e-200   # a faded class weight below is none, see `Trees.fade`
 
 
 cdef class CompactTrees(Trees):
@@ -31,29 +29,33 @@ cdef class CompactTrees(Trees):
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve_stats(self, Py_ssize_t capacity, int n_values) except -1:
-        """Make room for the statistics of so many nodes.
+    cdef int reserve_stats(self, Py_ssize_t capacity, Py_ssize_t extra,
+                           int n_values) except -1:
+        """Make room for the statistics of so many nodes, `extra` of which are new.
 
         Half of the new nodes are leaves, of which those with more classes than one have more
         samples than one; and each split may be undone, so that a leaf has several classes again.
         """
-        cdef Py_ssize_t spare = capacity - self.n_used + self.n_free
         n_values = max(n_values, self.n_values)
-        self.reserve_rows(3 * spare // 4 + 2, n_values)
-        self.reserve_records(spare // 2, n_values)
+        self.reserve_rows(3 * extra // 4 + 2, n_values)
+        self.reserve_records(extra // 2, n_values)
         if capacity > self.capacity:
             self.places = <int*>resized(self.places, capacity, sizeof(int))
         return 0
 
     cdef int reserve_rows(self, Py_ssize_t n, int n_values) except -1:
         """Make room for so many more leaves with several classes."""
+        cdef Py_ssize_t capacity = self.n_rows + max(<Py_ssize_t>0, n - self.n_free_rows)
         cdef size_t cells
-        n_values = max(n_values, self.n_values)
-        cells = product(self.n_rows + max(<Py_ssize_t>0, n - self.n_free_rows), n_values)
+        if capacity <= self.row_capacity:
+            capacity = self.row_capacity
+        else:
+            capacity = max(capacity, self.row_capacity + self.row_capacity // SLACK)
+        cells = product(capacity, max(n_values, self.n_values))
         if cells > self.row_cells:
-            cells = max(cells, self.row_cells + self.row_cells // SLACK)
             self.rows = <double*>resized(self.rows, cells, sizeof(double))
             self.row_cells = cells
+        self.row_capacity = <int>capacity
         return 0
 
     cdef int reserve_records(self, Py_ssize_t n, int n_values) except -1:
@@ -91,11 +93,12 @@ cdef class CompactTrees(Trees):
     cdef void trim_stats(self, int capacity) noexcept nogil:
         cdef size_t spare = capacity - self.n_used, size
         cdef void* found
-        size = (self.n_rows + 3 * spare // 4 + 2) * self.n_values
-        if size < self.row_cells:
+        cdef int n_rows = self.n_rows + <int>(3 * spare // 4) + 2
+        size = n_rows * <size_t>self.n_values
+        if 0 < size < self.row_cells and n_rows < self.row_capacity:
             found = realloc(self.rows, size * sizeof(double))
             if found != NULL:
-                self.rows, self.row_cells = <double*>found, size
+                self.rows, self.row_cells, self.row_capacity = <double*>found, size, n_rows
         size = self.n_bytes + spare // 2 * longest_record(self.n_values)
         if 0 < size < self.byte_capacity:
             found = realloc(self.records, size)
@@ -294,7 +297,8 @@ cdef class CompactTrees(Trees):
         require(n_bytes + self.n_dead == self.n_bytes and self.n_bytes <= self.byte_capacity,
                 "CompactTrees: records are not those of the inner nodes")
         require(n_free == self.n_free_rows and n_rows + n_free == self.n_rows
-                and <size_t>self.n_rows * self.n_values <= self.row_cells,
+                and self.n_rows <= self.row_capacity
+                and <size_t>self.row_capacity * self.n_values <= self.row_cells,
                 "CompactTrees: rows are not those of the leaves")
 
     def __sizeof__(self):

@@ -1,9 +1,11 @@
 """A forest whose trees have several memories. See the header."""
 
+from cpython.object cimport PyObject
 from libc.math cimport log2, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy, memset
 
+from ..ahead cimport item_of
 from ..learner cimport Learner
 from ..memory cimport free, product, resized, zeroed
 from ..trees cimport HEADER, WEIGHT, Trees
@@ -149,8 +151,8 @@ cdef class MemoryForest(Ensemble):
         self.buffer.reserve(self.schema.row, n_columns)
         if not self.regression:
             self.next_naive = self.naive.reserved(self.schema, n_columns, n_labels)
-            for tree in range(self.first_tree, self.stop_tree):     # the sample may bring a class
-                (<CompactTrees>self.tree(tree)).reserve_row(n_labels)
+            for tree in range(self.stop_tree - self.first_tree):    # the sample may bring a class
+                (<CompactTrees>item_of(<PyObject*>self.trees, tree)).reserve_row(n_labels)
         for group in self.groups:
             if group.tree is not None:
                 group.tree.reserve(0, n_labels)
@@ -208,12 +210,12 @@ cdef class MemoryForest(Ensemble):
 
     cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept:
         """Let a leaf learn a sample; the nodes above stay as they were when they were split."""
+        if not self.regression:
+            (<CompactTrees>trees).learn_in_leaf(leaf, <int>target, weight)
+            return
         if trees.fading < 1.0:
             trees.fade(leaf)
-        if self.regression:
-            trees.add_number(leaf, target, weight, 1.0)
-        else:
-            trees.add_class(leaf, <int>target, weight, 1.0)
+        trees.add_number(leaf, target, weight, 1.0)
 
     cdef bint splits_leaves(self, int tree) noexcept:
         """Whether a tree is here, and its leaves are split on small batches."""
