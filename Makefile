@@ -67,6 +67,8 @@ docs: $(NOTEBOOKS) $(VENV)/installed/docs ## build the pages of the documentatio
 	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet --strict
 	@echo "Open build/docs/index.html, or serve the pages with $(RUN) -m mkdocs serve"
 
+# Some containers forbid it: then each of the many processes that tests start compiles the package anew.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: build $(VENV)/installed/test ## run the whole test suite (ARGS= goes to pytest)
 	@$(RUN) -m pytest -n auto --dist loadgroup $(ARGS)
 
@@ -96,7 +98,7 @@ asan: $(VENV)/installed/test ## run the tests under the sanitizers, which have t
 # The loader of model files and the conversion of input: every line has to be reached.
 WHOLLY_REACHED := persistence/files.py persistence/container.py persistence/values.py persistence/atomic.py \
 	_core/state.py _core/schema.pyx _core/feature_values.pyx _core/dynamic/load.pyx \
-	_core/dynamic/invariants.pyx distributed/blocks.py _estimator/frames.py _estimator/learner.py \
+	distributed/blocks.py _estimator/frames.py _estimator/learner.py \
 	_estimator/classifier.py _estimator/regressor.py _estimator/parameters.py
 # Left out are the tests without memory (the tracer needs some), those of signals (one of which may
 # come while the tracer holds its lock), and long ones that reach nothing of the package alone.

@@ -52,8 +52,8 @@ The way of a batch::
       |- core.reader           links the columns to the schema; the batch is refused here or not
       |                          at all (batch.pyx)
       `- core.go_on            row by row, until a batch of the family is full:
-          |- run               rows that bring nothing new, several at once, without Python's lock
-          |                      (ahead.pxd), where the family needs no Python for them
+          |- run               rows that bring nothing new, without Python's lock; forests that
+          |                      learn in batches take several at once (ahead.pxd)
           |- Reader.read       the row, without a look-up but of new nominal values
           |- row_label ...     the answer, where `predict_learn_many` asks for it
           |- Reader.admit      only where a feature or a nominal value is new

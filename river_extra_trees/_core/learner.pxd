@@ -41,24 +41,25 @@ cdef class Learner:
     cdef int check_sample(self, double target, double weight) except -1
     # Makes room for the row that the schema encoded last and for so many labels. The last that can
     # fail: nothing that answers depend on may change before.
-    cdef int reserve(self, int n_labels) except -1
+    cdef int reserve(self, int n_labels) except -1 nogil
     # Gives new labels their places, for which there is room.
     cdef void widen(self, int n_labels) noexcept
     # Learns the row that the schema encoded last.
-    cdef void take(self, double target, double weight) noexcept
+    cdef void take(self, double target, double weight) noexcept nogil
     # Whether a batch waits to be grown on.
     cdef bint batch_is_full(self) noexcept nogil
-    # Makes what `run` needs, if the family can answer and learn rows without Python ...
-    cdef bint prepare_run(self, Reader reader) except -1
-    # ... and does, without Python's lock: as far as a row brings nothing new, there is room for it,
-    # and no batch is full. It may stop before any row; the next one then goes the usual way.
-    cdef void run(self, Reader reader, Py_ssize_t stop, int n_labels) noexcept nogil
+    # Answers and learns rows without Python's lock, as far as a row brings nothing new and no batch
+    # is full. It may stop before any row; the next one then goes the usual way. A family can bring
+    # one that takes several rows at once ...
+    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil
+    # ... and this, which makes what it needs.
+    cdef int prepare_run(self, Reader reader) except -1
     # Answers to the row that the schema encoded last. The code of the label, where there is one ...
-    cdef int row_label(self) except -1
+    cdef int row_label(self) except -1 nogil
     # ... the shares of all labels, which need not sum to one; valid until the next call ...
-    cdef double* row_shares(self) except? NULL
+    cdef double* row_shares(self) except? NULL nogil
     # ... or the number.
-    cdef double row_number(self) except? -1.0
+    cdef double row_number(self) except? -1.0 nogil
     # The number of trees; the nodes of one of them in preorder, left before right, each a dict (see
     # `nodes`); and (number of nodes of all trees, height of the highest).
     cdef int count_trees(self) noexcept
@@ -80,7 +81,8 @@ cdef class Learner:
     cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1
     cdef int learn_next(self, Reader reader, bint is_known, double weight) except -1
     cdef int find_room_again(self, Reader reader) except -1
-    cdef int answer_row(self, Reader reader) except -1
+    cdef int answer_row(self, Reader reader) except -1 nogil
+    cdef int n_labels(self) noexcept nogil
 
 cdef class Use:
     """Holds a core object in a `with` statement; for methods that are not called per sample."""

@@ -1,6 +1,8 @@
 """The base of the core objects of all families. See the header."""
 
-from .ahead cimport AHEAD
+from cpython.object cimport PyObject
+
+from .ahead cimport AHEAD, length_of
 from .batch cimport Batch, Reader
 from .schema cimport MAX_LABELS, Labels, Schema, find_room
 from .shares cimport first_largest, total_of
@@ -73,6 +75,10 @@ cdef dict name_node(dict node, Schema schema):
     return node
 
 
+cdef int raise_missing() except -1 with gil:
+    raise NotImplementedError
+
+
 def row_and_place(refusal):
     """Sort key of refusals: the row, then the place in the order in which a sample is read."""
     return refusal[:2]
@@ -143,14 +149,14 @@ cdef class Learner:
         try:
             if is_new:
                 target = self.labels.learn(y)
-            self.reserve(<int>len(self.labels.labels))
+            self.reserve(self.n_labels())
         except BaseException:
             if is_new and target >= 0.0:
                 self.labels.unlearn()
             self.schema.retract()
             raise
         if is_new:
-            self.widen(<int>len(self.labels.labels))
+            self.widen(self.n_labels())
         self.take(target, weight)
         return 0
 
@@ -238,8 +244,9 @@ cdef class Learner:
         while reader.row < stop:
             if n_careful > 0:
                 n_careful -= 1
-            elif not self.batch_is_full() and self.prepare_run(reader):
-                row, n_labels = reader.row, <int>len(self.labels.labels)
+            elif not self.batch_is_full():
+                self.prepare_run(reader)
+                row, n_labels = reader.row, self.n_labels()
                 with nogil:
                     self.run(reader, stop, n_labels)
                 if self.batch_is_full():
@@ -275,7 +282,7 @@ cdef class Learner:
             reader.admit()
         self.learn_row(target, weight, reader.label() if is_new else None)
         if is_new:
-            reader.name_label(<int>len(self.labels.labels) - 1)
+            reader.name_label(self.n_labels() - 1)
         self.schema.lengths = None
         return 0
 
@@ -289,10 +296,36 @@ cdef class Learner:
                 "before this one are learned") from None
         return 0
 
-    cdef int answer_row(self, Reader reader) except -1:
+    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+        """Answer and learn rows one after the other."""
+        cdef double weight, target = 0.0
+        cdef bint is_known
+        while reader.row < stop and not (reader.answered or self.batch_is_full()):
+            is_known = reader.encode()
+            weight = reader.weight() if reader.learns else 0.0
+            if weight > 0.0:
+                target = reader.target()
+                is_known &= self.regression or target >= 0.0
+            if reader.finds or (weight > 0.0 and not is_known):
+                return 0
+            if reader.asks:
+                self.answer_row(reader)
+                reader.answered = True
+            if weight > 0.0:
+                self.reserve(n_labels)
+                self.take(target, weight)
+            reader.row += 1
+            reader.answered = False
+        return 0
+
+    cdef int n_labels(self) noexcept nogil:
+        """Number of labels learned."""
+        return <int>length_of(<PyObject*>self.labels.labels)
+
+    cdef int answer_row(self, Reader reader) except -1 nogil:
         """Answer the row that was read last."""
         cdef Py_ssize_t row = reader.row
-        cdef int n = <int>len(self.labels.labels)
+        cdef int n = self.n_labels()
         if reader.asks_numbers:
             reader.number_answers[row] = self.row_number()
         if reader.asks_labels:
@@ -429,32 +462,29 @@ cdef class Learner:
     cdef int check_sample(self, double target, double weight) except -1:
         return 0
 
-    cdef int reserve(self, int n_labels) except -1:
-        raise NotImplementedError
+    cdef int reserve(self, int n_labels) except -1 nogil:
+        raise_missing()
 
     cdef void widen(self, int n_labels) noexcept:
         pass
 
-    cdef void take(self, double target, double weight) noexcept:
+    cdef void take(self, double target, double weight) noexcept nogil:
         pass
 
     cdef bint batch_is_full(self) noexcept nogil:
         return False
 
-    cdef bint prepare_run(self, Reader reader) except -1:
-        return False
+    cdef int prepare_run(self, Reader reader) except -1:
+        return 0
 
-    cdef void run(self, Reader reader, Py_ssize_t stop, int n_labels) noexcept nogil:
-        pass
+    cdef int row_label(self) except -1 nogil:
+        return first_largest(self.row_shares(), self.n_labels())
 
-    cdef int row_label(self) except -1:
-        return first_largest(self.row_shares(), <int>len(self.labels.labels))
+    cdef double* row_shares(self) except? NULL nogil:
+        raise_missing()
 
-    cdef double* row_shares(self) except? NULL:
-        raise NotImplementedError
-
-    cdef double row_number(self) except? -1.0:
-        raise NotImplementedError
+    cdef double row_number(self) except? -1.0 nogil:
+        raise_missing()
 
     cdef int count_trees(self) noexcept:
         return 0

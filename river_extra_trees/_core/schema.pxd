@@ -8,6 +8,11 @@ changes its type in mid-stream is no error and loses nothing.
 
 from cpython.object cimport PyObject
 
+from .ahead cimport item_of
+
+cdef extern from "Python.h":
+    PyObject* none "Py_None"
+
 cdef enum:
     MAX_CATEGORIES = 1024   # codes of one nominal column; later values share the code OTHER
     MAX_COLUMNS = 1 << 14   # the most that a schema can be told to take
@@ -39,6 +44,10 @@ cdef class Schema:
     cdef Py_ssize_t layout_capacity
     cdef bint layout_complete   # every column is the numeric column of one of the keys
     cdef unsigned int misses
+
+    cdef inline bint has_codes(self, int column) noexcept nogil:
+        """Whether a column is nominal."""
+        return item_of(<PyObject*>self.codes, column) != none
 
     cdef int encode(self, object x) except -1
     cdef int admit(self, object x) except -1

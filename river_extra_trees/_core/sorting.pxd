@@ -3,13 +3,13 @@
 `key[slot]` is the value by which a slot is sorted.
 """
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int64_t
 
 cdef void sort_slots(int* slots, int* spare, const double* key, int n) noexcept nogil
 cdef void merge_slots(
     int* into, const int* old, int n_old, const int* new, int n_new, const double* key
 ) noexcept nogil
-cdef int keep(int* slots, int n, const uint8_t* gone) noexcept nogil
+cdef int keep(int* slots, int n, const int64_t* arrival) noexcept nogil
 
 cdef inline bint comes_before(double a, double b) noexcept nogil:
     """a sorts strictly before b; missing values come last and are equal to each other."""

@@ -1,26 +1,59 @@
 """Slots of a window in sorted order. See the header."""
 
-from libc.stdint cimport uint8_t
-from libc.string cimport memcpy
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
 
 cdef enum:
-    RUN = 8     # slots that are sorted by comparing each with each
+    FEW = 8         # slots that are sorted by comparing each with each
+    LEAST = 48      # slots from which on sorting by digits is faster
+    MANY = 512      # slots that are sorted by digits at a time
+    PATIENCE = 8    # places that a slot moves on average until sorting by digits is given up
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <string.h>
+
+    /* A number in the order of `comes_before`: -0.0 is 0.0, and NaN comes last. */
+    static inline uint64_t ordered(double number)
+    {
+        uint64_t bits;
+        number += 0.0;
+        memcpy(&bits, &number, sizeof(bits));
+        bits ^= (0 - (bits >> 63)) | UINT64_C(0x8000000000000000);
+        return number == number ? bits : UINT64_MAX;
+    }
+    """
+    uint64_t ordered(double number) noexcept nogil
+
+cdef struct Entry:
+    uint64_t key
+    int slot
 
 
 cdef void sort_slots(int* slots, int* spare, const double* key, int n) noexcept nogil:
-    """Sort slots by key[slot], missing last, equal keys in the order given.
+    """Sort slots by key[slot], missing last, equal keys in the order given."""
+    sort_by_merging(slots, spare, key, n, FEW if n < LEAST else MANY)
 
-    A merge sort. Which of two keys comes first is a coin toss on fresh samples, so that branches
-    on it would be mispredicted half of the time; the loops choose by arithmetic instead.
+
+cdef void sort_by_merging(int* slots, int* spare, const double* key, int n,
+                          int width) noexcept nogil:
+    """Sort runs of FEW or MANY slots, then merge them.
+
+    Which of two keys comes first is a coin toss on fresh samples, so that branches on it would be
+    mispredicted half of the time; the loops choose by arithmetic instead.
     """
-    cdef int start, width = RUN
+    cdef int start, run = width
     cdef int* source = spare
     cdef int* into = slots
     memcpy(spare, slots, n * sizeof(int))
     start = 0
     while start < n:
-        sort_run(into + start, source + start, key, min(<int>RUN, n - start))
-        start += RUN
+        if run == FEW:
+            sort_few(into + start, source + start, key, min(run, n - start))
+        else:
+            sort_many(into + start, source + start, key, min(run, n - start))
+        start += run
     while width < n:
         source, into = into, source
         start = 0
@@ -38,10 +71,10 @@ cdef void sort_slots(int* slots, int* spare, const double* key, int n) noexcept 
         memcpy(slots, into, n * sizeof(int))
 
 
-cdef inline void sort_run(int* into, const int* slots, const double* key, int n) noexcept nogil:
-    """Sort up to RUN slots by counting for each how many come before it."""
-    cdef int ranks[RUN]
-    cdef double keys[RUN]
+cdef inline void sort_few(int* into, const int* slots, const double* key, int n) noexcept nogil:
+    """Sort up to FEW slots by counting for each how many come before it."""
+    cdef int ranks[FEW]
+    cdef double keys[FEW]
     cdef int i, j, later
     for i in range(n):
         ranks[i] = 0
@@ -53,6 +86,66 @@ cdef inline void sort_run(int* into, const int* slots, const double* key, int n)
             ranks[i] += 1 - later
     for i in range(n):
         into[ranks[i]] = slots[i]
+
+
+cdef void sort_many(int* into, int* slots, const double* key, int n) noexcept nogil:
+    """Sort up to MANY slots by the leading 24 bits in which their keys differ, then by insertion.
+
+    Where these bits tell too little, for instance because one key is far away from all others,
+    the slots are sorted by merging. `slots` is spare room then.
+    """
+    cdef Entry entries[MANY]
+    cdef Entry spare[MANY]
+    cdef int counts[3][256]
+    cdef uint64_t least = <uint64_t>-1, most = 0
+    cdef int i, digit, shift = 0
+    for i in range(n):
+        entries[i].key, entries[i].slot = ordered(key[slots[i]]), slots[i]
+        least, most = min(least, entries[i].key), max(most, entries[i].key)
+    while (most - least) >> shift >> 24:
+        shift += 1
+    memset(counts, 0, sizeof(counts))
+    for i in range(n):
+        for digit in range(3):
+            counts[digit][((entries[i].key - least) >> (shift + 8 * digit)) & 255] += 1
+    sort_by_digit(spare, entries, n, least, shift, counts[0])
+    sort_by_digit(entries, spare, n, least, shift + 8, counts[1])
+    sort_by_digit(spare, entries, n, least, shift + 16, counts[2])
+    if insert_all(spare, n):
+        for i in range(n):
+            into[i] = spare[i].slot
+    else:
+        memcpy(into, slots, n * sizeof(int))
+        sort_by_merging(into, slots, key, n, FEW)
+
+
+cdef inline void sort_by_digit(Entry* into, const Entry* entries, int n, uint64_t least, int shift,
+                               int* counts) noexcept nogil:
+    """Sort entries by eight bits; `counts` says how often each value of these occurs."""
+    cdef int value, i, place, begin = 0
+    for value in range(256):
+        begin, counts[value] = begin + counts[value], begin
+    for i in range(n):
+        value = ((entries[i].key - least) >> shift) & 255
+        place = counts[value]
+        into[place] = entries[i]
+        counts[value] = place + 1
+
+
+cdef inline bint insert_all(Entry* entries, int n) noexcept nogil:
+    """Sort entries that mostly are in order; False if that is too much work."""
+    cdef Entry entry
+    cdef int i, j, patience = PATIENCE * n
+    for i in range(1, n):
+        entry, j = entries[i], i
+        while j > 0 and entries[j - 1].key > entry.key:
+            entries[j] = entries[j - 1]
+            j -= 1
+        entries[j] = entry
+        patience -= i - j
+        if patience < 0:
+            return False
+    return True
 
 
 cdef inline void merge_twins(int* into, const int* slots, int width,
@@ -92,10 +185,10 @@ cdef void merge_slots(int* into, const int* old, int n_old, const int* new, int 
         memcpy(into, old, (i + 1) * sizeof(int))
 
 
-cdef int keep(int* slots, int n, const uint8_t* gone) noexcept nogil:
-    """Drop the marked slots from an array, in place; return how many are left."""
+cdef int keep(int* slots, int n, const int64_t* arrival) noexcept nogil:
+    """Drop the free slots from an array, in place; return how many are left."""
     cdef int i, kept = 0
     for i in range(n):
         slots[kept] = slots[i]
-        kept += not gone[slots[i]]
+        kept += arrival[slots[i]] >= 0
     return kept

@@ -33,6 +33,7 @@ __all__ = [
     "LARGEST_FLOAT",
     "LARGEST_TARGET",
     "LARGEST_WEIGHT",
+    "SMALLEST",
     "Captured",
     "State",
     "StateError",
@@ -50,6 +51,7 @@ LARGEST_WEIGHT = 1e100
 # The least number of full precision: what is divided by a fainter one overflows.
 FAINTEST_WEIGHT = sys.float_info.min
 LARGEST_FLOAT = sys.float_info.max
+SMALLEST = 5e-324  # positive number
 
 Part = TypeVar("Part")
 
@@ -66,7 +68,11 @@ def require(condition: object, problem: str) -> None:
 
 def from_state(kind: Any, values: dict[str, Any]) -> Any:
     """An object of a core class from its state: a function that every kind of pickle can name."""
-    return kind.restored(unpacked(values))
+    try:
+        fields = unpacked(values)
+    except (TypeError, ValueError) as error:
+        raise StateError(f"{kind.__name__}: a small array cannot be read: {error}") from error
+    return kind.restored(fields)
 
 
 def reduced(kind: Any, values: dict[str, Any]) -> tuple[Any, ...]:
@@ -173,6 +179,21 @@ class State:
             self.refuse(name, f"a float from {least} to {most}")
         return float(value)
 
+    def number_or(
+        self, name: str, words: Collection[str | None], least: float, most: float
+    ) -> float | str | None:
+        """A float from `least` to `most`, or one of the given words."""
+        value = self.values[name]
+        if (value is None or type(value) is str) and value in words:
+            return value
+        return self.number(name, least, most)
+
+    def max_features(self, name: str) -> float | str | None:
+        """A number of features, a share of them, a rule, or None."""
+        if type(self.values[name]) is int:
+            return self.whole(name, 1, 2**31 - 1)
+        return self.number_or(name, (None, "sqrt", "log2"), SMALLEST, 1.0)
+
     def real(self, name: str, least: float, most: float) -> Any:
         """A number of any type that Python orders, from `least` to `most`; as it is."""
         value = self.values[name]
@@ -196,6 +217,12 @@ class State:
         if type(value) is not str or value not in words:
             self.refuse(name, f"one of {', '.join(words)}")
         return str(value)
+
+    def settings(self, table: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
+        """What a table names, each with the getter and the limits that stand there."""
+        return {
+            name: getattr(self, getter)(name, *limits) for name, (getter, *limits) in table.items()
+        }
 
     def items(self, name: str, length: int | None = None) -> list[Any]:
         """A list, of the given length if one is given."""

@@ -46,8 +46,9 @@ cdef class Trees:
     cdef readonly int n_roots
     cdef int root_capacity
 
-    cdef int reserve(self, Py_ssize_t extra, int n_values) except -1
-    cdef int reserve_stats(self, Py_ssize_t capacity, Py_ssize_t extra, int n_values) except -1
+    cdef int reserve(self, Py_ssize_t extra, int n_values) except -1 nogil
+    cdef int reserve_stats(self, Py_ssize_t capacity, Py_ssize_t extra,
+                           int n_values) except -1 nogil
     cdef void trim(self, int extra) noexcept nogil
     cdef void trim_stats(self, int capacity) noexcept nogil
     cdef int reserve_roots(self, int n_roots) except -1

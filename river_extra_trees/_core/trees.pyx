@@ -9,7 +9,7 @@ import numpy as np
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memmove, memset
 
-from .memory cimport free, product, realloc, resized
+from .memory cimport free, product, raise_memory_error, resized, trimmed
 
 from .state import (
     FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require, without_defaults,
@@ -49,7 +49,7 @@ cdef class Trees:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, Py_ssize_t extra, int n_values) except -1:
+    cdef int reserve(self, Py_ssize_t extra, int n_values) except -1 nogil:
         """Make sure that `extra` nodes and `n_values` classes need no new allocation.
 
         Nothing but memory changes, so that nothing is to be undone if there is none.
@@ -60,7 +60,7 @@ cdef class Trees:
         else:
             capacity = max(capacity, self.capacity + self.capacity // SLACK)
         if capacity > LARGEST_ARENA:
-            raise MemoryError
+            raise_memory_error()
         self.reserve_stats(capacity, extra, n_values)
         if capacity > self.capacity:
             self.nodes = <Node*>resized(self.nodes, capacity, sizeof(Node))
@@ -69,7 +69,7 @@ cdef class Trees:
         return 0
 
     cdef int reserve_stats(self, Py_ssize_t capacity, Py_ssize_t extra,
-                           int n_values) except -1:
+                           int n_values) except -1 nogil:
         """Make room for the statistics of so many nodes, `extra` of which are new."""
         cdef int width = self.width if self.regression else HEADER + max(n_values, self.n_values)
         cdef size_t n_cells = product(capacity, width)
@@ -81,24 +81,16 @@ cdef class Trees:
     cdef void trim(self, int extra) noexcept nogil:
         """Give back the room for all but so many more nodes."""
         cdef int capacity = self.n_used + extra
-        cdef void* found
-        if capacity >= self.capacity:
-            return
-        self.trim_stats(capacity)
-        # A block that cannot be made smaller stays as it is.
-        found = realloc(self.nodes, capacity * sizeof(Node))
-        if found != NULL:
-            self.nodes = <Node*>found
-        found = realloc(self.free_nodes, capacity * sizeof(int))
-        if found != NULL:
-            self.free_nodes = <int*>found
-        self.capacity = capacity
+        if capacity < self.capacity:
+            self.trim_stats(capacity)
+            self.nodes = <Node*>trimmed(self.nodes, capacity * sizeof(Node))
+            self.free_nodes = <int*>trimmed(self.free_nodes, capacity * sizeof(int))
+            self.capacity = capacity
 
     cdef void trim_stats(self, int capacity) noexcept nogil:
         """Give back the room for the statistics of all but so many nodes."""
-        cdef void* found = realloc(self.stats, <size_t>capacity * self.width * sizeof(double))
-        if found != NULL:
-            self.stats, self.n_cells = <double*>found, <size_t>capacity * self.width
+        self.n_cells = <size_t>capacity * self.width
+        self.stats = <double*>trimmed(self.stats, self.n_cells * sizeof(double))
 
     cdef int reserve_roots(self, int n_roots) except -1:
         if n_roots > self.root_capacity:
@@ -539,8 +531,7 @@ def check_stats(stats, regression):
     Whether those of a node fit to the ones below is not looked at. Gains and sums of squares may
     overflow where samples are heavy; nothing is indexed by them.
     """
-    weights = stats[:, [WEIGHT, VISITED] if regression else [WEIGHT, VISITED, *range(
-        HEADER, stats.shape[1])]]
+    weights = stats[:, [WEIGHT, VISITED]] if regression else np.delete(stats, GAIN, axis=1)
     require(np.all((weights >= 0.0) & (weights <= LARGEST_FLOAT)),
             "Trees: a weight is negative or not finite")
     require(not np.any((weights[:, 0] > 0.0) & (weights[:, 0] < FAINTEST_WEIGHT)),

@@ -28,23 +28,22 @@ cdef class Window:
     cdef readonly int64_t n_seen    # samples ever pushed
     cdef int column_capacity
 
-    cdef int reserve(self, int capacity, int n_columns) except -1
-    cdef int reserve_one(self, int n_columns, int most=*) except -1
+    cdef int reserve(self, int capacity, int n_columns) except -1 nogil
+    cdef int reserve_one(self, int n_columns, int most=*) except -1 nogil
     cdef int fill(self, const double[:, ::1] data, const double[::1] target,
                   const double[::1] weight, const int64_t[::1] arrival, int n_sorted) except -1
-    cdef int move(self, int capacity, int column_capacity) except -1
+    cdef int move(self, int capacity, int column_capacity) except -1 nogil
     cdef void extend(self, int n_columns) noexcept nogil
     cdef int push(self, Schema schema, double target, double weight) noexcept nogil
     cdef void sort(self) noexcept nogil
     cdef int slide(self, const double* row, double target, double weight, int gone) noexcept nogil
     cdef void release(self, const uint8_t* gone) noexcept nogil
     cdef void release_first(self, int n) noexcept nogil
-    cdef int keep_arrived(self, int* slots) noexcept nogil
+    cdef void free_slot(self, int slot) noexcept nogil
+    cdef void keep_arrived(self) noexcept nogil
     cdef void clear(self) noexcept nogil
     cdef int copy(self, Window other, int slot) noexcept nogil
     cdef bint is_in_order(self) noexcept
     cdef int slot_at(self, int i) noexcept nogil
-    cdef int check_numbers(self, int slot) except -1
-    cdef int check_column(self, Py_ssize_t column, int* marks) except -1
 
 cdef tuple united(list windows)

@@ -2,20 +2,17 @@
 
 import numpy as np
 
-from libc.math cimport NAN, isinf
+from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memcpy, memmove, memset
+from libc.string cimport memcpy, memmove
 
 from .memory cimport free, zeroed
 from .schema cimport MAX_COLUMNS, Schema
-from .sorting cimport comes_before, keep, merge_slots, rank, sort_slots
+from .sorting cimport keep, merge_slots, rank, sort_slots
 
-from . import state as limits
-from .state import State, reduced, require, without_defaults
-
-cdef double MOST = limits.LARGEST_TARGET
-cdef double LIGHTEST = limits.FAINTEST_WEIGHT
-cdef double HEAVIEST = limits.LARGEST_WEIGHT
+from .state import (
+    FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT, State, reduced, require, without_defaults,
+)
 
 cdef enum:
     LARGEST_WINDOW = 1 << 30    # slots: twice as many are still counted in 32 bits
@@ -46,7 +43,7 @@ cdef class Window:
     def __dealloc__(self):
         free(self.data)
 
-    cdef int move(self, int capacity, int column_capacity) except -1:
+    cdef int move(self, int capacity, int column_capacity) except -1 nogil:
         """Move everything into a larger block, or raise MemoryError and leave all as it is."""
         cdef char* block = <char*>zeroed(block_size(capacity, column_capacity), 1)
         cdef size_t cells = <size_t>capacity * column_capacity
@@ -82,7 +79,7 @@ cdef class Window:
         self.capacity, self.column_capacity = capacity, column_capacity
         return 0
 
-    cdef int reserve(self, int capacity, int n_columns) except -1:
+    cdef int reserve(self, int capacity, int n_columns) except -1 nogil:
         """Make room, or raise MemoryError and leave all as it is. Slots and orders stay valid."""
         cdef int column_capacity = self.column_capacity
         if n_columns > column_capacity:
@@ -91,7 +88,7 @@ cdef class Window:
             self.move(max(capacity, self.capacity), column_capacity)
         return 0
 
-    cdef int reserve_one(self, int n_columns, int most=LARGEST_WINDOW) except -1:
+    cdef int reserve_one(self, int n_columns, int most=LARGEST_WINDOW) except -1 nogil:
         """Make room for one more sample: up to `most`, double the room that is full."""
         cdef int capacity = self.capacity
         if self.size == capacity:
@@ -186,39 +183,31 @@ cdef class Window:
 
     cdef void release(self, const uint8_t* gone) noexcept nogil:
         """Free the slots marked in `gone`; all samples must be sorted in."""
-        cdef Py_ssize_t column
-        cdef int i, slot
-        for column in range(self.n_columns):
-            keep(self.order + column * self.capacity, self.n_sorted, gone)
+        cdef int i
         for i in range(self.n_sorted - 1, -1, -1):      # so that the oldest slot is reused first
-            slot = self.by_arrival[i]
-            if gone[slot]:
-                self.arrival[slot] = -1
-                self.free_slots[self.capacity - self.size] = slot
-                self.size -= 1
-        self.n_sorted = keep(self.by_arrival, self.n_sorted, gone)
+            if gone[self.by_arrival[i]]:
+                self.free_slot(self.by_arrival[i])
+        self.keep_arrived()
 
     cdef void release_first(self, int n) noexcept nogil:
         """Free the slots of the n samples that arrived first; all samples must be sorted in."""
-        cdef Py_ssize_t column
         cdef int i
-        if n <= 0:
-            return
         for i in range(n - 1, -1, -1):
-            self.arrival[self.by_arrival[i]] = -1
-            self.free_slots[self.capacity - self.size] = self.by_arrival[i]
-            self.size -= 1
-        for column in range(self.n_columns):
-            self.keep_arrived(self.order + column * self.capacity)
-        self.n_sorted = self.keep_arrived(self.by_arrival)
+            self.free_slot(self.by_arrival[i])
+        if n > 0:
+            self.keep_arrived()
 
-    cdef int keep_arrived(self, int* slots) noexcept nogil:
-        """Drop the free slots from an array of n_sorted, in place; return how many are left."""
-        cdef int i, kept = 0
-        for i in range(self.n_sorted):
-            slots[kept] = slots[i]
-            kept += self.arrival[slots[i]] >= 0
-        return kept
+    cdef void free_slot(self, int slot) noexcept nogil:
+        self.arrival[slot] = -1
+        self.free_slots[self.capacity - self.size] = slot
+        self.size -= 1
+
+    cdef void keep_arrived(self) noexcept nogil:
+        """Drop the free slots from the sorted orders."""
+        cdef Py_ssize_t column
+        for column in range(self.n_columns):
+            keep(self.order + column * self.capacity, self.n_sorted, self.arrival)
+        self.n_sorted = keep(self.by_arrival, self.n_sorted, self.arrival)
 
     cdef void clear(self) noexcept nogil:
         """Forget every sample."""
@@ -270,61 +259,28 @@ cdef class Window:
         return row, self.target[slot], self.weight[slot], self.arrival[slot]
 
     def check(self):
-        """Raise a StateError if an invariant is broken. Loading ends with this."""
-        cdef int* marks = self.merged       # per slot: 1 sorted in, -1 fresh, -2 free
-        cdef int i, slot
-        cdef int64_t last = -1
+        """Raise a StateError if the window is not as its state says."""
+        cdef Window other
         cdef Py_ssize_t column
-        require(0 <= self.n_sorted and 0 <= self.n_fresh
-                and self.size == self.n_sorted + self.n_fresh <= self.capacity,
-                "Window: more samples than slots")
-        memset(marks, 0, self.capacity * sizeof(int))
-        for i in range(self.capacity):
-            slot = self.slot_at(i)
-            require(0 <= slot < self.capacity and marks[slot] == 0,
-                    "Window: the slots are not all there once")
-            marks[slot] = 1 if i < self.n_sorted else -1 if i < self.size else -2
-            if i >= self.size:
-                require(self.arrival[slot] == -1, "Window: a free slot holds a sample")
-                continue
-            require(last < self.arrival[slot] < self.n_seen,
-                    "Window: the samples are not in order of arrival")
-            last = self.arrival[slot]
-            self.check_numbers(slot)
+        cdef int i
+        slots = [self.slot_at(i) for i in range(self.capacity)]
+        require(self.size == self.n_sorted + self.n_fresh <= self.capacity
+                and sorted(slots) == list(range(self.capacity)),
+                "Window: the slots are not all there once")
+        require(all([self.arrival[slot] == -1 for slot in slots[self.size:]]),
+                "Window: a free slot holds a sample")
+        other = Window.restored(self.state())
         for column in range(self.n_columns):
-            self.check_column(column, marks)
+            for i in range(self.n_sorted):
+                require(self.order[column * self.capacity + i]
+                        == slots[other.order[column * other.capacity + i]],
+                        "Window: a column is not sorted")
 
     cdef int slot_at(self, int i) noexcept nogil:
         """The slots in order of arrival, then the free ones."""
         if i < self.n_sorted:
             return self.by_arrival[i]
         return self.fresh[i - self.n_sorted] if i < self.size else self.free_slots[i - self.size]
-
-    cdef int check_numbers(self, int slot) except -1:
-        """The numbers of a sample are in their ranges."""
-        cdef Py_ssize_t column
-        for column in range(self.n_columns):
-            require(not isinf(self.data[column * self.capacity + slot]),
-                    "Window: a value is infinite")
-        require(-MOST <= self.target[slot] <= MOST, "Window: a target is out of range")
-        require(LIGHTEST <= self.weight[slot] <= HEAVIEST, "Window: a weight is out of range")
-        return 0
-
-    cdef int check_column(self, Py_ssize_t column, int* marks) except -1:
-        """A column ranks the sorted slots, each once, by value and then by arrival."""
-        cdef const double* key = self.data + column * self.capacity
-        cdef const int* order = self.order + column * self.capacity
-        cdef int i, slot
-        for i in range(self.n_sorted):
-            slot = order[i]
-            require(0 <= slot < self.capacity and marks[slot] == column + 1,
-                    "Window: a column does not rank every sample once")
-            marks[slot] += 1
-            require(i == 0 or comes_before(key[order[i - 1]], key[slot])
-                    or (not comes_before(key[slot], key[order[i - 1]])
-                        and self.arrival[order[i - 1]] < self.arrival[slot]),
-                    "Window: a column is not sorted")
-        return 0
 
     def __sizeof__(self):
         return object.__sizeof__(self) + block_size(self.capacity, self.column_capacity)
@@ -364,20 +320,23 @@ cdef class Window:
         """
         cdef Window window
         state = State("Window", values, tuple(cls.DEFAULTS), cls.DEFAULTS)
-        target = state.array("target", np.float64, None)
+        target = state.numbers("target", None, least=-LARGEST_TARGET, most=LARGEST_TARGET)
         n = len(target)         # not that of `data`, which may be long and hold nothing
         data = state.array("data", np.float64, None, n)
         require(n <= LARGEST_WINDOW and len(data) <= MAX_COLUMNS,
                 "Window: too many samples or columns")
         n_seen = state.whole("n_seen", n)
         weight = np.ones(n) if state.values["weight"] is None else (
-            state.array("weight", np.float64, n))
+            state.numbers("weight", n, least=FAINTEST_WEIGHT, most=LARGEST_WEIGHT))
         arrival = latest(n_seen, n) if state.values["arrival"] is None else (
             state.array("arrival", np.int64, n))
+        require(np.all((arrival >= 0) & (arrival < n_seen))
+                and np.all(arrival[:-1] < arrival[1:]),     # differences may overflow
+                "Window: the samples are not in order of arrival")
+        require(not np.any(np.isinf(data)), "Window: a value is infinite")
         window = Window(n)
         window.n_seen = n_seen
         window.fill(data, target, weight, arrival, state.whole("n_sorted", 0, n))
-        window.check()
         return window
 
     cdef int fill(self, const double[:, ::1] data, const double[::1] target,

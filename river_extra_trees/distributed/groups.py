@@ -223,8 +223,8 @@ class KeyGroups:
         """
         return getattr(self._groups[number].models, method)(*arguments)
 
-    def forget(self, partition: Hashable, number: int, key: Key) -> bool:
-        """Forget a key at once, also if this process should die; return whether it was known.
+    def forget(self, partition: Hashable, number: int, key: Key) -> None:
+        """Forget a key at once, also if this process should die.
 
         Parameters
         ----------
@@ -236,9 +236,8 @@ class KeyGroups:
             The key.
         """
         group = self._groups[number]
-        found = group.models.forget(key)
+        group.models.forget(key)
         group.commit()
-        return found
 
     def counts(self) -> Counts:
         """How much these groups have learned."""

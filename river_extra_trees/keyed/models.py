@@ -71,6 +71,8 @@ class KeyedModels:
 
     Notes
     -----
+    Several threads may use one object if a lock of yours keeps their calls apart.
+
     With a pooled model, three answers compete for each sample of a key: that of the pooled model,
     that of the key's own model, and the one half-way between both. Bayes' rule weighs them by how
     well they foresaw the key's earlier targets, with a fixed share[^1] so that none is lost for

@@ -15,14 +15,20 @@ import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees._estimator.columns import labelled_batch_of
 
-N = 4_000  # rows, less than a batch of these models
+N = 4_000  # rows
+
+BATCH: dict[str, Any] = {"batch_size": 2 * N}  # no batch is full before the end
 
 MODELS: dict[str, Any] = {
-    "StreamDecisionTreeClassifier": {},
-    "StreamDecisionTreeRegressor": {},
-    "StreamDecisionForestClassifier": {"swap_rule": "published", "window_size": 0},
-    "ForgetfulDecisionTreeClassifier": {},
-    "ForgetfulRandomForestRegressor": {"n_models": 5},
+    "StreamDecisionTreeClassifier": BATCH,
+    "StreamDecisionTreeRegressor": BATCH,
+    "StreamDecisionForestClassifier": {"swap_rule": "published", "window_size": 0, **BATCH},
+    "ForgetfulDecisionTreeClassifier": BATCH,
+    "ForgetfulRandomForestRegressor": {"n_models": 5, **BATCH},
+    "ShrubEnsembleClassifier": {"n_models": 4, "window_size": 16},
+    "ShrubEnsembleRegressor": {"n_models": 4, "window_size": 16},
+    "DynamicTreeClassifier": {"n_particles": 5, "window": 20},
+    "DynamicTreeRegressor": {"n_particles": 5, "window": 20, "discard": "random"},
 }
 
 
@@ -35,8 +41,8 @@ def _no_forced_switches() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def made(name: str, batch_size: int = 2 * N) -> Any:
-    return getattr(ret, name)(batch_size=batch_size, seed=1, **MODELS[name])
+def made(name: str, **changes: Any) -> Any:
+    return getattr(ret, name)(**{**MODELS[name], **changes}, seed=1)
 
 
 def samples(name: str) -> tuple[Any, Any]:
@@ -78,7 +84,7 @@ def answer_until(other: Other, batch: Any) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_another_thread_runs_while_rows_are_answered(name: str) -> None:
     """It gets the lock inside of a call, where the model is in use."""
-    model = made(name, 100)
+    model = made(name, batch_size=100) if "batch_size" in MODELS[name] else made(name)
     X, y = samples(name)
     model.learn_many(X[:500], y[:500])
     before = persistence.save_bytes(model)

@@ -6,6 +6,8 @@ import math
 import pickle
 import sys
 import tracemalloc
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,13 +114,29 @@ def test_columns_are_sorted_stably(batches: list[list[float]]) -> None:
         assert ranked(window, column) == expected
 
 
-def test_long_batches_are_sorted() -> None:
-    """Batches longer than a run of the merge sort come out right."""
+LONG: dict[str, Callable[[np.random.Generator, int], Any]] = {
+    "uniform": lambda rng, n: rng.random(n),
+    "of both signs": lambda rng, n: rng.normal(size=n),
+    "ties": lambda rng, n: rng.integers(0, 50, size=n),
+    "of all sizes": lambda rng, n: rng.choice([-1, 1], n) * 10.0 ** rng.integers(-308, 308, n),
+    "zeros": lambda rng, n: rng.choice([0.0, -0.0, math.nan, 5e-324, -5e-324], n),
+    "missing": lambda rng, n: np.where(rng.random(n) < 0.3, math.nan, rng.random(n)),
+    "far from others": lambda rng, n: np.where(rng.random(n) < 0.01, -1e300, 1 + rng.random(n)),
+    "equal in their leading digits": lambda rng, n: np.where(
+        rng.random(n) < 0.01, -1e300, 1 + 1e-9 * rng.random(n)
+    ),
+    "falling": lambda rng, n: -np.arange(n),
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_long_batches_are_sorted(kind: str) -> None:
+    """Batches on both sides of every bound of the sort come out right."""
     rng = np.random.default_rng(0)
     schema, window = Schema(), Window()
-    for size in (1, 7, 8, 9, 100, 1000):
-        for value in rng.integers(0, 50, size=size):
-            store(window, schema, {"a": float(value)}, 0.0)
+    for size in (1, 7, 8, 9, 47, 48, 100, 512, 513, 1100):
+        for value in LONG[kind](rng, size):
+            store(window, schema, {"a": float(value), "b": 0.0}, 0.0)
         windows.sort(window)
         window.check()
 

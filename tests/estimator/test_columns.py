@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 
 from river_extra_trees import persistence
 from tests.naive import frames as naive
-from tests.tools.estimators import CLASSES, is_classifier, learn, make, stream
+from tests.tools.estimators import CLASSES, ROTATING, is_classifier, learn, make, stream
 
 Values = list[Any]
 Case = tuple[str, int]
-CASES = [(name, i) for name in CLASSES for i in (0, 1)]
+CASES = [*((name, 0) for name in CLASSES), *ROTATING]
 
 # Values of a column, none of which is refused unless the name says so.
 KINDS: dict[str, Callable[[random.Random], Any]] = {

@@ -122,7 +122,7 @@ def learned_trees(problem: Problem, model: DynamicTree, seed: int) -> list[Tree]
     particles = filter_of(model, problem.n_particles, seed, decay=problem.decay)
     for row in range(problem.n_rows):
         if row >= problem.n_active:
-            particles.retire(particles.oldest())
+            particles.retire(particles.to_retire("oldest"))
         particles.learn(row_of(model.X[row]), float(model.y[row]))
     roots, counts = zip(*particles.distinct_roots(), strict=True)
     rng = np.random.default_rng(seed)

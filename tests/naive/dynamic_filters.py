@@ -53,7 +53,7 @@ def learn_stream(model: DynamicTree, particles: ParticleFilter, window: int = 10
     log_evidence = 0.0
     for row in range(len(model.y)):
         if row >= window:
-            particles.retire(particles.oldest())
+            particles.retire(particles.to_retire("oldest"))
         particles.learn(row_of(model.X[row]), float(model.y[row]))
         if row >= model.min_samples_leaf:
             log_evidence += particles.log_predictive

@@ -80,6 +80,14 @@ cdef inline void move_sample(Workspace work, int sample) noexcept nogil:
     work.right.score -= mass * work.centred[sample]
 
 
+cdef inline void move_samples(Workspace work, const int* ranked, int start,
+                              int stop) noexcept nogil:
+    """Move some of the sorted samples from the right side to the left."""
+    cdef int i
+    for i in range(start, stop):
+        move_sample(work, ranked[i])
+
+
 # --- Candidates -----------------------------------------------------------------------------------
 
 
@@ -137,12 +145,11 @@ cdef void try_numeric(Workspace work, const Task* task, int column,
     """Every threshold, with the missing values right, then left, then apart."""
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int n_missing = count_missing(work, task, column)
-    cdef int present = task.end - n_missing, i, missing_left
+    cdef int present = task.end - n_missing, missing_left
     for missing_left in range(2 if n_missing else 1):
         begin_scan(work)
         if missing_left:
-            for i in range(present, task.end):
-                move_sample(work, ranked[i])
+            move_samples(work, ranked, present, task.end)
         if work.criterion == VARIANCE:
             scan_numbers(work, column, ranked + task.start, present - task.start, missing_left,
                          best)
@@ -235,7 +242,7 @@ cdef void try_nominal(Workspace work, const Task* task, int column,
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int n_missing = count_missing(work, task, column)
-    cdef int present = task.end - n_missing, i, j, k, missing_left
+    cdef int present = task.end - n_missing, i, j, missing_left
     for missing_left in range(2 if n_missing else 1):
         i = task.start
         while i < present:
@@ -245,14 +252,12 @@ cdef void try_nominal(Workspace work, const Task* task, int column,
                 move_sample(work, ranked[j])
                 j += 1
             if missing_left:
-                for k in range(present, task.end):
-                    move_sample(work, ranked[k])
+                move_samples(work, ranked, present, task.end)
             consider(work, column, data[ranked[i]], True, missing_left, best)
             i = j
     if n_missing:
         begin_scan(work)
-        for i in range(present, task.end):
-            move_sample(work, ranked[i])
+        move_samples(work, ranked, present, task.end)
         consider(work, column, NO_CODE, True, True, best)
 
 
@@ -276,8 +281,7 @@ cdef void try_random(Workspace work, const Task* task, int column, Candidate* be
                     else data[ranked[i]] <= threshold):
                 move_sample(work, ranked[i])
         if missing_left:
-            for i in range(present, task.end):
-                move_sample(work, ranked[i])
+            move_samples(work, ranked, present, task.end)
         consider(work, column, threshold, work.nominal[column], missing_left, best)
 
 

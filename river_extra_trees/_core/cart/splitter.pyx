@@ -99,18 +99,30 @@ cdef class Splitter(Workspace):
         Returns the number of leaves that were split. It cannot fail where `Trees.reserve` and
         `Workspace.reserve` made room.
         """
-        cdef int n_tasks, before = trees.n_used - trees.n_free
-        self.prepare(trees, window, schema, chosen, members, n_members)
+        cdef int n_splits
+        self.trees, self.window = trees, window
+        try:
+            with nogil:
+                n_splits = self.grow_held(root, schema, copies, max_features, step, rng, chosen,
+                                          members, n_members)
+        finally:
+            self.trees = self.window = None
+        return n_splits
+
+    cdef int grow_held(self, int root, Schema schema, const int* copies, int max_features,
+                       double step, Rng rng, const uint8_t* chosen=NULL, const int* members=NULL,
+                       int n_members=0) except -1 nogil:
+        """`grow` for the trees and the window that the splitter holds already."""
+        cdef int n_tasks, before = self.trees.n_used - self.trees.n_free
+        self.prepare(schema, chosen, members, n_members)
         self.step, self.rng = step, rng
         self.max_features = max_features if max_features > 0 else self.n_chosen
-        with nogil:
-            assign_leaves(self, root, copies)
-            n_tasks = make_tasks(self)
-            while n_tasks > 0:
-                n_tasks -= 1
-                grow_leaf(self, self.tasks[n_tasks], &n_tasks)
-        self.window = self.trees = None
-        return (trees.n_used - trees.n_free - before) // 2
+        assign_leaves(self, root, copies)
+        n_tasks = make_tasks(self)
+        while n_tasks > 0:
+            n_tasks -= 1
+            grow_leaf(self, self.tasks[n_tasks], &n_tasks)
+        return (self.trees.n_used - self.trees.n_free - before) // 2
 
 
 # --- A leaf is split ------------------------------------------------------------------------------

@@ -116,11 +116,11 @@ cdef class Workspace:
     cdef int* spare                     # the larger of n and n_columns
 
     cdef int reserve(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
-                     size_t n_classes) except -1
+                     size_t n_classes) except -1 nogil
     cdef size_t lay_out(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
-                        size_t n_classes) except 0
-    cdef int prepare(self, Trees trees, Window window, Schema schema, const uint8_t* chosen,
-                     const int* members, int n_members) except -1
+                        size_t n_classes) except 0 nogil
+    cdef int prepare(self, Schema schema, const uint8_t* chosen, const int* members,
+                     int n_members) except -1 nogil
 
 
 cdef inline bint is_open(Workspace work, int node, int64_t copies, bint varies) noexcept nogil:

@@ -3,17 +3,15 @@
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memset
 
-from ..memory cimport free, product, zeroed
+from ..memory cimport free, product, raise_memory_error, zeroed
 from ..schema cimport Schema
-from ..trees cimport Trees
-from ..window cimport Window
 
 
-cdef size_t take(size_t* end, size_t n, size_t size) except? 0:
+cdef size_t take(size_t* end, size_t n, size_t size) except? 0 nogil:
     """The address of n items at the end of what was taken so far; a MemoryError if none is left."""
     cdef size_t begin = end[0], bytes = product(n, size)
     if begin > <size_t>-1 - bytes:
-        raise MemoryError
+        raise_memory_error()
     end[0] = begin + bytes
     return begin
 
@@ -28,7 +26,7 @@ cdef class Workspace:
         return object.__sizeof__(self) + self.block_bytes
 
     cdef int reserve(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
-                     size_t n_classes) except -1:
+                     size_t n_classes) except -1 nogil:
         """Lay out the memory for growing a tree that has room for n_nodes on n samples."""
         cdef size_t bytes = self.lay_out(n_nodes, n, n_slots, n_columns, n_classes)
         if bytes > self.block_bytes:
@@ -41,7 +39,7 @@ cdef class Workspace:
         return 0
 
     cdef size_t lay_out(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
-                        size_t n_classes) except 0:
+                        size_t n_classes) except 0 nogil:
         """Divide the block, the parts of strictest alignment first; return the bytes needed."""
         cdef size_t n_bytes = n_columns // 8 + 1
         cdef size_t begin = <size_t>self.block, end = begin
@@ -75,19 +73,19 @@ cdef class Workspace:
         self.node.counts = self.counts + 2 * n_classes
         return end - begin
 
-    cdef int prepare(self, Trees trees, Window window, Schema schema, const uint8_t* chosen,
-                     const int* members, int n_members) except -1:
+    cdef int prepare(self, Schema schema, const uint8_t* chosen, const int* members,
+                     int n_members) except -1 nogil:
         """Make room in the tree and in the scratch memory, and fill in what is known per column."""
         cdef int i
-        self.members = members if members != NULL else window.by_arrival
-        self.n_members = n_members if members != NULL else window.n_sorted
-        trees.reserve(2 * <Py_ssize_t>self.n_members, trees.n_values)
-        self.reserve(trees.capacity, window.n_sorted, window.capacity, window.n_columns,
-                     trees.n_values)
-        self.trees, self.window, self.n_columns = trees, window, window.n_columns
+        self.members = members if members != NULL else self.window.by_arrival
+        self.n_members = n_members if members != NULL else self.window.n_sorted
+        self.trees.reserve(2 * <Py_ssize_t>self.n_members, self.trees.n_values)
+        self.reserve(self.trees.capacity, self.window.n_sorted, self.window.capacity,
+                     self.window.n_columns, self.trees.n_values)
+        self.n_columns = self.window.n_columns
         self.n_chosen = 0
         for i in range(self.n_columns):
-            self.nominal[i] = schema.codes[i] is not None
+            self.nominal[i] = schema.has_codes(i)
             if chosen == NULL or chosen[i]:
                 self.columns[self.n_chosen] = i
                 self.n_chosen += 1

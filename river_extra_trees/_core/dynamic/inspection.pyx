@@ -1,45 +1,40 @@
 """The trees of a particle filter as plain Python values."""
 
+from collections import Counter
+
 from libc.math cimport NAN
 
 from .leaf_models cimport Fit, fit
 from .leaves cimport row_score, score_subtree, sum_subtree
 from .particles cimport ParticleFilter
-from .shared_trees cimport Leaf, Node
+from .shared_trees cimport Leaf, Node, leaf_at
 
 
 def describe(ParticleFilter filter, int particle):
     cdef Node* here
-    cdef int n_active, node, parent, is_left, number
+    cdef int n_active, node
     cdef double gain
     cdef double* row = filter.row_other
-    found = []
-    stack = [(filter.roots[particle], -1, False)]
-    while stack:
-        node, parent, is_left = stack.pop()
+    nodes = filter.trees.below(filter.roots[particle])
+    numbers = {node: number for number, node in enumerate(nodes)}
+    found, parents = [], {0: -1}
+    for node in nodes:
         here = &filter.trees.nodes[node]
-        number = len(found)
-        if parent >= 0:
-            found[parent]["left" if is_left else "right"] = number
         n_active = sum_subtree(filter, node, row)
-        gain = 0.0
+        gain, left, right = 0.0, -1, -1
         if here.feature >= 0:
             gain = score_subtree(filter, node, True) - filter.log_stop[here.depth]
             gain = max(0.0, gain - row_score(filter, row, row + filter.model.width))
+            left, right = numbers[here.left], numbers[here.right]
+            parents[left] = parents[right] = len(found)
         found.append({
-            "node": number, "parent": parent, "depth": here.depth, "left": -1, "right": -1,
-            "feature": here.feature, "threshold": here.cut, "nominal": here.nominal,
-            "missing_left": here.missing_left, "weight": row[0],
-            "active": n_active, "retired": row[filter.model.width],
-            "gain": gain,
-            "values": [row[i] for i in range(1, filter.model.width)]
-            if filter.model.multinomial
-            else [row[filter.model.n_regressors + 1], row[filter.model.width - 1]],
+            "node": len(found), "parent": parents[len(found)], "depth": here.depth,
+            "left": left, "right": right, "feature": here.feature, "threshold": here.cut,
+            "nominal": here.nominal, "missing_left": here.missing_left, "weight": row[0],
+            "active": n_active, "retired": row[filter.model.width], "gain": gain,
+            **({"values": [row[i] for i in range(1, filter.model.width)]}
+               if filter.model.multinomial else fitted(filter, row)),
         })
-        if not filter.model.multinomial:
-            found[number].update(fitted(filter, row))
-        if here.feature >= 0:
-            stack += [(here.right, number, False), (here.left, number, True)]
     return found
 
 
@@ -54,6 +49,7 @@ cdef dict fitted(ParticleFilter filter, const double* row):
         for k in range(i + 1, posterior.n_regressors):
             slopes[i] -= factor[k * (k + 1) // 2 + i] * slopes[k]
     return {
+        "values": [row[size], row[filter.model.width - 1]],
         "degrees_of_freedom": posterior.df if posterior.proper else 0.0,
         "residual_variance": posterior.sse / posterior.df if posterior.proper else NAN,
         "intercept": means[size - 1] - sum(slopes[i] * means[i] for i in range(len(slopes))),
@@ -62,64 +58,49 @@ cdef dict fitted(ParticleFilter filter, const double* row):
 
 
 def split_shares(ParticleFilter filter):
-    cdef int node
+    cdef int particle, node
     answers = []
     for particle in range(filter.n_alive):
         shares = [0.0] * filter.pool.n_columns
-        stack = [filter.roots[<int>particle]]
-        n_splits = max(1, filter.trees.nodes[filter.roots[<int>particle]].n_leaves - 1)
-        while stack:
-            node = stack.pop()
+        n_splits = max(1, filter.trees.nodes[filter.roots[particle]].n_leaves - 1)
+        for node in filter.trees.below(filter.roots[particle]):
             if filter.trees.nodes[node].feature >= 0:
                 shares[filter.trees.nodes[node].feature] += 1.0 / n_splits
-                stack += [filter.trees.nodes[node].left, filter.trees.nodes[node].right]
         answers.append(shares)
     return answers
 
 
 def tree_statistics(ParticleFilter filter):
-    cdef int particle, node, deepest
+    cdef int particle, node
     leaves, heights = [], []
     for particle in range(filter.n_alive):
-        stack = [filter.roots[particle]]
-        deepest = 0
-        while stack:
-            node = stack.pop()
-            if filter.trees.nodes[node].feature >= 0:
-                stack += [filter.trees.nodes[node].left, filter.trees.nodes[node].right]
-            else:
-                deepest = max(deepest, filter.trees.nodes[node].depth)
         leaves.append(filter.trees.nodes[filter.roots[particle]].n_leaves)
-        heights.append(deepest)
+        heights.append(max([filter.trees.nodes[node].depth
+                            for node in filter.trees.below(filter.roots[particle])]))
     return leaves, heights
 
 
 def distinct_roots(ParticleFilter filter):
-    found = {}
-    for particle in range(filter.n_alive):
-        found[filter.roots[<int>particle]] = found.get(filter.roots[<int>particle], 0) + 1
-    return list(found.items())
+    cdef int particle
+    return list(Counter([filter.roots[particle] for particle in range(filter.n_alive)]).items())
 
 
 def nodes_at(ParticleFilter filter, root):
     cdef int id
-    cdef Node* node
-    cdef Leaf* leaf
+    cdef const Node* node
+    cdef const Leaf* leaf
+    if not 0 <= root < filter.trees.n_nodes or filter.trees.nodes[<int>root].refs == 0:
+        raise IndexError(f"there is no node {root}: ask `distinct_roots`")
     found = []
-    stack = [root]
-    while stack:
-        id = stack.pop()
-        if not 0 <= id < filter.trees.n_nodes or filter.trees.nodes[id].refs == 0:
-            raise IndexError(f"there is no node {id}: ask `distinct_roots`")
+    for id in filter.trees.below(root):
         node = &filter.trees.nodes[id]
         entry = {"node": id, "depth": node.depth, "feature": node.feature,
                  "n_leaves": node.n_leaves, "refs": node.refs, "region": node.region}
         if node.feature >= 0:
             entry.update(left=node.left, right=node.right, threshold=node.cut,
                          nominal=bool(node.nominal), missing_left=bool(node.missing_left))
-            stack += [node.right, node.left]
         else:
-            leaf = &filter.trees.leaves[node.left]
+            leaf = leaf_at(filter.trees, id)
             entry.update(
                 slots=[filter.trees.slots[leaf.slots + i] for i in range(leaf.n_active)],
                 total=[filter.trees.total(node.left)[i] for i in range(filter.model.width)],

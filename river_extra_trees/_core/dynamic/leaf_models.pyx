@@ -31,50 +31,50 @@ cdef double log_gamma(double x) noexcept nogil:
 
 # --- Rows -----------------------------------------------------------------------------------
 
-cdef inline void move_means(
-    double* means, const double* other, const double* step, int size, double weight, double added
+cdef inline void combine(
+    const LeafModel* model, double* row, const double* others, const double* addend, double share,
+    double added
 ) noexcept nogil:
-    """Means of two sets of samples together, the step leading from these means to the others.
+    """Equation (3): add samples of weight `added`, their means `others`, to a regression row.
 
-    Seen from the heavier set: where nearly all the weight of samples far away has faded, their
-    means would leave rounding errors as large as they are behind.
+    `addend` times `share` are their products about these means; NULL: none.
+    Means are seen from the heavier set: where nearly all the weight of samples far away has faded,
+    their means would leave rounding errors as large as they are behind.
     """
-    cdef double share
-    cdef int i
-    if added <= weight:
-        share = added / (weight + added)
-        for i in range(size):
-            means[i] += share * step[i]
-    else:
-        share = weight / (weight + added)
-        for i in range(size):
-            means[i] = other[i] - share * step[i]
+    cdef int size = model.n_regressors + 1, i, j
+    cdef double* means = row + 1
+    cdef double* products = row + 1 + size
+    cdef double* step = model.scratch
+    cdef double before = row[0], part, factor
+    row[0] += added
+    part = added / row[0]
+    for i in range(size):
+        step[i] = others[i] - means[i]
+        if added <= before:
+            means[i] += part * step[i]
+        else:
+            means[i] = others[i] - before / row[0] * step[i]
+    for i in range(size):
+        factor = part * before * step[i]
+        if addend == NULL:
+            for j in range(i + 1):
+                products[j] += factor * step[j]
+        else:
+            for j in range(i + 1):
+                products[j] += share * addend[j] + factor * step[j]
+            addend += i + 1
+        products += i + 1
 
 
 cdef void add_sample(
     const LeafModel* model, double* row, const double* v, double weight
 ) noexcept nogil:
     """Equation (4), about the means: a sample v = (regressors, target), or (code of the class)."""
-    cdef int size = model.n_regressors + 1, i, j
-    cdef double* means = row + 1
-    cdef double* products = row + 1 + size
-    cdef double before = row[0], factor, share
-    cdef double* step = model.scratch
-    row[0] += weight
     if model.multinomial:
+        row[0] += weight
         row[1 + <int>v[model.n_regressors]] += weight       # a + z, section 3.1
-        return
-    if row[0] <= 0.0:
-        return
-    share = weight / row[0]
-    for i in range(size):
-        step[i] = v[i] - means[i]
-    move_means(means, v, step, size, before, weight)
-    for i in range(size):
-        factor = share * before * step[i]
-        for j in range(i + 1):
-            products[j] += factor * step[j]
-        products += i + 1
+    elif row[0] + weight > 0.0:
+        combine(model, row, v, NULL, 0.0, weight)
 
 
 cdef void add_samples(
@@ -92,29 +92,14 @@ cdef void merge(
     const LeafModel* model, double* row, const double* other, double share
 ) noexcept nogil:
     """row += share * other, equation (3): the statistics of both sets of samples together."""
-    cdef int size = model.n_regressors + 1, i, j
-    cdef double* means = row + 1
-    cdef double* products = row + 1 + size
-    cdef const double* addend = other + 1 + size
-    cdef double before = row[0], added = share * other[0], part, factor
-    cdef double* step = model.scratch
-    if added <= 0.0:
+    cdef int i
+    if share * other[0] <= 0.0:
         return
-    row[0] += added
     if model.multinomial:
-        for i in range(1, model.width):
+        for i in range(model.width):
             row[i] += share * other[i]
-        return
-    part = added / row[0]
-    for i in range(size):
-        step[i] = other[1 + i] - means[i]
-    move_means(means, other + 1, step, size, before, added)
-    for i in range(size):
-        factor = part * before * step[i]
-        for j in range(i + 1):
-            products[j] += share * addend[j] + factor * step[j]
-        products += i + 1
-        addend += i + 1
+    else:
+        combine(model, row, other + 1, other + 2 + model.n_regressors, share, share * other[0])
 
 
 cdef void scale(const LeafModel* model, double* row, double factor) noexcept nogil:

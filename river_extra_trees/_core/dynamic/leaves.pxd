@@ -3,7 +3,7 @@ from .shared_trees cimport Leaf
 
 cdef void set_prior(ParticleFilter filter) noexcept nogil
 cdef void refresh(ParticleFilter filter) noexcept nogil
-cdef void finish_leaf(ParticleFilter filter, int node) noexcept nogil
+cdef void finish_leaf(ParticleFilter filter, int leaf) noexcept nogil
 cdef void update_time(ParticleFilter filter, int leaf) noexcept nogil
 cdef double fading(ParticleFilter filter, int leaf, int ahead) noexcept nogil
 cdef double weight_at(ParticleFilter filter, int slot, const Leaf* leaf) noexcept nogil

@@ -8,7 +8,7 @@ from .leaf_models cimport (
     Fit, add_samples, fit, log_gamma, log_marginal, merge, reference_score, scale,
 )
 from .particles cimport N_POWERS, ParticleFilter
-from .shared_trees cimport Leaf, Node
+from .shared_trees cimport Leaf, Node, pop
 
 
 cdef void inflate_prior(
@@ -76,47 +76,43 @@ cdef void refresh(ParticleFilter filter) noexcept nogil:
     set_prior(filter)
     for node in range(filter.trees.n_nodes):
         if filter.trees.nodes[node].refs and filter.trees.nodes[node].feature < 0:
-            finish_leaf(filter, node)
+            finish_leaf(filter, filter.trees.nodes[node].left)
 
 
-cdef void finish_leaf(ParticleFilter filter, int node) noexcept nogil:
+cdef void finish_leaf(ParticleFilter filter, int leaf) noexcept nogil:
     """Cache what follows from the statistics of a leaf."""
-    cdef int leaf = filter.trees.nodes[node].left
-    cdef Leaf* cached = &filter.trees.leaves[leaf]
-    cached.log_marginal = log_marginal(
-        &filter.model, filter.trees.total(leaf), True, &cached.is_linear)
+    cdef Leaf* here = &filter.trees.leaves[leaf]
+    here.log_marginal = log_marginal(
+        &filter.model, filter.trees.total(leaf), True, &here.is_linear)
 
 
-cdef double kept(ParticleFilter filter, double decay, int64_t age) noexcept nogil:
-    """What a weight has kept after so many samples: decay ** age, looked up where that is short."""
+cdef double kept(ParticleFilter filter, const Leaf* leaf, int64_t age) noexcept nogil:
+    """What a weight in a leaf has kept after so many samples: decay ** age, or a known power."""
     cdef int k
+    if leaf.decay == 1.0 or filter.reference:
+        return 1.0
     if 0 <= age < N_POWERS:
         for k in range(filter.n_decays):
-            if filter.decays[k] == decay:
+            if filter.decays[k] == leaf.decay:
                 return filter.powers[k][age]
-    return pow(decay, <double>age)
+    return pow(leaf.decay, <double>age)
 
 
 cdef void update_time(ParticleFilter filter, int leaf) noexcept nogil:
     """Decay the statistics of a leaf up to now: section 5, by the clock of the stream."""
     cdef Leaf* here = &filter.trees.leaves[leaf]
-    cdef double factor
-    if here.decay == 1.0 or filter.reference or here.time == filter.n_seen:
+    cdef double factor = kept(filter, here, filter.n_seen - here.time)
+    if factor == 1.0:
         return
-    factor = kept(filter, here.decay, filter.n_seen - here.time)
     scale(&filter.model, filter.trees.total(leaf), factor)
     scale(&filter.model, filter.trees.retired(leaf), factor)
     here.time = filter.n_seen
-    here.log_marginal = log_marginal(
-        &filter.model, filter.trees.total(leaf), True, &here.is_linear)
+    finish_leaf(filter, leaf)
 
 
 cdef double weight_at(ParticleFilter filter, int slot, const Leaf* leaf) noexcept nogil:
     """Weight of an active sample in a leaf, faded up to the leaf's time."""
-    if leaf.decay == 1.0 or filter.reference:
-        return filter.pool.weight[slot]
-    return filter.pool.weight[slot] * kept(
-        filter, leaf.decay, leaf.time - filter.pool.arrival[slot])
+    return filter.pool.weight[slot] * kept(filter, leaf, leaf.time - filter.pool.arrival[slot])
 
 
 cdef void weigh_samples(ParticleFilter filter, int leaf) noexcept nogil:
@@ -135,9 +131,7 @@ cdef void weigh_samples(ParticleFilter filter, int leaf) noexcept nogil:
 cdef double fading(ParticleFilter filter, int leaf, int ahead) noexcept nogil:
     """What the weights in a leaf will have kept so many samples from now."""
     cdef const Leaf* here = &filter.trees.leaves[leaf]
-    if here.decay == 1.0 or filter.reference:
-        return 1.0
-    return kept(filter, here.decay, filter.n_seen + ahead - here.time)
+    return kept(filter, here, filter.n_seen + ahead - here.time)
 
 
 cdef const double* faded(
@@ -177,19 +171,14 @@ cdef double leaf_score(ParticleFilter filter, int leaf) noexcept nogil:
 
 cdef double score_subtree(ParticleFilter filter, int node, bint read_only) noexcept nogil:
     """Log posterior of a whole subtree. Decays its leaves up to now, unless read-only."""
-    cdef int* stack = filter.trees.stack
     cdef const Node* here
     cdef int n_stack = 1
     cdef double score = 0.0
-    stack[0] = node
+    filter.trees.stack[0] = node
     while n_stack:
-        n_stack -= 1
-        here = &filter.trees.nodes[stack[n_stack]]
+        here = &filter.trees.nodes[pop(filter.trees, &n_stack)]
         if here.feature >= 0:
             score += filter.log_split[here.depth]       # pi(T) of section 2.1
-            stack[n_stack] = here.left
-            stack[n_stack + 1] = here.right
-            n_stack += 2
         elif read_only:
             score += filter.log_stop[here.depth] + (
                 leaf_score(filter, here.left) if fading(filter, here.left, 0) == 1.0 else
@@ -202,21 +191,15 @@ cdef double score_subtree(ParticleFilter filter, int node, bint read_only) noexc
 
 cdef int sum_subtree(ParticleFilter filter, int node, double* row) noexcept nogil:
     """Statistics of a whole subtree (two rows); returns how many active samples it holds."""
-    cdef int* stack = filter.trees.stack
-    cdef const Node* here
     cdef int n_stack = 1, n_active = 0, leaf
     cdef double share
-    stack[0] = node
+    filter.trees.stack[0] = node
     memset(row, 0, 2 * filter.model.width * sizeof(double))
     while n_stack:
-        n_stack -= 1
-        here = &filter.trees.nodes[stack[n_stack]]
-        leaf = here.left
-        if here.feature >= 0:
-            stack[n_stack] = here.left
-            stack[n_stack + 1] = here.right
-            n_stack += 2
+        node = pop(filter.trees, &n_stack)
+        if filter.trees.nodes[node].feature >= 0:
             continue
+        leaf = filter.trees.nodes[node].left
         share = fading(filter, leaf, 0)
         n_active += filter.trees.leaves[leaf].n_active
         merge(&filter.model, row, filter.trees.total(leaf), share)

@@ -1,9 +1,10 @@
 """A particle filter as state that pickles and model files hold, and the way back.
 
 A state may come from a damaged or hostile file. Its types, shapes and ranges are checked before
-anything is built on it; then `invariants`, which `check` uses likewise, tells whether the trees
-belong together. Whether the sums in the leaves are those of the stream no file can promise. Sums
-that are larger than those of any stream are made smaller, so that none overflows later.
+anything is built on it, and then whether its parts belong together: `check` makes a filter of the
+state of another one, and compares what follows from it. Whether the sums in the leaves are those of
+the stream no file can promise. Sums that are larger than those of any stream are made smaller, so
+that none overflows later.
 """
 
 import numpy as np
@@ -13,12 +14,11 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
 from ..schema cimport Labels, Schema
-from .invariants cimport decays_of, distinct_nodes, invariants
 from .leaves cimport finish_leaf, set_prior
-from .particles cimport MAX_DECAYS, ParticleFilter
-from .pool cimport Pool
+from .particles cimport LARGEST_SQUARE, MAX_DECAYS, ParticleFilter
+from .pool cimport Pool, v_of, x_of
 from .shape cimport follow, regressors_wanted
-from .shared_trees cimport MAX_DEPTH, MIN_BLOCK, Leaf, Node, SharedTrees
+from .shared_trees cimport MAX_DEPTH, MIN_BLOCK, Leaf, Node, SharedTrees, leaf_at, side
 from .step cimport LARGEST_REGRESSOR, set_shares
 
 from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, captured, require
@@ -31,10 +31,16 @@ LEAST_POSTERIOR = 1e-4      # of a forgetting factor: see `SWITCH` in `step`
 FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}
 cdef double LARGEST_MEAN = 1.01 * LARGEST_REGRESSOR         # as they round
 cdef double LARGEST_MEAN_TARGET = 1.01 * LARGEST_TARGET
-FLAGS = ("classifier", "linear", "reference")
+SETTINGS = {        # the arguments of the constructor: how they are read
+    "n_particles": ("whole", 1), "window": ("whole", 1, LARGEST_INT), "classifier": ("flag",),
+    "linear": ("flag",), "min_samples_leaf": ("whole", 0, LARGEST_INT),
+    "alpha": ("number", 0.0, 1.0), "beta": ("number", 0.0, LARGEST_FLOAT),
+    "leaf_bonus": ("number", -LARGEST_FLOAT, LARGEST_FLOAT), "decays": ("items",),
+    "prior_weight": ("number", 0.0, LARGEST_FLOAT), "reference": ("flag",),
+    "seed": ("whole", 0, 2**64 - 1),
+}
 NAMES = (
-    *("n_particles", "window", "min_samples_leaf", "alpha", "beta", "leaf_bonus", "decays"),
-    *("prior_weight", "seed", *FLAGS, "schema", "labels", "pool", "global_statistics", "prior"),
+    *(*SETTINGS, "schema", "labels", "pool", "global_statistics", "prior"),
     *("df_offset", "per_leaf", "fill", "fill_weight", "lowest", "highest", "n_seen", "n_steps"),
     *("log_evidence", "log_predictive", "factor_posterior", "stratum", "roots", "cuts", "links"),
     *("flags", "regions", "n_regions", "times", "n_active", "rows", "leaf_slots"),
@@ -44,18 +50,22 @@ NAMES = (
 # --- Writing --------------------------------------------------------------------------------
 
 def settings_of(ParticleFilter filter):
-    return {
-        "n_particles": filter.n_particles, "window": filter.window,
-        "classifier": not filter.regression, "linear": filter.linear,
+    own = {
+        "classifier": not filter.regression,
         "min_samples_leaf": 0 if filter.leaves_follow else filter.min_samples_leaf,
-        "alpha": filter.alpha, "beta": filter.beta, "leaf_bonus": filter.leaf_bonus,
         "decays": [filter.decays[i] for i in range(filter.n_decays)],
-        "prior_weight": filter.prior_weight, "reference": filter.reference, "seed": filter.seed,
     }
+    return {name: own[name] if name in own else getattr(filter, name) for name in SETTINGS}
 
 
 cdef object doubles(const double* numbers, int n):
     return np.array([numbers[i] for i in range(n)], np.float64)
+
+
+cdef object distinct_nodes(ParticleFilter filter):
+    """Every node of any tree once, in the order of depths, so that links only lead forward."""
+    cdef int[::1] found = np.empty(filter.trees.n_nodes, np.int32)
+    return found.base[:filter.trees.distinct(filter.roots, filter.n_alive, &found[0])]
 
 
 def state_of(ParticleFilter filter):
@@ -141,31 +151,43 @@ def restored(kind, values):
     state = State("ParticleFilter", values, NAMES)
     filter = kind(**settings_from(state))
     restore(filter, state)
-    invariants(filter)
+    check_regions(filter)
+    check_samples(filter)
+    check_trees(filter)
     return filter
+
+
+def check(ParticleFilter filter):
+    """Raise a StateError if a filter is not as its state says."""
+    cdef ParticleFilter other = restored(type(filter), state_of(filter))
+    cdef SharedTrees trees = filter.trees
+    cdef const Node* here
+    cdef const Node* there
+    cdef int number
+    nodes = distinct_nodes(filter)
+    sound = trees.nodes_in_use == len(nodes) and trees.leaves_in_use == other.trees.n_leaves
+    for number in range(other.trees.n_nodes):
+        here, there = &trees.nodes[<int>nodes[number]], &other.trees.nodes[number]
+        sound = sound and (here.depth, here.refs, here.n_leaves) == (
+            there.depth, there.refs, there.n_leaves)
+        if here.feature < 0:
+            sound = sound and (
+                leaf_at(trees, nodes[number]).decay == leaf_at(other.trees, number).decay)
+    require(sound and all([filter.share[i] == other.share[i] for i in range(filter.n_alive)]),
+            "ParticleFilter: depths, sizes, references or shares do not follow from the state")
 
 
 cdef dict settings_from(state):
     """The arguments of the constructor; it takes memory for as many particles as have a root."""
-    n_roots = len(state.array("roots", np.int32, None))
-    n_particles = state.whole("n_particles", 1)
-    decays = state.items("decays")
+    settings = state.settings(SETTINGS)
+    n_roots, n_particles = len(state.array("roots", np.int32, None)), settings["n_particles"]
+    decays = settings["decays"]
     require(n_roots in (n_particles, 2 * n_particles), "ParticleFilter: a particle has no tree")
     require(1 <= len(decays) <= min(MAX_DECAYS, n_particles)
             and all([type(decay) is float and 0.0 < decay <= 1.0 for decay in decays])
             and len(set(decays)) == len(decays),
             "ParticleFilter: forgetting factors must differ and be in (0, 1]")
-    return {
-        "n_particles": n_particles, "decays": decays,
-        "window": state.whole("window", 1, LARGEST_INT),
-        "min_samples_leaf": state.whole("min_samples_leaf", 0, LARGEST_INT),
-        "seed": state.whole("seed", 0, 2**64 - 1),
-        "alpha": state.number("alpha", 0.0, 1.0),
-        "beta": state.number("beta", 0.0, LARGEST_FLOAT),
-        "leaf_bonus": state.number("leaf_bonus", **FINITE),
-        "prior_weight": state.number("prior_weight", 0.0, LARGEST_FLOAT),
-        **{name: state.flag(name) for name in FLAGS},
-    }
+    return settings
 
 
 cdef int restore(ParticleFilter filter, state) except -1:
@@ -263,6 +285,7 @@ cdef int restore_trees(ParticleFilter filter, state) except -1:
     trees.n_regions = state.whole("n_regions", 0, LARGEST_REGION)
     for i in range(n):
         if links[i, 0] < 0:
+            require(flags[i, 0] == 0, "ParticleFilter: a leaf compares a nominal value")
             trees.new_leaf(0, 0, n_active[leaf])
             leaf += 1
             here = &trees.nodes[i]
@@ -270,8 +293,8 @@ cdef int restore_trees(ParticleFilter filter, state) except -1:
             trees.new_node()
             here = &trees.nodes[i]
             here.feature, here.left, here.right = links[i, 0], links[i, 1], links[i, 2]
+            here.nominal, here.missing_left = flags[i, 0] != 0, flags[i, 1] != 0
         here.cut, here.region, here.refs = cuts[i], regions[i], 0
-        here.nominal, here.missing_left = flags[i, 0] != 0, flags[i, 1] != 0
     filter.reserve_particles(<int>roots.shape[0])
     filter.n_alive, filter.trees = <int>roots.shape[0], trees
     for i in range(filter.n_alive):
@@ -303,8 +326,9 @@ cdef int restore_strata(
     """The probabilities of the forgetting factors, and which particles have which."""
     cdef int k
     require(stratum[0] == 0 and stratum[filter.n_decays] == filter.n_alive
-            and np.all(np.diff(np.asarray(stratum, np.int64)) > 0),
-            "ParticleFilter: a forgetting factor has no particles")
+            and np.all(np.diff(np.asarray(stratum, np.int64)) > 0)
+            and fabs(np.sum(posterior) - 1.0) < 1e-9,
+            "ParticleFilter: the posterior of the forgetting factors is none")
     for k in range(filter.n_decays):
         filter.factor_posterior[k], filter.stratum[k + 1] = posterior[k], stratum[k + 1]
     set_shares(filter, 0)
@@ -332,5 +356,123 @@ cdef int fill_leaves(ParticleFilter filter, state) except -1:
         for j in range(n_active[leaf]):
             trees.add_slot(&trees.leaves[leaf], slots[start + j])
         start += n_active[leaf]
-        finish_leaf(filter, node)
+        finish_leaf(filter, leaf)
     return 0
+
+
+cdef object decays_of(ParticleFilter filter):
+    """Per node of a loaded filter the forgetting factor of the particles that hold it."""
+    cdef double[::1] decays = np.zeros(filter.trees.n_nodes)    # 0: of no particle met so far
+    cdef int k, particle, node, child
+    cdef const Node* here
+    cdef bint sound = True
+    for k in range(filter.n_decays):
+        for particle in range(filter.stratum[k], filter.stratum[k + 1]):
+            child = filter.roots[particle]
+            sound = sound and decays[child] in (0.0, filter.decays[k])
+            decays[child] = filter.decays[k]
+    for node in range(filter.trees.n_nodes):
+        here = &filter.trees.nodes[node]
+        if here.feature >= 0:
+            for child in (here.left, here.right):
+                sound = sound and decays[child] in (0.0, decays[node])
+                decays[child] = decays[node]
+    require(sound, "ParticleFilter: particles that forget differently share a tree")
+    return decays.base
+
+
+# --- Do the parts of a loaded filter belong together? ---------------------------------------
+
+cdef int check_regions(ParticleFilter filter) except -1:
+    """Nodes of one region lie at the end of the same way, so that they hold the same samples.
+
+    Trees share the leaf of a region, but for the reference, where a move copies it.
+    """
+    cdef const Node* here
+    cdef int i, node
+    ways, leaves = {}, set()
+    for i in range(filter.n_alive):
+        region = filter.trees.nodes[filter.roots[i]].region
+        require(ways.setdefault(region, None) is None, "ParticleFilter: a region in two places")
+    for node in range(filter.trees.n_nodes):
+        here = &filter.trees.nodes[<int>node]
+        require(0 < here.region <= filter.trees.n_regions, "ParticleFilter: a node of no region")
+        if here.feature < 0:
+            require(filter.reference or here.region not in leaves,
+                    "ParticleFilter: two leaves of a region")
+            leaves.add(here.region)
+            continue
+        way = here.region, here.feature, here.cut, here.nominal, here.missing_left
+        for child, is_left in ((here.left, True), (here.right, False)):
+            region = filter.trees.nodes[<int>child].region
+            require(ways.setdefault(region, (way, is_left)) == (way, is_left),
+                    "ParticleFilter: a region in two places")
+
+
+cdef int check_samples(ParticleFilter filter) except -1:
+    """No active sample is of the future, too large, or of a label that the filter does not know."""
+    cdef int slot, i, q = filter.model.n_regressors
+    cdef double target
+    for slot in filter.pool.slots():
+        require(filter.pool.arrival[slot] <= filter.n_seen,
+                "ParticleFilter: a sample is not learned yet")
+        for i in range(q):
+            require(fabs(v_of(filter.pool, slot)[i]) <= LARGEST_REGRESSOR,
+                    "ParticleFilter: a feature is too large")
+        target = v_of(filter.pool, slot)[q]
+        require(filter.pool.weight[slot] * target * target <= LARGEST_SQUARE if filter.regression
+                else 0 <= target < len(filter.labels.labels) and target == <int>target,
+                "ParticleFilter: a target is too large, or no known label")
+    return 0
+
+
+cdef int check_trees(ParticleFilter filter) except -1:
+    """Every tree holds each active sample once: where it belongs.
+
+    Each leaf is looked at once, however many trees share it. That is enough: `check_regions` found
+    each region at the end of one way, so that a tree has no two leaves which one sample can reach.
+    """
+    cdef int[::1] parent = np.full(filter.trees.n_nodes, -1, dtype=np.int32)
+    cdef int[::1] held = np.zeros(filter.trees.n_nodes, dtype=np.int32)
+    cdef int[::1] holder = np.full(filter.pool.capacity, -1, dtype=np.int32)
+    cdef int node, particle, n_samples = filter.pool.size
+    cdef bint sound = True
+    cdef const Node* here
+    for node in range(filter.trees.n_nodes - 1, -1, -1):
+        here = &filter.trees.nodes[node]
+        if here.feature < 0:
+            held[node] = min(filter.trees.leaves[here.left].n_active, n_samples + 1)
+        else:
+            parent[here.left] = parent[here.right] = node
+            held[node] = min(held[here.left] + held[here.right], n_samples + 1)
+    for particle in range(filter.n_alive):
+        sound = sound and held[filter.roots[particle]] == n_samples
+    require(sound, "ParticleFilter: a tree does not hold each sample once")
+    for node in range(filter.trees.n_nodes):
+        if filter.trees.nodes[node].feature < 0:
+            sound = sound and holds_its_samples(filter, node, parent, holder)
+    require(sound, "ParticleFilter: a sample is not where its features lead")
+    return 0
+
+
+cdef bint holds_its_samples(
+    ParticleFilter filter, int number, const int[::1] parent, int[::1] holder
+) noexcept:
+    """Whether the samples of a leaf are different active ones, and all come to it from above.
+
+    `holder` notes who holds a sample. Any parent will do: all of them split alike.
+    """
+    cdef const Leaf* leaf = &filter.trees.leaves[filter.trees.nodes[number].left]
+    cdef int i, slot, node
+    for i in range(leaf.n_active):
+        slot = filter.trees.slots[leaf.slots + i]
+        if not 0 <= slot < filter.pool.capacity or filter.pool.arrival[slot] < 0:
+            return False
+        if holder[slot] == number:
+            return False
+        holder[slot] = node = number
+        while parent[node] >= 0:
+            if side(&filter.trees.nodes[parent[node]], x_of(filter.pool, slot)) != node:
+                return False
+            node = parent[node]
+    return True

@@ -35,7 +35,7 @@ cdef class LogisticLeaves:
     cdef double* weights        # scratch: per slot
     cdef int* slots             # the active slots
 
-    cdef int shape(self, int n_regressors, int n_classes, size_t capacity) except -1
+    cdef int shape(self, int n_regressors, int n_classes, size_t capacity) except -1 nogil
     cdef void fit_window(self, Pool pool) noexcept nogil
     cdef void scale_points(self, Pool pool, int n) noexcept nogil
     cdef void scaled(self, const double* v, double* z) noexcept nogil

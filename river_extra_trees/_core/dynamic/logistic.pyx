@@ -57,7 +57,7 @@ cdef class LogisticLeaves:
     def __sizeof__(self):
         return object.__sizeof__(self) + self.block_size * sizeof(double)
 
-    cdef int shape(self, int n_regressors, int n_classes, size_t capacity) except -1:
+    cdef int shape(self, int n_regressors, int n_classes, size_t capacity) except -1 nogil:
         """Make room for as many regressors, classes and slots; what was there is lost.
 
         If there is no memory, all is as before.
@@ -65,9 +65,8 @@ cdef class LogisticLeaves:
         cdef int size = n_regressors + 1, n_models = 1 if n_classes == 2 else n_classes
         cdef size_t n = size * (n_models + 6) + size * (size + 1) // 2 + n_classes
         cdef double* block
-        if self.block != NULL and (self.size, self.n_classes, self.capacity) == (
-            size, n_classes, capacity
-        ):
+        if self.block != NULL and (self.size == size and self.n_classes == n_classes
+                                   and self.capacity == capacity):
             return 0
         n += capacity * (size + n_models + 2)       # an int takes a double at most
         block = <double*>zeroed(n, sizeof(double))

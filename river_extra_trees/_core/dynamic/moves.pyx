@@ -18,7 +18,7 @@ from .leaf_models cimport merge
 from .leaves cimport finish_leaf, row_score, score_subtree, sum_slots, sum_subtree
 from .particles cimport Cut, LeafParent, ParticleFilter, LeafHit, fades_by_leaf
 from .proposals cimport odds, propose_all
-from .shared_trees cimport Leaf, Node
+from .shared_trees cimport Leaf, Node, leaf_at
 
 
 cdef void move_all(ParticleFilter filter, const double* x, int first, int stop) noexcept nogil:
@@ -160,35 +160,12 @@ cdef int leaf_in_place_of(ParticleFilter filter, int node) noexcept nogil:
 
 cdef int new_pruned_leaf(ParticleFilter filter, LeafParent* pair) noexcept nogil:
     """The leaf that holds everything below the parent."""
-    cdef int n_active = sum_subtree(filter, pair.parent, filter.row_other), node, n_stack = 1
-    cdef int* stack = filter.trees.stack
-    cdef int* slots
-    cdef int leaf, old
-    cdef Leaf* whole
-    cdef Leaf* part
-    node = filter.trees.new_leaf(
-        filter.trees.nodes[pair.parent].depth, filter.trees.nodes[pair.parent].region, n_active)
-    leaf = filter.trees.nodes[node].left
-    whole = &filter.trees.leaves[leaf]
-    slots = filter.trees.slots + whole.slots
-    memcpy(filter.trees.total(leaf), filter.row_other, 2 * filter.model.width * sizeof(double))
-    stack[0] = pair.parent
-    while n_stack:
-        n_stack -= 1
-        old = stack[n_stack]
-        if filter.trees.nodes[old].feature >= 0:
-            stack[n_stack] = filter.trees.nodes[old].left
-            stack[n_stack + 1] = filter.trees.nodes[old].right
-            n_stack += 2
-            continue
-        old = filter.trees.nodes[old].left
-        part = &filter.trees.leaves[old]
-        memcpy(slots + whole.n_active, filter.trees.slots + part.slots,
-               part.n_active * sizeof(int))
-        whole.n_active += part.n_active
-        whole.decay = part.decay
-    whole.time = filter.n_seen
-    finish_leaf(filter, node)
+    cdef int n_active = sum_subtree(filter, pair.parent, filter.row_other)
+    cdef int node = filter.trees.leaf_for(pair.parent, n_active)
+    memcpy(filter.trees.total(filter.trees.nodes[node].left), filter.row_other,
+           2 * filter.model.width * sizeof(double))
+    leaf_at(filter.trees, node).time = filter.n_seen
+    finish_leaf(filter, filter.trees.nodes[node].left)
     return node
 
 
@@ -206,17 +183,13 @@ cdef void apply_grow(
 
 cdef int new_split(ParticleFilter filter, int node, const Cut* cut) noexcept nogil:
     """The split of a leaf, with its two new leaves."""
-    cdef int new = filter.trees.new_node(), left, right
-    filter.trees.nodes[new].cut = cut.threshold
-    filter.trees.nodes[new].feature = cut.column
-    filter.trees.nodes[new].nominal = cut.nominal
-    filter.trees.nodes[new].missing_left = cut.missing_left
-    filter.trees.nodes[new].n_leaves = 2
-    filter.trees.nodes[new].region = filter.trees.nodes[node].region
-    filter.trees.nodes[new].depth = filter.trees.nodes[node].depth
-    left = new_child(filter, node, cut, True)
-    right = new_child(filter, node, cut, False)
-    filter.trees.nodes[new].left, filter.trees.nodes[new].right = left, right
+    cdef int new = filter.trees.new_node()
+    cdef Node* split = &filter.trees.nodes[new]
+    split.cut, split.feature, split.n_leaves = cut.threshold, cut.column, 2
+    split.nominal, split.missing_left = cut.nominal, cut.missing_left
+    split.region, split.depth = filter.trees.nodes[node].region, filter.trees.nodes[node].depth
+    split.left = new_child(filter, node, cut, True)
+    split.right = new_child(filter, node, cut, False)
     return new
 
 
@@ -249,5 +222,5 @@ cdef int new_child(ParticleFilter filter, int node, const Cut* cut, bint left) n
     merge(&filter.model, filter.trees.total(leaf), filter.trees.retired(old), share)
     merge(&filter.model, filter.trees.retired(leaf), filter.trees.retired(old), share)
     here.time, here.decay = filter.trees.leaves[old].time, filter.trees.leaves[old].decay
-    finish_leaf(filter, child)
+    finish_leaf(filter, leaf)
     return child

@@ -61,6 +61,11 @@ cdef enum:
     MAX_DECAYS = 8
     N_POWERS = 512
 
+cdef enum Discard:          # which active sample leaves a full window
+    GIVEN = 0               # the caller says
+    OLDEST = 1
+    RANDOM = 2
+
 cdef double LARGEST_SQUARE      # of a target, times its weight
 
 cdef class ParticleFilter(Learner):
@@ -112,15 +117,16 @@ cdef class ParticleFilter(Learner):
     cdef readonly bint reference
     cdef readonly bint linear       # leaves use the numeric features: the regressors
     cdef LogisticLeaves logistic    # of linear leaves in a classification; else None
-    cdef double prior_weight
+    cdef readonly double prior_weight
     cdef double log_split[MAX_DEPTH + 2]    # log prior of a split at each depth ...
     cdef double log_stop[MAX_DEPTH + 2]     # ... and of a leaf
-    cdef uint64_t seed
+    cdef readonly uint64_t seed
     cdef readonly int64_t n_seen    # samples learned: the clock of forgetting
     cdef readonly int64_t n_steps   # steps taken, those of a rejuvenation included
     cdef readonly double log_evidence
     cdef readonly double log_predictive     # of the last sample learned
     cdef int leaving                # slot of the sample that the next one replaces, or -1
+    cdef int discard                # how `reserve` chooses it, or GIVEN
 
     cdef void* scratch              # all that follows: work space for the cuts of one leaf
     cdef size_t scratch_bytes
@@ -140,16 +146,16 @@ cdef class ParticleFilter(Learner):
     cdef SplitScan scan
 
     cdef int reserve_particles(self, int n) except -1
-    cdef int find_row(self) except -1
+    cdef int find_row(self) except -1 nogil
     cdef int make_room(self, int leaving) except -1
     cdef int most_cuts(self, int n) noexcept
     cdef size_t bytes_for(self, size_t n) noexcept
     cdef int check_slot(self, int slot) except -1
     cdef int find_leaves(self, object x) except -1
     cdef int find_leaf(self, int tree, object x) except -1
-    cdef int prepare_chances(self) except -1
+    cdef int prepare_chances(self) except -1 nogil
     cdef const double* statistics_of(self, int hit) noexcept nogil
-    cdef double clamped(self, double mean) noexcept
+    cdef double clamped(self, double mean) noexcept nogil
     cdef const double* class_chances(self, int hit) noexcept nogil
 
 cdef inline bint fades_by_leaf(ParticleFilter filter) noexcept nogil:

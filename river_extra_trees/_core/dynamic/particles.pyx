@@ -9,7 +9,6 @@ from ..batch cimport Reader
 from ..learner cimport STRETCH, Learner
 from ..shares cimport first_largest, total_of
 from ..memory cimport free, zeroed
-from .invariants cimport invariants
 from .leaf_models cimport Predictive, predictive, row_width
 from .leaves cimport faded
 from .logistic cimport LogisticLeaves
@@ -23,7 +22,7 @@ from .step cimport (
 )
 
 from .inspection import describe, distinct_roots, nodes_at, split_shares, tree_statistics
-from .load import restored, serving_state_of, settings_of, state_of
+from .load import check, restored, serving_state_of, settings_of, state_of
 
 LARGEST_SQUARE = 1e290
 
@@ -162,17 +161,37 @@ cdef class ParticleFilter(Learner):
         finally:
             self.leave()
 
-    def go_on(self, Reader reader, int leaving=-1, seen=None):
-        """Answer some of the next rows, or learn one as `learn` does; return what `learn` returns.
+    def go_on(self, Reader reader, str discard="oldest", every=None):
+        """Answer or learn some of the next rows; return what `learn` returns for the last one.
+
+        Parameters
+        ----------
+        reader
+            The way through the rows.
+        discard
+            Which sample retires where the window is full: the `"oldest"` or a `"random"` one.
+        every
+            Stop where the number of samples learned is a multiple of this.
         """
+        cdef int64_t before
+        cdef Py_ssize_t n = STRETCH
+        with self.using():
+            before = self.n_seen
+            if reader.learns and every is not None:
+                n = min(n, every - before % every)
+            self.discard = {"oldest": OLDEST, "random": RANDOM}[discard]
+            self.read_rows(reader, reader.row + n)
+            return self.n_seen if self.n_seen > before else 0
+
+    def go_one(self, Reader reader, int leaving, seen):
+        """Learn the next row of a batch as `learn` does, after its answer if it was asked for."""
         cdef int64_t before
         with self.using():
             before = self.n_seen
-            if reader.learns:
-                if seen is not None and seen != before:
-                    return None
-                self.make_room(leaving)
-            self.read_rows(reader, reader.row + (1 if reader.learns else STRETCH))
+            if seen != before:
+                return None
+            self.make_room(leaving)
+            self.read_rows(reader, reader.row + 1)
             return self.n_seen if self.n_seen > before else 0
 
     cdef int make_room(self, int leaving) except -1:
@@ -181,7 +200,7 @@ cdef class ParticleFilter(Learner):
             self.check_slot(leaving)
         elif self.pool.size >= self.window:
             raise ValueError("the window is full: say which sample is leaving")
-        self.leaving = leaving
+        self.leaving, self.discard = leaving, GIVEN
         return 0
 
     cdef int check_slot(self, int slot) except -1:
@@ -197,7 +216,7 @@ cdef class ParticleFilter(Learner):
                 f"is {target:g} and w is {weight:g}")
         return 0
 
-    cdef int reserve(self, int n_labels) except -1:
+    cdef int reserve(self, int n_labels) except -1 nogil:
         """Find the leaves of the row; make room for all that the step may need.
 
         New columns and labels are followed at the end, where nothing can fail any more.
@@ -205,10 +224,15 @@ cdef class ParticleFilter(Learner):
         cdef size_t capacity = self.pool.capacity
         cdef int n_regressors = regressors_wanted(self)
         cdef int n_classes = max(self.model.n_classes, n_labels)
+        if self.discard != GIVEN:
+            self.leaving = -1
+            if self.pool.size >= self.window:
+                self.leaving = oldest(self) if self.discard == OLDEST else random(self)
         if self.pool.size - (self.leaving >= 0) == self.pool.capacity:
             capacity *= 2
         if capacity > INT_MAX:
-            raise MemoryError("the window is too large")
+            with gil:
+                raise MemoryError("the window is too large")
         gather(self, self.schema.row, 0, self.n_alive)
         reserve_step(self)
         reserve_scratch(self, capacity, self.schema.n_columns, n_regressors + 1,
@@ -218,7 +242,7 @@ cdef class ParticleFilter(Learner):
         follow(self, n_regressors, n_classes, <int>capacity)
         return 0
 
-    cdef void take(self, double target, double weight) noexcept:
+    cdef void take(self, double target, double weight) noexcept nogil:
         if self.leaving >= 0:
             retire_slot(self, self.leaving)
         learn_row(self, target, weight)
@@ -234,20 +258,14 @@ cdef class ParticleFilter(Learner):
             self.check_slot(slot)
             retire_slot(self, slot)
 
-    def oldest(self):
-        """Slot of the active sample that arrived first."""
+    def to_retire(self, str criterion):
+        """Slot of the active sample to retire next: the "oldest", one at "random", or the one with
+        the smallest score by a criterion of `scores`; of equal ones the oldest.
+        """
         with self.using():
-            return oldest(self)
-
-    def random(self):
-        """Slot of an active sample drawn at random; of every sample the same."""
-        with self.using():
-            return random(self)
-
-    def least_useful(self, str criterion):
-        """Slot of the active sample with the smallest score; of equal ones the oldest."""
-        with self.using():
-            return least_useful(self, criterion)
+            if criterion == "oldest":
+                return oldest(self)
+            return random(self) if criterion == "random" else least_useful(self, criterion)
 
     def rejuvenate(self):
         """Add as many new particles, grown from the active samples in random order."""
@@ -261,7 +279,7 @@ cdef class ParticleFilter(Learner):
         self.schema.encode(x)
         return self.find_row()
 
-    cdef int find_row(self) except -1:
+    cdef int find_row(self) except -1 nogil:
         """Find the leaves of the row that the schema encoded last."""
         fill_v(self, self.schema.row, 0.0)
         gather(self, self.schema.row, 0, self.n_alive)
@@ -271,11 +289,11 @@ cdef class ParticleFilter(Learner):
         """Statistics of a leaf that was found, as the next sample will meet them."""
         return faded(self, self.trees.nodes[self.hits[hit].node].left, 1, self.row_other)
 
-    cdef double clamped(self, double mean) noexcept:
+    cdef double clamped(self, double mean) noexcept nogil:
         """No answer lies outside the range of the targets seen, however far off x lies."""
         return min(max(mean, self.lowest), self.highest)
 
-    cdef double row_number(self) except? -1.0:
+    cdef double row_number(self) except? -1.0 nogil:
         cdef double total = 0.0
         cdef int hit
         self.find_row()
@@ -325,14 +343,14 @@ cdef class ParticleFilter(Learner):
             chances = self.class_chances(0)
             return [chances[k] for k in range(self.model.n_classes)]
 
-    cdef int prepare_chances(self) except -1:
+    cdef int prepare_chances(self) except -1 nogil:
         """Fit the logistic model of the window, from which those of the leaves start."""
         if self.logistic is not None:
             self.logistic.shape(self.model.n_regressors, self.model.n_classes, self.pool.capacity)
             self.logistic.fit_window(self.pool)
         return 0
 
-    cdef double* row_shares(self) except? NULL:
+    cdef double* row_shares(self) except? NULL nogil:
         cdef int hit, k
         cdef const double* chances
         cdef double* answer = self.model.prior      # scratch here: no other use in classification
@@ -345,7 +363,7 @@ cdef class ParticleFilter(Learner):
                 answer[k] += self.hits[hit].share * chances[k]
         return answer
 
-    cdef int row_label(self) except -1:
+    cdef int row_label(self) except -1 nogil:
         """The first of the largest probabilities: sums that differ may be equal as parts of one."""
         cdef int k, n = self.model.n_classes
         cdef double* shares = self.row_shares()
@@ -441,8 +459,7 @@ cdef class ParticleFilter(Learner):
             return tree_statistics(self)
 
     cdef int check_structure(self) except -1:
-        self.pool.check()
-        invariants(self)
+        check(self)
         return 0
 
     # --- State ------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ Row-major, because a step walks one sample down many trees, and a leaf sums a fe
 from libc.stdint cimport int64_t
 
 cdef class Pool:
-    cdef double* x              # x[slot * n_columns + column]: number or code, NaN where missing
+    cdef double* x              # x[slot * n_columns + column]: number or code, NaN where missing;
+                                #   starts the one block of memory that all arrays are parts of
     cdef double* v              # v[slot * size_v ...]: what leaf statistics are made of
     cdef double* weight         # per slot
     cdef int64_t* arrival       # per slot: number of the sample in the stream, or -1 when free
@@ -21,7 +22,8 @@ cdef class Pool:
     cdef readonly int size      # samples held
 
     cdef Pool resized(self, size_t capacity, int n_columns, int size_v)
-    cdef int push(self, const double* x, const double* v, double weight, int64_t arrival) noexcept
+    cdef int push(self, const double* x, const double* v, double weight,
+                  int64_t arrival) noexcept nogil
     cdef void release(self, int slot) noexcept nogil
     cdef void insert(self, int slot, int column) noexcept nogil
     cdef void remove(self, int slot, int column) noexcept nogil

@@ -16,22 +16,27 @@ cdef enum:
     LEAST_CAPACITY = 16
 
 
+cdef size_t block_size(size_t capacity, size_t n_columns, size_t size_v) except 0:
+    """Bytes of the one block that holds all arrays of a pool."""
+    cdef size_t per_slot = (n_columns + size_v + 1) * sizeof(double) + sizeof(int64_t)
+    return product(capacity, per_slot + (2 * n_columns + 1) * sizeof(int)) + n_columns * sizeof(int)
+
+
 cdef class Pool:
     """Samples in slots; a slot is taken by `push` and given back by `release`."""
 
     def __cinit__(self, size_t capacity=LEAST_CAPACITY, int n_columns=0, int size_v=1):
-        cdef size_t cells, i
+        cdef size_t cells = capacity * n_columns, i
         if capacity > INT_MAX:
             raise MemoryError("the window is too large")
-        cells = product(capacity, n_columns)
-        self.x = <double*>zeroed(cells, sizeof(double))
-        self.v = <double*>zeroed(product(capacity, size_v), sizeof(double))
-        self.weight = <double*>zeroed(capacity, sizeof(double))
-        self.arrival = <int64_t*>zeroed(capacity, sizeof(int64_t))
-        self.free_slots = <int*>zeroed(capacity, sizeof(int))
-        self.order = <int*>zeroed(cells, sizeof(int))
-        self.rank = <int*>zeroed(cells, sizeof(int))
-        self.n_present = <int*>zeroed(n_columns, sizeof(int))
+        self.x = <double*>zeroed(block_size(capacity, n_columns, size_v), 1)
+        self.v = self.x + cells
+        self.weight = self.v + capacity * size_v
+        self.arrival = <int64_t*>(self.weight + capacity)
+        self.order = <int*>(self.arrival + capacity)
+        self.rank = self.order + cells
+        self.free_slots = self.rank + cells
+        self.n_present = self.free_slots + capacity
         self.capacity, self.n_columns, self.size_v = <int>capacity, n_columns, size_v
         for i in range(cells):
             self.x[i] = NAN
@@ -42,13 +47,6 @@ cdef class Pool:
 
     def __dealloc__(self):
         free(self.x)
-        free(self.v)
-        free(self.weight)
-        free(self.arrival)
-        free(self.free_slots)
-        free(self.order)
-        free(self.rank)
-        free(self.n_present)
 
     cdef Pool resized(self, size_t capacity, int n_columns, int size_v):
         """The same samples in the same slots, with room for more.
@@ -73,7 +71,8 @@ cdef class Pool:
         new.size = self.size
         return new
 
-    cdef int push(self, const double* x, const double* v, double weight, int64_t arrival) noexcept:
+    cdef int push(self, const double* x, const double* v, double weight,
+                  int64_t arrival) noexcept nogil:
         """Store a sample, for which there is room; return its slot."""
         cdef int slot = self.free_slots[self.capacity - self.size - 1], column
         memcpy(x_of(self, slot), x, self.n_columns * sizeof(double))
@@ -160,11 +159,7 @@ cdef class Pool:
                 range(len(ranked)))
 
     def __sizeof__(self):
-        cdef Py_ssize_t per_slot = (
-            (self.n_columns + self.size_v + 1) * sizeof(double) + sizeof(int64_t)
-            + (2 * self.n_columns + 1) * sizeof(int)
-        )
-        return object.__sizeof__(self) + self.capacity * per_slot
+        return object.__sizeof__(self) + block_size(self.capacity, self.n_columns, self.size_v)
 
     def state(self):
         """The samples in order of arrival; the slots they are in, then the free ones."""

@@ -9,7 +9,7 @@ from .leaves cimport finish_leaf, update_time
 from .particles cimport ParticleFilter
 from .pool cimport x_of
 from .shape cimport lay_out_scratch, reserve_scratch
-from .shared_trees cimport MIN_BLOCK, Leaf, SharedTrees, side
+from .shared_trees cimport MIN_BLOCK, Leaf, SharedTrees, leaf_at, side
 from .step cimport add_roots, gather, reserve_step, set_shares, step
 
 
@@ -138,20 +138,13 @@ cdef int hand_down(ParticleFilter filter, int root, int old) except -1:
             merge(&filter.model, filter.trees.total(part), retired, 1.0 / len(near))
             merge(&filter.model, filter.trees.retired(part), retired, 1.0 / len(near))
     for node in leaves_below(filter, root):
-        finish_leaf(filter, node)
+        finish_leaf(filter, filter.trees.nodes[node].left)
     return 0
 
 
 cdef list leaves_below(ParticleFilter filter, int node):
     """Nodes of the leaves of a subtree."""
-    found, stack = [], [node]
-    while stack:
-        node = stack.pop()
-        if filter.trees.nodes[node].feature >= 0:
-            stack += [filter.trees.nodes[node].right, filter.trees.nodes[node].left]
-        else:
-            found.append(node)
-    return found
+    return [node for node in filter.trees.below(node) if filter.trees.nodes[node].feature < 0]
 
 
 cdef list slots_below(ParticleFilter filter, int node):
@@ -160,7 +153,7 @@ cdef list slots_below(ParticleFilter filter, int node):
     cdef const Leaf* leaf
     found = []
     for node in leaves_below(filter, node):
-        leaf = &filter.trees.leaves[filter.trees.nodes[node].left]
+        leaf = leaf_at(filter.trees, node)
         found += [filter.trees.slots[leaf.slots + i] for i in range(leaf.n_active)]
     return found
 

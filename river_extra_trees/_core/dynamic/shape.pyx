@@ -4,8 +4,7 @@ from libc.math cimport INFINITY, log, log1p, pow
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..memory cimport free, malloc, zeroed
-from ..schema cimport Schema
+from ..memory cimport free, malloc, raise_memory_error, zeroed
 from .leaf_models cimport BATCH_SIZE, MAX_REGRESSORS, row_width, scratch_size
 from .leaves cimport refresh
 from .particles cimport ParticleFilter
@@ -13,27 +12,30 @@ from .pool cimport Pool
 from .shared_trees cimport MAX_DEPTH
 
 
-cdef int regressors_wanted(ParticleFilter filter) except -1:
+cdef int regressors_wanted(ParticleFilter filter) noexcept nogil:
     """Number of regressors when the filter has followed the schema."""
     cdef int column, n_regressors = filter.model.n_regressors
     for column in range(filter.pool.n_columns, filter.schema.n_columns):
-        n_regressors += filter.linear and filter.schema.codes[column] is None
+        n_regressors += filter.linear and not filter.schema.has_codes(column)
     return min(n_regressors, MAX_REGRESSORS)
 
 
-cdef int follow(ParticleFilter filter, int n_regressors, int n_classes, int capacity) except -1:
+cdef int follow(ParticleFilter filter, int n_regressors, int n_classes,
+                int capacity) except -1 nogil:
     """Follow the schema to new columns, and take so many classes and active samples."""
-    cdef Schema schema = filter.schema
     cdef int column, old_columns = filter.pool.n_columns, n_old = filter.model.n_regressors
-    if schema.n_columns != old_columns or n_classes != filter.model.n_classes:
-        reshape(filter, schema.n_columns, n_regressors, n_classes, capacity)
-        for column in range(old_columns, schema.n_columns):
-            filter.nominal[column] = schema.codes[column] is not None
+    cdef int n_columns = filter.schema.n_columns
+    if n_columns != old_columns or n_classes != filter.model.n_classes:
+        with gil:
+            reshape(filter, n_columns, n_regressors, n_classes, capacity)
+        for column in range(old_columns, n_columns):
+            filter.nominal[column] = filter.schema.has_codes(column)
             if filter.linear and not filter.nominal[column] and n_old < MAX_REGRESSORS:
                 filter.regressors[n_old] = column
                 n_old += 1
     elif capacity != filter.pool.capacity:
-        filter.pool = filter.pool.resized(capacity, old_columns, filter.pool.size_v)
+        with gil:
+            filter.pool = filter.pool.resized(capacity, old_columns, filter.pool.size_v)
     lay_out_scratch(filter)
     return 0
 
@@ -148,7 +150,7 @@ cdef void copy_rows(
 
 cdef int reserve_scratch(
     ParticleFilter filter, size_t capacity, size_t columns, size_t size_v, size_t width
-) except -1:
+) except -1 nogil:
     """Make room for the cuts of a leaf that holds a pool of this shape."""
     cdef size_t n_words = capacity // 64 + 1
     cdef size_t n_bytes = (
@@ -162,7 +164,7 @@ cdef int reserve_scratch(
         return 0
     memory = malloc(n_bytes)
     if memory == NULL:
-        raise MemoryError
+        raise_memory_error()
     free(filter.scratch)
     filter.scratch, filter.scratch_bytes, filter.scratch_capacity = memory, n_bytes, 0
     return 0

@@ -59,10 +59,11 @@ cdef class SharedTrees:
     cdef readonly int nodes_in_use, leaves_in_use
     cdef readonly int64_t n_regions     # so far
 
-    cdef int reserve(self, size_t n_nodes, size_t n_leaves, size_t n_cells) except -1
+    cdef int reserve(self, size_t n_nodes, size_t n_leaves, size_t n_cells) except -1 nogil
     cdef int new_node(self) noexcept nogil
     cdef int64_t new_region(self) noexcept nogil
     cdef int new_leaf(self, int depth, int64_t region, int n_slots) noexcept nogil
+    cdef int leaf_for(self, int parent, int n_slots) noexcept nogil
     cdef int new_block(self, int block) noexcept nogil
     cdef void free_slots_of(self, Leaf* leaf) noexcept nogil
     cdef void add_slot(self, Leaf* leaf, int slot) noexcept nogil
@@ -70,6 +71,7 @@ cdef class SharedTrees:
     cdef void hold(self, int node) noexcept nogil
     cdef void count(self, int node, int change) noexcept nogil
     cdef void release(self, int node) noexcept nogil
+    cdef list below(self, int node)
     cdef int distinct(self, const int* roots, int n_roots, int* found) noexcept nogil
     cdef bint append(self, int node, int* place) noexcept nogil
     cdef int own(self, int node) noexcept nogil
@@ -91,6 +93,21 @@ cdef inline int side(const Node* node, const double* x) noexcept nogil:
     else:
         left = value <= node.cut
     return node.left if left else node.right
+
+cdef inline Leaf* leaf_at(SharedTrees trees, int node) noexcept nogil:
+    """What belongs to the node of a leaf."""
+    return &trees.leaves[trees.nodes[node].left]
+
+cdef inline int pop(SharedTrees trees, int* n_stack) noexcept nogil:
+    """Take a node off the stack and put its children there, the right one on top."""
+    cdef int node
+    n_stack[0] -= 1
+    node = trees.stack[n_stack[0]]
+    if trees.nodes[node].feature >= 0:
+        trees.stack[n_stack[0]] = trees.nodes[node].left
+        trees.stack[n_stack[0] + 1] = trees.nodes[node].right
+        n_stack[0] += 2
+    return node
 
 cdef inline int block_for(int n) noexcept nogil:
     """The smallest block with room for n slots."""

@@ -7,11 +7,12 @@ from libc.string cimport memcpy, memset
 from ..memory cimport free, resized, zeroed
 
 
-cdef int larger(size_t capacity, size_t n) except -1:
+cdef int larger(size_t capacity, size_t n) except -1 nogil:
     """A capacity with room for n more, and for a quarter more again."""
     capacity += capacity // 4 + n
     if capacity > INT_MAX:
-        raise MemoryError("the trees are too large")
+        with gil:
+            raise MemoryError("the trees are too large")
     return <int>capacity
 
 
@@ -41,7 +42,7 @@ cdef class SharedTrees:
 
     # --- Memory -----------------------------------------------------------------------------
 
-    cdef int reserve(self, size_t n_nodes, size_t n_leaves, size_t n_cells) except -1:
+    cdef int reserve(self, size_t n_nodes, size_t n_leaves, size_t n_cells) except -1 nogil:
         """Make room for that many more of each, or raise MemoryError and change nothing."""
         cdef int capacity
         if self.node_capacity - self.nodes_in_use < <Py_ssize_t>n_nodes:
@@ -96,6 +97,23 @@ cdef class SharedTrees:
         self.nodes[node].n_leaves = 1
         self.nodes[node].depth = <short>depth
         self.nodes[node].region = region
+        return node
+
+    cdef int leaf_for(self, int parent, int n_slots) noexcept nogil:
+        """The node of a leaf that holds the n slots of all leaves below the parent."""
+        cdef int node = self.new_leaf(self.nodes[parent].depth, self.nodes[parent].region, n_slots)
+        cdef int n_stack = 1, old
+        cdef Leaf* whole = leaf_at(self, node)
+        cdef const Leaf* part
+        self.stack[0] = parent
+        while n_stack:
+            old = pop(self, &n_stack)
+            if self.nodes[old].feature < 0:
+                part = leaf_at(self, old)
+                memcpy(self.slots + whole.slots + whole.n_active, self.slots + part.slots,
+                       part.n_active * sizeof(int))
+                whole.n_active += part.n_active
+                whole.decay = part.decay
         return node
 
     cdef int new_block(self, int block) noexcept nogil:
@@ -247,6 +265,16 @@ cdef class SharedTrees:
             self.nodes_in_use -= 1
 
     # --- Walking ----------------------------------------------------------------------------
+
+    cdef list below(self, int node):
+        """The nodes of a tree, parents before children, left before right."""
+        cdef list stack = [node], found = []
+        while stack:
+            node = stack.pop()
+            found.append(node)
+            if self.nodes[node].feature >= 0:
+                stack += [self.nodes[node].right, self.nodes[node].left]
+        return found
 
     cdef int distinct(self, const int* roots, int n_roots, int* found) noexcept nogil:
         """List every node below some roots once, those of depth 0 first, then those of depth 1, ...

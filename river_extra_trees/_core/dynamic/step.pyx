@@ -93,7 +93,7 @@ cdef void gather(ParticleFilter filter, const double* x, int first, int stop) no
         filter.hits[filter.pairs[pair].hit].share += filter.share[particle]
 
 
-cdef int reserve_step(ParticleFilter filter) except -1:
+cdef int reserve_step(ParticleFilter filter) except -1 nogil:
     """Make room for all that a step may add to the trees, once `gather` has found the leaves.
 
     Every particle moves once at most. It then needs a copy of its path, and new leaves, which
@@ -131,7 +131,7 @@ cdef double limited(double value) noexcept nogil:
 
 # --- Learning ------------------------------------------------------------------------------
 
-cdef void learn_row(ParticleFilter filter, double target, double weight) noexcept:
+cdef void learn_row(ParticleFilter filter, double target, double weight) noexcept nogil:
     """Learn the row that the schema encoded last, for which `reserve` has found the leaves."""
     cdef int slot, i
     cdef const double* x = filter.schema.row
@@ -153,16 +153,15 @@ cdef void learn_row(ParticleFilter filter, double target, double weight) noexcep
         filter.lowest = min(filter.lowest, target)
         filter.highest = max(filter.highest, target)
     slot = filter.pool.push(x, filter.v, weight, filter.n_seen)
-    with nogil:
-        step(filter, slot, 0, filter.n_alive, filter.logistic is not None)
-        filter.log_evidence += filter.log_predictive        # p(y^T | x^T), section 2.3
-        filter.n_alive = filter.n_particles
+    step(filter, slot, 0, filter.n_alive, filter.logistic is not None)
+    filter.log_evidence += filter.log_predictive            # p(y^T | x^T), section 2.3
+    filter.n_alive = filter.n_particles
     if filter.n_seen % filter.window == 0 or filter.n_seen & (filter.n_seen - 1) == 0:
         refresh(filter)
         compact(filter)
 
 
-cdef void compact(ParticleFilter filter) noexcept:
+cdef void compact(ParticleFilter filter) noexcept with gil:
     """Compact the arena of the trees."""
     try:
         filter.trees = filter.trees.compacted(filter.roots, filter.n_alive)
@@ -203,8 +202,7 @@ cdef void add_to_leaves(ParticleFilter filter, int slot, bint weighed) noexcept 
         weight = weight_at(filter, slot, here)
         add_sample(&filter.model, filter.trees.total(leaf), v, weight)
         filter.trees.add_slot(here, slot)
-        here.log_marginal = log_marginal(
-            &filter.model, filter.trees.total(leaf), True, &here.is_linear)
+        finish_leaf(filter, leaf)
         after = here.log_marginal
         if here.is_linear != was_linear:    # a density compares like with like
             after = log_marginal(&filter.model, filter.trees.total(leaf), was_linear, &dummy)
@@ -331,15 +329,16 @@ cdef double first_of(Rng* rng, int n) noexcept nogil:
 
 cdef int add_roots(ParticleFilter filter, int first) except -1:
     """An empty leaf per forgetting factor, for the particles of its stratum from `first` on."""
-    cdef int node, particle, k
+    cdef int node, leaf, particle, k
     filter.trees.reserve(filter.n_decays, filter.n_decays, filter.n_decays * MIN_BLOCK)
     divide_particles(filter, filter.stratum)
     set_shares(filter, first)
     for k in range(filter.n_decays):
         node = filter.trees.new_leaf(0, filter.trees.new_region(), MIN_BLOCK)
-        filter.trees.leaves[filter.trees.nodes[node].left].decay = filter.decays[k]
-        filter.trees.leaves[filter.trees.nodes[node].left].time = filter.n_seen
-        finish_leaf(filter, node)
+        leaf = filter.trees.nodes[node].left
+        filter.trees.leaves[leaf].decay = filter.decays[k]
+        filter.trees.leaves[leaf].time = filter.n_seen
+        finish_leaf(filter, leaf)
         for particle in range(filter.stratum[k], filter.stratum[k + 1]):
             filter.roots[first + particle] = node
         filter.trees.count(node, filter.stratum[k + 1] - filter.stratum[k] - 1)
@@ -426,7 +425,7 @@ cdef void retire_from(ParticleFilter filter, int node, int slot) noexcept nogil:
         memcpy(filter.trees.total(leaf), retired, filter.model.width * sizeof(double))
         weigh_samples(filter, leaf)
         sum_slots(filter, filter.trees.slots + here.slots, here.n_active, filter.trees.total(leaf))
-        finish_leaf(filter, node)
+        finish_leaf(filter, leaf)
 
 
 cdef int oldest(ParticleFilter filter) noexcept nogil:

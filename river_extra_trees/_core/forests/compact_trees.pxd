@@ -30,8 +30,8 @@ cdef class CompactTrees(Trees):
     cdef size_t n_dead              # ... of those that are read no more; ...
     cdef size_t byte_capacity       # ... and allocated
 
-    cdef int reserve_rows(self, Py_ssize_t n, int n_values) except -1
-    cdef int reserve_records(self, Py_ssize_t n, int n_values) except -1
+    cdef int reserve_rows(self, Py_ssize_t n, int n_values) except -1 nogil
+    cdef int reserve_records(self, Py_ssize_t n, int n_values) except -1 nogil
     cdef void drop_dead_records(self, unsigned char* room) noexcept nogil
     cdef int new_row(self) noexcept nogil
     cdef void release(self, int leaf) noexcept nogil
@@ -41,7 +41,7 @@ cdef class CompactTrees(Trees):
     cdef inline double* counts(self, int row) noexcept nogil:
         return self.rows + <Py_ssize_t>row * self.n_values
 
-    cdef inline int reserve_row(self, int n_values) except -1:
+    cdef inline int reserve_row(self, int n_values) except -1 nogil:
         """Make room for one more leaf with several classes; every tree does so for every sample."""
         if n_values == self.n_values and (
                 self.n_free_rows > 0 or self.n_rows < self.row_capacity):

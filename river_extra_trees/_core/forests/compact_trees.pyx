@@ -3,7 +3,7 @@
 from libc.stdint cimport uint16_t
 from libc.string cimport memcpy, memmove, memset
 
-from ..memory cimport free, product, realloc, resized
+from ..memory cimport free, product, raise_memory_error, resized, trimmed
 from ..split cimport Split
 from ..trees cimport FAINTEST, GAIN, HEADER, LEAF, VISITED, WEIGHT, Node, Trees
 
@@ -13,6 +13,8 @@ cdef enum:
     SLACK = 16                  # room that is full grows by one part in so many
     SHORT_NUMBER = 254          # first byte of a number: two bytes follow with a whole one, ...
     LONG_NUMBER = 255           # ... or eight with any other
+
+cdef size_t MOST_BYTES = 0x7fffffff     # records are found by numbers of 32 bits
 
 
 cdef class CompactTrees(Trees):
@@ -30,7 +32,7 @@ cdef class CompactTrees(Trees):
     # ---------------------------------------------------------------- memory
 
     cdef int reserve_stats(self, Py_ssize_t capacity, Py_ssize_t extra,
-                           int n_values) except -1:
+                           int n_values) except -1 nogil:
         """Make room for the statistics of so many nodes, `extra` of which are new.
 
         Half of the new nodes are leaves, of which those with more classes than one have more
@@ -43,7 +45,7 @@ cdef class CompactTrees(Trees):
             self.places = <int*>resized(self.places, capacity, sizeof(int))
         return 0
 
-    cdef int reserve_rows(self, Py_ssize_t n, int n_values) except -1:
+    cdef int reserve_rows(self, Py_ssize_t n, int n_values) except -1 nogil:
         """Make room for so many more leaves with several classes."""
         cdef Py_ssize_t capacity = self.n_rows + max(<Py_ssize_t>0, n - self.n_free_rows)
         cdef size_t cells
@@ -58,7 +60,7 @@ cdef class CompactTrees(Trees):
         self.row_capacity = <int>capacity
         return 0
 
-    cdef int reserve_records(self, Py_ssize_t n, int n_values) except -1:
+    cdef int reserve_records(self, Py_ssize_t n, int n_values) except -1 nogil:
         """Make room for so many more splits."""
         cdef size_t added = product(n, longest_record(n_values)), live, capacity
         cdef unsigned char* room
@@ -67,12 +69,14 @@ cdef class CompactTrees(Trees):
         live = self.n_bytes - self.n_dead
         if 2 * self.n_dead > self.n_bytes:
             capacity = live + added + live // SLACK
+        else:
+            capacity = max(self.n_bytes + added, self.byte_capacity + self.byte_capacity // SLACK)
+        if capacity > MOST_BYTES:
+            raise_memory_error()
+        if 2 * self.n_dead > self.n_bytes:
             room = <unsigned char*>resized(NULL, capacity, 1)
             self.drop_dead_records(room)
         else:
-            capacity = max(self.n_bytes + added, self.byte_capacity + self.byte_capacity // SLACK)
-            if capacity >= 1 << 31:             # records are found by numbers of 32 bits
-                raise MemoryError
             self.records = <unsigned char*>resized(self.records, capacity, 1)
         self.byte_capacity = capacity
         return 0
@@ -92,21 +96,15 @@ cdef class CompactTrees(Trees):
 
     cdef void trim_stats(self, int capacity) noexcept nogil:
         cdef size_t spare = capacity - self.n_used, size
-        cdef void* found
         cdef int n_rows = self.n_rows + <int>(3 * spare // 4) + 2
-        size = n_rows * <size_t>self.n_values
-        if 0 < size < self.row_cells and n_rows < self.row_capacity:
-            found = realloc(self.rows, size * sizeof(double))
-            if found != NULL:
-                self.rows, self.row_cells, self.row_capacity = <double*>found, size, n_rows
+        if self.n_values and n_rows < self.row_capacity:
+            self.row_capacity, self.row_cells = n_rows, n_rows * <size_t>self.n_values
+            self.rows = <double*>trimmed(self.rows, self.row_cells * sizeof(double))
         size = self.n_bytes + spare // 2 * longest_record(self.n_values)
         if 0 < size < self.byte_capacity:
-            found = realloc(self.records, size)
-            if found != NULL:
-                self.records, self.byte_capacity = <unsigned char*>found, size
-        found = realloc(self.places, capacity * sizeof(int))
-        if found != NULL:
-            self.places = <int*>found
+            self.byte_capacity = size
+            self.records = <unsigned char*>trimmed(self.records, size)
+        self.places = <int*>trimmed(self.places, capacity * sizeof(int))
 
     cdef void widen(self, int n_values) noexcept nogil:
         cdef int row, n = self.n_values

@@ -30,7 +30,7 @@ cdef class Forest(Ensemble):
     cdef const int* copies_of(self, int tree) noexcept nogil
     cdef int mark_columns(self, int tree, uint8_t* chosen) except -1
     cdef void learn_root(self, Trees trees, Window window, const int* copies) noexcept nogil
-    cdef int reserve_sums(self, int n_labels) except -1
+    cdef int reserve_sums(self, int n_labels) except -1 nogil
     # How many samples without a new label can be learned before the batch is full, or there may be
     # no memory for the next one.
     cdef int room(self, int n_labels) noexcept nogil

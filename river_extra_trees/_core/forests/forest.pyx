@@ -74,11 +74,11 @@ cdef class Forest(Ensemble):
 
     # --- Learning -----------------------------------------------------------------------------
 
-    cdef int reserve(self, int n_labels) except -1:
-        cdef Trees trees
+    cdef int reserve(self, int n_labels) except -1 nogil:
+        cdef Py_ssize_t tree
         if not self.regression:
-            for trees in self.trees:
-                trees.reserve(0, n_labels)
+            for tree in range(length_of(<PyObject*>self.trees)):
+                (<Trees>item_of(<PyObject*>self.trees, tree)).reserve(0, n_labels)
             self.root_statistics.reserve(0, n_labels)
         self.reserve_sums(n_labels)
         return self.window.reserve_one(self.schema.n_columns, self.batch_size)
@@ -94,8 +94,8 @@ cdef class Forest(Ensemble):
         self.root_statistics.learn(self.root_statistics.roots[0], target, weight, 0.0)
         return self.window.push(self.schema, target, weight)
 
-    cdef void take(self, double target, double weight) noexcept:
-        self.take_row(NULL, target, weight, <int>len(self.labels.labels))
+    cdef void take(self, double target, double weight) noexcept nogil:
+        self.take_row(NULL, target, weight, self.n_labels())
 
     cdef void take_row(self, const int* leaves, double target, double weight,
                        int n_labels) noexcept nogil:
@@ -168,14 +168,13 @@ cdef class Forest(Ensemble):
 
     # --- Rows of a batch without Python's lock ------------------------------------------------
 
-    cdef bint prepare_run(self, Reader reader) except -1:
+    cdef int prepare_run(self, Reader reader) except -1:
         if reader.ahead is None:
             reader.ahead = Ahead()
         reader.ahead.reserve(self.schema.n_columns, len(self.trees))
-        self.reserve_sums(<int>len(self.labels.labels))
-        return True
+        return self.reserve_sums(self.n_labels())
 
-    cdef void run(self, Reader reader, Py_ssize_t stop, int n_labels) noexcept nogil:
+    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Answer and learn rows, several of which go down the trees at once.
 
         No tree changes its splits before the batch is full.
@@ -185,7 +184,7 @@ cdef class Forest(Ensemble):
         while reader.row < stop and not (reader.answered or self.batch_is_full()):
             n = self.read_ahead(reader, stop, n_labels)
             if n == 0:
-                return
+                return 0
             for tree in range(length_of(<PyObject*>self.trees)):
                 (<Trees>item_of(<PyObject*>self.trees, tree)).walk_rows(
                     reader.ahead.rows, n, n_columns, reader.ahead.leaves + tree * AHEAD)
@@ -198,6 +197,7 @@ cdef class Forest(Ensemble):
                     self.take_row(reader.ahead.leaves + i, reader.ahead.targets[i],
                                   reader.ahead.weights[i], n_labels)
                 reader.row += 1
+        return 0
 
     cdef int read_ahead(self, Reader reader, Py_ssize_t stop, int n_labels) noexcept nogil:
         """Read the next rows, as far as they bring nothing new and there is room; say how many."""
@@ -242,7 +242,7 @@ cdef class Forest(Ensemble):
 
     # --- Answers ------------------------------------------------------------------------------
 
-    cdef int reserve_sums(self, int n_labels) except -1:
+    cdef int reserve_sums(self, int n_labels) except -1 nogil:
         if n_labels > self.n_sums:
             self.sums = <double*>resized(self.sums, n_labels, sizeof(double))
             self.n_sums = n_labels
@@ -268,8 +268,8 @@ cdef class Forest(Ensemble):
             votes[code] += row[HEADER + code] / row[WEIGHT]
         return True
 
-    cdef double* row_shares(self) except? NULL:
-        return self.sum_votes(NULL, <int>len(self.labels.labels))
+    cdef double* row_shares(self) except? NULL nogil:
+        return self.sum_votes(NULL, self.n_labels())
 
     cdef double* sum_votes(self, const int* leaves, int n_labels) noexcept nogil:
         """The sums of the class frequencies of the leaves."""
@@ -283,7 +283,7 @@ cdef class Forest(Ensemble):
             self.add_votes(self.root_statistics, self.root_statistics.roots[0], self.sums)
         return self.sums
 
-    cdef double row_number(self) except? -1.0:
+    cdef double row_number(self) except? -1.0 nogil:
         return self.mean_of_trees(NULL)
 
     cdef double mean_of_trees(self, const int* leaves) noexcept nogil:

@@ -28,6 +28,7 @@ cdef class ForgetfulForest(Forest):
                                         #   forest is known later
 
     cdef int make_room(self) except -1
+    cdef int widen_votes(self, int n_labels) except -1
     cdef object answers_so_far(self)
     cdef int begin_again(self, const double[:, ::1] answers) except -1
     cdef void draw_bags(self) noexcept

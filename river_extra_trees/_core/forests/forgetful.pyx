@@ -109,12 +109,20 @@ cdef class ForgetfulForest(Forest):
 
     # --- One sample ---------------------------------------------------------------------------
 
-    cdef int reserve(self, int n_labels) except -1:
+    cdef int reserve(self, int n_labels) except -1 nogil:
         if self.is_part and self.batch_votes.shape[2] < n_labels:
-            new = ((0, 0), (0, 0), (0, n_labels - self.batch_votes.shape[2]))
-            self.batch_votes = np.ascontiguousarray(np.pad(self.batch_votes.base, new))
-        self.make_room()
+            with gil:
+                self.widen_votes(n_labels)
+        if self.n_gathered() >= self.n_answers or (self.bagging and self.sample_counts == NULL):
+            with gil:
+                self.make_room()
         return Forest.reserve(self, n_labels)
+
+    cdef int widen_votes(self, int n_labels) except -1:
+        """Make room for the votes for so many labels."""
+        new = ((0, 0), (0, 0), (0, n_labels - self.batch_votes.shape[2]))
+        self.batch_votes = np.ascontiguousarray(np.pad(self.batch_votes.base, new))
+        return 0
 
     cdef int n_gathered(self) noexcept nogil:
         return self.window.n_fresh

@@ -142,7 +142,7 @@ cdef class MemoryForest(Ensemble):
 
     # ---------------------------------------------------------------- learning
 
-    cdef int reserve(self, int n_labels) except -1:
+    cdef int reserve(self, int n_labels) except -1 with gil:
         """Make room for all that `take` may do with the sample that was read last."""
         cdef int tree, n_columns = self.schema.n_columns
         cdef int64_t n_seen = self.buffer.n_seen + 1
@@ -179,7 +179,7 @@ cdef class MemoryForest(Ensemble):
         self.n_labels = n_labels
         self.n_row = -1
 
-    cdef void take(self, double target, double weight) noexcept:
+    cdef void take(self, double target, double weight) noexcept with gil:
         cdef int tree, at
         cdef Group group
         if not self.regression:
@@ -333,11 +333,11 @@ cdef class MemoryForest(Ensemble):
         self.answer()
         return 0
 
-    cdef double* row_shares(self) except? NULL:
+    cdef double* row_shares(self) except? NULL with gil:
         self.ask()
         return self.pool.pooled
 
-    cdef double row_number(self) except? -1.0:
+    cdef double row_number(self) except? -1.0 with gil:
         self.ask()
         return self.mixture.mean
 

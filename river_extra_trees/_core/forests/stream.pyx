@@ -103,11 +103,14 @@ cdef class StreamForest(Forest):
 
     # --- One sample ---------------------------------------------------------------------------
 
-    cdef int reserve(self, int n_labels) except -1:
+    cdef int reserve(self, int n_labels) except -1 nogil:
         Forest.reserve(self, n_labels)
         if self.n_latest:
             self.latest.reserve_one(self.schema.n_columns)
-        return self.make_sample_counts()
+        if self.bootstrap and self.sample_counts == NULL:
+            with gil:
+                self.make_sample_counts()
+        return 0
 
     cdef int room(self, int n_labels) noexcept nogil:
         cdef int room = Forest.room(self, n_labels)

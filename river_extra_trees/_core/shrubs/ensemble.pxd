@@ -67,10 +67,11 @@ cdef class Shrubs(Learner):
     cdef int since_rebuild      # samples since gram and hits were summed afresh
 
     cdef int allocate(self, size_t places) except -1
-    cdef int reserve_outputs(self, int width) except -1
+    cdef int reserve_outputs(self, int width) except -1 nogil
+    cdef void let_grow(self, Window window, Trees trees) noexcept
     cdef int n_features(self) noexcept nogil
     cdef bint push(self, double target, double weight) noexcept nogil
-    cdef void train(self) noexcept
+    cdef void train(self) noexcept nogil
     cdef void find_leaves(self) noexcept nogil
     cdef int load(self, object state) except -1
     cdef int check_samples(self) except -1

@@ -20,7 +20,7 @@ from .weights cimport (
     rebuild, sums_run, weigh,
 )
 
-from ..state import LARGEST_FLOAT, State, require
+from ..state import LARGEST_FLOAT, SMALLEST, State, require
 
 cdef enum:
     MAX_MODELS = 10_000     # of a restored ensemble
@@ -29,8 +29,6 @@ cdef enum:
     SQUARE_ROOT = -1
     LOGARITHM = -2
 
-cdef double SMALLEST = 5e-324       # positive number
-
 # A sample this much heavier than all others leaves rounding errors behind when it goes.
 cdef double HEAVY = 1e3
 # Classes weigh no more than their node, but for rounding.
@@ -38,11 +36,16 @@ cdef double ROUNDED = 1.0 + 1e-9
 # Of a running sum. Those of a stream are far below; what is added to a larger one is lost in it.
 LARGEST_SUM = 1e150
 
-SETTINGS = (
-    "regression", "n_models", "window_size", "loss", "step_size", "rho", "rounds",
-    "project_each_round", "max_depth", "max_features", "shuffled", "update_interval", "retrain",
-    "l0", "l1", "l2", "node_penalty", "seed",
-)
+COUNT, STRENGTH = ("whole", 1, 2**31 - 1), ("number", 0.0, LARGEST_FLOAT)
+SETTINGS = {        # the arguments of the constructor: how they are read
+    "regression": ("flag",), "n_models": ("whole", 1, MAX_MODELS), "window_size": COUNT,
+    "loss": ("word", ("mse", "cross_entropy")),
+    "step_size": ("number_or", ("adaptive",), SMALLEST, LARGEST_FLOAT),
+    "rho": ("number_or", (None,), SMALLEST, 2.0), "rounds": COUNT, "project_each_round": ("flag",),
+    "max_depth": ("whole", 0, 2**31 - 1), "max_features": ("max_features",), "shuffled": ("flag",),
+    "update_interval": COUNT, "retrain": ("word", ("always", "error")), "l0": STRENGTH,
+    "l1": STRENGTH, "l2": STRENGTH, "node_penalty": STRENGTH, "seed": ("whole", 0, 2**64 - 1),
+}
 FIELDS = (
     "schema", "labels", "window", "room", "trees", "weights", "hits", "births", "gram",
     "total_weight", "since_rebuild", "n_trained",
@@ -53,21 +56,6 @@ cdef size_t block_size(size_t places, size_t window_size) noexcept nogil:
     """Bytes of the block that holds all arrays but `outputs` and `slopes`."""
     return places * ((3 + places) * sizeof(double) + sizeof(int64_t)
                      + (2 + window_size) * sizeof(int))
-
-
-cdef object read_setting(object state, str name, tuple words, double most):
-    """A setting that is a positive number or one of some words."""
-    value = state.values[name]
-    if (value is None or type(value) is str) and value in words:
-        return value
-    return state.number(name, SMALLEST, most)
-
-
-cdef object read_max_features(object state):
-    value = state.values["max_features"]
-    if type(value) is int:
-        return state.whole("max_features", 1, 2**31 - 1)
-    return read_setting(state, "max_features", (None, "sqrt", "log2"), 1.0)
 
 
 cdef class Shrubs(Learner):
@@ -89,10 +77,9 @@ cdef class Shrubs(Learner):
                   retrain="always", double l0=0.0, double l1=0.0, double l2=0.0,
                   double node_penalty=0.0, seed=0):
         self.regression = regression
-        self.window = Window(window_size)
-        self.trees = Trees(0, regression)
         self.splitter = Splitter("variance" if regression else "gini", max_depth=max_depth,
                                  shuffled=shuffled)
+        self.let_grow(Window(window_size), Trees(0, regression))
         self.n_models, self.window_size = n_models, window_size
         self.project_each_round = project_each_round
         self.loss = {"mse": SQUARED_ERROR, "cross_entropy": CROSS_ENTROPY}[loss]
@@ -108,6 +95,11 @@ cdef class Shrubs(Learner):
             self.feature_count = {None: ALL, "sqrt": SQUARE_ROOT, "log2": LOGARITHM}.get(
                 max_features, max_features)
         self.allocate(n_models + 1)
+
+    cdef void let_grow(self, Window window, Trees trees) noexcept:
+        """Let the ensemble and its splitter have these samples and trees."""
+        self.window = self.splitter.window = window
+        self.trees = self.splitter.trees = trees
 
     def set_steps(self, *, step_size, rho, int rounds, int update_interval, double l0, double l1,
                   double l2, double node_penalty):
@@ -142,7 +134,7 @@ cdef class Shrubs(Learner):
 
     # --- Learning: Algorithm 1 ----------------------------------------------------------------
 
-    cdef int reserve_outputs(self, int width) except -1:
+    cdef int reserve_outputs(self, int width) except -1 nogil:
         """Make room for so many classes."""
         cdef size_t places = self.n_models + 1
         if width > self.width_capacity:
@@ -151,7 +143,7 @@ cdef class Shrubs(Learner):
             self.width_capacity = width
         return 0
 
-    cdef int reserve(self, int n_labels) except -1:
+    cdef int reserve(self, int n_labels) except -1 nogil:
         """Make room for the row that the schema encoded last, and for a shrub."""
         cdef int n = min(self.window.size + 1, self.window_size)
         cdef int width = 1 if self.regression else n_labels
@@ -165,7 +157,7 @@ cdef class Shrubs(Learner):
         self.trees.widen(n_labels)
         self.width = n_labels
 
-    cdef void take(self, double target, double weight) noexcept:
+    cdef void take(self, double target, double weight) noexcept nogil:
         """One step of Algorithm 1."""
         cdef double step_size = self.step_size, l2 = self.l2
         cdef bint train = self.window.n_seen % self.update_interval == 0
@@ -178,9 +170,8 @@ cdef class Shrubs(Learner):
             step_size = 1.0 / (self.trees.n_roots + train + 1)
         if train and not is_hopeless(self, step_size, l2):
             self.train()                                # lines 6 to 8
-        with nogil:
-            weigh(self, step_size, l2)                  # lines 9 to 11
-            prune(self)                                 # line 12
+        weigh(self, step_size, l2)                      # lines 9 to 11
+        prune(self)                                     # line 12
 
     cdef bint push(self, double target, double weight) noexcept nogil:
         """Let the row that the schema encoded last into the window, the oldest out.
@@ -229,7 +220,7 @@ cdef class Shrubs(Learner):
             return max(1, <int>log2(<double>max(1, n)))
         return n if self.feature_count == ALL else self.feature_count
 
-    cdef void train(self) noexcept:
+    cdef void train(self) noexcept nogil:
         """Lines 6 to 8: grow a shrub on the window; its weight is zero. `reserve` made the room."""
         cdef int tree = self.trees.new_root(), i, slot, n_splits
         cdef int root = self.trees.roots[tree]
@@ -238,34 +229,31 @@ cdef class Shrubs(Learner):
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
             self.trees.learn(root, self.window.target[slot], self.window.weight[slot], step)
-        n_splits = self.splitter.grow(self.trees, root, self.window, self.schema, NULL,
-                                      self.n_features(), step,
-                                      rng_for(self.seed, 0, step, FEATURES))
+        n_splits = self.splitter.grow_held(root, self.schema, NULL, self.n_features(), step,
+                                           rng_for(self.seed, 0, step, FEATURES))
         self.weights[tree] = 0.0
         self.sizes[tree] = 2 * n_splits + 1
         self.births[tree] = step - 1
         self.n_trained += 1
-        with nogil:
-            for i in range(self.window.n_sorted):
-                slot = self.window.by_arrival[i]
-                leaves[slot] = self.trees.walk(root, self.window.data + slot,
-                                               self.window.capacity, self.window.n_columns)
-            if sums_run(self):
-                count_newcomer(self, tree)
+        for i in range(self.window.n_sorted):
+            slot = self.window.by_arrival[i]
+            leaves[slot] = self.trees.walk(root, self.window.data + slot,
+                                           self.window.capacity, self.window.n_columns)
+        if sums_run(self):
+            count_newcomer(self, tree)
 
     # --- Answers ------------------------------------------------------------------------------
 
-    cdef double* row_shares(self) except? NULL:
+    cdef double* row_shares(self) except? NULL nogil:
         """f(x) of eq. (2) into `slopes`."""
         cdef int c
-        with nogil:
-            evaluate(self, self.schema.row, 1, self.schema.n_columns, self.answering, 1)
-            gather(self, self.answering, 1)
-            for c in range(self.width):
-                self.slopes[c] = answer(self, c)
+        evaluate(self, self.schema.row, 1, self.schema.n_columns, self.answering, 1)
+        gather(self, self.answering, 1)
+        for c in range(self.width):
+            self.slopes[c] = answer(self, c)
         return self.slopes
 
-    cdef double row_number(self) except? -1.0:
+    cdef double row_number(self) except? -1.0 nogil:
         return self.row_shares()[0]
 
     # --- Inspection ---------------------------------------------------------------------------
@@ -295,7 +283,8 @@ cdef class Shrubs(Learner):
         cdef int k, n = self.trees.n_roots
         cdef Shrubs copy = Shrubs(
             **{**self.settings(), "n_models": max(1, n), "window_size": 1})
-        copy.schema, copy.labels, copy.trees = deepcopy((self.schema, self.labels, self.trees))
+        copy.schema, copy.labels, trees = deepcopy((self.schema, self.labels, self.trees))
+        copy.let_grow(copy.window, trees)
         copy.reserve_outputs(self.width)
         copy.width = self.width
         for k in range(n):
@@ -304,18 +293,14 @@ cdef class Shrubs(Learner):
 
     def settings(self):
         """The arguments that make such an ensemble."""
-        return {
-            "regression": self.regression, "n_models": self.n_models,
-            "window_size": self.window_size,
+        own = {
             "loss": "mse" if self.loss == SQUARED_ERROR else "cross_entropy",
             "step_size": self.step_size if self.step_size > 0.0 else "adaptive",
-            "rho": self.rho if self.rho > 0.0 else None, "rounds": self.rounds,
-            "project_each_round": self.project_each_round, "max_depth": self.splitter.max_depth,
-            "max_features": self.max_features, "shuffled": self.splitter.shuffled,
-            "update_interval": self.update_interval,
-            "retrain": "error" if self.only_errors else "always", "l0": self.l0, "l1": self.l1,
-            "l2": self.l2, "node_penalty": self.node_penalty, "seed": self.seed,
+            "rho": self.rho if self.rho > 0.0 else None,
+            "max_depth": self.splitter.max_depth, "shuffled": self.splitter.shuffled,
+            "retrain": "error" if self.only_errors else "always",
         }
+        return {name: own[name] if name in own else getattr(self, name) for name in SETTINGS}
 
     cdef dict fields(self):
         """The trees, their weights, the running sums and the window; leaves follow from these."""
@@ -339,24 +324,8 @@ cdef class Shrubs(Learner):
         """The ensemble of a state."""
         cdef Shrubs shrubs
         state = State("Shrubs", values, (*SETTINGS, *FIELDS))
-        n_slots = len(state.array("room", np.uint8, None))  # no more than the file is long
-        settings = {
-            "n_models": state.whole("n_models", 1, MAX_MODELS),
-            "window_size": state.whole("window_size", max(1, n_slots), n_slots),
-            "loss": state.word("loss", ("mse", "cross_entropy")),
-            "retrain": state.word("retrain", ("always", "error")),
-            "step_size": read_setting(state, "step_size", ("adaptive",), LARGEST_FLOAT),
-            "rho": read_setting(state, "rho", (None,), 2.0),
-            "max_features": read_max_features(state),
-            "seed": state.whole("seed", 0, 2**64 - 1),
-        }
-        for name in ("rounds", "update_interval"):
-            settings[name] = state.whole(name, 1, 2**31 - 1)
-        settings["max_depth"] = state.whole("max_depth", 0, 2**31 - 1)
-        for name in ("regression", "shuffled", "project_each_round"):
-            settings[name] = state.flag(name)
-        for name in ("l0", "l1", "l2", "node_penalty"):
-            settings[name] = state.number(name, 0.0, LARGEST_FLOAT)
+        settings = state.settings(SETTINGS)
+        state.array("room", np.uint8, settings["window_size"])  # no more than the file is long
         shrubs = Shrubs(**settings)
         shrubs.load(state)
         return shrubs
@@ -367,7 +336,7 @@ cdef class Shrubs(Learner):
         cdef double[:, ::1] gram
         cdef int64_t[::1] births
         self.schema, self.labels = state.part("schema", Schema), state.part("labels", Labels)
-        self.window, self.trees = state.part("window", Window), state.part("trees", Trees)
+        self.let_grow(state.part("window", Window), state.part("trees", Trees))
         require(self.window.size <= self.window_size, "Shrubs: too many samples")
         self.window.reserve(self.window_size, 0)
         n = self.trees.n_roots

@@ -24,6 +24,7 @@ from ...stream_forest import StreamDecisionForestClassifier, StreamDecisionFores
 from ..blocks import Block
 from ..parts import Votes
 from ..splitting import coordinator, is_splittable, merge, split
+from ..travel import check_travels
 from .workers import Call, Worker
 
 __all__ = ["DistributedClassifier", "DistributedRegressor"]
@@ -104,6 +105,7 @@ class _Distributed(base.Estimator):
         ValueError, TypeError
             As the model would. Nothing is learned then.
         """
+        check_travels("the target", [y])
         self._coordinator.validate(x, y, w, self._coming)
         self._gathered.append((dict(x.items()), y, w))
         if len(self._gathered) >= self.block_size:
@@ -128,6 +130,8 @@ class _Distributed(base.Estimator):
             frame is learned then.
         """
         block = Block.from_frame(X, y, w)
+        if isinstance(block.targets, list):
+            check_travels("the target", block.targets)
         self._send_gathered()
         self._coordinator.validate_block(block)
         self._learn(block)

@@ -13,10 +13,13 @@ from river import base
 from ..._estimator.parameters import check_choice, check_parameter, check_whole
 from ...keyed import Counts
 from ...keyed.description import description
+from ...keyed.prior import PooledPrior
 from ..groups import Settings, total
 from ..parcels import MOST_GROUPS
-from .feeder import PATIENCE, Feeder, FeederSettings, LostError, results
+from .delivery import PATIENCE, FeederSettings
+from .feeder import Feeder
 from .group_worker import read_layout, start_worker, write_layout
+from .links import LostError, results
 from .workers import connected
 
 __all__ = ["DistributedKeyedModels"]
@@ -69,6 +72,19 @@ class DistributedKeyedModels(Feeder):
         are divided.
     checkpoint_every
         Number of samples of a feeder after which the workers commit. The feeder keeps as many.
+    pooled
+        Model to clone for each key group, or `None`. The clone learns the samples of all keys of
+        its group. It answers for unknown keys, and for the others together with their own models,
+        as in `KeyedModels`: see the notes.
+
+    Notes
+    -----
+    With a pooled model, an answer depends on the samples of all keys of the group, up to the one
+    that is asked for. So the answers are the same for any number of workers, but not for any number
+    of groups: fewer groups learn faster, since each pooled model sees the stream divided by
+    `n_groups`, and take less memory. They also depend on the order of the samples within a group:
+    that of the stream with one feeder, and open with several. The keys' own models depend on
+    neither.
 
     References
     ----------
@@ -101,8 +117,9 @@ class DistributedKeyedModels(Feeder):
         max_models: int | None = None,
         time_to_live: int | None = None,
         when_full: str = "drop",
-        block_size: int = 5_000,
+        block_size: int = 10_000,
         checkpoint_every: int = 100_000,
+        pooled: base.Estimator | None = None,
     ) -> None:
         check_parameter(
             isinstance(model, base.Estimator) and hasattr(model, "predict_one"),
@@ -124,21 +141,26 @@ class DistributedKeyedModels(Feeder):
             folder,
             "a folder when models spill",
         )
+        if pooled is not None:
+            PooledPrior(pooled, isinstance(model, base.Classifier))  # refuses what is none
         options = {
             "max_models": None if max_models is None else max_models // n_groups,
             "time_to_live": None if time_to_live is None else -(-time_to_live // n_groups),
             "when_full": when_full,
+            "pooled": pooled,
         }
         self._folder = None if folder is None else Path(folder).absolute()
         run = f"keyed-models-{uuid.uuid4().hex}"
         is_stored = folder is not None
-        feeding = FeederSettings(run, model, n_groups, block_size, checkpoint_every, is_stored)
+        feeding = FeederSettings(
+            run, model, n_groups, block_size, checkpoint_every, is_stored, pooled is not None
+        )
         super().__init__(feeding, OWN)
-        self._write_layout(n_workers)
         self._is_closed = False
         self._groups = Settings(model, n_groups, self._folder, options)
+        self._write_layout(n_workers)
         self._actors = [self._started(number, n_workers) for number in range(n_workers)]
-        self._begin()
+        self._delivery.begin()
 
     def __reduce__(self) -> typing.Any:
         raise TypeError(
@@ -151,9 +173,11 @@ class DistributedKeyedModels(Feeder):
         if self._folder is None:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
+        pooled = self._groups.options["pooled"]
         wanted = {
-            "model": description(self._settings.model),
-            "n_groups": self._settings.n_groups,
+            "model": description(self._groups.model),
+            "pooled": "none" if pooled is None else description(pooled),
+            "n_groups": self._groups.n_groups,
         }
         for name, found in read_layout(self._folder).items():
             if found != wanted.get(name, found):
@@ -225,12 +249,13 @@ class DistributedKeyedModels(Feeder):
 
     def counts(self) -> Counts:
         """How much the models have learned of what the workers have received."""
-        self._send_gathered()
+        delivery = self._delivery.begin()
+        delivery.send_gathered()
 
         def send() -> list[typing.Any]:
-            return [link.ask("counts") for link in self._links]
+            return [link.ask("counts") for link in delivery.links]
 
-        return total(self._answered(send))
+        return total(delivery.answered(send))
 
     def processes(self) -> list[int]:
         """The process id of each worker."""

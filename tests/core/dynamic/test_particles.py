@@ -77,7 +77,7 @@ def test_log_predictive_of_one_leaf_is_the_reference_s(
     rows = table("exact_single_leaf_logpred")
     for row, expected in enumerate(rows):
         if particles.pool.size == window:
-            particles.retire(particles.oldest())
+            particles.retire(particles.to_retire("oldest"))
         known = leaf != "class" or len(particles.labels.labels) == 3  # the reference knows
         learn(particles, model, row)
         if row >= model.min_samples_leaf and known:
@@ -94,7 +94,7 @@ def test_answers_of_one_leaf_are_the_reference_s(
     model, particles = one_leaf(leaf, factor)
     for row in range(200):
         if particles.pool.size == window:
-            particles.retire(particles.oldest())
+            particles.retire(particles.to_retire("oldest"))
         learn(particles, model, row)
     X, y = data("class_test" if leaf == "class" else "fried_test")
     name = "linear_augmented" if leaf == "linear" else leaf
@@ -126,7 +126,7 @@ def test_forgetting_weighs_a_sample_by_its_age(leaf: str) -> None:
     particles = filter_of(model, 20, 0, decay=factor)
     for row in range(100):
         if row >= 60:
-            particles.retire(particles.oldest())
+            particles.retire(particles.to_retire("oldest"))
         learn(particles, model, row)
     ((root, _),) = particles.distinct_roots()
     (leaf_node,) = particles.nodes_at(root)
@@ -180,7 +180,7 @@ def test_grow_over_a_retired_prior_is_as_frequent_as_in_the_reference(
     for row in range(59):
         learn(particles, model, row)
     for _ in range(k):
-        particles.retire(particles.oldest())
+        particles.retire(particles.to_retire("oldest"))
     for row in range(59, 60 + k):
         learn(particles, model, row)
     shares = split_shares(particles, model.X.shape[1])
@@ -251,7 +251,7 @@ def test_a_leaf_without_spread_has_no_density(leaf: str, factor: float) -> None:
     evidence, without = 0.0, 0
     for row in range(200):
         if particles.pool.size == 60:
-            particles.retire(particles.oldest())
+            particles.retire(particles.to_retire("oldest"))
         with np.errstate(invalid="ignore"):
             densities = densities_at(particles, model, row) if row > 40 else np.ones(1)
         learn(particles, model, row)

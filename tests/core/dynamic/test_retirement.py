@@ -65,7 +65,7 @@ def before_and_after(maker: Maker, leaf: str) -> tuple[ParticleFilter, ParticleF
     learn(before, leaf, range(N_LEARNED))
     after = copy.deepcopy(before)
     for _ in range(N_RETIRED):
-        after.retire(after.oldest())
+        after.retire(after.to_retire("oldest"))
     for one in (before, after):
         one.check()
         check_sums(one)

@@ -53,7 +53,7 @@ def learned(maker: str, leaf: str) -> ParticleFilter:
     particles, model = MAKERS[maker](leaf), model_of(leaf)
     for row in range(N_LEARNED):
         if particles.pool.size == N_ACTIVE:
-            particles.retire(particles.oldest())
+            particles.retire(particles.to_retire("oldest"))
         particles.learn(row_of(model.X[row]), float(model.y[row]))
     assert max(particles.tree_statistics()[0]) > 1
     particles.check()
@@ -192,7 +192,7 @@ def test_the_least_useful_point_has_the_smallest_score(
     particles = learned(maker, leaf)
     scores = particles.scores(criterion)
     smallest = [slot for slot in particles.pool.slots() if scores[slot] == min(scores.values())]
-    assert particles.least_useful(criterion) == smallest[0]
+    assert particles.to_retire(criterion) == smallest[0]
 
 
 def test_sums_of_leaves_are_those_of_their_rows() -> None:
@@ -213,7 +213,7 @@ def test_scoresing_by_a_score_goes_on_as_the_naive_one(criterion: str) -> None:
     model, particles = model_of("linear"), MAKERS["forgetful"]("linear")
     for row in range(120):
         if particles.pool.size == 60:
-            slot = particles.least_useful(criterion)
+            slot = particles.to_retire(criterion)
             if row >= 100:
                 expected = NAIVE[criterion](
                     particles, "linear", np.array(particles.pool.point(slot)[0])

@@ -58,8 +58,8 @@ def retiring(config: str, particles: ParticleFilter, rng: np.random.Generator) -
     if policy == "rand":
         return int(rng.choice(particles.pool.slots()))
     if policy in ("alc", "ent"):
-        return particles.least_useful({"alc": "alc", "ent": "entropy"}[policy])
-    return particles.oldest()
+        return particles.to_retire({"alc": "alc", "ent": "entropy"}[policy])
+    return particles.to_retire("oldest")
 
 
 def trees_of(particles: ParticleFilter, n_columns: int) -> dict[str, float]:
