@@ -372,7 +372,8 @@ cdef class Trees:
         return {
             "node": node, "parent": this.parent, "depth": this.depth,
             "feature": this.split.feature, "threshold": this.split.threshold if is_split else 0.0,
-            "left": this.left if is_split else -1, "right": this.right, "nominal": bool(this.split.nominal),
+            "left": this.left if is_split else -1, "right": this.right,
+            "nominal": bool(this.split.nominal),
             "missing_left": bool(this.split.missing_left), "weight": row[WEIGHT],
             "visited": row[VISITED], "gain": row[GAIN],
             "values": [row[HEADER + i] for i in range(self.n_values)],

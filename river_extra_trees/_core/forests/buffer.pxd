@@ -61,7 +61,8 @@ cdef class Buffer:
             return NAN
         return value_at(values, self.columns[column].width, place & (BLOCK - 1))
 
-    cdef inline void gather(self, int column, const int* places, int n, double* values) noexcept nogil:
+    cdef inline void gather(self, int column, const int* places, int n,
+                            double* values) noexcept nogil:
         """Read a feature of several samples."""
         cdef const Column* this = &self.columns[column]
         cdef int i

@@ -21,7 +21,7 @@ cdef class CompactTrees(Trees):
     cdef int* places                # per node: of a leaf its row, or -1; of others their record
     cdef double* rows               # rows[row * n_values + class]: weights
     cdef int n_rows                 # ever used
-    cdef int free_row               # a row that is not in use, whose first cell is the next such; -1
+    cdef int free_row               # a row not in use, whose first cell is the next such; or -1
     cdef int n_free_rows
     cdef int row_capacity           # rows there is room for
     cdef size_t row_cells           # doubles allocated

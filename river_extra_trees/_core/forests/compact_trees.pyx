@@ -172,7 +172,7 @@ cdef class CompactTrees(Trees):
         cdef const unsigned char* start = self.records + self.places[node]
         cdef const unsigned char* at
         cdef double weight, n, code = -1.0, count = 0.0
-        cdef int i, row
+        cdef int row
         at = get(get(start + sizeof(double), &weight), &n)
         self.n_dead += length_of(start)
         self.nodes[node].split.threshold, self.nodes[node].left = weight, -1
@@ -183,7 +183,7 @@ cdef class CompactTrees(Trees):
             self.nodes[node].left = <int>code
             return
         row = self.places[node] = self.new_row()
-        for i in range(<int>n):
+        for _ in range(<int>n):
             at = get(get(at, &code), &count)
             self.counts(row)[<int>code] = count
 
@@ -249,14 +249,14 @@ cdef class CompactTrees(Trees):
     cdef void read(self, int node, double* row) noexcept nogil:
         cdef const unsigned char* at
         cdef double n, code, count
-        cdef int i, place = self.places[node]
+        cdef int place = self.places[node]
         memset(row, 0, self.width * sizeof(double))
         row[WEIGHT], row[VISITED] = self.weight_of(node), self.visited_of(node)
         if self.nodes[node].split.feature >= 0:
             at = self.records + place
             memcpy(&row[GAIN], at, sizeof(double))
             at = get(get(at + sizeof(double), &count), &n)
-            for i in range(<int>n):
+            for _ in range(<int>n):
                 at = get(get(at, &code), &count)
                 row[HEADER + <int>code] = count
         elif place >= 0:
@@ -339,8 +339,7 @@ cdef size_t length_of(const unsigned char* record) noexcept nogil:
     """Number of bytes of a record."""
     cdef double n, unused
     cdef const unsigned char* at = get(get(record + sizeof(double), &unused), &n)
-    cdef int i
-    for i in range(2 * <int>n):
+    for _ in range(2 * <int>n):
         at = get(at, &unused)
     return at - record
 

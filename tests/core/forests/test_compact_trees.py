@@ -66,9 +66,9 @@ def test_numbers_are_refused() -> None:
 def test_codes_of_many_classes() -> None:
     """Codes that take one byte, two and eight."""
     rows = [[0.25] + [0.0] * 70_000 for _ in range(3)]
-    for row, codes in zip(rows, [(253, 254, 255, 65_535, 65_536, 69_999), (255,), (69_999,)]):
+    for node, codes in enumerate([(253, 254, 255, 65_535, 65_536, 69_999), (255,), (69_999,)]):
         for code in codes:
-            row[1 + code] = 2.0
+            rows[node][1 + code] = 2.0
     wanted = Trees.restored(state(rows, 1))
     found = CompactTrees.restored(wanted.state())
     np.testing.assert_array_equal(found.state()["stats"], wanted.state()["stats"])
