@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .._core.dynamic import ParticleFilter
 from .._core.dynamic.pool import Pool
+from .._core.early_pool import EarlyPool
 from .._core.forests.buffer import Buffer
 from .._core.forests.class_pool import ClassPool
 from .._core.forests.compact_trees import CompactTrees
@@ -42,6 +43,7 @@ CORE_CLASSES: dict[str, Any] = {
     "class_pool": ClassPool,
     "compact_trees": CompactTrees,
     "dynamic_trees": ParticleFilter,
+    "early_pool": EarlyPool,
     "forgetful_forest": ForgetfulForest,
     "buffer": Buffer,
     "labels": Labels,
