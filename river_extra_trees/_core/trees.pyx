@@ -473,7 +473,7 @@ cdef class Trees:
         """Take over nodes and statistics into the empty arena; `link` checks the links."""
         cdef int i, node, n = <int>stats.shape[0]
         self.reserve(n, self.n_values)
-        for i in range(n):
+        for _ in range(n):
             self.new_node(-1, -1)                       # a leaf, not met yet
         for i in range(<int>threshold.shape[0]):
             node = links[i, 0]
