@@ -21,7 +21,7 @@ Who holds whom::
       |   |                      (rotation.pyx: trees grown anew in turn; memory_parts.pyx: what
       |   |                      parts tell each other; memory_state.pyx: saving and loading)
       |   |- Buffer            buffer.pyx: the latest samples, by column, in blocks
-      |   |- Trees ...         one object per tree
+      |   |- Trees ...         one object per tree; CompactTrees (compact_trees.pyx) of classes
       |   |- Group ...         the trees of one memory; each holds the TreeGrowth (tree_growth.pyx,
       |   |                      growth.pyx) of its next tree, which takes a few steps per sample
       |   |- ClassPool         class_pool.pyx: one answer of those of the groups

@@ -18,6 +18,8 @@ cdef enum:
     VISITED = 1             # number of the batch that last came through (0: never)
     GAIN = 2                # weighted impurity that the split of this node removed
 
+cdef const double FAINTEST = 1e-200     # a faded class weight below is none
+
 cdef struct Node:           # 32 bytes
     Split split
     int left                # node ids, meaningful only when split.feature >= 0; both > -1 then
@@ -45,7 +47,10 @@ cdef class Trees:
     cdef int root_capacity
 
     cdef int reserve(self, Py_ssize_t extra, int n_values) except -1 nogil
+    cdef int reserve_stats(self, Py_ssize_t capacity, Py_ssize_t extra,
+                           int n_values) except -1 nogil
     cdef void trim(self, int extra) noexcept nogil
+    cdef void trim_stats(self, int capacity) noexcept nogil
     cdef int reserve_roots(self, int n_roots) except -1
     cdef void widen(self, int n_values) noexcept nogil
     cdef int new_root(self) noexcept nogil
@@ -60,7 +65,14 @@ cdef class Trees:
     cdef int meet(self, int node, int parent, int place) except -1
     cdef int new_node(self, int parent, int depth) noexcept nogil
     cdef void cut(self, int node) noexcept nogil
+    cdef void clear(self, int node) noexcept nogil
+    cdef void close(self, int node, double gain) noexcept nogil
     cdef void collapse(self, int node) noexcept nogil
+    cdef void reopen(self, int node) noexcept nogil
+    cdef double weight_of(self, int node) noexcept nogil
+    cdef double visited_of(self, int node) noexcept nogil
+    cdef void read(self, int node, double* row) noexcept nogil
+    cdef int write(self, int node, const double* row) except -1
 
     cdef inline double* row(self, int node) noexcept nogil:
         return self.stats + <Py_ssize_t>node * self.width

@@ -20,8 +20,6 @@ cdef enum:
     MAX_CLASSES = 1 << 24       # of a restored arena, whose widths so stay countable
     SLACK = 16                  # an arena that is full grows by one part in so many
 
-cdef double FAINTEST = 1e-200   # a faded class weight below is none
-
 
 cdef class Trees:
     """An arena of nodes and the roots of the trees in it.
@@ -57,32 +55,42 @@ cdef class Trees:
         Nothing but memory changes, so that nothing is to be undone if there is none.
         """
         cdef Py_ssize_t capacity = self.n_used - self.n_free + extra
-        cdef int width = self.width if self.regression else HEADER + max(n_values, self.n_values)
-        cdef size_t n_cells
         if capacity <= self.capacity:
             capacity = self.capacity
         else:
             capacity = max(capacity, self.capacity + self.capacity // SLACK)
         if capacity > LARGEST_ARENA:
             raise_memory_error()
-        n_cells = product(capacity, width)
-        if n_cells > self.n_cells:
-            self.stats = <double*>resized(self.stats, n_cells, sizeof(double))
-            self.n_cells = n_cells
+        self.reserve_stats(capacity, extra, n_values)
         if capacity > self.capacity:
             self.nodes = <Node*>resized(self.nodes, capacity, sizeof(Node))
             self.free_nodes = <int*>resized(self.free_nodes, capacity, sizeof(int))
             self.capacity = <int>capacity
         return 0
 
+    cdef int reserve_stats(self, Py_ssize_t capacity, Py_ssize_t extra,
+                           int n_values) except -1 nogil:
+        """Make room for the statistics of so many nodes, `extra` of which are new."""
+        cdef int width = self.width if self.regression else HEADER + max(n_values, self.n_values)
+        cdef size_t n_cells = product(capacity, width)
+        if n_cells > self.n_cells:
+            self.stats = <double*>resized(self.stats, n_cells, sizeof(double))
+            self.n_cells = n_cells
+        return 0
+
     cdef void trim(self, int extra) noexcept nogil:
         """Give back the room for all but so many more nodes."""
         cdef int capacity = self.n_used + extra
         if capacity < self.capacity:
-            self.capacity, self.n_cells = capacity, <size_t>capacity * self.width
-            self.stats = <double*>trimmed(self.stats, self.n_cells * sizeof(double))
+            self.trim_stats(capacity)
             self.nodes = <Node*>trimmed(self.nodes, capacity * sizeof(Node))
             self.free_nodes = <int*>trimmed(self.free_nodes, capacity * sizeof(int))
+            self.capacity = capacity
+
+    cdef void trim_stats(self, int capacity) noexcept nogil:
+        """Give back the room for the statistics of all but so many nodes."""
+        self.n_cells = <size_t>capacity * self.width
+        self.stats = <double*>trimmed(self.stats, self.n_cells * sizeof(double))
 
     cdef int reserve_roots(self, int n_roots) except -1:
         if n_roots > self.root_capacity:
@@ -113,7 +121,7 @@ cdef class Trees:
             node = self.n_used
             self.n_used += 1
         memset(&self.nodes[node], 0, sizeof(Node))
-        memset(self.row(node), 0, self.width * sizeof(double))
+        self.clear(node)
         self.nodes[node].split.feature = LEAF
         self.nodes[node].left = self.nodes[node].right = -1
         self.nodes[node].parent = parent
@@ -123,7 +131,7 @@ cdef class Trees:
     cdef void cut(self, int node) noexcept nogil:
         """Put one node on the free list."""
         memset(&self.nodes[node], 0, sizeof(Node))
-        memset(self.row(node), 0, self.width * sizeof(double))
+        self.clear(node)
         self.nodes[node].split.feature = FREE
         self.free_nodes[self.n_free] = node
         self.n_free += 1
@@ -131,6 +139,8 @@ cdef class Trees:
     cdef void collapse(self, int node) noexcept nogil:
         """Free all nodes below a node and make it a leaf; its statistics stay."""
         cdef int below = node, parent
+        if self.nodes[node].split.feature < 0:
+            return
         while self.nodes[node].split.feature >= 0:
             if self.nodes[below].split.feature >= 0 and self.nodes[below].left >= 0:
                 below = self.nodes[below].left
@@ -148,7 +158,37 @@ cdef class Trees:
                 below = parent
         self.nodes[node].split.threshold = 0.0
         self.nodes[node].split.nominal = self.nodes[node].split.missing_left = 0
+        self.reopen(node)
+
+    # What a node holds besides its split, its links and its depth; `CompactTrees` stores it
+    # otherwise.
+
+    cdef void clear(self, int node) noexcept nogil:
+        """Give a node empty statistics, whatever its memory holds."""
+        memset(self.row(node), 0, self.width * sizeof(double))
+
+    cdef void close(self, int node, double gain) noexcept nogil:
+        """Let a leaf know the gain of the split that it gets next."""
+        self.row(node)[GAIN] = gain
+
+    cdef void reopen(self, int node) noexcept nogil:
+        """Let a node know that it is a leaf again."""
         self.row(node)[GAIN] = 0.0
+
+    cdef double weight_of(self, int node) noexcept nogil:
+        return self.row(node)[WEIGHT]
+
+    cdef double visited_of(self, int node) noexcept nogil:
+        return self.row(node)[VISITED]
+
+    cdef void read(self, int node, double* row) noexcept nogil:
+        """Copy the statistics of a node, in the layout of the header."""
+        memcpy(row, self.row(node), self.width * sizeof(double))
+
+    cdef int write(self, int node, const double* row) except -1:
+        """The opposite of `read`, for a node that has none yet."""
+        memcpy(self.row(node), row, self.width * sizeof(double))
+        return 0
 
     def add_tree(self):
         """Add a tree of one empty leaf; return its number among the roots."""
@@ -220,13 +260,10 @@ cdef class Trees:
             gap //= 2
 
     cdef bint is_less_used(self, int a, int b) noexcept nogil:
-        cdef const double* of_a = self.row(a)
-        cdef const double* of_b = self.row(b)
-        if of_a[VISITED] != of_b[VISITED]:
-            return of_a[VISITED] < of_b[VISITED]
-        if of_a[WEIGHT] != of_b[WEIGHT]:
-            return of_a[WEIGHT] < of_b[WEIGHT]
-        return a < b
+        cdef double of_a = self.visited_of(a), of_b = self.visited_of(b)
+        if of_a == of_b:
+            of_a, of_b = self.weight_of(a), self.weight_of(b)
+        return of_a < of_b if of_a != of_b else a < b
 
     # ---------------------------------------------------------------- learning
 
@@ -329,11 +366,14 @@ cdef class Trees:
         """One node as a dict: what a picture, a table or a test may want to know of it."""
         assert 0 <= node < self.n_used and self.nodes[node].split.feature != FREE
         cdef Node* this = &self.nodes[node]
-        cdef double* row = self.row(node)
+        cdef double[::1] row = np.empty(self.width)
+        cdef bint is_split = this.split.feature >= 0
+        self.read(node, &row[0])
         return {
             "node": node, "parent": this.parent, "depth": this.depth,
-            "feature": this.split.feature, "threshold": this.split.threshold, "left": this.left,
-            "right": this.right, "nominal": bool(this.split.nominal),
+            "feature": this.split.feature, "threshold": this.split.threshold if is_split else 0.0,
+            "left": this.left if is_split else -1, "right": this.right,
+            "nominal": bool(this.split.nominal),
             "missing_left": bool(this.split.missing_left), "weight": row[WEIGHT],
             "visited": row[VISITED], "gain": row[GAIN],
             "values": [row[HEADER + i] for i in range(self.n_values)],
@@ -352,7 +392,7 @@ cdef class Trees:
 
     def check(self):
         """Raise StateError if the arena is not what its own state says."""
-        cdef Trees other = Trees.restored(self.state())
+        cdef Trees other = type(self).restored(self.state())
         cdef int node
         require(self.n_used <= self.capacity, "Trees: more nodes than there is room for")
         for node in range(self.n_used):
@@ -377,7 +417,7 @@ cdef class Trees:
         cdef double[:, ::1] stats = np.empty((n, width))
         for i in range(n):
             n_splits += self.nodes[i].split.feature >= 0
-            memcpy(&stats[i, 0], self.row(<int>i), width * sizeof(double))
+            self.read(<int>i, &stats[i, 0])
         threshold = np.empty(n_splits)
         links = np.empty((n_splits, 4), dtype=np.int32)
         flags = np.empty((n_splits, 2), dtype=np.uint8)
@@ -417,7 +457,7 @@ cdef class Trees:
         require(HEADER <= width <= HEADER + MAX_CLASSES
                 and (width == HEADER + 2 or not regression),
                 "Trees: the statistics are not those of such a tree")
-        trees = Trees(width - HEADER, regression, state.number("fading", 0.0, 1.0))
+        trees = cls(width - HEADER, regression, state.number("fading", 0.0, 1.0))
         require(n <= LARGEST_ARENA, "Trees: too many nodes")
         check_stats(stats, regression)
         links = state.array("links", np.int32, n_splits, 4)
@@ -433,9 +473,8 @@ cdef class Trees:
         """Take over nodes and statistics into the empty arena; `link` checks the links."""
         cdef int i, node, n = <int>stats.shape[0]
         self.reserve(n, self.n_values)
-        for i in range(n):
-            node = self.new_node(-1, -1)                # a leaf, not met yet
-            memcpy(self.row(node), &stats[i, 0], self.width * sizeof(double))
+        for _ in range(n):
+            self.new_node(-1, -1)                       # a leaf, not met yet
         for i in range(<int>threshold.shape[0]):
             node = links[i, 0]
             self.nodes[node].split.threshold = threshold[i]
@@ -443,6 +482,8 @@ cdef class Trees:
             self.nodes[node].split.nominal = flags[i, 0] != 0
             self.nodes[node].split.missing_left = flags[i, 1] != 0
             self.nodes[node].left, self.nodes[node].right = links[i, 2], links[i, 3]
+        for i in range(n):
+            self.write(i, &stats[i, 0])
         return 0
 
     cdef int link(self, const int[::1] free_nodes, const int[::1] roots) except -1:

@@ -19,6 +19,7 @@ from .._core.dynamic.pool import Pool
 from .._core.early_pool import EarlyPool
 from .._core.forests.buffer import Buffer
 from .._core.forests.class_pool import ClassPool
+from .._core.forests.compact_trees import CompactTrees
 from .._core.forests.forgetful import ForgetfulForest
 from .._core.forests.linear_models import LinearModels
 from .._core.forests.memories import MemoryForest
@@ -40,6 +41,7 @@ __all__ = ["Decoder", "Encoder", "is_plain"]
 CORE_CLASSES: dict[str, Any] = {
     "active_samples": Pool,
     "class_pool": ClassPool,
+    "compact_trees": CompactTrees,
     "dynamic_trees": ParticleFilter,
     "early_pool": EarlyPool,
     "forgetful_forest": ForgetfulForest,

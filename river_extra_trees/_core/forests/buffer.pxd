@@ -1,40 +1,51 @@
 """The latest samples of a stream, in a circular buffer of blocks.
 
-A block holds BLOCK samples by column: first their targets and weights, then one column per feature.
-A block has as many columns as the schema had when its samples came; where it has no column a value
-is missing. The buffer allocates its blocks one by one, and uses the oldest again once it has all,
-so that no push copies what is there.
+A block holds BLOCK samples: their targets and weights as doubles, and their values of each feature.
+A feature stores its values in the fewest bytes that hold all of them exactly, and is widened by the
+first value that does not fit. A block has no values of a feature that came after its samples; they
+are missing there. The buffer allocates its blocks one by one, and uses the oldest again once it has
+all, so that no push copies what is there.
 
 A place is a position in the buffer, which the sample keeps until it is overwritten.
 """
 
 from libc.math cimport NAN
-from libc.stdint cimport int64_t
+from libc.stdint cimport int8_t, int16_t, int64_t
 
 cdef enum:
     BLOCK_BITS = 9
     BLOCK = 1 << BLOCK_BITS
-    TARGET = 0                  # column of the targets
-    WEIGHT_OF = 1               # column of the weights
-    FEATURES = 2                # the first column of a feature
+    TARGET = 0                  # of a state: row of the targets, ...
+    WEIGHT_OF = 1               # ... of the weights, ...
+    FEATURES = 2                # ... and of the first feature
 
-cdef struct Block:
-    double* values              # values[column * BLOCK + place % BLOCK]
-    int n_columns               # that are in use, targets and weights among them
-    int capacity                # columns there is room for
+cdef enum Width:                # of the values of a feature, in bytes; each holds all that ...
+    BYTE = 1                    # ... a narrower one does: whole numbers of 8 bits ...
+    SHORT = 2                   # ... and of 16, in which the least one stands for NaN; ...
+    SINGLE = 4                  # ... and numbers of either precision
+    DOUBLE = 8
+
+cdef struct Column:             # of a feature
+    void** blocks               # blocks[place >> BLOCK_BITS][place % BLOCK]; NULL: all missing
+    int width                   # of the values, see `Width`
 
 cdef class Buffer:
-    cdef Block* blocks
+    cdef double** targets               # targets[place >> BLOCK_BITS]: of a block, then its weights
     cdef readonly int n_blocks          # that the buffer has, once they are all needed ...
     cdef int n_allocated                # ... and so far
+    cdef Column* columns
+    cdef readonly int n_features        # columns that are in use
+    cdef int capacity                   # columns with room for the blocks
     cdef int64_t base                   # number of the sample that came to place 0 first
     cdef readonly int64_t n_seen        # samples ever pushed
     cdef readonly int64_t oldest        # number in the stream of the oldest that is remembered
 
-    cdef int reserve(self, int n_features) except -1
-    cdef int fill(self, const double[:, ::1] samples) except -1
+    cdef int reserve(self, const double* row, int n_features) except -1
+    cdef int reserve_block(self) except -1
+    cdef int reserve_columns(self, int n_features) except -1
     cdef int push(self, const double* row, int n_features, double target,
                   double weight) noexcept nogil
+    cdef int fill(self, const double[:, ::1] samples) except -1
 
     cdef inline int place_of(self, int64_t arrival) noexcept nogil:
         """The place of the sample with this number in the stream."""
@@ -42,13 +53,74 @@ cdef class Buffer:
 
     cdef inline double value(self, int column, int place) noexcept nogil:
         """A feature of a sample, NaN where it is missing."""
-        cdef const Block* block = &self.blocks[place >> BLOCK_BITS]
-        if column + FEATURES >= block.n_columns:
+        cdef const void* values
+        if column >= self.n_features:
             return NAN
-        return block.values[(<Py_ssize_t>(column + FEATURES) << BLOCK_BITS) + (place & (BLOCK - 1))]
+        values = self.columns[column].blocks[place >> BLOCK_BITS]
+        if values == NULL:
+            return NAN
+        return value_at(values, self.columns[column].width, place & (BLOCK - 1))
+
+    cdef inline void gather(self, int column, const int* places, int n,
+                            double* values) noexcept nogil:
+        """Read a feature of several samples."""
+        cdef const Column* this = &self.columns[column]
+        cdef int i
+        if column >= self.n_features:
+            for i in range(n):
+                values[i] = NAN
+        elif this.width == DOUBLE:
+            gather_as(<double*>NULL, this.blocks, places, n, values)
+        elif this.width == SINGLE:
+            gather_as(<float*>NULL, this.blocks, places, n, values)
+        elif this.width == BYTE:
+            gather_as(<int8_t*>NULL, this.blocks, places, n, values)
+        else:
+            gather_as(<int16_t*>NULL, this.blocks, places, n, values)
 
     cdef inline double target(self, int place) noexcept nogil:
-        return self.blocks[place >> BLOCK_BITS].values[place & (BLOCK - 1)]
+        return self.targets[place >> BLOCK_BITS][place & (BLOCK - 1)]
 
     cdef inline double weight(self, int place) noexcept nogil:
-        return self.blocks[place >> BLOCK_BITS].values[BLOCK + (place & (BLOCK - 1))]
+        return self.targets[place >> BLOCK_BITS][BLOCK + (place & (BLOCK - 1))]
+
+
+cdef inline double value_at(const void* values, int width, int at) noexcept nogil:
+    """One of the values of a block, as it was pushed."""
+    cdef int whole
+    if width == DOUBLE:
+        return (<const double*>values)[at]
+    if width == SINGLE:
+        return (<const float*>values)[at]
+    if width == BYTE:
+        whole = (<const int8_t*>values)[at]
+        return whole if whole != -128 else NAN
+    whole = (<const int16_t*>values)[at]
+    return whole if whole != -32768 else NAN
+
+
+ctypedef fused Value:
+    double
+    float
+    int8_t
+    int16_t
+
+
+cdef inline void gather_as(const Value* kind, void* const* blocks, const int* places, int n,
+                           double* values) noexcept nogil:
+    """Read values of the type that `kind` would point to."""
+    cdef const Value* of_block
+    cdef Value value
+    cdef int i
+    for i in range(n):
+        of_block = <const Value*>blocks[places[i] >> BLOCK_BITS]
+        if of_block == NULL:
+            values[i] = NAN
+            continue
+        value = of_block[places[i] & (BLOCK - 1)]
+        if Value is int8_t:
+            values[i] = value if value != -128 else NAN
+        elif Value is int16_t:
+            values[i] = value if value != -32768 else NAN
+        else:
+            values[i] = value

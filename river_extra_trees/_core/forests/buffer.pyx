@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from libc.math cimport NAN
-from libc.stdint cimport int64_t
-from libc.string cimport memset
+from libc.math cimport NAN, signbit
+from libc.stdint cimport int8_t, int16_t, int64_t
 
-from ..memory cimport free, product, resized
+from ..memory cimport free, resized, zeroed
 from ..schema cimport MAX_COLUMNS
 
 from ..state import (
@@ -30,43 +29,85 @@ cdef class Buffer:
         self.n_blocks = (n_samples + BLOCK - 1) // BLOCK + 1
 
     def __dealloc__(self):
-        cdef int i
+        cdef int i, column
         for i in range(self.n_allocated):
-            free(self.blocks[i].values)
-        free(self.blocks)
+            for column in range(self.capacity):
+                free(self.columns[column].blocks[i])
+            free(self.targets[i])
+        for column in range(self.capacity):
+            free(self.columns[column].blocks)
+        free(self.columns)
+        free(self.targets)
 
-    cdef int reserve(self, int n_features) except -1:
+    # ---------------------------------------------------------------- memory
+
+    cdef int reserve(self, const double* row, int n_features) except -1:
         """Make room for the next sample; nothing that is remembered changes."""
-        cdef int capacity = n_features + FEATURES, at = self.place_of(self.n_seen) >> BLOCK_BITS
-        cdef Block* block
+        cdef int at = self.place_of(self.n_seen) >> BLOCK_BITS, i, column, width
+        cdef Column* this
         if at >= self.n_allocated:      # by one: blocks are filled in order
-            self.blocks = <Block*>resized(self.blocks, at + 1, sizeof(Block))
-            memset(&self.blocks[at], 0, sizeof(Block))
-            self.n_allocated = at + 1
-        block = &self.blocks[at]
-        if capacity > block.capacity:
-            if block.capacity:              # features came in: more of them may follow
-                capacity += capacity // 2
-            block.values = <double*>resized(block.values, product(capacity, BLOCK), sizeof(double))
-            block.capacity = capacity
+            self.reserve_block()
+        if n_features > self.capacity:
+            self.reserve_columns(n_features)
+        for column in range(n_features):
+            this = &self.columns[column]
+            width = this.width
+            if width < DOUBLE:
+                width = max(width, width_of(row[column]))
+            if this.blocks[at] == NULL:
+                this.blocks[at] = resized(NULL, BLOCK, width)
+                fill_missing(this.blocks[at], this.width)   # the feature may be new in the block
+            if width > this.width:
+                for i in range(self.n_allocated):
+                    if this.blocks[i] != NULL:
+                        this.blocks[i] = resized(this.blocks[i], BLOCK, width)
         return 0
+
+    cdef int reserve_block(self) except -1:
+        """Make one more block, which has no values yet."""
+        cdef int column, n = self.n_allocated + 1
+        for column in range(self.capacity):
+            self.columns[column].blocks = <void**>resized(
+                self.columns[column].blocks, n, sizeof(void*))
+            self.columns[column].blocks[n - 1] = NULL
+        self.targets = <double**>resized(self.targets, n, sizeof(double*))
+        self.targets[n - 1] = <double*>resized(NULL, 2 * BLOCK, sizeof(double))
+        self.n_allocated = n
+        return 0
+
+    cdef int reserve_columns(self, int n_features) except -1:
+        """Make so many columns, which have no values yet."""
+        cdef int column
+        self.columns = <Column*>resized(self.columns, n_features, sizeof(Column))
+        for column in range(self.capacity, n_features):
+            self.columns[column].blocks = <void**>zeroed(self.n_allocated, sizeof(void*))
+            self.columns[column].width = BYTE
+            self.capacity = column + 1
+        return 0
+
+    # ---------------------------------------------------------------- samples
 
     cdef int push(self, const double* row, int n_features, double target,
                   double weight) noexcept nogil:
         """Remember a sample for which `reserve` made room; return its place."""
-        cdef int place = self.place_of(self.n_seen), at = place & (BLOCK - 1), i, column
-        cdef Block* block = &self.blocks[place >> BLOCK_BITS]
+        cdef int place = self.place_of(self.n_seen), at = place & (BLOCK - 1), column, i, width
+        cdef int block = place >> BLOCK_BITS
+        cdef Column* this
         if at == 0:
             self.oldest = max(self.oldest, self.n_seen - <int64_t>(self.n_blocks - 1) * BLOCK)
-            block.n_columns = FEATURES
-        for column in range(block.n_columns, n_features + FEATURES):
-            for i in range(at):
-                block.values[(<Py_ssize_t>column << BLOCK_BITS) + i] = NAN
-        block.n_columns = max(block.n_columns, n_features + FEATURES)
-        block.values[at] = target
-        block.values[BLOCK + at] = weight
+        self.targets[block][at] = target
+        self.targets[block][BLOCK + at] = weight
         for column in range(n_features):
-            block.values[(<Py_ssize_t>(column + FEATURES) << BLOCK_BITS) + at] = row[column]
+            this = &self.columns[column]
+            if this.width < DOUBLE:
+                width = width_of(row[column])
+                if width > this.width:
+                    for i in range(self.n_allocated):
+                        if this.blocks[i] != NULL:
+                            widen(this.blocks[i], this.width, width)
+                    this.width = width
+            write(this.blocks[block], this.width, at, row[column])
+        self.n_features = max(self.n_features, n_features)
         self.n_seen += 1
         return place
 
@@ -76,33 +117,31 @@ cdef class Buffer:
         if not self.oldest <= arrival < self.n_seen:
             raise IndexError(f"sample {arrival} is not remembered")
         place = self.place_of(arrival)
-        n_features = self.blocks[place >> BLOCK_BITS].n_columns - FEATURES
-        row = [self.value(column, place) for column in range(n_features)]
+        row = [self.value(column, place) for column in range(self.n_features)]
         return row, self.target(place), self.weight(place)
 
     def emptied(self):
         """A buffer as large that has seen nothing yet."""
         return Buffer((self.n_blocks - 1) * BLOCK)
 
-    @property
-    def n_features(self):
-        """Number of features that a remembered sample may have."""
-        return max([self.blocks[self.place_of(arrival) >> BLOCK_BITS].n_columns - FEATURES
-                    for arrival in range(self.oldest, self.n_seen, BLOCK)], default=0)
-
     def check(self):
         """Raise AssertionError if an invariant is broken."""
-        cdef int i
+        cdef int column
         assert 0 <= self.oldest <= self.n_seen
         assert self.n_seen - self.oldest <= self.n_blocks * BLOCK
-        for i in range(self.n_allocated):
-            assert self.blocks[i].n_columns <= self.blocks[i].capacity
+        assert self.n_features <= self.capacity
+        for column in range(self.capacity):
+            assert self.columns[column].width in (BYTE, SHORT, SINGLE, DOUBLE)
 
     def __sizeof__(self):
-        cdef int i
-        cdef size_t size = self.n_allocated * sizeof(Block)
-        for i in range(self.n_allocated):
-            size += self.blocks[i].capacity * <size_t>BLOCK * sizeof(double)
+        cdef int i, column
+        cdef size_t size = self.capacity * sizeof(Column)
+        size += self.n_allocated * (sizeof(double*) + 2 * BLOCK * sizeof(double))
+        for column in range(self.capacity):
+            size += self.n_allocated * sizeof(void*)
+            for i in range(self.n_allocated):
+                if self.columns[column].blocks[i] != NULL:
+                    size += <size_t>BLOCK * self.columns[column].width
         return object.__sizeof__(self) + size
 
     def state(self):
@@ -146,9 +185,49 @@ cdef class Buffer:
         for i in range(samples.shape[1]):
             for column in range(n_features):
                 row[column] = samples[column + FEATURES, i]
-            self.reserve(n_features)
+            self.reserve(&row[0], n_features)
             self.push(&row[0], n_features, samples[TARGET, i], samples[WEIGHT_OF, i])
         return 0
 
     def __reduce__(self):
         return reduced(type(self), self.state())
+
+
+# --- Values in as few bytes as hold them ----------------------------------------------------
+
+cdef int width_of(double value) noexcept nogil:
+    """The least width that holds a value exactly; see `Width`."""
+    if value != value:
+        return BYTE
+    if (-32768.0 < value <= 32767.0 and value == <int16_t>value
+            and not (value == 0.0 and signbit(value))):
+        return BYTE if -128.0 < value <= 127.0 else SHORT
+    if -3e38 < value < 3e38 and value == <double><float>value:
+        return SINGLE
+    return DOUBLE
+
+
+cdef void widen(void* values, int width, int new_width) noexcept nogil:
+    """Bring the values of a block to a greater width, for which there is room."""
+    cdef int i
+    for i in range(BLOCK - 1, -1, -1):      # from the end: none is overwritten before it is read
+        write(values, new_width, i, value_at(values, width, i))
+
+
+cdef void fill_missing(void* values, int width) noexcept nogil:
+    """Mark all values of a block as missing."""
+    cdef int i
+    for i in range(BLOCK):
+        write(values, width, i, NAN)
+
+
+cdef inline void write(void* values, int width, int at, double value) noexcept nogil:
+    """Put a value that fits among those of a block."""
+    if width == DOUBLE:
+        (<double*>values)[at] = value
+    elif width == SINGLE:
+        (<float*>values)[at] = <float>value
+    elif width == BYTE:
+        (<int8_t*>values)[at] = -128 if value != value else <int8_t>value
+    else:
+        (<int16_t*>values)[at] = -32768 if value != value else <int16_t>value

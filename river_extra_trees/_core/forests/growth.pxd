@@ -93,6 +93,7 @@ cdef class Growth:
     cdef void begin(self, int node, int n_samples, int max_features, Rng rng) noexcept nogil
     cdef bint advance(self, int64_t n_steps) noexcept nogil
     cdef int reserve_samples(self, int n) except -1
+    cdef void release(self) noexcept nogil
     cdef size_t n_bytes(self)
     cdef void open_node(self) noexcept nogil
     cdef double side_score(self, const Side* side) noexcept nogil
@@ -107,5 +108,6 @@ cdef class Growth:
     cdef void offer(self, int column, double threshold, bint nominal,
                     bint missing_left) noexcept nogil
     cdef void split_node(self) noexcept nogil
+    cdef int part_numbers(self, const int* children, int n) noexcept nogil
+    cdef int part_classes(self, const int* children, int n) noexcept nogil
     cdef void push(self, int node, int start, int end) noexcept nogil
-    cdef void learn(self, int leaf, int i) noexcept nogil

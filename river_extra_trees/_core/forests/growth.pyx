@@ -1,6 +1,6 @@
 """The growth of an extremely randomised tree, in small steps. See the header."""
 
-from libc.math cimport log
+from libc.math cimport INFINITY, log
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
@@ -8,8 +8,9 @@ from ..memory cimport free, product, resized
 from ..rng cimport Rng, below, uniform
 from ..schema cimport OTHER, Schema
 from ..split cimport goes_left
-from ..trees cimport GAIN, LEAF, Trees
+from ..trees cimport LEAF, Trees
 from .buffer cimport Buffer
+from .compact_trees cimport CompactTrees
 
 cdef double NO_VALUE = -2.0         # code of no nominal value
 
@@ -87,6 +88,21 @@ cdef class Growth:
         self.buffer, self.trees = buffer, trees
         self.n_columns, self.n_classes = n_columns, <int>values
         return 0
+
+    cdef void release(self) noexcept nogil:
+        """Give back the room for samples."""
+        free(self.places)
+        free(self.spare)
+        free(self.weights)
+        free(self.values)
+        free(self.numbers)
+        free(self.targets)
+        free(self.codes)
+        free(self.tasks)
+        self.places = self.spare = self.codes = NULL
+        self.weights = self.values = self.numbers = self.targets = NULL
+        self.tasks = NULL
+        self.capacity = 0
 
     cdef int reserve_samples(self, int n) except -1:
         self.places = <int*>resized(self.places, n, sizeof(int))
@@ -242,19 +258,15 @@ cdef class Growth:
     cdef bint visit_numeric(self, int column, int n) noexcept nogil:
         """Draw a threshold between the extremes of a column; say whether it varies."""
         cdef const int* places = self.places + self.task.start
-        cdef double low = 0.0, high = 0.0, value, share, threshold
+        cdef double low = INFINITY, high = -INFINITY, value, share, threshold
         cdef int i, n_missing = 0, n_classes = self.n_classes, side
         cdef double* counts = self.left.counts      # the right side's follow
-        for i in range(n):
-            value = self.values[i] = self.buffer.value(column, places[i])
-            if value != value:
-                n_missing += 1
-            elif n_missing == i:
-                low = high = value
-            elif value < low:
-                low = value
-            elif value > high:
-                high = value
+        self.buffer.gather(column, places, n, self.values)
+        for i in range(n):                      # no branch: what is missing compares as false
+            value = self.values[i]
+            n_missing += value != value
+            low = value if value < low else low
+            high = value if value > high else high
         if n_missing == n or (low == high and n_missing == 0):
             return False
         self.n_visited += 1
@@ -296,8 +308,9 @@ cdef class Growth:
         cdef int i, code, n_met = 0, width = self.n_classes + 1
         cdef double value
         cdef double* row
+        self.buffer.gather(column, places, n, self.values)
         for i in range(n):
-            value = self.buffer.value(column, places[i])
+            value = self.values[i]
             code = self.n_codes[column] if value != value else <int>value - OTHER
             row = self.table + <Py_ssize_t>code * width
             if self.table_sizes[code] == 0:
@@ -378,36 +391,63 @@ cdef class Growth:
     cdef void split_node(self) noexcept nogil:
         """Carry out the best split: two leaves, their statistics and their tasks."""
         cdef int parent = self.task.node, depth = self.trees.nodes[parent].depth + 1
+        cdef int start = self.task.start, n = self.task.end - start, n_left
         cdef int[2] children
-        cdef int i, n = self.task.end - self.task.start, n_left = 0, n_right = 0, left
-        cdef int* places = self.places + self.task.start
-        cdef int start = self.task.start
-        cdef double value
+        self.trees.close(parent, self.best.score - self.node_score)
         children[0] = self.trees.new_node(parent, depth)
         children[1] = self.trees.new_node(parent, depth)
         self.trees.nodes[parent].split = self.best.split
         self.trees.nodes[parent].left, self.trees.nodes[parent].right = children[0], children[1]
-        self.trees.row(parent)[GAIN] = self.best.score - self.node_score
         self.n_steps += 2 * n
+        self.buffer.gather(self.best.split.feature, self.places + start, n, self.values)
+        if self.criterion == VARIANCE:
+            n_left = self.part_numbers(children, n)
+        else:
+            n_left = self.part_classes(children, n)
+        self.push(children[1], start + n_left, self.task.end)
+        self.push(children[0], start, start + n_left)   # grown first
+
+    cdef int part_numbers(self, const int* children, int n) noexcept nogil:
+        """Part the samples of the current task by `values`, those of the left child first; let
+        the children learn them. Return how many go left."""
+        cdef int i, left, n_left = 0, n_right = 0
+        cdef int* places = self.places + self.task.start
+        cdef double* numbers = self.numbers + self.task.start
         for i in range(n):
-            value = self.buffer.value(self.best.split.feature, places[i])
-            left = goes_left(&self.best.split, value)
-            self.learn(children[1 - left], i)
+            left = goes_left(&self.best.split, self.values[i])
+            self.trees.add_number(children[1 - left], numbers[i], self.weights[i], 1.0)
             if left:
-                if self.criterion == VARIANCE:
-                    self.numbers[start + n_left] = self.numbers[start + i]
+                numbers[n_left] = numbers[i]
                 places[n_left] = places[i]
                 n_left += 1
             else:
-                if self.criterion == VARIANCE:
-                    self.values[n_right] = self.numbers[start + i]
+                self.values[n_right] = numbers[i]
                 self.spare[n_right] = places[i]
                 n_right += 1
         memcpy(places + n_left, self.spare, n_right * sizeof(int))
-        if self.criterion == VARIANCE:
-            memcpy(self.numbers + start + n_left, self.values, n_right * sizeof(double))
-        self.push(children[1], self.task.start + n_left, self.task.end)
-        self.push(children[0], self.task.start, self.task.start + n_left)   # grown first
+        memcpy(numbers + n_left, self.values, n_right * sizeof(double))
+        return n_left
+
+    cdef int part_classes(self, const int* children, int n) noexcept nogil:
+        """The same with classes."""
+        cdef int i, left, n_left = 0, n_right = 0, n_classes = self.n_classes
+        cdef int* places = self.places + self.task.start
+        cdef double* counts = self.left.counts          # the right side's follow
+        cdef double[2] weights
+        memset(counts, 0, 2 * n_classes * sizeof(double))
+        weights[0] = weights[1] = 0.0
+        for i in range(n):                              # no branch that depends on the sample
+            left = goes_left(&self.best.split, self.values[i])
+            weights[1 - left] += self.weights[i]
+            counts[(1 - left) * n_classes + self.codes[i]] += self.weights[i]
+            self.spare[n_right] = places[n_left] = places[i]
+            n_left += left
+            n_right += 1 - left
+        memcpy(places + n_left, self.spare, n_right * sizeof(int))
+        for i in range(2):
+            (<CompactTrees>self.trees).set_leaf(
+                children[i], weights[i], counts + i * n_classes, n_classes)
+        return n_left
 
     cdef void push(self, int node, int start, int end) noexcept nogil:
         if end - start >= self.min_samples_split and end - start > 1 and self.task.n_active:
@@ -415,11 +455,3 @@ cdef class Growth:
             self.tasks[self.n_tasks].start, self.tasks[self.n_tasks].end = start, end
             self.tasks[self.n_tasks].n_active = self.task.n_active
             self.n_tasks += 1
-
-    cdef void learn(self, int leaf, int i) noexcept nogil:
-        """Let a leaf learn a sample of the current task."""
-        if self.criterion == VARIANCE:
-            self.trees.add_number(
-                leaf, self.numbers[self.task.start + i], self.weights[i], 1.0)
-        else:
-            self.trees.add_class(leaf, self.codes[i], self.weights[i], 1.0)

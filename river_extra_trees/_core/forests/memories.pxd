@@ -81,6 +81,7 @@ cdef class MemoryForest(Ensemble):
     cdef int* small_leaves              # scratch: leaves of a batch ...
     cdef int* small_places              # ... and its samples
 
+    cdef Trees empty_tree(self, int n_labels)
     cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept
     cdef bint splits_leaves(self, int tree) noexcept
     cdef int reserve_answers(self, int n_labels) except -1

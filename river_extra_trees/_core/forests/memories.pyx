@@ -1,15 +1,18 @@
 """A forest whose trees have several memories. See the header."""
 
+from cpython.object cimport PyObject
 from libc.math cimport log2, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy, memset
 
+from ..ahead cimport item_of
 from ..batch cimport Reader
 from ..learner cimport Learner
 from ..memory cimport free, product, resized, zeroed
 from ..trees cimport HEADER, WEIGHT, Trees
 from .buffer cimport Buffer
 from .class_pool cimport ClassPool
+from .compact_trees cimport CompactTrees
 from .ensemble cimport Ensemble
 from .growth cimport Growth
 from .linear_models cimport IN_LEAVES, LinearModels, remainder
@@ -125,6 +128,19 @@ cdef class MemoryForest(Ensemble):
         free(self.small_leaves)
         free(self.small_places)
 
+    cdef Trees new_tree(self):
+        return self.empty_tree(<int>len(self.labels))
+
+    cdef Trees empty_tree(self, int n_labels):
+        """A tree of one empty leaf that knows so many labels."""
+        cdef Trees tree
+        if self.regression:
+            tree = Trees(0, True, self.fading)
+        else:
+            tree = CompactTrees(n_labels, False, self.fading)
+        tree.add_tree()
+        return tree
+
     # ---------------------------------------------------------------- learning
 
     cdef bint prepare_run(self, Reader reader) except -1:
@@ -134,18 +150,19 @@ cdef class MemoryForest(Ensemble):
         """Make room for all that `take` may do with the sample that was read last."""
         cdef int tree, n_columns = self.schema.n_columns
         cdef int64_t n_seen = self.buffer.n_seen + 1
-        cdef bint widens = not self.regression and n_labels > self.n_labels
         cdef Group group
         self.reserve_answers(n_labels)
-        self.buffer.reserve(n_columns)
+        self.buffer.reserve(self.schema.row, n_columns)
         if not self.regression:
             self.next_naive = self.naive.reserved(self.schema, n_columns, n_labels)
-        if widens:
-            for trees in self.trees:
-                (<Trees>trees).reserve(0, n_labels)
+            for tree in range(self.stop_tree - self.first_tree):    # the sample may bring a class
+                (<CompactTrees>item_of(<PyObject*>self.trees, tree)).reserve_row(n_labels)
         for group in self.groups:
             if group.tree is not None:
                 group.tree.reserve(0, n_labels)
+                if not self.regression:
+                    (<CompactTrees>group.tree).reserve_rows(
+                        n_seen - max(group.begun, group.caught_up), n_labels)
             if n_seen >= group.due and self.holds(group.first + group.turn):
                 reserve_growth(self, group, n_labels, min(n_seen, <int64_t>group.memory))
         for tree in range(n_seen % self.batch_size, self.n_trees, self.batch_size):
@@ -197,12 +214,12 @@ cdef class MemoryForest(Ensemble):
 
     cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept:
         """Let a leaf learn a sample; the nodes above stay as they were when they were split."""
+        if not self.regression:
+            (<CompactTrees>trees).learn_in_leaf(leaf, <int>target, weight)
+            return
         if trees.fading < 1.0:
             trees.fade(leaf)
-        if self.regression:
-            trees.add_number(leaf, target, weight, 1.0)
-        else:
-            trees.add_class(leaf, <int>target, weight, 1.0)
+        trees.add_number(leaf, target, weight, 1.0)
 
     cdef bint splits_leaves(self, int tree) noexcept:
         """Whether a tree is here, and its leaves are split on small batches."""
@@ -265,16 +282,8 @@ cdef class MemoryForest(Ensemble):
 
     cdef void add_classes(self, int tree, int n_trees, int width, double* answers) noexcept:
         """Add what a tree says of the row encoded last to the answer of its so many trees."""
-        cdef const double* row = self.tree(tree).row(self.leaf_of(tree))
-        cdef double share
-        cdef int c
-        if row[WEIGHT] > 0.0:
-            share = 1.0 / (row[WEIGHT] * n_trees)
-            for c in range(width):
-                answers[c] += row[HEADER + c] * share
-        else:
-            for c in range(width):
-                answers[c] += 1.0 / (width * n_trees)
+        cdef int leaf = self.leaf_of(tree)
+        (<CompactTrees>self.tree(tree)).add_shares(leaf, n_trees, width, answers)
 
     cdef void tree_number(self, int tree, double* answer) noexcept:
         """What a tree says of the row encoded last, and the variance in its leaf."""

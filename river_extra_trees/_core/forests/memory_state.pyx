@@ -11,6 +11,7 @@ from ..schema cimport OTHER, Labels, Schema
 from ..trees cimport Trees
 from .buffer cimport Buffer
 from .class_pool cimport ClassPool
+from .compact_trees cimport CompactTrees
 from .linear_models cimport LinearModels
 from .memories cimport Group, MemoryForest, n_features_of
 from .naive_bayes cimport NaiveBayes
@@ -97,7 +98,8 @@ def restored(values):
     """The forest of a state."""
     cdef MemoryForest forest
     state = State("MemoryForest", values, STATE)
-    trees = state.parts("trees", Trees)
+    regression = state.flag("regression")
+    trees = state.parts("trees", Trees if regression else CompactTrees)
     growths = state.array("growths", np.int64, None, GROWTH_FIELDS)
     n_trees, is_part = len(state.array("births", np.int64, None)), state.flag("is_part")
     first_tree = state.whole("first_tree", 0, n_trees - len(trees) if is_part else 0)
@@ -106,7 +108,6 @@ def restored(values):
             and 0 < sum(growths[:, 1].tolist()) == n_trees
             and (is_part or len(trees) == n_trees),
             "MemoryForest: the groups do not hold the trees")
-    regression = state.flag("regression")
     linear = state.items("linear", len(growths))
     require(all(type(kind) is str and kind in (KINDS if regression else KINDS[:1])
                 for kind in linear), "MemoryForest: no such linear models")
@@ -194,8 +195,7 @@ cdef int grow_again(MemoryForest forest, Group group, int64_t n_steps,
             and group.begun - group.n_samples() >= forest.buffer.oldest
             and (caught_up == -1 or group.begun <= caught_up <= forest.buffer.n_seen),
             "MemoryForest: a growth is not where one can be")
-    group.tree = Trees(group.n_labels, forest.regression, forest.fading)
-    group.tree.add_tree()
+    group.tree = forest.empty_tree(group.n_labels)
     group.models = LinearModels(KINDS[group.growth.kind])
     group.growth.reserve(forest.buffer, group.tree, group.models, forest.schema, group.n_columns,
                          group.n_labels, group.n_samples())

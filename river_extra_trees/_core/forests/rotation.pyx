@@ -109,6 +109,7 @@ cdef void replace(MemoryForest forest, Group group) noexcept:
         forest.models[tree - forest.first_tree] = group.models
     forest.births[tree] = forest.buffer.n_seen
     group.tree, group.models = None, None
+    group.growth.growth.release()
     group.turn = (group.turn + 1) % group.n
 
 

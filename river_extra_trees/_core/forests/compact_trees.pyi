@@ -1,0 +1,3 @@
+from ..trees import Trees
+
+class CompactTrees(Trees): ...

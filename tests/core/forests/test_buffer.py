@@ -1,0 +1,117 @@
+"""The buffer of samples: whatever its values need, it gives back every bit of them."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import river_extra_trees as ret
+
+MISSING = math.nan
+VALUES: dict[str, list[float]] = {
+    "bits": [0.0, 1.0, MISSING],
+    "bytes": [-127.0, 127.0, 5.0, MISSING],
+    "limits of bytes": [-128.0, 128.0],
+    "shorts": [-32767.0, 32767.0, 300.0, MISSING],
+    "limits of shorts": [-32768.0, 32768.0],
+    "negative zero": [-0.0, 0.0, MISSING],
+    "single": [0.5, -1.25e-30, 3.0e37, 16777216.0, MISSING],
+    "double": [0.1, 1e300, 5e-324, 16777217.0, -1e-40, MISSING],
+}
+PHASES = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from(["absent", *VALUES]), min_size=1, max_size=4),
+        st.integers(1, 400),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+def bits(values: list[float]) -> bytes:
+    """The values, bit by bit; all NaN are alike."""
+    return struct.pack(f"{len(values)}d", *(MISSING if v != v else v for v in values))
+
+
+def forest() -> ret.StreamDecisionForestClassifier:
+    """A forest that learns fast, whose buffer has two blocks of 512 samples."""
+    return ret.StreamDecisionForestClassifier(
+        n_models=1, batch_size=5, window_size=(2,), max_nodes=1, seed=1
+    )
+
+
+def check(buffer: Any, rows: list[list[float]], n_columns: int) -> None:
+    """Compare all samples that a buffer remembers with what came."""
+    buffer.check()
+    assert buffer.n_seen == len(rows)
+    for arrival in range(buffer.oldest, len(rows)):
+        found, _, weight = buffer.sample(arrival)
+        wanted = rows[arrival] + [MISSING] * (n_columns - len(rows[arrival]))
+        assert bits(found) == bits(wanted[: len(found)])
+        assert all(math.isnan(value) for value in wanted[len(found) :])
+        assert weight == 1.0 + arrival % 3
+
+
+@settings(max_examples=40, deadline=None)
+@given(PHASES)
+def test_values_are_kept_to_the_bit(phases: list[tuple[list[str], int]]) -> None:
+    """Kinds of values change at any sample, features come late, blocks are overwritten."""
+    model = forest()
+    rows: list[list[float]] = []
+    columns: list[str] = []
+    for kinds, n in phases:
+        for i in range(n):
+            x = {
+                f"f{k}": VALUES[kind][(i + k) % len(VALUES[kind])]
+                for k, kind in enumerate(kinds)
+                if kind != "absent"
+            }
+            model.learn_one(x, i % 2, 1.0 + len(rows) % 3)
+            columns += [name for name, value in x.items() if value == value and name not in columns]
+            rows.append([x.get(name, MISSING) for name in columns])
+    buffer = model._core.buffer
+    for found in (buffer, copy.deepcopy(buffer), pickle.loads(pickle.dumps(buffer))):
+        check(found, rows, len(columns))
+
+
+def test_a_copy_goes_on_alike() -> None:
+    """A copy may store a feature in fewer bytes; both answer and learn alike."""
+    model = ret.StreamDecisionForestClassifier(n_models=8, window_size=(10, 40), seed=1)
+    rng = np.random.default_rng(1)
+    rows = [
+        ({"a": float(rng.integers(9)), "b": 0.3 if i == 5 else float(rng.integers(900))}, i % 3)
+        for i in range(1_700)
+    ]
+    for x, y in rows[:1_100]:
+        model.learn_one(x, y)
+    copied = copy.deepcopy(model)
+    assert copied._core.buffer.__sizeof__() < model._core.buffer.__sizeof__()
+    for x, y in rows[1_100:]:
+        assert model.predict_proba_one(x) == copied.predict_proba_one(x)
+        model.learn_one(x, y)
+        copied.learn_one(x, y)
+
+
+@pytest.mark.parametrize(
+    ("value", "width"),
+    [(1.0, 1), (-128.0, 2), (1000.0, 2), (-0.0, 4), (0.5, 4), (40000.0, 4), (0.1, 8)],
+)
+def test_a_value_takes_as_few_bytes_as_it_needs(value: float, width: int) -> None:
+    """Targets and weights take 16 bytes a sample, in blocks of 512, and a feature its width."""
+    sizes = []
+    for n in (0, 20):
+        model = forest()
+        for i in range(1_024):
+            model.learn_one({f"f{k}": value if i % 3 else MISSING for k in range(1 + n)}, i % 2)
+        sizes.append(model._core.buffer.__sizeof__())
+    values = 20 * 1_024 * width
+    assert values <= sizes[1] - sizes[0] <= values + 20 * 32
+    assert 16 * 1_024 <= sizes[0] <= (16 + width) * 1_024 + 200

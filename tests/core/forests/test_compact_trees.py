@@ -1,0 +1,113 @@
+"""Trees whose nodes take few bytes hold what others do, to the bit."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import river_extra_trees as ret
+from river_extra_trees._core.forests.compact_trees import CompactTrees
+from river_extra_trees._core.state import StateError
+from river_extra_trees._core.trees import Trees
+
+WEIGHTS = st.one_of(
+    st.sampled_from([0.0, 0.0, 1.0, 253.0, 254.0, 255.0, 65535.0, 65536.0, 1e300, 3e-308]),
+    st.floats(0.0, 1e6),
+)
+
+
+def state(rows: list[list[float]], splits: int) -> dict[str, Any]:
+    """Trees of one root that has so many splits, each the right child of the one before."""
+    stats = np.array(
+        [[max(row[1:]), float(max(row[1:]) > 0.0), row[0] if i < splits else 0.0, *row[1:]]
+         for i, row in enumerate(rows)]
+    )  # fmt: skip
+    stats[(stats[:, 0] < 2.3e-308) & (stats[:, 0] > 0.0)] = 1.0
+    return {
+        "threshold": np.linspace(0.0, 1.0, splits),
+        "links": np.array(
+            [[i, 0, splits + i, i + 1 if i + 1 < splits else 2 * splits] for i in range(splits)],
+            np.int32,
+        ).reshape(splits, 4),
+        "flags": np.zeros((splits, 2), np.uint8),
+        "stats": stats,
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), st.integers(0, 6), st.integers(1, 5))
+def test_any_statistics_are_kept(data: st.DataObject, splits: int, n_classes: int) -> None:
+    """Of leaves with no, one and several classes, and of inner nodes."""
+    row = st.lists(WEIGHTS, min_size=n_classes + 1, max_size=n_classes + 1)
+    rows = data.draw(st.lists(row, min_size=2 * splits + 1, max_size=2 * splits + 1))
+    wanted = Trees.restored(state(rows, splits))
+    found = CompactTrees.restored(wanted.state())
+    for trees in (found, copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+        trees.check()
+        assert trees.preorder() == wanted.preorder()
+        for node in wanted.preorder():
+            assert trees.node(node) == wanted.node(node)
+        np.testing.assert_array_equal(trees.state()["stats"], wanted.state()["stats"])
+
+
+def test_numbers_are_refused() -> None:
+    """Trees of a regression have no classes."""
+    with pytest.raises(StateError, match="no such trees of numbers"):
+        CompactTrees(0, True)
+
+
+def test_codes_of_many_classes() -> None:
+    """Codes that take one byte, two and eight."""
+    rows = [[0.25] + [0.0] * 70_000 for _ in range(3)]
+    for node, codes in enumerate([(253, 254, 255, 65_535, 65_536, 69_999), (255,), (69_999,)]):
+        for code in codes:
+            rows[node][1 + code] = 2.0
+    wanted = Trees.restored(state(rows, 1))
+    found = CompactTrees.restored(wanted.state())
+    np.testing.assert_array_equal(found.state()["stats"], wanted.state()["stats"])
+
+
+@pytest.mark.parametrize("max_nodes", [7, 40, 10_000])
+def test_structures_are_sound_at_any_time(max_nodes: int) -> None:
+    """Ever new classes, weights that are not whole, leaves that are split and made again."""
+    rng = random.Random(max_nodes)
+    model = ret.StreamDecisionForestClassifier(
+        n_models=6, batch_size=7, window_size=(15, 90), max_nodes=max_nodes, seed=1
+    )
+    for i in range(700):
+        x = {name: rng.random() for name in "abc"}
+        model.learn_one(x, rng.randrange(2 + i // 20), w=rng.choice([1.0, 1.0, 0.3, 1e-305]))
+        if i % 5 == 0:
+            model._core.check()
+
+
+def test_records_do_not_pile_up() -> None:
+    """Between two growths, a tree that is split and cut back for ever takes no more memory."""
+    rng = random.Random(1)
+    model = ret.StreamDecisionForestClassifier(
+        n_models=1, batch_size=20, window_size=(100_000,), max_nodes=60, seed=1
+    )
+    sizes = []
+    for i in range(5_100):  # the growths begin at 2,560 and at 5,120 samples
+        model.learn_one({name: rng.random() for name in "ab"}, rng.randrange(3))
+        if i in (3_700, 5_099):
+            sizes.append(model._core.trees[0].__sizeof__())
+    assert sizes[1] <= sizes[0]
+
+
+def test_a_node_takes_few_bytes() -> None:
+    """With seven classes at most 64, spare room included; dense rows would take 116."""
+    rng = random.Random(1)
+    model = ret.StreamDecisionForestClassifier(n_models=4, window_size=(2_000,), seed=1)
+    for _ in range(5_000):
+        x = {name: rng.random() for name in "abcd"}
+        model.learn_one(x, int(7 * x["a"]) if rng.random() < 0.9 else rng.randrange(7))
+    for trees in model._core.trees:
+        assert trees.__sizeof__() < 64 * trees.n_nodes
