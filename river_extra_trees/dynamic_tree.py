@@ -123,9 +123,7 @@ class _DynamicTree(TreeLearner):
 
     def _learn_rows(self, reader: Reader) -> None:
         while reader.row < reader.n:
-            self._rejuvenate_after(
-                self._core.go_on(reader, self.discard, self.rejuvenate_every)
-            )
+            self._rejuvenate_after(self._core.go_on(reader, self.discard, self.rejuvenate_every))
 
     def _rejuvenate_after(self, number: int | None) -> None:
         """Rejuvenate the particles if it is time after the sample of this number."""
