@@ -67,6 +67,8 @@ docs: $(NOTEBOOKS) $(VENV)/installed/docs ## build the pages of the documentatio
 	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet --strict
 	@echo "Open build/docs/index.html, or serve the pages with $(RUN) -m mkdocs serve"
 
+# Some containers forbid it: then each of the many processes that tests start compiles the package anew.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: build $(VENV)/installed/test ## run the whole test suite (ARGS= goes to pytest)
 	@$(RUN) -m pytest -n auto --dist loadgroup $(ARGS)
 

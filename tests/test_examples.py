@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import os
+import inspect
 import re
 import runpy
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +17,11 @@ from river_extra_trees import distributed
 from river_extra_trees.distributed import Answer
 from tests.tools.pages import ROOT, blocks, name_of, pages_with
 from tests.tools.ray_in_process import take_the_place_of_ray
-from tests.tools.ray_ready import prepare_ray, started
 from tests.tools.scripts import Done, done
 
 SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem != "gallery")
-
+ON_RAY = [script for script in SCRIPTS if "import ray" in script.read_text(encoding="utf-8")]
+ALONE = [script for script in SCRIPTS if script not in ON_RAY]
 
 # What an example needs that may be missing: a package of Python, and a program.
 NEEDED = {"redis_streams": ("redis", "redis-server"), "kafka_partitions": ("confluent_kafka", None)}
@@ -36,36 +34,44 @@ def skip_without(package: str, program: str | None) -> None:
         pytest.skip(f"the program {program} is not installed")
 
 
-def run(script: Path) -> subprocess.CompletedProcess[str]:
-    """Run a script in a process of its own, as what starts Ray has to be."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, str(script)]
-    return subprocess.run(command, env=env, capture_output=True, text=True)
-
-
-def run_here(script: Path, *arguments: object) -> Done:
+def run(script: Path, *arguments: object) -> Done:
     return done(lambda: runpy.run_path(str(script), run_name="__main__"), *arguments)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_script(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An example prints something, and no warning; of a stream it takes 400 samples at most."""
-    take = datasets.base.Dataset.take
-    monkeypatch.setattr(datasets.base.Dataset, "take", lambda self, n: take(self, min(n, 400)))
-    if script.stem in NEEDED:
-        skip_without(*NEEDED[script.stem])
-    if "import ray" in script.read_text():
-        prepare_ray(monkeypatch)
-        result: Any = started(lambda: run(script))
-    else:
-        result = run_here(script)
+def said(result: Done) -> str:
+    """What an example has printed: something, and no warning."""
     assert result.returncode == 0, result.stderr
     assert result.stdout
     assert result.stderr == ""
-    if script.stem in NEEDED:  # these compare the models with those of one process
-        n_equal, n_models = re.findall(r"(\d+) of (\d+) models are equal", result.stdout)[0]
-        n_events, n_learned = re.findall(r"(\d+) events.*?(\d+) learned", result.stdout)[0]
+    return result.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", ALONE, ids=lambda path: path.stem)
+def test_script(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An example runs; of a stream it takes 400 samples at most."""
+    take = datasets.base.Dataset.take
+    monkeypatch.setattr(datasets.base.Dataset, "take", lambda self, n: take(self, min(n, 400)))
+    said(run(script))
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ray")
+@pytest.mark.parametrize("script", ON_RAY, ids=lambda path: path.stem)
+def test_script_on_ray(
+    script: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An example runs on the Ray that is there. The models equal those of one process."""
+    if script.stem in NEEDED:
+        skip_without(*NEEDED[script.stem])
+    ray = request.getfixturevalue("ray")
+    init = ray.init
+    monkeypatch.setattr(ray, "init", lambda **options: inspect.signature(init).bind(**options))
+    # The example kills ten consumers, one after the other; three show as much.
+    printed = said(run(script, *(["--kills", 3] if script.stem == "redis_streams" else [])))
+    if script.stem in NEEDED:
+        n_equal, n_models = re.findall(r"(\d+) of (\d+) models are equal", printed)[0]
+        n_events, n_learned = re.findall(r"(\d+) events.*?(\d+) learned", printed)[0]
         assert n_equal == n_models
         assert int(n_learned) == 20_000 <= int(n_events)
 
@@ -73,7 +79,7 @@ def test_script(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_gallery(tmp_path: Path) -> None:
     """The pictures of the documentation can be drawn again, all of them."""
-    result = run_here(ROOT / "examples" / "gallery.py", tmp_path)
+    result = run(ROOT / "examples" / "gallery.py", tmp_path)
     assert result.returncode == 0, result.stderr
     made = {path.name for path in tmp_path.iterdir()}
     assert made == {path.name for path in (ROOT / "docs" / "pictures").iterdir()}

@@ -13,7 +13,12 @@ from nbclient import NotebookClient
 from tests.tools.ray_ready import prepare_ray, started
 
 ROOT = Path(__file__).parents[1]
-NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.py"))
+NOTEBOOKS = [
+    pytest.param(path, id=path.stem, marks=pytest.mark.xdist_group("ray"))
+    if "import ray" in path.read_text(encoding="utf-8")
+    else pytest.param(path, id=path.stem)
+    for path in sorted((ROOT / "examples" / "notebooks").glob("*.py"))
+]
 
 pytestmark = pytest.mark.slow
 
@@ -24,11 +29,12 @@ def executed(path: Path) -> Any:
     return notebook
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS)
 def test_notebook(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A notebook runs in a fresh kernel, shows its pictures, and prints no warning."""
     if "import ray" in path.read_text():
         prepare_ray(monkeypatch)
+        monkeypatch.setenv("RAY_ADDRESS", "local")  # one of its own, whatever else is running
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("REPLAY_ROWS", "50000")
     # As in a notebook of a user, whose pictures are shown below the cells.

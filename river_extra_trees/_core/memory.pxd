@@ -40,3 +40,9 @@ cdef inline void* zeroed(size_t n, size_t size) except NULL nogil:
     if found == NULL:
         raise_memory_error()
     return found
+
+
+cdef inline void* trimmed(void* memory, size_t size) noexcept nogil:
+    """The memory, cut to so many bytes; a block that cannot be made smaller stays as it is."""
+    cdef void* found = realloc(memory, size)
+    return memory if found == NULL else found

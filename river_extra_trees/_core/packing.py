@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 __all__ = ["packed", "unpacked"]
 
 SMALL = 512  # bytes
+KINDS = frozenset(["b1", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8"])
 NARROWER = {"f8": ("f2", "f4"), "i8": ("i1", "i2", "i4"), "i4": ("i1", "i2")}
 
 
@@ -49,5 +50,7 @@ def pack(array: NDArray[Any]) -> tuple[str, str, tuple[int, ...], bytes]:
 
 
 def unpack(kind: str, narrow: str, shape: tuple[int, ...], content: bytes) -> NDArray[Any]:
-    """The array of a tuple."""
+    """The array of a tuple; raises a TypeError or a ValueError if it holds none."""
+    if not {kind, narrow} <= KINDS:
+        raise ValueError(f"{kind!r} or {narrow!r} is no type of numbers")
     return np.frombuffer(content, narrow).astype(kind).reshape(shape)

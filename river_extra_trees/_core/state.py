@@ -68,7 +68,11 @@ def require(condition: object, problem: str) -> None:
 
 def from_state(kind: Any, values: dict[str, Any]) -> Any:
     """An object of a core class from its state: a function that every kind of pickle can name."""
-    return kind.restored(unpacked(values))
+    try:
+        fields = unpacked(values)
+    except (TypeError, ValueError) as error:
+        raise StateError(f"{kind.__name__}: a small array cannot be read: {error}") from error
+    return kind.restored(fields)
 
 
 def reduced(kind: Any, values: dict[str, Any]) -> tuple[Any, ...]:

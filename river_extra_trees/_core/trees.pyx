@@ -9,7 +9,7 @@ import numpy as np
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memmove, memset
 
-from .memory cimport free, product, raise_memory_error, realloc, resized
+from .memory cimport free, product, raise_memory_error, resized, trimmed
 
 from .state import (
     FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require, without_defaults,
@@ -78,20 +78,11 @@ cdef class Trees:
     cdef void trim(self, int extra) noexcept nogil:
         """Give back the room for all but so many more nodes."""
         cdef int capacity = self.n_used + extra
-        cdef void* found
-        if capacity >= self.capacity:
-            return
-        # A block that cannot be made smaller stays as it is.
-        found = realloc(self.stats, <size_t>capacity * self.width * sizeof(double))
-        if found != NULL:
-            self.stats, self.n_cells = <double*>found, <size_t>capacity * self.width
-        found = realloc(self.nodes, capacity * sizeof(Node))
-        if found != NULL:
-            self.nodes = <Node*>found
-        found = realloc(self.free_nodes, capacity * sizeof(int))
-        if found != NULL:
-            self.free_nodes = <int*>found
-        self.capacity = capacity
+        if capacity < self.capacity:
+            self.capacity, self.n_cells = capacity, <size_t>capacity * self.width
+            self.stats = <double*>trimmed(self.stats, self.n_cells * sizeof(double))
+            self.nodes = <Node*>trimmed(self.nodes, capacity * sizeof(Node))
+            self.free_nodes = <int*>trimmed(self.free_nodes, capacity * sizeof(int))
 
     cdef int reserve_roots(self, int n_roots) except -1:
         if n_roots > self.root_capacity:
@@ -500,8 +491,7 @@ def check_stats(stats, regression):
     Whether those of a node fit to the ones below is not looked at. Gains and sums of squares may
     overflow where samples are heavy; nothing is indexed by them.
     """
-    weights = stats[:, [WEIGHT, VISITED] if regression else [WEIGHT, VISITED, *range(
-        HEADER, stats.shape[1])]]
+    weights = stats[:, [WEIGHT, VISITED]] if regression else np.delete(stats, GAIN, axis=1)
     require(np.all((weights >= 0.0) & (weights <= LARGEST_FLOAT)),
             "Trees: a weight is negative or not finite")
     require(not np.any((weights[:, 0] > 0.0) & (weights[:, 0] < FAINTEST_WEIGHT)),

@@ -21,7 +21,6 @@ class BatchForest(TreeLearner):
     """
 
     _core: Forest | MemoryForest
-    n_jobs: int = 1
     _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
 
     def _new_splitter(self) -> Splitter:
@@ -30,4 +29,5 @@ class BatchForest(TreeLearner):
 
     def _new_splitters(self) -> list[Splitter]:
         """One per thread."""
-        return [self._new_splitter() for _ in range(min(self.n_jobs, self._n_trees))]
+        n_jobs = getattr(self, "n_jobs", 1)  # a single tree has no such parameter
+        return [self._new_splitter() for _ in range(min(n_jobs, self._n_trees))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from .monitor import Point
@@ -22,6 +24,8 @@ class Telemetry:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        process = self.gauge("process_id", "Whose metrics these are: each replica has its own.")
+        process.set(os.getpid())
         labels = ("endpoint", "status")
         self.requests = Counter(
             f"{PREFIX}_requests", "Requests answered.", labels, registry=self.registry

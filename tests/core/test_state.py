@@ -135,3 +135,21 @@ def test_labels_that_no_stream_makes_are_refused(labels: list[Any]) -> None:
 def test_labels_are_restored_in_their_order(labels: list[Any]) -> None:
     """Codes are places in the list."""
     assert from_state(Labels, {"labels": labels}).state() == {"labels": labels}
+
+
+FORGED: list[Any] = [
+    ("f8", "f8", (3,), b"12345678"),
+    ("f8", "f8", (1,)),
+    ("f8", "O", (1,), b"12345678"),
+    ("S1000000000", "i1", (1,), b"1"),
+    ("f8", ["f8"], (1,), b"12345678"),
+    ("f8", "f8", ("one",), b"12345678"),
+    ("f8", "f8", (1,), "12345678"),
+]
+
+
+@pytest.mark.parametrize("value", FORGED, ids=str)
+def test_forged_small_arrays(value: Any) -> None:
+    """A small array of a pickle that holds none is an error of the state, and takes no memory."""
+    with pytest.raises(StateError, match="Schema: a small array cannot be read"):
+        from_state(Schema, {"kinds": value})

@@ -21,11 +21,9 @@ from river import base, naive_bayes, tree
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees.distributed import DistributedKeyedModels
-from river_extra_trees.distributed.parcels import GroupOf, range_of, sorted_by_group, worker_of
-from river_extra_trees.distributed.ray.feeder import Whole
+from river_extra_trees.distributed import DistributedKeyedModels, KeyGroups
 from river_extra_trees.distributed.ray.group_worker import GroupWorker
-from river_extra_trees.keyed import KeyedBlock, KeyedModels, shard_of
+from river_extra_trees.keyed import KeyedModels, shard_of
 from tests.tools import ray_in_process
 from tests.tools.ray_in_process import take_the_place_of_ray
 
@@ -55,45 +53,6 @@ def bits_of(model: Any) -> bytes:
     if isinstance(model, naive_bayes.GaussianNB):
         return repr(model.predict_proba_one({"a": 0.3, "b": 0.7})).encode()
     return persistence.save_bytes(model)
-
-
-# --- Groups of keys
-
-
-@pytest.mark.parametrize("n_groups", [1, 5, 64])
-def test_ranges(n_groups: int) -> None:
-    """Each group has one worker, and ranges differ by one group at most."""
-    for n_workers in range(1, n_groups + 1):
-        ranges = [range_of(i, n_workers, n_groups) for i in range(n_workers)]
-        assert [group for each in ranges for group in each] == list(range(n_groups))
-        assert {len(each) for each in ranges} <= {n_groups // n_workers, n_groups // n_workers + 1}
-        for i, each in enumerate(ranges):
-            assert {worker_of(group, n_workers, n_groups) for group in each} == {i}
-
-
-def test_parcels() -> None:
-    """Every sample is in the part of its group, in the order of the stream."""
-    keys, X, y = frame_of(200)
-    block = KeyedBlock.from_frame(TREE, keys, X, y)
-    parcel, order = sorted_by_group(block, np.arange(7, 207), GroupOf(9), 9)
-    assert sorted(order) == list(range(200))
-    for groups in (range(9), range(4), range(4, 5), range(5, 9), range(3, 3)):
-        part = pickle.loads(pickle.dumps(parcel.part(groups), 5))
-        assert len(part) == sum(shard_of(key, 9) in groups for key in keys)
-        for group, start, stop in part.rows():
-            rows = part.numbers[start:stop] - 7
-            assert rows.tolist() == [i for i, key in enumerate(keys) if shard_of(key, 9) == group]
-            for row, i in zip(range(start, stop), rows.tolist(), strict=True):
-                x = {name: X[name][i] for name in NAMES}
-                assert part.block.sample(row) == (keys[i], x, y[i], 1.0)
-
-
-def test_memory_of_a_feeder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The groups of millions of keys are not all remembered."""
-    monkeypatch.setattr("river_extra_trees.distributed.parcels.REMEMBERED", 10)
-    group_of = GroupOf(64)
-    assert [group_of[i] for i in range(100)] == [shard_of(i, 64) for i in range(100)]
-    assert len(group_of) <= 10
 
 
 # --- The same as in one process
@@ -180,10 +139,51 @@ def test_whatever_happens(seed: int, tmp_path: Path) -> None:
             assert models.position >= at - 300 - 400 - 4 * 40
         else:
             models.predict_one(rng.choice(keys), rows[0])
-        assert sum(len(whole.parcel) for whole in models._kept) <= 300 + 300 + 4 * 4 * 40
+        assert sum(len(whole.parcel) for whole in models._delivery._kept) <= 300 + 300 + 4 * 4 * 40
     assert bits(models, keys) == expected
     assert models.counts().n_samples_seen == n_seen == 2000
     models.close()
+
+
+@pytest.mark.parametrize("is_stored", [False, True], ids=["calm", "with deaths"])
+@pytest.mark.parametrize("n_workers", [1, 2, 3])
+def test_pooled(n_workers: int, is_stored: bool, tmp_path: Path) -> None:
+    """Each key group has a pooled model of its own, whatever the number of workers."""
+    keys, X, y = frame_of(240)
+    rows = X.to_dict("records")
+    alone = [KeyedModels(TREE, pooled=TREE) for _ in range(4)]
+    options: dict[str, Any] = {"n_groups": 4, "checkpoint_every": 70, "pooled": TREE}
+    folder = tmp_path if is_stored else None
+    with DistributedKeyedModels(TREE, n_workers, folder=folder, **options) as models:
+        for start in range(0, 240, 40):
+            expected = []
+            for i in range(start, start + 40):
+                group = alone[shard_of(keys[i], 4)]
+                expected.append(group.predict_one(keys[i], rows[i]))
+                group.learn_one(keys[i], rows[i], y[i])
+            part = slice(start, start + 40)
+            if start == 80:  # what is gathered for other keys of the group decides, too
+                said = []
+                for i in range(start, start + 40):
+                    said.append(models.predict_one(keys[i], rows[i]))
+                    models.learn_one(keys[i], rows[i], y[i])
+            else:
+                said = models.predict_learn_many(keys[part], X[part], y[part]).tolist()
+            assert [None if each != each else each for each in said] == expected
+            if is_stored and start == 40:
+                models._actors[0].crash()
+            if is_stored and start == 120:
+                models.rescale(n_workers % 3 + 1)
+        for key in ("new", "newer", keys[0]):
+            group = alone[shard_of(key, 4)]
+            assert models.predict_one(key, rows[0]) == group.predict_one(key, rows[0])
+        assert models.predict_one("new", rows[0]) is not None
+    if is_stored:
+        with pytest.raises(ValueError, match="belongs to keyed models with pooled StreamDec"):
+            DistributedKeyedModels(TREE, 1, folder=folder, n_groups=4)
+        with DistributedKeyedModels(TREE, 1, folder=folder, **options) as models:
+            group = alone[shard_of("new", 4)]
+            assert models.predict_one("new", rows[0]) == group.predict_one("new", rows[0])
 
 
 def test_feeders(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_repeated_samples(tmp_path: Path) -> None:
         assert models.counts().n_samples_seen == 200
 
 
-def test_forget(tmp_path: Path) -> None:
+def test_forget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key is forgotten at once, whatever dies then."""
     keys, X, y = frame_of(100, 5)
     with DistributedKeyedModels(TREE, folder=tmp_path, n_groups=4) as models:
@@ -257,11 +257,21 @@ def test_forget(tmp_path: Path) -> None:
         models.learn_one("key 3", {"a": 1.0}, 1.0)
         assert models.forget("key 3")
         assert not models.forget("key 3")
+        forget = KeyGroups.forget
+
+        def forget_and_die(*given: Any) -> None:
+            forget(*given)
+            monkeypatch.undo()
+            take_the_place_of_ray(monkeypatch)
+            raise ray_in_process.RayActorError
+
+        monkeypatch.setattr(KeyGroups, "forget", forget_and_die)
+        assert models.forget("key 1")  # although the answer was lost
         for actor in models._actors:
             actor.crash()
         assert models.predict_one("key 3", {}) is None
         assert models.predict_one("key 2", {}) is not None
-        assert models.counts().n_models == 4
+        assert models.counts().n_models == 3
 
 
 def test_little_is_sent() -> None:
@@ -274,9 +284,9 @@ def test_little_is_sent() -> None:
             for key in keys:
                 models.learn_one(key, {"a": 1.0}, 2.0)
         assert models.predict_one("new", {}) is None
-        assert [len(link.gathered) for link in models._links] == [5, 5, 5, 5]
+        assert [len(link.gathered) for link in models._delivery.links] == [5, 5, 5, 5]
         assert models.predict_one(keys[2], {"a": 1.0}) == 2.0
-        assert [len(link.gathered) for link in models._links] == [5, 5, 0, 5]
+        assert [len(link.gathered) for link in models._delivery.links] == [5, 5, 0, 5]
 
 
 # --- Failures
@@ -344,18 +354,6 @@ def test_many_deaths_between_questions(tmp_path: Path) -> None:
                 for actor in models._actors:
                     actor.crash()
             assert models.predict_one("a", {"x": 0.0}) == 1.0
-
-
-def test_answers_of_repeated_samples() -> None:
-    """The first answer stays where a sample is repeated, for which there is none."""
-    keys, X, y = frame_of(20)
-    block = KeyedBlock.from_frame(TREE, keys, X, y)
-    parcel, order = sorted_by_group(block, np.arange(20), GroupOf(4), 4)
-    whole = Whole(parcel, order, is_asked=True)
-    first = [None if row % 3 else float(row) for row in range(20)]
-    whole.note(range(4), first)
-    whole.note(range(4), [None] * 20)
-    assert whole.answers[order].tolist() == first
 
 
 def test_closed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -467,52 +465,3 @@ def test_frames(kind: Any) -> None:
         with pytest.raises(TypeError, match="a key must be a string, bytes or a whole number"):
             models.learn_one(1.5, {"x": 0.0}, 1.0)
         assert len(models.predict_learn_many([], kind({"x": [0.0] * 0}), [])) == 0
-
-
-# --- What is refused
-
-
-@pytest.mark.parametrize(
-    ("other", "n_groups", "message"),
-    [
-        (ret.ForgetfulDecisionTreeRegressor(seed=1), 4, "not ForgetfulDecisionTreeRegressor"),
-        (ret.StreamDecisionTreeRegressor(batch_size=6, seed=1), 4, "batch_size: 5.*batch_size: 6"),
-        (TREE, 5, "n_groups 4, not 5"),
-    ],
-)
-def test_folder_of_others(other: Any, n_groups: int, message: str, tmp_path: Path) -> None:
-    """Files of other models, of other parameters or other groups are refused; both are named."""
-    with DistributedKeyedModels(TREE, n_groups=4, folder=tmp_path) as models:
-        models.learn_one("a", {"x": 0.0}, 1.0)
-    with pytest.raises(ValueError, match=message):
-        DistributedKeyedModels(other, n_groups=n_groups, folder=tmp_path)
-    with DistributedKeyedModels(TREE, n_groups=4, folder=tmp_path) as models:
-        assert models.position == 1
-
-
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        ({"n_workers": 0}, "n_workers"),
-        ({"n_workers": 3, "n_groups": 2}, "n_workers"),
-        ({"n_groups": 0}, "n_groups"),
-        ({"n_groups": 2**16 + 1}, "n_groups must be at most 65536"),
-        ({"max_models": 63}, "max_models"),
-        ({"time_to_live": 0}, "time_to_live"),
-        ({"when_full": "spill"}, "folder"),
-        ({"when_full": "weep"}, "when_full"),
-        ({"block_size": 0}, "block_size"),
-        ({"checkpoint_every": 0}, "checkpoint_every"),
-        ({"model": "tree"}, "model"),
-    ],
-)
-def test_parameters(given: dict[str, Any], name: str) -> None:
-    """Parameters out of range are named."""
-    with pytest.raises(ValueError, match=name):
-        DistributedKeyedModels(**{"model": TREE, **given})
-
-
-def test_no_copies() -> None:
-    """The whole cannot be pickled; its feeders can."""
-    with DistributedKeyedModels(TREE) as models, pytest.raises(TypeError, match="pass a feeder on"):
-        pickle.dumps(models)

@@ -196,13 +196,13 @@ def test_merged_in_the_middle_of_growths(case: Case) -> None:
     """Wherever growths stand, the file of a merged forest is that of one that was not split."""
     forest, n_parts = make(case), 3
     parts = split(forest, n_parts)
-    for number, (x, y) in enumerate(broken_stream(case, 400)):
+    for number, (x, y) in enumerate(broken_stream(case, 391)):
         forest.learn_one(x, y)
         learn_together(parts, Block([x], [y]))
-        if number % 7 == 0:
+        if number % 13 == 0:
             merged = merge(parts)
             assert persistence.save_bytes(merged) == persistence.save_bytes(forest)
-        if number % 70 == 0:
+        if number % 65 == 0:
             n_parts = 1 + number % make(case).n_models
             parts = split(merged, n_parts)
     assert merged.memory_weights == parts[0]._model.memory_weights != make(case).memory_weights

@@ -41,29 +41,21 @@ from tests.tools.estimators import (
     make,
     stream,
 )
-from tests.tools.ray_ready import free_port, prepare_ray, started
+from tests.tools.ray_ready import free_port, started
 from tests.tools.systems import needs_proc
 
 Case = tuple[str, int]
 FORESTS = [*(case for case in SPLITTABLE if case[1] == 1), ("StreamDecisionForestClassifier", 3)]
-# One Ray for all tests: with xdist, one process runs the whole file.
 pytestmark = pytest.mark.xdist_group("ray")
 
 
 @pytest.fixture(scope="module")
-def ray() -> Iterator[Any]:
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        prepare_ray(monkeypatch)
-        import ray
-        from ray.cluster_utils import Cluster
-
-        node = {"num_cpus": 2, "include_dashboard": False}
-        cluster = started(lambda: Cluster(initialize_head=True, head_node_args=node))
-        started(lambda: cluster.add_node(**node))
-        ray.init(cluster.address, log_to_driver=False)
-        yield ray
-        ray.shutdown()
-        cluster.shutdown()
+def ray(cluster: Any) -> Iterator[Any]:
+    """Ray with a second node."""
+    connected, nodes = cluster
+    node = started(lambda: nodes.add_node(num_cpus=2, include_dashboard=False))
+    yield connected
+    nodes.remove_node(node)
 
 
 def spread(case: Case, forest: Any = None, **options: Any) -> Any:
@@ -250,12 +242,13 @@ def descendants(process: int) -> list[int]:
     return [process, *(each for child in own for each in descendants(child))]
 
 
+@pytest.mark.slow
 @needs_proc
 def test_ray_of_ours_listens_on_loopback(tmp_path: Path) -> None:
     """Without a call of `ray.init` by the user, no process accepts connections from elsewhere."""
     pytest.importorskip("ray", reason="the extra `ray` is not installed")
     (tmp_path / "serve.py").write_text(SERVE)
-    names = ("RAY_ADDRESS", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER")
+    names = ("RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER")
     environment = {name: value for name, value in os.environ.items() if name not in names}
     environment["PYTHONPATH"] = ":".join(filter(None, sys.path))
     environment["RAY_worker_niceness"] = "0"  # else whatever runs beside it comes first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import doctest
 import http.client
@@ -20,32 +21,21 @@ from river import datasets
 
 import river_extra_trees as ret
 from river_extra_trees.distributed import SnapshotServer
+from river_extra_trees.distributed.ray.replica import Replica
 from tests.tools.estimators import learn
-from tests.tools.ray_ready import free_port, prepare_ray, started
+from tests.tools.ray_ready import free_port
 
 ROWS = list(datasets.Phishing())
 ASKED = [x for x, _ in ROWS[-10:]]
-# One Ray at a time: with xdist, one process runs all files that start it.
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
 
 
 @pytest.fixture(scope="module")
-def ray() -> Iterator[Any]:
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        prepare_ray(monkeypatch)
-        pytest.importorskip("ray.serve", reason="ray[serve] is not installed")
-        import ray
-
-        options = {"num_cpus": 2, "include_dashboard": False, "log_to_driver": False}
-        started(lambda: ray.init(address="local", **options))
-        yield ray
-        ray.shutdown()
-
-
-@pytest.fixture(scope="module")
-def port(ray: Any) -> int:
+def port(ray: Any) -> Iterator[int]:
     """All servers of one Ray have the same port."""
-    return free_port()
+    serve = pytest.importorskip("ray.serve", reason="ray[serve] is not installed")
+    yield free_port()
+    serve.shutdown()
 
 
 def post(port: int, path: str, document: Any) -> tuple[int, str | None, Any]:
@@ -218,3 +208,37 @@ def test_copies_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     for each in (server, server, twin, server):
         each.publish(ret.StreamDecisionForestClassifier(seed=1).snapshot())
     assert numbers == sorted(set(numbers))
+
+
+class Noting:
+    """A snapshot that notes by which threads it is pickled."""
+
+    n_samples_seen = 0
+
+    def __init__(self, threads: list[str]) -> None:
+        self.threads = threads
+
+    def __reduce__(self) -> Any:
+        self.threads.append(threading.current_thread().name)
+        return str, ()
+
+
+def test_shelf_is_filled_between_answers(ray: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replica pickles its snapshot in the thread that answers, so that no answer is refused."""
+    monkeypatch.setattr("river_extra_trees.distributed.ray.replica.keep_to_loopback", lambda: None)
+    threads: list[str] = []
+
+    async def put(number: int, _: Any) -> None:
+        assert number == 1
+
+    async def exchange(number: int) -> Any:
+        return 0, None
+
+    shelf = SimpleNamespace(
+        put=SimpleNamespace(remote=put), exchange=SimpleNamespace(remote=exchange)
+    )
+    snapshot = ret.StreamDecisionForestClassifier(seed=1).snapshot()
+    replica = Replica(snapshot, lambda: shelf, ("*",))
+    replica.number, replica.snapshot = 1, Noting(threads)
+    asyncio.run(replica.check_health())
+    assert set(threads) == {"model_0"}

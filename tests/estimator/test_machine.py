@@ -37,7 +37,7 @@ from tests.tools.oracles import (
 
 STEPS_PER_RUN = 30
 # Steps per family: few in the suite, as many as asked for by `make machine`.
-N_STEPS = int(os.environ.get("RIVER_EXTRA_TREES_STEPS") or 480)
+N_STEPS = int(os.environ.get("RIVER_EXTRA_TREES_STEPS") or 300)
 MANY = 10_000  # samples: more than a run has
 BAD = ("feature", "target", "weight", "sample")  # what is refused
 LOUD = ("number", "value", "name", "target", "weight")  # what is interrupted

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -35,6 +36,22 @@ def started(start: Callable[[], Any]) -> Any:
             if "startup" not in str(error):
                 raise
     return start()
+
+
+@contextlib.contextmanager
+def running_ray() -> Iterator[tuple[Any, Any]]:
+    """Ray on this machine: the module, connected, and the cluster, to which nodes can be added."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        prepare_ray(monkeypatch)
+        import ray
+        from ray.cluster_utils import Cluster
+
+        node = {"num_cpus": 4, "include_dashboard": False}
+        cluster = started(lambda: Cluster(initialize_head=True, head_node_args=node))
+        ray.init(cluster.address, log_to_driver=False)
+        yield ray, cluster
+        ray.shutdown()
+        cluster.shutdown()
 
 
 def free_port() -> int:

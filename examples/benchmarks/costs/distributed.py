@@ -10,8 +10,9 @@
 
 All but the last three need Ray (the extra `ray`). `examples.benchmarks.costs.keyed_workers`
 measures models per key. `throughput` prints processor time beside the
-clock's, which means little on a busy machine. The column `plan` is what the processor times give
-for machines with a processor per process, as `docs/results/distributed.md` explains.
+clock's, which means little on a busy machine. The columns `two cores` and `plan` are what the
+processor times give for two cores, and for a processor per process, as
+`docs/results/distributed.md` explains.
 """
 
 from __future__ import annotations
@@ -102,7 +103,8 @@ def start_ray() -> None:
 
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
     os.environ.setdefault("RAY_raylet_start_wait_time_s", "60")  # a busy machine takes its time
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+    options = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
+    ray.init(address="local", num_cpus=2, **options)
 
 
 # --- equality
@@ -167,16 +169,21 @@ def processor_time(process: int) -> float:
 
 
 class Measured:
-    """Seconds per repetition: by the clock, of this process, and of the busiest worker."""
+    """Seconds per repetition: by the clock, of this process, of the busiest worker, of all."""
 
     def __init__(self) -> None:
         self.clock: list[float] = []
         self.here: list[float] = []
         self.worker: list[float] = []
+        self.workers: list[float] = []
 
     def run(self, model: Any, blocks: list[Any]) -> None:
-        """Let a model learn the blocks."""
+        """Let a model learn the blocks; the first one, in which workers begin, does not count."""
         workers = model.processes() if hasattr(model, "processes") else []
+        first, *blocks = blocks
+        model.learn_many(*first)
+        if workers:
+            model.counters()  # all has been learned
         before = [processor_time(process) for process in workers]
         clock, here = time.perf_counter(), time.process_time()
         for X, y in blocks:
@@ -186,7 +193,9 @@ class Measured:
         self.here.append(time.process_time() - here)
         self.clock.append(time.perf_counter() - clock)
         after = [processor_time(process) for process in workers]
-        self.worker.append(max((b - a for a, b in zip(before, after, strict=True)), default=0.0))
+        spent = [b - a for a, b in zip(before, after, strict=True)]
+        self.worker.append(max(spent, default=0.0))
+        self.workers.append(sum(spent))
 
 
 def show_throughput(options: argparse.Namespace) -> bool:
@@ -195,10 +204,11 @@ def show_throughput(options: argparse.Namespace) -> bool:
 
     start_ray()
     print("microseconds per item: clock / processor time of this process / of the busiest worker;")
+    print("two cores: one process's time over half of all, or the busiest process if that is more")
     print("plan: one process's time over the larger of the last two, each with a processor alone")
     print(
         f"{'forest':34} {'trees':>5} {'block':>5} {'workers':>7} {'one process':>15} "
-        f"{'spread':>23} {'clock':>6} {'plan':>6}   load {os.getloadavg()[0]:.1f}"
+        f"{'spread':>23} {'clock':>6} {'two cores':>9} {'plan':>6}   load {os.getloadavg()[0]:.1f}"
     )
     kinds = options.forests or list(FORESTS)[::2]
     settings = itertools.product(kinds, options.trees, options.blocks, options.workers or [2])
@@ -216,7 +226,7 @@ def show_throughput(options: argparse.Namespace) -> bool:
                 several.run(model, blocks)
             one.run(forest, blocks)
         what = f"{name:34} {n_models:5} {size:5} {n_workers:7}"
-        times = show_ratio(what, one, several, len(rows))
+        times = show_ratio(what, one, several, len(rows) - size)
         found.setdefault(name, []).append([n_models, n_workers, *times])
     for name, measured in found.items():
         show_costs(name, measured)
@@ -226,11 +236,12 @@ def show_throughput(options: argparse.Namespace) -> bool:
 def show_ratio(what: str, one: Measured, several: Measured, n_items: int) -> list[float]:
     """Print a line; return the processor time per item of one process, coordinator and worker."""
     alone, clock = (1e6 / n_items * statistics.median(each) for each in (one.here, one.clock))
-    times = (several.clock, several.here, several.worker)
-    spread = [1e6 / n_items * statistics.median(each) for each in times]
+    times = (several.clock, several.here, several.worker, several.workers)
+    *spread, workers = [1e6 / n_items * statistics.median(each) for each in times]
+    half = max(0.5 * (spread[1] + workers), *spread[1:])
     print(
         f"{what} {clock:7.1f} {alone:7.1f} {spread[0]:7.1f} {spread[1]:7.1f} {spread[2]:7.1f} "
-        f"{clock / spread[0]:6.2f} {alone / max(spread[1:]):6.2f}",
+        f"{clock / spread[0]:6.2f} {alone / half:9.2f} {alone / max(spread[1:]):6.2f}",
         flush=True,
     )
     return [alone, *spread[1:]]
@@ -411,7 +422,7 @@ def main() -> None:
     )
     shows = {
         "equality": (show_equality, 2000),
-        "throughput": (show_throughput, 2000),
+        "throughput": (show_throughput, 6000),
         "messages": (show_messages, 1000),
         "kill": (show_kill, 8000),
         "memory": (show_memory, 0),
@@ -422,8 +433,8 @@ def main() -> None:
     parser.add_argument("--items", type=int)
     parser.add_argument("--forests", nargs="+", choices=FORESTS)
     parser.add_argument("--workers", nargs="+", type=int)
-    parser.add_argument("--trees", nargs="+", type=int, default=[10, 100])
-    parser.add_argument("--blocks", nargs="+", type=int, default=[100, 1000])
+    parser.add_argument("--trees", nargs="+", type=int, default=[10, 25, 50, 100])
+    parser.add_argument("--blocks", nargs="+", type=int, default=[1000])
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     show, n_items = shows[options.what]

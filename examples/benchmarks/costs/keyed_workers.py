@@ -3,11 +3,14 @@
     python -m examples.benchmarks.costs.keyed_workers equality --events 1000000 --keys 10000
     python -m examples.benchmarks.costs.keyed_workers costs --events 200000
     python -m examples.benchmarks.costs.keyed_workers latency
+    python -m examples.benchmarks.costs.keyed_workers load --events 200000
 
 `equality` compares all models, bit for bit, for several numbers of workers and feeders, and after
 kill -9 of a worker, of a feeder and of all processes, and after a change from 2 to 3 workers.
 `costs` prints processor time per event in feeder and worker. `latency` prints how long
-test-then-train takes. All need Ray (the extra `ray`).
+test-then-train takes. `load` sends frames at a given rate, whether or not the last answers are
+there, and prints how long each one waits and takes: throughput and latency of one run. All need Ray
+(the extra `ray`).
 """
 
 from __future__ import annotations
@@ -249,6 +252,7 @@ def measure(
         tempfile.TemporaryDirectory() as folder,
         DistributedKeyedModels(model(), n_workers, folder=folder if is_stored else None) as models,
     ):
+        models.predict_many(*ready[0][1:3])  # workers begin with their first message
         before = sum(map(processor_time, models.processes()))
         clock, here = time.perf_counter(), time.process_time()
         for _, keys, frame, y in ready:
@@ -295,6 +299,43 @@ def show_latency(options: argparse.Namespace) -> bool:
     return True
 
 
+# --- load
+
+
+def show_load(options: argparse.Namespace) -> bool:
+    """Throughput of test-then-train as fast as it goes, then the latency at shares of this rate."""
+    start_ray()
+    ready = list(blocks(options.events, options.keys))
+    with DistributedKeyedModels(model(), options.workers) as models:
+        models.learn_many(*ready[0][1:])
+        models.wait()
+        for size in (100, 1000):
+            frames = [
+                (keys[at : at + size], frame[at : at + size], y[at : at + size])
+                for _, keys, frame, y in ready
+                for at in range(0, len(keys) - size + 1, size)
+            ][: options.frames]
+            most, _ = rate_and_latencies(models, frames, 0.0)
+            print(f"frames of {size} rows, as fast as they go: {most:,.0f} events per second")
+            for share in (0.5, 0.8):
+                rate, seconds = rate_and_latencies(models, frames, size / (share * most))
+                show_percentiles(f"  at {rate:,.0f} events per second", seconds)
+    return True
+
+
+def rate_and_latencies(
+    models: DistributedKeyedModels, frames: list[Any], every: float
+) -> tuple[float, list[float]]:
+    """Events per second; of each frame, the seconds from when it was due to its answers."""
+    seconds, start = [], time.perf_counter()
+    for i, (keys, frame, y) in enumerate(frames):
+        due = start + i * every if every else time.perf_counter()
+        time.sleep(max(0.0, due - time.perf_counter()))
+        models.predict_learn_many(keys, frame, y)
+        seconds.append(time.perf_counter() - due)
+    return sum(len(keys) for keys, _, _ in frames) / (time.perf_counter() - start), seconds
+
+
 def show_percentiles(what: str, seconds: list[float]) -> None:
     """Print the median and the 99th percentile."""
     median, last = 1e3 * np.percentile(seconds, [50, 99])
@@ -304,15 +345,21 @@ def show_percentiles(what: str, seconds: list[float]) -> None:
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["equality", "costs", "latency", "once"])
+    parser.add_argument("command", choices=["equality", "costs", "latency", "load", "once"])
     parser.add_argument("--events", type=int, default=20_000)
     parser.add_argument("--keys", type=int, default=2_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--feeders", type=int, default=1)
+    parser.add_argument("--frames", type=int, default=500, help="that load sends at each rate")
     parser.add_argument("--folder", default="")
     parser.add_argument("--disturb", default="")
     options = parser.parse_args()
-    commands = {"equality": show_equality, "costs": show_costs, "latency": show_latency}
+    commands = {
+        "equality": show_equality,
+        "costs": show_costs,
+        "latency": show_latency,
+        "load": show_load,
+    }
     if options.command == "once":
         run_once(options)
     elif not commands[options.command](options):

@@ -38,6 +38,7 @@ class ParticleFilter(Learner):
         prior_weight: float,
         reference: bool,
         seed: int,
+        warm_up: int = 0,
     ) -> Self: ...
     def go_on(self, reader: Reader, discard: str = ..., every: int | None = None) -> int: ...
     def learn(

@@ -8,7 +8,7 @@ from libc.string cimport memset
 from ..dynamic.leaf_models cimport (
     MAX_REGRESSORS, Fit, LeafModel, add_sample, fit, row_width, scratch_size,
 )
-from ..memory cimport free, product, realloc, resized
+from ..memory cimport free, product, resized, trimmed
 from ..schema cimport Schema
 from .buffer cimport Buffer
 
@@ -76,15 +76,12 @@ cdef class LinearModels:
     cdef void trim(self) noexcept nogil:
         """Give back the room for more models."""
         cdef size_t n_cells = <size_t>self.n_models * self.width
-        cdef void* found
         if 0 < n_cells < self.n_cells:
-            found = realloc(self.coefficients, n_cells * sizeof(double))
-            if found != NULL:
-                self.coefficients, self.n_cells = <double*>found, n_cells
+            self.n_cells = n_cells
+            self.coefficients = <double*>trimmed(self.coefficients, n_cells * sizeof(double))
         if 0 < self.n_nodes < self.node_capacity:
-            found = realloc(self.of_nodes, self.n_nodes * sizeof(int))
-            if found != NULL:
-                self.of_nodes, self.node_capacity = <int*>found, self.n_nodes
+            self.node_capacity = self.n_nodes
+            self.of_nodes = <int*>trimmed(self.of_nodes, self.n_nodes * sizeof(int))
 
     cdef double* add(self, int node) noexcept nogil:
         """Where to write the model of a node, which has none yet; `reserve` made the room."""

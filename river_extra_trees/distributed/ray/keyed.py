@@ -13,10 +13,13 @@ from river import base
 from ..._estimator.parameters import check_choice, check_parameter, check_whole
 from ...keyed import Counts
 from ...keyed.description import description
+from ...keyed.prior import PooledPrior
 from ..groups import Settings, total
 from ..parcels import MOST_GROUPS
-from .feeder import PATIENCE, Feeder, FeederSettings, LostError, results
+from .delivery import PATIENCE, FeederSettings
+from .feeder import Feeder
 from .group_worker import read_layout, start_worker, write_layout
+from .links import LostError, results
 from .workers import connected
 
 __all__ = ["DistributedKeyedModels"]
@@ -38,7 +41,7 @@ class DistributedKeyedModels(Feeder):
     Samples are sent from here, or by any number of feeders in other processes, each with its own
     partition of the stream: see `feeder`. After every `checkpoint_every` samples of a feeder, the
     workers commit: they write the models that have changed, with their positions in all partitions.
-    A worker that dies goes on from its last commit, and the feeders send it the later samples
+    A worker that dies resumes from its last commit, and the feeders send it the later samples
     again. If everything dies, start again with the same folder, and send each partition from the
     `position` of its feeder on. Every sample counts once.
 
@@ -49,26 +52,39 @@ class DistributedKeyedModels(Feeder):
     n_workers
         Number of processes, at most `n_groups`.
     n_groups
-        Number of key groups. A folder keeps it for ever.
+        Number of key groups. It is fixed for the lifetime of a folder.
     folder
-        Folder for the files of the groups, on a disk that all machines share, or `None`. It holds
-        pickles: nobody else may be able to write to it. Without a folder nothing outlives a worker:
+        Folder for the files of the groups, on a disk that all machines share, or `None`. It
+        contains pickles: make sure that only you can write to it. Without a folder nothing outlives a worker:
         when one has died, the next call that waits for it raises `RuntimeError`.
     max_models
         Number of models in the memory of all workers; `None` sets no limit. Each group has the same
         share, so this is at least `n_groups`.
     time_to_live
         Number of samples of the whole stream after the last one of a key until its model is
-        forgotten; `None` keeps it for ever. Each group counts its own samples, and takes the other
+        forgotten; `None` keeps it permanently. Each group counts its own samples, and takes the other
         groups to have as many.
     when_full
-        What becomes of a model for which there is no room: `"drop"` forgets it, `"spill"` writes it
+        What happens to a model for which there is no room: `"drop"` forgets it, `"spill"` writes it
         to the file of its group, from which it comes back as it was.
     block_size
         Number of samples in a message to a worker: `learn_one` gathers so many, and longer frames
         are divided.
     checkpoint_every
         Number of samples of a feeder after which the workers commit. The feeder keeps as many.
+    pooled
+        Model to clone for each key group, or `None`. The clone learns the samples of all keys of
+        its group. It answers for unknown keys, and for the others together with their own models,
+        as in `KeyedModels`: see the notes.
+
+    Notes
+    -----
+    With a pooled model, an answer depends on the samples of all keys of the group, up to the one
+    that is asked for. So the answers are the same for any number of workers, but not for any number
+    of groups: fewer groups learn faster, since each pooled model sees the stream divided by
+    `n_groups`, and take less memory. They also depend on the order of the samples within a group:
+    that of the stream with one feeder, and open with several. The keys' own models depend on
+    neither.
 
     References
     ----------
@@ -101,8 +117,9 @@ class DistributedKeyedModels(Feeder):
         max_models: int | None = None,
         time_to_live: int | None = None,
         when_full: str = "drop",
-        block_size: int = 5_000,
+        block_size: int = 10_000,
         checkpoint_every: int = 100_000,
+        pooled: base.Estimator | None = None,
     ) -> None:
         check_parameter(
             isinstance(model, base.Estimator) and hasattr(model, "predict_one"),
@@ -124,21 +141,26 @@ class DistributedKeyedModels(Feeder):
             folder,
             "a folder when models spill",
         )
+        if pooled is not None:
+            PooledPrior(pooled, isinstance(model, base.Classifier))  # refuses what is none
         options = {
             "max_models": None if max_models is None else max_models // n_groups,
             "time_to_live": None if time_to_live is None else -(-time_to_live // n_groups),
             "when_full": when_full,
+            "pooled": pooled,
         }
         self._folder = None if folder is None else Path(folder).absolute()
         run = f"keyed-models-{uuid.uuid4().hex}"
         is_stored = folder is not None
-        feeding = FeederSettings(run, model, n_groups, block_size, checkpoint_every, is_stored)
+        feeding = FeederSettings(
+            run, model, n_groups, block_size, checkpoint_every, is_stored, pooled is not None
+        )
         super().__init__(feeding, OWN)
-        self._write_layout(n_workers)
         self._is_closed = False
         self._groups = Settings(model, n_groups, self._folder, options)
+        self._write_layout(n_workers)
         self._actors = [self._started(number, n_workers) for number in range(n_workers)]
-        self._begin()
+        self._delivery.begin()
 
     def __reduce__(self) -> typing.Any:
         raise TypeError(
@@ -151,9 +173,11 @@ class DistributedKeyedModels(Feeder):
         if self._folder is None:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
+        pooled = self._groups.options["pooled"]
         wanted = {
-            "model": description(self._settings.model),
-            "n_groups": self._settings.n_groups,
+            "model": description(self._groups.model),
+            "pooled": "none" if pooled is None else description(pooled),
+            "n_groups": self._groups.n_groups,
         }
         for name, found in read_layout(self._folder).items():
             if found != wanted.get(name, found):
@@ -225,12 +249,13 @@ class DistributedKeyedModels(Feeder):
 
     def counts(self) -> Counts:
         """How much the models have learned of what the workers have received."""
-        self._send_gathered()
+        delivery = self._delivery.begin()
+        delivery.send_gathered()
 
         def send() -> list[typing.Any]:
-            return [link.ask("counts") for link in self._links]
+            return [link.ask("counts") for link in delivery.links]
 
-        return total(self._answered(send))
+        return total(delivery.answered(send))
 
     def processes(self) -> list[int]:
         """The process id of each worker."""
@@ -242,7 +267,7 @@ class DistributedKeyedModels(Feeder):
         Raises
         ------
         RuntimeError
-            If a worker has died and there is no folder. The other workers are stopped all the same.
+            If a worker has died and there is no folder. The other workers are stopped in any case.
         """
         if self._is_closed:
             return

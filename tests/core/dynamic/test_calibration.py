@@ -26,7 +26,8 @@ from tests.naive.dynamic_calibration import (
 
 pytestmark = pytest.mark.slow  # the exact laws of core/dynamic/test_enumeration.py are quick
 
-N_REPLICATIONS = 600  # in which every wrong formula below is noticed
+# In which every wrong formula below is noticed.
+N_REPLICATIONS = dict.fromkeys(PROBLEMS, 200) | {"constant": 600, "retiring": 600}
 
 # A wrong formula, and the problem that brings it out soon.
 CONTROLS = [
@@ -44,7 +45,7 @@ CONTROLS = [
 def test_ranks_of_drawn_trees_are_uniform(name: str) -> None:
     """Leaf mean and variance, number of leaves, log likelihood: chi-square over the ranks."""
     problem = PROBLEMS[name].shortened()
-    found = list(ranks(problem, problem.model(), N_REPLICATIONS))
+    found = list(ranks(problem, problem.model(), N_REPLICATIONS[name]))
     for quantity, p in p_values(found, problem.n_asked).items():
         assert p > SMALLEST_P, quantity
 
@@ -53,4 +54,4 @@ def test_ranks_of_drawn_trees_are_uniform(name: str) -> None:
 def test_a_wrong_formula_is_noticed(name: str, wrong: str) -> None:
     """Streams from the wrong model, inference with the right one: some ranks are not uniform."""
     problem = PROBLEMS[name].shortened()
-    assert replications_to_notice(problem, wrong_models(problem)[wrong], N_REPLICATIONS)
+    assert replications_to_notice(problem, wrong_models(problem)[wrong], N_REPLICATIONS[name])
