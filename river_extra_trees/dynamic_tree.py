@@ -123,37 +123,18 @@ class _DynamicTree(TreeLearner):
         )
 
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
-        number = None
-        while number is None:  # a signal handler that learns makes the choice of a slot stale
-            seen = self._core.n_seen
-            number = self._core.learn(x, y, w, self._leaving(), seen)
-        self._rejuvenate_after(number)
+        self._rejuvenate_after(self._core.learn(x, y, w, self.discard))
 
     learn_one.__doc__ = TreeLearner.learn_one.__doc__
 
     def _learn_rows(self, reader: Reader) -> None:
         while reader.row < reader.n:
-            if self.discard in ("oldest", "random"):
-                core = self._core
-                self._rejuvenate_after(core.go_on(reader, self.discard, self.rejuvenate_every))
-            else:
-                self._learn_next(reader)
-
-    def _learn_next(self, reader: Reader) -> None:
-        """Learn the next row of a batch, after its answer if that was asked for."""
-        seen = self._core.n_seen
-        self._rejuvenate_after(self._core.go_one(reader, self._leaving(), seen))
+            self._rejuvenate_after(self._core.go_on(reader, self.discard, self.rejuvenate_every))
 
     def _rejuvenate_after(self, number: int | None) -> None:
         """Rejuvenate the particles if it is time after the sample of this number."""
         if number and self.rejuvenate_every and number % self.rejuvenate_every == 0:
             self._core.rejuvenate()
-
-    def _leaving(self) -> int:
-        """The slot of the active sample that makes room for the next one; -1 if there is room."""
-        if self._core.pool.size < self._core.window:
-            return -1
-        return self._core.to_retire(self.discard)
 
     _sizes = {"n_particles": "n_particles"}  # noqa: RUF012
 

@@ -61,10 +61,12 @@ cdef enum:
     MAX_DECAYS = 8
     N_POWERS = 512
 
-cdef enum Discard:          # which active sample leaves a full window
-    GIVEN = 0               # the caller says
-    OLDEST = 1
-    RANDOM = 2
+cdef enum Policy:           # which active sample leaves a full window
+    OLDEST
+    RANDOM
+    ALC                     # the one with the smallest score, see `scores`
+    ALM
+    ENTROPY
 
 cdef double LARGEST_SQUARE      # of a target, times its weight
 
@@ -126,7 +128,7 @@ cdef class ParticleFilter(Learner):
     cdef readonly double log_evidence
     cdef readonly double log_predictive     # of the last sample learned
     cdef int leaving                # slot of the sample that the next one replaces, or -1
-    cdef int discard                # how `reserve` chooses it, or GIVEN
+    cdef Policy discard             # how `reserve` chooses it
 
     cdef void* scratch              # all that follows: work space for the cuts of one leaf
     cdef size_t scratch_bytes
@@ -147,7 +149,7 @@ cdef class ParticleFilter(Learner):
 
     cdef int reserve_particles(self, int n) except -1
     cdef int find_row(self) except -1 nogil
-    cdef int make_room(self, int leaving) except -1
+    cdef int chosen(self) except? -1 nogil
     cdef int most_cuts(self, int n) noexcept
     cdef size_t bytes_for(self, size_t n) noexcept
     cdef int check_slot(self, int slot) except -1

@@ -27,6 +27,8 @@ from .load import check, restored, serving_state_of, settings_of, state_of
 
 LARGEST_SQUARE = 1e290
 
+POLICIES = {"oldest": OLDEST, "random": RANDOM, "alc": ALC, "alm": ALM, "entropy": ENTROPY}
+
 
 cdef class ParticleFilter(Learner):
     """Particles, which are trees, and the samples they share.
@@ -141,32 +143,27 @@ cdef class ParticleFilter(Learner):
 
     # --- Learning ---------------------------------------------------------------------------
 
-    def learn(self, x, y, w=1.0, int leaving=-1, seen=None):
+    def learn(self, x, y, w=1.0, discard="oldest"):
         """Learn a sample; return its number in the stream, 0 if its weight is 0.
 
         Parameters
         ----------
         x, y, w
             The sample.
-        leaving
-            Slot of the sample that retires first; -1 where the window has room.
-        seen
-            `n_seen` when that slot was chosen. If a signal handler, for instance, has learned a
-            sample since then, nothing is learned, and the answer is None: the choice is stale.
+        discard
+            Which active sample retires first where the window is full, see `to_retire`.
         """
         cdef int64_t before
         self.enter()
         try:
             before = self.n_seen
-            if seen is not None and seen != before:
-                return None
-            self.make_room(leaving)
+            self.discard = POLICIES[discard]
             self.learn_sample(x, y, w)
             return self.n_seen if self.n_seen > before else 0
         finally:
             self.leave()
 
-    def go_on(self, Reader reader, str discard="oldest", every=None):
+    def go_on(self, Reader reader, discard="oldest", every=None):
         """Answer or learn some of the next rows; return what `learn` returns for the last one.
 
         Parameters
@@ -174,7 +171,7 @@ cdef class ParticleFilter(Learner):
         reader
             The way through the rows.
         discard
-            Which sample retires where the window is full: the `"oldest"` or a `"random"` one.
+            Which active sample retires where the window is full, see `to_retire`.
         every
             Stop where the number of samples learned is a multiple of this.
         """
@@ -184,29 +181,9 @@ cdef class ParticleFilter(Learner):
             before = self.n_seen
             if reader.learns and every is not None:
                 n = min(n, every - before % every)
-            self.discard = {"oldest": OLDEST, "random": RANDOM}[discard]
+            self.discard = POLICIES[discard]
             self.read_rows(reader, reader.row + n)
             return self.n_seen if self.n_seen > before else 0
-
-    def go_one(self, Reader reader, int leaving, seen):
-        """Learn the next row of a batch as `learn` does, after its answer if it was asked for."""
-        cdef int64_t before
-        with self.using():
-            before = self.n_seen
-            if seen != before:
-                return None
-            self.make_room(leaving)
-            self.read_rows(reader, reader.row + 1)
-            return self.n_seen if self.n_seen > before else 0
-
-    cdef int make_room(self, int leaving) except -1:
-        """Note which sample retires first, if the next one is learned."""
-        if leaving >= 0:
-            self.check_slot(leaving)
-        elif self.pool.size >= self.window:
-            raise ValueError("the window is full: say which sample is leaving")
-        self.leaving, self.discard = leaving, GIVEN
-        return 0
 
     cdef int check_slot(self, int slot) except -1:
         if not 0 <= slot < self.pool.capacity or self.pool.arrival[slot] < 0:
@@ -229,10 +206,7 @@ cdef class ParticleFilter(Learner):
         cdef size_t capacity = self.pool.capacity
         cdef int n_regressors = regressors_wanted(self)
         cdef int n_classes = max(self.model.n_classes, n_labels)
-        if self.discard != GIVEN:
-            self.leaving = -1
-            if self.pool.size >= self.window:
-                self.leaving = oldest(self) if self.discard == OLDEST else random(self)
+        self.leaving = self.chosen() if self.pool.size >= self.window else -1
         if self.pool.size - (self.leaving >= 0) == self.pool.capacity:
             capacity *= 2
         if capacity > INT_MAX:
@@ -263,14 +237,19 @@ cdef class ParticleFilter(Learner):
             self.check_slot(slot)
             retire_slot(self, slot)
 
-    def to_retire(self, str criterion):
+    def to_retire(self, str discard):
         """Slot of the active sample to retire next: the "oldest", one at "random", or the one with
         the smallest score by a criterion of `scores`; of equal ones the oldest.
         """
         with self.using():
-            if criterion == "oldest":
-                return oldest(self)
-            return random(self) if criterion == "random" else least_useful(self, criterion)
+            self.discard = POLICIES[discard]
+            return self.chosen()
+
+    cdef int chosen(self) except? -1 nogil:
+        """Slot of the active sample to retire next."""
+        if self.discard == OLDEST:
+            return oldest(self)
+        return random(self) if self.discard == RANDOM else least_useful(self, self.discard)
 
     def rejuvenate(self):
         """Add as many new particles, grown from the active samples in random order."""
@@ -402,7 +381,7 @@ cdef class ParticleFilter(Learner):
         sample, the disagreement of the trees included. "entropy": of the class probabilities there.
         """
         with self.using():
-            return scores(self, criterion)
+            return scores(self, POLICIES[criterion])
 
     def alc_at(self, x):
         """Fall of the predictive variance over the space if the target at x were known."""

@@ -6,16 +6,9 @@ from libc.stdint cimport int64_t
 from ..memory cimport free, zeroed
 from .leaf_models cimport Fit, LeafModel, fit, leverage, solved_of
 from .leaves cimport faded, fading, sum_subtree
-from .particles cimport ParticleFilter
+from .particles cimport ALC, ALM, ENTROPY, ParticleFilter, Policy
 from .pool cimport Pool, column_of, v_of, x_of
 from .shared_trees cimport Leaf, Node, SharedTrees
-
-cdef enum Criterion:
-    ALC
-    ALM
-    ENTROPY
-
-CRITERIA = {"alc": ALC, "alm": ALM, "entropy": ENTROPY}
 
 # Degrees of freedom beyond two that a variance is computed with at least.
 cdef double LEAST_DF = 0.1
@@ -143,7 +136,7 @@ cdef class Acquisition:
             return INFINITY
         return share * self.alc(posterior, v, self.box_of(node))
 
-    cdef void score_leaf(self, int node, Criterion criterion, double* sums) noexcept nogil:
+    cdef void score_leaf(self, int node, Policy criterion, double* sums) noexcept nogil:
         """Add what the leaf says of its samples to `sums`: three numbers per slot."""
         cdef int leaf = self.filter.trees.nodes[node].left, i, slot
         cdef const Leaf* here = &self.filter.trees.leaves[leaf]
@@ -173,22 +166,21 @@ cdef class Acquisition:
             cells[0] += n * worth
 
 
-cdef int score_all(ParticleFilter filter, str criterion, double* sums) except -1:
+cdef int score_all(ParticleFilter filter, Policy criterion, double* sums) except -1:
     """The score of every slot in use, in the first of its three cells."""
     cdef Acquisition acquisition = Acquisition(filter)
-    cdef Criterion chosen = CRITERIA[criterion]
     cdef int i
     with nogil:
         for i in range(acquisition.n_nodes):
             if filter.trees.nodes[acquisition.nodes[i]].feature < 0:
-                acquisition.score_leaf(acquisition.nodes[i], chosen, sums)
+                acquisition.score_leaf(acquisition.nodes[i], criterion, sums)
         for i in range(filter.pool.capacity):
             sums[3 * <size_t>i] += (
                 sums[3 * <size_t>i + 2] - sums[3 * <size_t>i + 1] * sums[3 * <size_t>i + 1])
     return 0
 
 
-cdef dict scores(ParticleFilter filter, str criterion):
+cdef dict scores(ParticleFilter filter, Policy criterion):
     cdef double* sums = <double*>zeroed(filter.pool.capacity, 3 * sizeof(double))
     cdef int slot
     try:
@@ -199,7 +191,7 @@ cdef dict scores(ParticleFilter filter, str criterion):
         free(sums)
 
 
-cdef int least_useful(ParticleFilter filter, str criterion) except -2:
+cdef int least_useful(ParticleFilter filter, Policy criterion) except? -1 with gil:
     cdef double* sums = <double*>zeroed(filter.pool.capacity, 3 * sizeof(double))
     cdef const int64_t* arrival = filter.pool.arrival
     cdef int slot, best = -1
