@@ -203,6 +203,9 @@ cdef class ParticleFilter(Learner):
         self.leaving, self.discard = leaving, GIVEN
         return 0
 
+    cdef bint prepare_run(self, Reader reader) except -1:
+        return self.discard != GIVEN    # else one row per call
+
     cdef int check_slot(self, int slot) except -1:
         if not 0 <= slot < self.pool.capacity or self.pool.arrival[slot] < 0:
             raise ValueError(f"no active sample in slot {slot}")
