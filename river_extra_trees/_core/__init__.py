@@ -3,6 +3,8 @@
 Who holds whom::
 
     Learner                    learner.pyx: one call at a time; reads targets, weights and samples
+      |- EarlyPool             early_pool.pyx: naive Bayes and the latest classes beside the trees
+      |                          of a classifier, during its first samples; then nothing
       |- Schema, Labels        schema.pyx: names -> columns, dicts -> rows; labels -> codes
       |                          (feature_values.pyx: what is a number, nominal, missing, refused)
       |

@@ -42,7 +42,7 @@ Learner = Annotated[
     str,
     typer.Argument(
         help="A learner of this package, as Name or Name:key=value,key=value, or the file of a "
-        "saved model, which goes on learning."
+        "saved model, which continues learning."
     ),
 ]
 Save = Annotated[Path, typer.Option(help="Save the model to this file.")]
@@ -86,7 +86,7 @@ OnBadRow = Annotated[
 ]
 Encoding = Annotated[str, typer.Option(help="The encoding of CSV and JSON lines.")]
 Rolling = Annotated[
-    int | None, typer.Option(min=1, help="Score the last so many items instead of all.")
+    int | None, typer.Option(min=1, help="Score the last N items instead of all.")
 ]
 Unseen = Annotated[
     bool,
@@ -97,7 +97,7 @@ Unseen = Annotated[
 
 
 def on_bad_row(text: str) -> streams.OnBadRow:
-    """Return what becomes of bad rows; raise a UserError if there is no such choice."""
+    """Return what happens to bad rows; raise a UserError if there is no such choice."""
     if text in ("stop", "skip"):
         return text  # type: ignore[return-value]
     raise UserError(f"--on-bad-row is {text!r}; it must be stop or skip")
