@@ -10,8 +10,8 @@ samples live on in the priors of their leaves (Anagnostopoulos and Gramacy 2013)
 
 **Forgetful decision trees and forests** (`ForgetfulDecisionTreeClassifier`,
 `ForgetfulDecisionTreeRegressor`, `ForgetfulRandomForestClassifier`,
-`ForgetfulRandomForestRegressor`) are CART trees on the newest samples, as many as their accuracy
-supports (Yuan, Sun and Shasha 2023).
+`ForgetfulRandomForestRegressor`) are CART trees on a window of the newest samples, as long as their
+accuracy supports (Yuan, Sun and Shasha 2023).
 
 **Shrub ensembles** (`ShrubEnsembleClassifier`, `ShrubEnsembleRegressor`) train a small tree on a
 sliding window with every sample, and learn the weights of the best trees by proximal gradient

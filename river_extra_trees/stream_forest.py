@@ -34,7 +34,7 @@ from ._estimator.parameters import (
     n_features_visited,
     plain_parameters,
 )
-from ._estimator.regressor import TreeRegressor
+from ._estimator.regressor import DistributionRegressor
 
 if typing.TYPE_CHECKING:
     from ._estimator.mixture import StudentMixture
@@ -65,6 +65,7 @@ class StreamLearner(BatchForest):
 
     # Of classifiers, and of forests.
     criterion: str
+    warm_up: int = 0
     n_swaps: int = 0
     swap_rule: str = "published"
 
@@ -93,6 +94,7 @@ class StreamLearner(BatchForest):
         check_switch("reference", self.reference)
         check_whole("n_models", n_models, 1)
         check_whole("n_swaps", n_swaps, 0)
+        check_whole("warm_up", self.warm_up, 0)
         check_whole("n_jobs", n_jobs, 1)
         check_max_features(self.max_features)
         if swap_rule == "rotation":
@@ -105,6 +107,7 @@ class StreamLearner(BatchForest):
             regression=criterion == "variance",
             batch_size=self.batch_size,
             reference=self.reference,
+            warm_up=self.warm_up,
             seed=draw_seed(self.seed),
             bootstrap=bootstrap,
             fading=1.0 if self.leaf_memory is None else 1.0 - 1.0 / self.leaf_memory,
@@ -246,7 +249,7 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
         recently become leaves again. `mutate` can change it unless `swap_rule="rotation"`.
     leaf_memory
         Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
-        the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
+        the weight of the earlier ones, so that leaves follow drift. `None` keeps all of it.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     n_swaps
@@ -258,13 +261,13 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
         worst in batch b > 1 with probability 1 / b, so rarely on a long stream. With `"always"` and
         `"published"` the prediction averages the class frequencies of all trees.
     window_size
-        Numbers of latest samples on which trees grow anew, a tuple with `swap_rule="rotation"`:
-        each size has as many trees as the others, and with fewer trees than sizes the first ones
-        have a tree each. Else one number; with 0 new trees grow on the
-        batch alone, as published.
+        Size of the window of latest samples on which trees are regrown. With
+        `swap_rule="rotation"`, a tuple of sizes, each with equally many trees; with fewer trees
+        than sizes, the first sizes have a tree each. Otherwise one number, 0 for the current batch
+        only, as published.
     n_jobs
         Number of threads that grow trees. It does not change the predictions. With
-        `swap_rule="rotation"` there is so little to be grown per sample that one thread does it.
+        `swap_rule="rotation"` growth per sample is so cheap that one thread is always used.
     reference
         Behave like the published implementation: a leaf holds only the last batch that reached it,
         learned when the batch is complete, and is split even if its samples are pure.
@@ -355,7 +358,7 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
         return dict(self._core.memory_weights())
 
 
-class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
+class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
     """Stream decision forest: trees with several memories, and learned weights of the memories.
 
     The trees keep growing with each batch, as in the paper[^1]. Beyond the paper, every tree is in
@@ -375,7 +378,8 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
     sample w_k becomes .98 w_k p_k(y)^.5 / sum + .02 / K, where p_k is a normal density about m_k
     whose variance is a running mean of the squared errors. Predictions stay within the range of the
     targets. `predict_one(x, with_dist=True)` has their spread: half the running mean of the squared
-    errors, and half the variances in the leaves and among the trees at x, brought to scale.
+    errors, and half the variances in the leaves and among the trees at x, rescaled to match the
+    errors.
 
     Growing a tree anew is spread over the samples until the next tree has its turn, so that the
     cost of a sample depends neither on the sizes of the windows nor on the time.
@@ -406,7 +410,7 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
         recently become leaves again. `mutate` can change it unless `swap_rule="rotation"`.
     leaf_memory
         Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
-        the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
+        the weight of the earlier ones, so that leaves follow drift. `None` keeps all of it.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     n_swaps
@@ -418,13 +422,13 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
         worst in batch b > 1 with probability 1 / b, so rarely on a long stream. With `"always"` and
         `"published"` the prediction is the mean of all trees.
     window_size
-        Numbers of latest samples on which trees grow anew, a tuple with `swap_rule="rotation"`:
-        each size has as many trees of each kind as the others. With fewer trees than sizes and
-        kinds, trees with means come before trees with linear models, and sizes in their order. Else
-        one number; with 0 new trees grow on the batch alone, as published.
+        Size of the window of latest samples on which trees are regrown. With
+        `swap_rule="rotation"`, a tuple of sizes, each with equally many trees of each kind; with
+        fewer trees than sizes and kinds, trees with means come before trees with linear models, and
+        sizes in their order. Otherwise one number, 0 for the current batch only, as published.
     n_jobs
         Number of threads that grow trees. It does not change the predictions. With
-        `swap_rule="rotation"` there is so little to be grown per sample that one thread does it.
+        `swap_rule="rotation"` growth per sample is so cheap that one thread is always used.
     reference
         Behave like the published implementation: a leaf holds only the last batch that reached it,
         learned when the batch is complete, and is split even if its samples are pure.

@@ -44,9 +44,12 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
         become leaves again. `mutate` can change it.
     leaf_memory
         Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
-        the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
+        the weight of the earlier ones, so that leaves follow drift. `None` keeps all of it.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
+    warm_up
+        Number of first samples during which naive Bayes and the latest classes answer beside
+        the tree. 0: the tree answers alone, as with `reference`.
     reference
         Behave like the published implementation: a leaf holds only the last batch that reached it,
         learned when the batch is complete, and is split even if its samples are pure.
@@ -75,7 +78,7 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
     >>> model = ret.StreamDecisionTreeClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 88.79%
+    Accuracy: 89.43%
     """
 
     @plain_parameters
@@ -90,6 +93,7 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
         max_nodes: int = 10_000,
         leaf_memory: float | None = 10.0,
         splitter: str = "best",
+        warm_up: int = 500,
         reference: bool = False,
         seed: int | None = None,
     ) -> None:
@@ -102,6 +106,7 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
         self.max_nodes = max_nodes
         self.leaf_memory = leaf_memory
         self.splitter = splitter
+        self.warm_up = warm_up
         self.reference = reference
         self.seed = seed
         check_choice("criterion", criterion, "gini", "entropy")
@@ -136,7 +141,7 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
         become leaves again. `mutate` can change it.
     leaf_memory
         Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
-        the weight of the earlier ones, so that leaves follow drift. `None` keeps all for ever.
+        the weight of the earlier ones, so that leaves follow drift. `None` keeps all of it.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     reference

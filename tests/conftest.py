@@ -27,7 +27,7 @@ settings.load_profile("suite")
 
 @pytest.fixture(scope="module", autouse=True)
 def _short_garbage_collections() -> None:
-    """Leave what is there before a file's first test out of collections: with it one takes 0.3 s."""
+    """Leave what a file finds out of garbage collections: with it, one takes 0.3 seconds."""
     gc.freeze()
 
 

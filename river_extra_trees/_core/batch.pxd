@@ -40,7 +40,7 @@ cdef class Reader:
     cdef readonly Py_ssize_t n_chosen   # rows of the whole way
     cdef bint is_chosen                 # whether they are not all rows of the batch in order ...
     cdef const Py_ssize_t[::1] chosen   # ... but these
-    cdef bint finds                     # whether `encode` has found an UNSEEN value
+    cdef bint finds                     # whether `encode` has found a value to look up
     cdef readonly bint learns           # or answers only
     cdef bint asks                      # whether it answers ...
     cdef bint asks_numbers, asks_labels, asks_shares    # ... and by which of these
@@ -80,6 +80,7 @@ cdef class Reader:
     cdef void put_shares(self, const double* shares, int n) noexcept nogil
     cdef double weight(self) noexcept nogil
     cdef double target(self) noexcept nogil
+    cdef double find_label(self, Labels labels) except? -1.0
     cdef object label(self)
     cdef void name_label(self, int code) noexcept nogil
     cdef int go_between(self, Py_ssize_t start, Py_ssize_t stop) except -1

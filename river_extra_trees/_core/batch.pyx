@@ -209,7 +209,10 @@ cdef class Reader:
         return all_known
 
     cdef int look_up(self) except -1:
-        """Look up the nominal values of the next row that were not seen before."""
+        """Look up the nominal values of the next row that were not seen before.
+
+        A value may be known by now that was not at first: an equal one of another type was learned.
+        """
         cdef Py_ssize_t place = self.place(self.row)
         cdef const Link* link
         cdef int i, code
@@ -218,7 +221,7 @@ cdef class Reader:
             if link.codes == NULL or link.nominal < 0:
                 continue
             code = (<const int*>(link.codes + place * link.code_step))[0]
-            if 0 <= code < link.n_values and link.known[code] == UNSEEN:
+            if 0 <= code < link.n_values and link.known[code] in (UNSEEN, UNKNOWN):
                 link.known[code] = (<dict>self.schema.codes[link.nominal]).get(
                     (<Column>self.batch.columns[i]).values[code], UNKNOWN)
         return 0
@@ -249,7 +252,8 @@ cdef class Reader:
                 code = (<const int*>(link.codes + place * link.code_step))[0]
                 if 0 <= code < link.n_values:
                     if link.nominal >= 0:
-                        self.finds |= link.known[code] == UNSEEN
+                        self.finds |= link.known[code] == UNSEEN or (
+                            self.learns and link.known[code] == UNKNOWN)
                         all_known &= link.known[code] != UNKNOWN
                         row[link.nominal] = OTHER if link.known[code] < 0 else link.known[code]
                     else:
@@ -323,6 +327,12 @@ cdef class Reader:
             return self.label_codes[self.label_targets[self.place(self.row)]]
         return self.number_targets[self.place(self.row)]
 
+    cdef double find_label(self, Labels labels) except? -1.0:
+        """The code of the label of the next row, for an equal one may be known by now; or -1."""
+        cdef int code = self.label_targets[self.place(self.row)]
+        self.label_codes[code] = labels.known.get(self.label(), UNKNOWN)
+        return max(-1, self.label_codes[code])
+
     cdef object label(self):
         return self.batch.targets.values[self.label_targets[self.place(self.row)]]
 
@@ -392,7 +402,7 @@ cdef class Reader:
         for row in range(self.row, stop + 1):
             place = self.place(row)
             code = self.label_targets[place]
-            if code < 0 or self.label_codes[code] >= 0 or code in coming:
+            if code < 0 or self.label_codes[code] >= 0 or targets.values[code] in coming:
                 continue
             try:
                 find_room(targets.values[code], len(labels.labels) + len(coming))
@@ -400,5 +410,5 @@ cdef class Reader:
                 found.append((row, self.n_links + 1, error))
                 break
             if not self.is_weighted or self.weights[place] > 0.0:
-                coming.add(code)
+                coming.add(targets.values[code])
         return 0

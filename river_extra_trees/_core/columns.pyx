@@ -99,7 +99,7 @@ def column_of_values(name, list values):
     cdef double number
     cdef double[::1] numbers = None
     cdef int[::1] codes = None
-    cdef dict known = {}
+    cdef Coder known = Coder()
     cdef Kind kind
     cdef Column column
     for row in range(n):
@@ -128,9 +128,53 @@ def column_of_values(name, list values):
         elif kind == CATEGORY:
             if codes is None:
                 codes = np.full(n, -1, dtype=np.intc)
-            codes[row] = known.setdefault(value, len(known))
+            codes[row] = known.code(value)
     return named(Column(name, n, None if numbers is None else numbers.base,
-                        None if codes is None else codes.base, list(known)))
+                        None if codes is None else codes.base, known.values))
+
+
+cdef class Coder:
+    """Values <-> codes. Equal values of different types, as 1 and True, have codes of their own.
+
+    A learner takes such values for one, and keeps the one that it learned first.
+    """
+    cdef dict known         # value -> its code ...
+    cdef dict others        # ... -> and those of equal values of other types
+    cdef list values
+
+    def __cinit__(self):
+        self.known, self.others, self.values = {}, {}, []
+
+    cdef int code(self, object value) except -1:
+        cdef object first
+        cdef int code
+        found = self.known.get(value)
+        if found is None:
+            self.known[value] = len(self.values)
+            return self.add(value)
+        first = self.values[found]
+        if first is value or (type(first) is str and type(value) is str) or is_like(first, value):
+            return found
+        for code in self.others.setdefault(value, []):
+            if is_like(self.values[code], value):
+                return code
+        self.others[value].append(len(self.values))
+        return self.add(value)
+
+    cdef int add(self, object value) except -1:
+        self.values.append(value)
+        return <int>len(self.values) - 1
+
+
+cdef bint is_like(object value, object other) except -1:
+    """Whether equal values have the same type, and so has all that is in them."""
+    if type(value) is not type(other):
+        return False
+    if isinstance(value, tuple):
+        return all([is_like(a, b) for a, b in zip(value, other)])
+    if isinstance(value, frozenset):
+        return {(type(each), each) for each in value} == {(type(each), each) for each in other}
+    return True
 
 
 cdef double as_double(object name, object value) except? -1.0:
@@ -197,24 +241,24 @@ cdef Column column_of_each(list values, bint are_weights):
 
 
 def column_of_labels(list values):
-    """A column of labels, told apart as `Labels` does."""
+    """A column of labels; no label is refused that `Labels` takes."""
     cdef Py_ssize_t row, n = len(values)
     cdef int[::1] codes = np.full(n, -1, dtype=np.intc)
     cdef Labels none = Labels()
-    cdef dict known = {}
+    cdef Coder known = Coder()
     for row in range(n):
         value = values[row]
         try:
-            code = known.get(value)
+            code = known.known.get(value)
             if code is None:
                 none.code(value)
-                code = len(known)
-                known[value] = code
+            if code is None or known.values[code] is not value:
+                code = known.code(value)
         except (TypeError, ValueError) as error:
             try:
                 none.code(value)
             except (TypeError, ValueError) as better:
                 error = better
-            return Column(None, n, None, codes.base, list(known), row, error)
+            return Column(None, n, None, codes.base, known.values, row, error)
         codes[row] = code
-    return Column(None, n, None, codes.base, list(known))
+    return Column(None, n, None, codes.base, known.values)

@@ -16,6 +16,7 @@ where a batch is full.
 """
 
 from .batch cimport Reader
+from .early_pool cimport EarlyPool
 from .schema cimport Labels, Schema
 
 # So many rows of a batch are read in one call: between calls Python handles signals, and lets other
@@ -29,6 +30,7 @@ cdef class Learner:
     cdef readonly Schema schema
     cdef readonly Labels labels         # empty in a regression
     cdef readonly bint regression
+    cdef readonly EarlyPool early       # what answers beside the family at first; then None
     cdef long in_use                    # 1 while a call holds this object; no part of the state
 
     # --- One call at a time -------------------------------------------------------------------
@@ -52,14 +54,18 @@ cdef class Learner:
     # is full. It may stop before any row; the next one then goes the usual way. A family can bring
     # one that takes several rows at once ...
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil
-    # ... and this, which makes what it needs.
-    cdef int prepare_run(self, Reader reader) except -1
+    # ... and this, which makes what it needs, and says no if `run` needed the lock for each row:
+    # beside a busy thread, every return of the lock can wait for milliseconds.
+    cdef bint prepare_run(self, Reader reader) except -1
     # Answers to the row that the schema encoded last. The code of the label, where there is one ...
     cdef int row_label(self) except -1 nogil
     # ... the shares of all labels, which need not sum to one; valid until the next call ...
     cdef double* row_shares(self) except? NULL nogil
     # ... or the number.
     cdef double row_number(self) except? -1.0 nogil
+    # The shares that the early pool makes of these; it learns from the code of the class unless
+    # that is negative.
+    cdef double* early_shares(self, int code) except? NULL nogil
     # The number of trees; the nodes of one of them in preorder, left before right, each a dict (see
     # `nodes`); and (number of nodes of all trees, height of the highest).
     cdef int count_trees(self) noexcept
@@ -83,6 +89,10 @@ cdef class Learner:
     cdef int find_room_again(self, Reader reader) except -1
     cdef int answer_row(self, Reader reader) except -1 nogil
     cdef int n_labels(self) noexcept nogil
+    cdef bint pools(self) noexcept nogil
+    cdef double* shares(self) except? NULL nogil
+    cdef int label(self) except -1 nogil
+    cdef int read_early(self, object state, int n_answers) except -1
 
 cdef class Use:
     """Holds a core object in a `with` statement; for methods that are not called per sample."""

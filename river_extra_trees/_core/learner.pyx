@@ -5,14 +5,16 @@ from cpython.object cimport PyObject
 from .ahead cimport AHEAD, length_of
 from .batch cimport Batch, Reader
 from .columns cimport Column
+from .early_pool cimport EarlyPool
 from .schema cimport MAX_LABELS, Labels, Schema, find_room
 from .shares cimport first_largest, total_of
 from .targets cimport read_number, read_weight
 
+from copy import deepcopy
 from operator import index
 
 from .safe_repr import safe_repr, with_text
-from .state import captured, reduced
+from .state import captured, reduced, require
 
 cdef extern from *:
     """
@@ -150,6 +152,11 @@ cdef class Learner:
         try:
             if is_new:
                 target = self.labels.learn(y)
+            if self.early is not None:
+                self.early.forget_next()
+                if not is_new and self.pools():
+                    self.early_shares(<int>target)
+                self.early.reserve(self.schema, self.schema.n_columns, self.n_labels())
             self.reserve(self.n_labels())
         except BaseException:
             if is_new and target >= 0.0:
@@ -158,6 +165,10 @@ cdef class Learner:
             raise
         if is_new:
             self.widen(self.n_labels())
+        if self.early is not None:
+            self.early.learn(self.schema, <int>target, weight)
+            if self.early.n_left == 0:
+                self.early = None
         self.take(target, weight)
         return 0
 
@@ -254,8 +265,8 @@ cdef class Learner:
         while reader.row < stop:
             if n_careful > 0:
                 n_careful -= 1
-            elif not self.batch_is_full():
-                self.prepare_run(reader)
+            elif (self.early is None and not self.batch_is_full()
+                  and self.prepare_run(reader)):
                 row, n_labels = reader.row, self.n_labels()
                 with nogil:
                     self.run(reader, stop, n_labels)
@@ -283,6 +294,8 @@ cdef class Learner:
     cdef int learn_next(self, Reader reader, bint is_known, double weight) except -1:
         """Learn the next row of a batch, which has been read."""
         cdef double target = reader.target()
+        if not self.regression and target < 0.0:
+            target = reader.find_label(self.labels)
         if is_known and (self.regression or target >= 0.0):
             return self.learn_row(target, weight, None)
         is_new = not self.regression and target < 0.0
@@ -339,9 +352,9 @@ cdef class Learner:
         if reader.asks_numbers:
             reader.number_answers[row] = self.row_number()
         if reader.asks_labels:
-            reader.label_answers[row] = self.row_label() if n else -1
+            reader.label_answers[row] = self.label() if n else -1
         if reader.asks_shares:
-            reader.put_shares(self.row_shares(), n)
+            reader.put_shares(self.shares(), n)
         return 0
 
     def validate(self, x, y, w):
@@ -369,7 +382,7 @@ cdef class Learner:
         hold(self)
         try:
             self.schema.encode(x)
-            code = self.row_label() if self.labels.labels else -1
+            code = self.label() if self.labels.labels else -1
             return self.labels.labels[code] if code >= 0 else None
         finally:
             end_use(&self.in_use)
@@ -379,7 +392,7 @@ cdef class Learner:
         hold(self)
         try:
             self.schema.encode(x)
-            return normalised(self.row_shares(), self.labels.labels)
+            return normalised(self.shares(), self.labels.labels)
         finally:
             end_use(&self.in_use)
 
@@ -391,6 +404,28 @@ cdef class Learner:
             return self.row_number()
         finally:
             end_use(&self.in_use)
+
+    cdef bint pools(self) noexcept nogil:
+        """Whether the early pool answers."""
+        return self.early is not None and 0 < self.early.n_classes == self.n_labels()
+
+    cdef double* shares(self) except? NULL nogil:
+        """The shares of all labels of the row encoded last."""
+        return self.early_shares(-1) if self.pools() else self.row_shares()
+
+    cdef int label(self) except -1 nogil:
+        """The code of the most probable label of the row encoded last, the first of equals."""
+        if self.pools():
+            return first_largest(self.early_shares(-1), self.early.n_classes)
+        return self.row_label()
+
+    cdef double* early_shares(self, int code) except? NULL nogil:
+        cdef double* shares = self.row_shares()
+        self.early.look_at(self.schema.row)
+        self.early.pool(0, shares)
+        if code >= 0:
+            self.early.weigh(0, shares, code)
+        return shares
 
     # --- Looking at the trees -----------------------------------------------------------------
 
@@ -440,9 +475,12 @@ cdef class Learner:
 
     def for_serving(self):
         """A copy that answers alike, without what only learning needs."""
+        cdef Learner copy
         hold(self)
         try:
-            return self.serving_copy()
+            copy = self.serving_copy()
+            copy.early = deepcopy(self.early)
+            return copy
         finally:
             end_use(&self.in_use)
 
@@ -451,6 +489,18 @@ cdef class Learner:
         # Without memory numpy may fail and not say why, on which `finally` would crash.
         cdef Holder _holder = Holder(self)
         return captured(self.fields(), self.DEFAULTS)
+
+    cdef int read_early(self, object state, int n_answers) except -1:
+        """Take the early pool out of a state, in which schema and labels have been read."""
+        cdef EarlyPool early
+        if state.values["early"] is None:
+            return 0
+        early = self.early = state.part("early", EarlyPool)
+        require(not self.regression and early.n_answers == n_answers
+                and early.n_classes <= len(self.labels)
+                and early.naive.belongs_to(self.schema),
+                "EarlyPool: it belongs to another learner")
+        return 0
 
     def __reduce__(self):
         return reduced(type(self), self.state())
@@ -484,8 +534,8 @@ cdef class Learner:
     cdef bint batch_is_full(self) noexcept nogil:
         return False
 
-    cdef int prepare_run(self, Reader reader) except -1:
-        return 0
+    cdef bint prepare_run(self, Reader reader) except -1:
+        return True
 
     cdef int row_label(self) except -1 nogil:
         return first_largest(self.row_shares(), self.n_labels())

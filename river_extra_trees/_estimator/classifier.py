@@ -31,7 +31,7 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
     """A classifier of any number of classes, learned one by one or in mini-batches."""
 
     def snapshot(self) -> ClassifierSnapshot:
-        """Take a read-only copy for serving: it answers as the model does now, for ever.
+        """Take a read-only copy for serving: it always answers as the model does now.
 
         It is smaller than the model, as it lacks the samples and all else that only learning needs.
         (Logistic leaves of dynamic trees answer by the samples themselves, and keep them.)

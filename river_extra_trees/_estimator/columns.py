@@ -26,7 +26,7 @@ from river_extra_trees._core.columns import (
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT
 
-from .frames import is_array, opened, values_of
+from .frames import is_array, is_one_weight, opened, values_of
 
 __all__ = ["batch_of", "labelled_batch_of"]
 
@@ -76,8 +76,9 @@ def columns_of_array(array: npt.NDArray[typing.Any]) -> list[Column]:
 
 
 def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
-    """The values of an array; texts and objects as Python has them, moments as numpy has them."""
-    return array.tolist() if array.dtype.kind in "OUS" else list(array)
+    """The values of an array as Python has them; moments as numpy has them."""
+    values: list[typing.Any] = list(array) if array.dtype.kind in "mM" else array.tolist()
+    return values
 
 
 def columns_of_pandas(frame: typing.Any) -> list[Column]:
@@ -142,7 +143,7 @@ def column_of(name: typing.Hashable, series: typing.Any) -> Column:
 # --- Series of one library each
 
 
-def library_of(series: typing.Any) -> str:
+def package_of(series: typing.Any) -> str:
     """The first part of the name of the module of a series' class."""
     return type(series).__module__.partition(".")[0]
 
@@ -154,7 +155,7 @@ def numbers_in(series: typing.Any) -> Numbers | None:
         "pandas": numbers_in_pandas,
         "polars": numbers_in_polars,
         "pyarrow": numbers_in_pyarrow,
-    }.get(library_of(series))
+    }.get(package_of(series))
     return None if read is None else read(series)
 
 
@@ -219,7 +220,7 @@ def codes_in(series: typing.Any, what: str) -> Codes | None:
         "pandas": codes_in_pandas,
         "polars": codes_in_polars,
         "pyarrow": codes_in_pyarrow,
-    }.get(library_of(series))
+    }.get(package_of(series))
     return None if read is None else read(series, what)
 
 
@@ -326,7 +327,7 @@ def whole_codes_in(series: typing.Any) -> Codes | None:
 
 def read_weights(w: typing.Any, n: int) -> Column | None:
     """Weights as a column, from one for all or from a sequence; None if each is 1."""
-    if getattr(w, "ndim", None) == 0 or not hasattr(w, "__len__"):
+    if is_one_weight(w):
         one = column_of_weights([w] if n else [])
         if one.refused >= 0:
             return Column(None, n, np.full(n, np.nan), None, None, 0, one.error)

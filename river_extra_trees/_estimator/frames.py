@@ -19,6 +19,8 @@ import numpy.typing as npt
 
 from river_extra_trees._core.safe_repr import safe_repr
 
+from .refusals import refuse_array, refuse_lazy, refuse_mask, refused_frame
+
 __all__ = [
     "PredictsLabels",
     "PredictsNumbers",
@@ -28,9 +30,9 @@ __all__ = [
     "frame_of_shares",
     "into_frame",
     "is_array",
+    "is_one_weight",
     "opened",
     "readable_frame",
-    "refuse_lazy",
     "series_of_codes",
     "series_of_labels",
     "series_of_numbers",
@@ -86,6 +88,7 @@ def into_frame(X: typing.Any) -> typing.Any:
     """A data frame of any kind as a narwhals frame; an array of two dimensions as it is."""
     from river.utils import dataframe
 
+    refuse_array(X)
     if is_array(X):
         return X
     refuse_mask(X, "X")
@@ -94,32 +97,23 @@ def into_frame(X: typing.Any) -> typing.Any:
         import pyarrow
 
         X = pyarrow.Table.from_batches([X])
-    return dataframe.into_frame(X)
-
-
-def refuse_lazy(X: object) -> None:
-    """Raise a TypeError for a lazy frame."""
-    kind = type(X)
-    library = kind.__module__.partition(".")[0]
-    if kind.__name__ == "LazyFrame" and library in ("polars", "narwhals"):
-        raise TypeError(f"this is a lazy frame of {library}: call .collect() and pass the result")
-
-
-def refuse_mask(X: object, name: str) -> None:
-    """Raise a TypeError for a masked array."""
-    if isinstance(X, np.ma.MaskedArray):
-        raise TypeError(
-            f"{name} is a masked array: pass {name}.astype(float).filled(numpy.nan), in which "
-            "masked numbers are missing"
-        )
+    try:
+        return dataframe.into_frame(X)
+    except (TypeError, ValueError) as error:
+        raise refused_frame(X) or error from None
 
 
 def is_array(X: object, ndim: int = 2) -> bool:
     """Whether this is an array of numpy with so many dimensions.
 
-    Masks of arrays would be overlooked, so that masked arrays are none.
+    Masks of arrays would be overlooked, so that masked arrays are none; nor are structured ones.
     """
-    return isinstance(X, np.ndarray) and X.ndim == ndim and not isinstance(X, np.ma.MaskedArray)
+    return (
+        isinstance(X, np.ndarray)
+        and X.ndim == ndim
+        and X.dtype.names is None
+        and not isinstance(X, np.ma.MaskedArray)
+    )
 
 
 def values_of(values: typing.Any, name: str) -> list[typing.Any]:
@@ -155,9 +149,12 @@ def is_sequence(values: object) -> bool:
 
 def weights_of(weights: typing.Any, n: int) -> list[typing.Any]:
     """A weight for each of n samples, from one weight for all, a series or another sequence."""
-    if getattr(weights, "ndim", None) == 0 or not hasattr(weights, "__len__"):
-        return [weights] * n
-    return values_of(weights, "w")
+    return [weights] * n if is_one_weight(weights) else values_of(weights, "w")
+
+
+def is_one_weight(weights: object) -> bool:
+    """Whether this is one weight for all samples, and not a sequence of them."""
+    return getattr(weights, "ndim", None) == 0 or not hasattr(weights, "__len__")
 
 
 def series_of_numbers(answers: typing.Any, frame: typing.Any) -> typing.Any:

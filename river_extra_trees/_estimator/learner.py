@@ -33,7 +33,13 @@ if typing.TYPE_CHECKING:
     from river_extra_trees._core.state import State
     from river_extra_trees.plotting import TreeDisplay
 
-__all__ = ["TreeLearner"]
+__all__ = ["TreeLearner", "reads_columns"]
+
+
+def reads_columns(model: object) -> bool:
+    """Whether a model learns from columns; a class derived elsewhere may do more per sample."""
+    is_ours = type(model).__module__.startswith("river_extra_trees.")
+    return is_ours and isinstance(model, TreeLearner)
 
 
 @functools.cache
@@ -90,7 +96,7 @@ class TreeLearner(base.Estimator):
         return set(self._mutable)
 
     def mutate(self, new_attrs: dict[str, typing.Any]) -> None:
-        """Change parameters of a living model: all that are named, or none.
+        """Change parameters after training has started: all that are named, or none.
 
         The description of a parameter says so if it can be changed. All others decide how the model
         was made; `clone` makes a new one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import typing
 
 from river import base
@@ -10,16 +11,17 @@ from . import inspection
 from .columns import batch_of
 from .frames import PredictsNumbers, Sample, readable_frame, series_of_numbers
 from .learner import TreeLearner
+from .rows import rows_of
 from .snapshot import RegressorSnapshot
 
-__all__ = ["TreeRegressor"]
+__all__ = ["DistributionRegressor", "TreeRegressor"]
 
 
 class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
     """A regressor, learned one by one or in mini-batches."""
 
     def snapshot(self) -> RegressorSnapshot:
-        """Take a read-only copy for serving: it answers as the model does now, for ever.
+        """Take a read-only copy for serving: it always answers as the model does now.
 
         It is smaller than the model, as it lacks the samples and all else that only learning needs.
         """
@@ -68,3 +70,40 @@ class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
 
     def _describe(self, node: inspection.Node) -> str:
         return inspection.describe_number(node)
+
+
+class DistributionRegressor(TreeRegressor):
+    """A regressor whose predictions can be whole distributions."""
+
+    @abc.abstractmethod
+    def predict_one(self, x: Sample, with_dist: bool = False) -> typing.Any:
+        """Predict the target of a sample, or its whole distribution."""
+
+    def predict_many(self, X: typing.Any, with_dist: bool = False) -> typing.Any:
+        """Predict the rows of a data frame.
+
+        Parameters
+        ----------
+        X
+            A data frame of any kind that narwhals knows, or an array of two dimensions, whose
+            columns are numbered from 0.
+        with_dist
+            Return the whole predictive distributions instead of their means.
+
+        Returns
+        -------
+        A series of the same kind; with distributions a list of them, each as `predict_one` returns
+        it for the row.
+
+        Raises
+        ------
+        TypeError
+            If X is not a data frame.
+        ValueError, TypeError
+            If a row is invalid, as for `predict_one`.
+        """
+        if not with_dist:
+            return super().predict_many(X)
+        frame = readable_frame(X)
+        self._core.reader(batch_of(frame))  # an error names the row
+        return [self.predict_one(x, with_dist=True) for x in rows_of(frame)]

@@ -72,6 +72,18 @@ class RegressorSnapshot(_Snapshot, PredictsNumbers):
     True
     """
 
+    def predict_many(self, X: typing.Any, **options: typing.Any) -> typing.Any:
+        """Predict the rows of a data frame, as the model did.
+
+        Parameters
+        ----------
+        X
+            A data frame, or an array of two dimensions.
+        options
+            Other arguments of `predict_many` of the model.
+        """
+        return self._model.predict_many(X, **options)
+
 
 class ClassifierSnapshot(_Snapshot, PredictsLabels):
     """A read-only copy of a classifier, without the memory that only learning needs.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from river_extra_trees import persistence
 from river_extra_trees.cli import (
     UserError,
     learners,
@@ -159,7 +158,7 @@ def train(
             ending = running.watch(contest, stream, saver)
         finally:
             if contest.items:
-                outputs.write(save, lambda path: persistence.save(entrant.model, path))
+                outputs.write(save, lambda path: models.save_model(entrant.model, path))
         _leave(contest, ending)
 
 

@@ -91,6 +91,14 @@ def require_file(model: Any) -> None:
         raise UserError(f"a model file cannot hold this learner: {error}") from error
 
 
+def save_model(model: Any, path: Path) -> None:
+    """Save a model; raise a UserError if what it has learned, such as a label, cannot be saved."""
+    try:
+        persistence.save(model, path)
+    except persistence.ModelFileError as error:
+        raise UserError(f"cannot write {path}: {error}") from error
+
+
 def info(file: File, learner: Learner = None) -> None:
     """Describe a saved model or a checkpoint."""
     with outputs.refusing():

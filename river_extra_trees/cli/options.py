@@ -42,7 +42,7 @@ Learner = Annotated[
     str,
     typer.Argument(
         help="A learner of this package, as Name or Name:key=value,key=value, or the file of a "
-        "saved model, which goes on learning."
+        "saved model, which continues learning."
     ),
 ]
 Save = Annotated[Path, typer.Option(help="Save the model to this file.")]
@@ -85,9 +85,7 @@ OnBadRow = Annotated[
     typer.Option(help="At a row that cannot be read, stop, or skip it; skipped rows are counted."),
 ]
 Encoding = Annotated[str, typer.Option(help="The encoding of CSV and JSON lines.")]
-Rolling = Annotated[
-    int | None, typer.Option(min=1, help="Score the last so many items instead of all.")
-]
+Rolling = Annotated[int | None, typer.Option(min=1, help="Score the last N items instead of all.")]
 Unseen = Annotated[
     bool,
     typer.Option(
@@ -97,7 +95,7 @@ Unseen = Annotated[
 
 
 def on_bad_row(text: str) -> streams.OnBadRow:
-    """Return what becomes of bad rows; raise a UserError if there is no such choice."""
+    """Return what happens to bad rows; raise a UserError if there is no such choice."""
     if text in ("stop", "skip"):
         return text  # type: ignore[return-value]
     raise UserError(f"--on-bad-row is {text!r}; it must be stop or skip")

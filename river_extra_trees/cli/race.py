@@ -14,18 +14,19 @@ from typing import Any
 import numpy as np
 from river import base, metrics, utils
 
+from river_extra_trees._estimator.learner import reads_columns
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.streams import Task
-from river_extra_trees.evaluate.answers import answered, predict_learn, reads_samples
-from river_extra_trees.evaluate.blocks import SMALLEST_BLOCK, Block
+from river_extra_trees.evaluate.answers import answered, predict_learn
+from river_extra_trees.evaluate.chunks import SMALLEST_CHUNK, Chunk
 from river_extra_trees.evaluate.updates import Update, updater_of
 from river_extra_trees.streams import Batch
 from river_extra_trees.streams.batch import values_of
 
 # A curve keeps between half of this and this many points, however long the stream is.
 MOST_POINTS = 400
-# Ctrl-C is heeded between blocks of at most so many items.
-LARGEST_BLOCK = 1024
+# Ctrl-C is heeded between chunks of at most so many items.
+LARGEST_CHUNK = 1024
 # Measuring a large model made of Python objects takes seconds: spend at most this share of time.
 SHARE_FOR_MEMORY = 0.02
 
@@ -58,26 +59,26 @@ class Entrant:
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "updaters": {}}  # which are made anew
 
-    def take(self, block: Block) -> None:
+    def take(self, chunk: Chunk) -> None:
         """Predict, score and learn items; a learner that raises leaves the race."""
-        if len(block) >= SMALLEST_BLOCK and self.reads_samples:
+        if len(chunk) >= SMALLEST_CHUNK and self.reads_columns:
             try:
-                answers = self._take_all(block)
+                answers = self._take_all(chunk)
             except (TypeError, ValueError):
-                pass  # nothing is learned of a block that is refused: find the item
+                pass  # nothing is learned of a chunk that is refused: find the item
             except Exception as error:  # a learner of any origin may raise anything
                 self._leave(error)
                 return
             else:
-                self.items += len(block)
-                self._score_all(block.targets, answers)
+                self.items += len(chunk)
+                self._score_all(chunk.targets, answers)
                 return
-        for x, y in block.rows():
+        for x, y in chunk.rows():
             if self.error is None:
                 self._take_one(x, y)
 
-    def _take_all(self, block: Block) -> list[Any]:
-        samples = block.samples(self.model._core.regression)
+    def _take_all(self, chunk: Chunk) -> list[Any]:
+        samples = chunk.samples(self.model._core.regression)
         start = time.perf_counter()
         answers = predict_learn(self.model, samples, probabilities=self.wants_probabilities)
         self.seconds += time.perf_counter() - start
@@ -125,7 +126,7 @@ class Entrant:
         kinds = {needs_label(metric) for metric in self.metrics.values()}
         self.wants_labels = True in kinds
         self.wants_probabilities = False in kinds
-        self.reads_samples = len(kinds) == 1 and reads_samples(self.model)
+        self.reads_columns = len(kinds) == 1 and reads_columns(self.model)
 
     def look(self, *, force: bool = False) -> None:
         """Add the present results to the curve."""
@@ -238,7 +239,7 @@ class Race:
     def run(self, batches: Iterable[Batch], stop_every: int = 0) -> Iterator[int]:
         """Show all items to every learner, yielding the number of items shown so far.
 
-        It is yielded after every block of items, and after each `stop_every` items.
+        It is yielded after every chunk of items, and after each `stop_every` items.
         """
         for batch in batches:
             if batch.begins_file:
@@ -246,7 +247,7 @@ class Race:
             start = 0
             while start < len(batch):
                 stop = min(len(batch), start + self.spacing - self.items % self.spacing)
-                stop = min(stop, start + LARGEST_BLOCK)
+                stop = min(stop, start + LARGEST_CHUNK)
                 if stop_every:
                     stop = min(stop, start + stop_every - self.items % stop_every)
                 self._show(batch[start:stop])
@@ -259,10 +260,10 @@ class Race:
         if self.remembers_rows:
             self.shown.add(batch)
             self.shown_of_file.add(batch)
-        block = Block(batch, batch.targets or [])
+        chunk = Chunk(batch, batch.targets or [])
         for entrant in self.entrants:
             if entrant.error is None:
-                entrant.take(block)
+                entrant.take(chunk)
         self.items += len(batch)
         if self.task == "classification":
             self.targets.update(batch.targets or ())

@@ -147,7 +147,7 @@ def open_stream(
     limit
         Largest number of rows to read.
     on_bad_row
-        What becomes of rows that cannot be read, ``"stop"`` or ``"skip"``.
+        What happens to rows that cannot be read, ``"stop"`` or ``"skip"``.
     encoding
         The encoding of a text.
 
@@ -262,7 +262,7 @@ def infer_task(targets: Iterable[Any]) -> Task:
     for value in targets:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return "classification"
-        if not math.isfinite(value) or value != math.floor(value):
+        if isinstance(value, float) and not value.is_integer():
             return "regression"
         numbers.add(value)
     return "regression" if len(numbers) > MOST_CLASS_NUMBERS else "classification"
@@ -274,6 +274,6 @@ def _with_numbers(batches: Iterator[Batch], bad_rows: BadRows, target: str) -> I
         faults = {
             i: f"the target {target!r} is {y!r}, not a number"
             for i, y in enumerate(batch.targets or ())
-            if isinstance(y, str) or not math.isfinite(y)
+            if isinstance(y, str) or (isinstance(y, float) and not math.isfinite(y))
         }
         yield from bad_rows.sift(batch, faults)

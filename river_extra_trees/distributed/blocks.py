@@ -17,8 +17,9 @@ import numpy.typing as npt
 from river_extra_trees._core.batch import Batch
 from river_extra_trees._core.columns import Column, column_of_values
 
-from .._estimator.columns import batch_of, list_of_array, read_targets, read_weights
-from .._estimator.frames import Sample, into_frame, readable_frame, values_of, weights_of
+from .._estimator.columns import batch_of, read_targets, read_weights
+from .._estimator.frames import Sample, is_array, readable_frame, values_of, weights_of
+from .._estimator.rows import chosen, values_by_name, values_of_column
 
 __all__ = ["Block", "check_sample"]
 
@@ -26,6 +27,7 @@ EXACT = 2**53  # doubles hold all whole numbers below, and this one stands for t
 CHUNK = 64  # rows that are turned into dicts at a time
 
 Numbers = npt.NDArray[np.float64]
+Array = npt.NDArray[typing.Any]
 Values = list[typing.Any]
 
 
@@ -66,7 +68,8 @@ class Block:
     n: int
     columns: list[Column]
     given: dict[int, Values]  # number of a column that does not hold all of its values -> these
-    targets: Numbers | Values | None
+    targets: Array | Values | None
+    has_numpy_targets: bool  # whether the values of the targets are numpy's own, as labels stay
     weights: Numbers | Values | None
     _batches: dict[bool | None, Batch]  # by whether the targets are numbers; None: without them
 
@@ -87,13 +90,14 @@ class Block:
     def _add(self, name: Hashable, values: Values) -> None:
         """Add a column of values."""
         column = column_of_values(name, values)
-        if loses(column):
+        if loses(column, values):
             self.given[len(self.columns)] = values
         self.columns.append(column)
 
     def _take_targets(self, targets: typing.Any, weights: typing.Any) -> None:
         self.targets = None if targets is None else compact(targets, "targets", self.n)
-        self.weights = None if weights is None else compact(weights, "weights", self.n)
+        self.has_numpy_targets = is_array(targets, 1) and self.targets is not None
+        self.weights = None if weights is None else as_numbers(compact(weights, "weights", self.n))
         self._batches = {}
 
     @classmethod
@@ -115,12 +119,16 @@ class Block:
         batch = batch_of(frame)
         block = cls.__new__(cls)
         block.n, block.columns = len(batch), batch.columns
+        large = [number for number, column in enumerate(batch.columns) if may_lose(column)]
+        values = list(values_by_name(frame).values()) if large else []
         block.given = {
-            number: column_values(frame, number)
-            for number, column in enumerate(batch.columns)
-            if loses(column)
+            number: values[number]
+            for number in large
+            if loses(batch.columns[number], values[number])
         }
-        block._take_targets(targets, None if weights is None else weights_of(weights, block.n))
+        if weights is not None and not is_array(weights, 1):
+            weights = weights_of(weights, block.n)
+        block._take_targets(targets, weights)
         return block
 
     def __len__(self) -> int:
@@ -138,7 +146,8 @@ class Block:
             np.array(numbers, np.float64).reshape(len(numbers), self.n),
             np.array(codes, np.intc).reshape(len(codes), self.n),
         )
-        return unpacked, (self.n, plan, *arrays, self.given, self.targets, self.weights)
+        targets = (self.targets, self.has_numpy_targets)
+        return unpacked, (self.n, plan, *arrays, self.given, *targets, self.weights)
 
     def take(self, numbers: Sequence[int]) -> Block:
         """Make a block of some of the samples.
@@ -148,23 +157,16 @@ class Block:
         numbers
             The numbers of the samples, in the order wanted.
         """
-        block, chosen = Block.__new__(Block), np.asarray(numbers, np.intp)
-        block.n, block.columns, block.given = len(chosen), [], {}
+        block, wanted = Block.__new__(Block), np.asarray(numbers, np.intp)
+        block.n, block.columns, block.given = len(wanted), [], {}
         for number, column in enumerate(self.columns):
             if number in self.given:
-                block._add(column.name, some(self.given[number], chosen))
+                block._add(column.name, some(self.given[number], wanted))
             else:
-                block.columns.append(
-                    Column(
-                        column.name,
-                        block.n,
-                        None if column.numbers is None else column.numbers[chosen],
-                        None if column.codes is None else column.codes[chosen],
-                        column.values,
-                    )
-                )
-        block.targets = None if self.targets is None else some(self.targets, chosen)
-        block.weights = None if self.weights is None else some(self.weights, chosen)
+                block.columns.append(chosen(column, wanted))
+        block.targets = None if self.targets is None else some(self.targets, wanted)
+        block.has_numpy_targets = self.has_numpy_targets
+        block.weights = None if self.weights is None else some(self.weights, wanted)
         block._batches = {}
         return block
 
@@ -182,8 +184,7 @@ class Block:
             if regression is not None:
                 if self.targets is None:
                     raise ValueError("this block has no targets to learn")
-                given = self.targets if regression else as_list(self.targets)
-                targets = read_targets(given, regression)
+                targets = read_targets(self.targets if regression else self._labels(), regression)
                 weights = None if self.weights is None else read_weights(self.weights, self.n)
             found = self._batches[regression] = Batch(self.n, self.columns, targets, weights)
         return found
@@ -200,7 +201,7 @@ class Block:
         for at in range(start, self.n, CHUNK):
             part = slice(at, at + CHUNK)
             values = [
-                self.given[number][part] if number in self.given else plain_values(column, part)
+                self.given[number][part] if number in self.given else values_of_column(column, part)
                 for number, column in enumerate(self.columns)
             ]
             for row in zip(*values, strict=True) if values else [()] * len(range(self.n)[part]):
@@ -221,7 +222,12 @@ class Block:
         weights: typing.Iterable[float] = itertools.repeat(1.0)
         if self.weights is not None:
             weights = as_list(self.weights[start:])
-        yield from zip(self.rows(start), as_list(self.targets[start:]), weights, strict=False)
+        yield from zip(self.rows(start), self._labels(start), weights, strict=False)
+
+    def _labels(self, start: int = 0) -> typing.Any:
+        """The targets from a given one on, of the types that they were given in."""
+        targets = typing.cast("Array | Values", self.targets)[start:]
+        return list(targets) if self.has_numpy_targets else as_list(targets)
 
 
 def unpacked(
@@ -230,7 +236,8 @@ def unpacked(
     numbers: Numbers,
     codes: npt.NDArray[np.intc],
     given: dict[int, Values],
-    targets: Numbers | Values | None,
+    targets: Array | Values | None,
+    has_numpy_targets: bool,
     weights: Numbers | Values | None,
 ) -> Block:
     """The block that was packed so."""
@@ -249,53 +256,43 @@ def unpacked(
             block._add(name, given[number])
         else:
             block.columns.append(column)
-    block.targets, block.weights, block._batches = targets, weights, {}
+    block.targets, block.has_numpy_targets = targets, has_numpy_targets
+    block.weights, block._batches = weights, {}
     return block
 
 
-def loses(column: Column) -> bool:
-    """Whether a column lacks values that learners refuse, or digits of large whole numbers."""
+def may_lose(column: Column) -> bool:
+    """Whether a column may be less than its values were."""
     if column.refused >= 0:
         return True
     return column.numbers is not None and bool((np.abs(column.numbers) >= EXACT).any())
 
 
-def column_values(frame: typing.Any, number: int) -> Values:
-    """The values of a column of a frame, or of an array."""
-    if isinstance(frame, np.ndarray):
-        return list_of_array(frame[:, number])
-    values: Values = into_frame(frame)[:, number].to_list()
-    return values
+def loses(column: Column, values: Values) -> bool:
+    """Whether a column lacks values that learners refuse, or digits of large whole numbers."""
+    if column.refused >= 0 or column.numbers is None:
+        return column.refused >= 0
+    rows = np.flatnonzero(np.abs(column.numbers) >= EXACT).tolist()
+    return not all(isinstance(values[row], float) for row in rows)
 
 
-def plain_values(column: Column, part: slice) -> Values:
-    """Some values of a column as Python has them; NaN or None where missing."""
-    if column.codes is None:
-        return (
-            [None] * len(range(column.length)[part])
-            if column.numbers is None
-            else (column.numbers[part].tolist())
-        )
-    values = [*column.values, None]  # which -1 stands for
-    texts = [values[code] for code in column.codes[part].tolist()]
-    if column.numbers is None:
-        return texts
-    numbers = column.numbers[part].tolist()
-    return [
-        number if text is None and number == number else text
-        for text, number in zip(texts, numbers, strict=True)
-    ]
-
-
-def compact(given: typing.Any, name: str, n: int) -> Numbers | Values:
-    """Targets or weights of n samples: floats as an array, anything else as a list."""
-    values = values_of(given, name)
+def compact(given: typing.Any, name: str, n: int) -> Array | Values:
+    """Targets or weights of n samples: floats and arrays of numbers as an array, else a list."""
+    is_compact = is_array(given, 1) and given.dtype.kind in "biuf"
+    values = given.copy() if is_compact else values_of(given, name)
     if len(values) != n:
         raise ValueError(f"there are {n} rows and {len(values)} {name}")
-    return np.array(values, dtype=float) if all(type(each) is float for each in values) else values
+    if is_compact or not all(type(each) is float for each in values):
+        return values
+    return np.array(values, dtype=float)
 
 
-def as_list(values: Numbers | Values) -> Values:
+def as_numbers(weights: Array | Values) -> Numbers | Values:
+    """Weights of any type of numpy as doubles."""
+    return weights if isinstance(weights, list) else weights.astype(np.float64, copy=False)
+
+
+def as_list(values: Array | Values) -> Values:
     """Values as Python has them."""
     return values if isinstance(values, list) else values.tolist()
 

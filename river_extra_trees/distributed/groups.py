@@ -45,7 +45,7 @@ class Group:
     Parameters
     ----------
     settings
-        What all groups have in common.
+        Settings shared by all groups.
     number
         Number of the group.
     """
@@ -87,7 +87,7 @@ class KeyGroups:
     Parameters
     ----------
     settings
-        What all groups have in common.
+        Settings shared by all groups.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -137,7 +137,7 @@ class KeyGroups:
     def learn(
         self, partition: Hashable, parcel: Parcel, is_asked: bool = False
     ) -> list[typing.Any] | None:
-        """Learn samples; return the predictions made before each was learned, if they are asked.
+        """Learn samples; return the predictions made before each was learned, if requested.
 
         The prediction is `None` for a sample that is the first of its key, and for one that has
         been learned already.
@@ -149,7 +149,7 @@ class KeyGroups:
         parcel
             The samples.
         is_asked
-            Whether predictions are asked.
+            Whether predictions are requested.
         """
         answers: list[typing.Any] | None = [None] * len(parcel) if is_asked else None
         for number, start, stop in parcel.rows():
@@ -167,7 +167,7 @@ class KeyGroups:
         return answers
 
     def commit(self, partition: Hashable, position: int) -> None:
-        """Make what was learned last.
+        """Make everything learned so far durable.
 
         Parameters
         ----------

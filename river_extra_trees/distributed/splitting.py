@@ -9,16 +9,16 @@ from .._core.forests.memories import MemoryForest
 from ..dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
 from ..forgetful_forest import ForgetfulRandomForestClassifier, ForgetfulRandomForestRegressor
 from ..stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
-from .clouds import CloudPart
 from .forests import ForestPart, ForgetfulForestPart, StreamForestPart, merge_forests
+from .independent_filters import FilterPart
 from .memories import MemoryForestPart
 from .parts import Part
 
 __all__ = ["coordinator", "is_splittable", "merge", "split"]
 
 PARTS: dict[type, type[Part]] = {
-    DynamicTreeClassifier: CloudPart,
-    DynamicTreeRegressor: CloudPart,
+    DynamicTreeClassifier: FilterPart,
+    DynamicTreeRegressor: FilterPart,
     ForgetfulRandomForestClassifier: ForgetfulForestPart,
     ForgetfulRandomForestRegressor: ForgetfulForestPart,
     StreamDecisionForestClassifier: StreamForestPart,
@@ -57,12 +57,12 @@ def split(model: typing.Any, n: int) -> list[typing.Any]:
     They learn and answer bit for bit as the forest would, if they exchange one message per batch
     (see `learn_together`); with `swap_rule="rotation"`, one per block of samples.
 
-    The parts of **dynamic trees** are independent clouds that start as copies of the model. Each
+    The parts of **dynamic trees** are independent filters that start as copies of the model. Each
     has all `n_particles` and learns every sample with random numbers of its own; the first one
-    goes on as the model would. Particles compete by resampling at every step, so one cloud cannot
-    be spread over processes. The answers of several clouds are averaged by their evidence: each
-    cloud weighs as much as its predictions of about the last hundred samples were likely (dynamic
-    model averaging[^1]). More processes therefore mean more particles, not less time.
+    continues as the model would. Particles compete by resampling at every step, so one part cannot
+    be spread over processes. The answers of several filters are averaged by their evidence: each
+    part is weighted by the likelihood of its last hundred or so predictions (dynamic model
+    averaging[^1]). More processes therefore mean more particles, not less time.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def coordinator(model: typing.Any) -> Part:
 def merge(parts: Sequence[Part]) -> typing.Any:
     """Merge the parts of a forest into one forest. The parts stay as they are.
 
-    The forest answers and goes on learning bit for bit as if it had never been split.
+    The forest answers and continues learning bit for bit as if it had never been split.
 
     Parameters
     ----------
@@ -128,5 +128,5 @@ def merge(parts: Sequence[Part]) -> typing.Any:
     """
     forests = [part for part in parts if isinstance(part, ForestPart)]
     if len(forests) < len(parts):
-        raise TypeError("only the parts of a forest can be merged; clouds stay apart")
+        raise TypeError("only the parts of a forest can be merged; filters stay apart")
     return merge_forests(forests)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-__all__ = ["answered", "predict_learn", "reads_samples"]
+from river_extra_trees._estimator.rows import labels_of_codes, probabilities_of
 
-
-def reads_samples(model: Any) -> bool:
-    """Return whether a model reads samples as columns; a class derived elsewhere may not."""
-    is_ours = type(model).__module__.startswith("river_extra_trees.")
-    return is_ours and hasattr(model, "_answer_and_learn")
+__all__ = ["answered", "predict_learn", "predict_learn_parts"]
 
 
 def predict_learn(model: Any, samples: Any, *, probabilities: bool = False) -> list[Any]:
@@ -21,28 +18,52 @@ def predict_learn(model: Any, samples: Any, *, probabilities: bool = False) -> l
     model
         A model that reads samples as columns.
     samples
-        Samples with targets, see `Block.samples`.
+        Samples with targets, see `Chunk.samples`.
     probabilities
         Whether to answer with the probabilities of labels, as `predict_proba_one` does.
     """
-    answers = model._core.reader(samples, learns=True)
-    model._answer_and_learn(answers, shares=probabilities)
-    if answers.numbers is not None:
-        numbers: list[Any] = answers.numbers.tolist()
+    (answers,) = predict_learn_parts(model, samples, [len(samples)], probabilities=probabilities)
+    return answers
+
+
+def predict_learn_parts(
+    model: Any, samples: Any, stops: Sequence[int], *, probabilities: bool = False
+) -> Iterator[list[Any]]:
+    """Predict and learn samples part by part, and yield the answers to each part.
+
+    If a sample is refused, nothing is learned of any part.
+
+    Parameters
+    ----------
+    model
+        A model that reads samples as columns.
+    samples
+        Samples with targets.
+    stops
+        The number of samples up to the end of each part.
+    probabilities
+        Whether to answer with the probabilities of labels.
+    """
+    core = model._core
+    reader = core.reader(samples, learns=True)
+    core.ask(reader, probabilities)
+    start = 0
+    for stop in stops:
+        if len(stops) > 1:
+            core.take_over(reader, start, stop)
+        model._learn_rows(reader)
+        yield answers_between(reader, start, stop, core.labels.labels)
+        start = stop
+
+
+def answers_between(reader: Any, start: int, stop: int, labels: list[Any]) -> list[Any]:
+    """Return the answers to the samples from one on up to another."""
+    if reader.numbers is not None:
+        numbers: list[Any] = reader.numbers[start:stop].tolist()
         return numbers
-    labels = model._core.labels.labels
-    if not probabilities:
-        # The code of no answer is -1, the place of None.
-        return list(map([*labels, None].__getitem__, answers.labels.tolist()))
-    labels = labels[: answers.shares.shape[1]]
-    shares = answers.shares[:, : len(labels)]
-    if not (shares != shares).any():
-        return [dict(zip(labels, row, strict=True)) for row in shares.tolist()]
-    # A label that was not yet known had no probability.
-    return [
-        {label: share for label, share in zip(labels, row, strict=True) if share == share}
-        for row in shares.tolist()
-    ]
+    if reader.shares is not None:
+        return probabilities_of(reader.shares[start:stop], labels)
+    return labels_of_codes(reader.labels[start:stop], labels)
 
 
 def answered(targets: list[Any], answers: list[Any]) -> tuple[list[Any], list[Any]]:

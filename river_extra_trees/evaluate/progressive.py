@@ -11,8 +11,10 @@ from typing import Any
 from river import base, evaluate, metrics, utils
 from river.active.base import ActiveLearningClassifier
 
-from .answers import answered, predict_learn, reads_samples
-from .blocks import SMALLEST_BLOCK, Block, blocks_of, rows_of
+from river_extra_trees._estimator.learner import reads_columns
+
+from .answers import answered, predict_learn_parts
+from .chunks import SMALLEST_CHUNK, Chunk, chunks_of, rows_of
 from .updates import updater_of
 
 __all__ = ["iter_progressive_val_score", "progressive_val_score"]
@@ -34,7 +36,7 @@ def iter_progressive_val_score(
     *,
     target: str | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Evaluate a model on frames, and yield the results after every so many samples.
+    """Evaluate a model on frames, and yield the results after every `step` samples.
 
     It does what `progressive_val_score` does, and yields what
     `river.evaluate.iter_progressive_val_score` yields.
@@ -78,12 +80,12 @@ def iter_progressive_val_score(
     {'Accuracy': Accuracy: 8...%, 'Step': 1250}
 
     """
-    data = blocks_of(dataset, target)
+    data = chunks_of(dataset, target)
     first: Any = next(data, None)
     data = itertools.chain([] if first is None else [first], data)
-    if isinstance(first, Block):
+    if isinstance(first, Chunk):
         is_prompt = moment is None and delay is None
-        if is_prompt and reads_samples(model) and not 0 < step < SMALLEST_BLOCK:
+        if is_prompt and reads_columns(model) and not 0 < step < SMALLEST_CHUNK:
             evaluation = _Evaluation(model, metric)
             step = max(0, step)  # river yields nothing, either
             return evaluation.run(data, step, measure_time, measure_memory, yield_predictions)
@@ -219,13 +221,13 @@ class _Evaluation:
 
     def run(
         self,
-        blocks: Iterator[Block],
+        chunks: Iterator[Chunk],
         step: int,
         measure_time: bool,
         measure_memory: bool,
         yield_predictions: bool,
     ) -> Iterator[dict[str, Any]]:
-        """Read all blocks, and yield the results after every so many samples, and at the end."""
+        """Read all chunks, and yield the results after every `step` samples, and at the end."""
         start = time.perf_counter()
         n, answer = 0, None
 
@@ -241,32 +243,31 @@ class _Evaluation:
                 found["Prediction"] = answer
             return found
 
-        for block in _cut(blocks, step):
-            answer = self.read(block)
-            n += len(block)
-            if step and n % step == 0:
-                yield state()
+        for chunk in chunks:
+            for n_read, last in self.read(chunk, _stops(len(chunk), n, step)):
+                n, answer = n + n_read, last
+                if step and n % step == 0:
+                    yield state()
         answer = None
         if step and n > step and n % step:
             yield state()
 
-    def read(self, block: Block) -> Any:
-        """Predict, score and learn a block; return the last answer."""
-        samples = block.samples(self.model._core.regression)
-        answers = predict_learn(self.model, samples, probabilities=not self.wants_labels)
-        self.update(*answered(block.targets, answers))
-        return answers[-1]
-
-
-def _cut(blocks: Iterator[Block], step: int) -> Iterator[Block]:
-    """Cut blocks where results are due."""
-    n = 0
-    for block in blocks:
+    def read(self, chunk: Chunk, stops: list[int]) -> Iterator[tuple[int, Any]]:
+        """Predict, score and learn a chunk; yield the length and the last answer of each part."""
+        samples = chunk.samples(self.model._core.regression)
+        parts = predict_learn_parts(self.model, samples, stops, probabilities=not self.wants_labels)
         start = 0
-        while start < len(block):
-            stop = len(block)
-            if step:
-                stop = min(stop, start + step - n % step)
-            yield block[start:stop]
-            n += stop - start
+        for stop in stops:
+            try:
+                answers = next(parts)
+            except (TypeError, ValueError) as error:
+                raise chunk.with_number(error) from None
+            self.update(*answered(chunk.targets[start:stop], answers))
+            yield stop - start, answers[-1]
             start = stop
+
+
+def _stops(length: int, n: int, step: int) -> list[int]:
+    """Return where results are due in a chunk after n samples, and its end."""
+    due = range(step - n % step, length, step) if step else ()
+    return [*due, length] if length else []

@@ -1,7 +1,7 @@
 """One model per key of a stream, in one process.
 
-- `KeyedModels` keeps the models, as many in memory as it is told to, the others in a file or not at
-  all.
+- `KeyedModels` keeps up to `max_models` models in memory; the others are spilled to a file or
+  dropped.
 - `KeyedBlock` is a batch of samples with their keys, as columns, in the shape in which it travels
   between processes.
 - `Counts` tells how much they have learned.

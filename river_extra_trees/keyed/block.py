@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,26 +12,14 @@ from river_extra_trees._core.batch import Batch
 from river_extra_trees._core.columns import Column
 
 from .._estimator.columns import batch_of, codes_in, labelled_batch_of, whole_codes_in
-from .._estimator.frames import Sample, is_array, opened, readable_frame, values_of, weights_of
-from .._estimator.learner import TreeLearner
+from .._estimator.frames import Sample, readable_frame, values_of, weights_of
+from .._estimator.learner import reads_columns
+from .._estimator.rows import chosen, rows_of, value_at
 from .keys import PLAIN, Key, plain_key
 
-__all__ = ["KeyedBlock", "reads_columns"]
+__all__ = ["KeyedBlock"]
 
 Rows = npt.NDArray[np.intp]
-
-
-def reads_columns(model: typing.Any) -> bool:
-    """Whether a model learns from columns; a class derived elsewhere may do more per sample.
-
-    Parameters
-    ----------
-    model
-        Any river estimator.
-    """
-    return isinstance(model, TreeLearner) and type(model).__module__.startswith(
-        "river_extra_trees."
-    )
 
 
 class KeyedBlock:
@@ -195,7 +183,7 @@ class KeyedBlock:
         used, codes = np.unique(self.codes[rows], return_inverse=True)
         keys = [self.keys[code] for code in used.tolist()]
         if self.batch is not None:
-            return KeyedBlock(keys, codes, chosen(self.batch, rows))
+            return KeyedBlock(keys, codes, rows_of_batch(self.batch, rows))
         numbers = rows.tolist()
         rest = (
             None if each is None else [each[i] for i in numbers]
@@ -218,11 +206,11 @@ class KeyedBlock:
             return key, x, y, 1.0 if self.weights is None else self.weights[row]
         x = {}
         for column in self.batch.columns:
-            value = entry(column, row)
+            value = value_at(column, row)
             if value is not None:
                 x[column.name] = value
-        y = None if self.batch.targets is None else entry(self.batch.targets, row)
-        return key, x, y, 1.0 if self.batch.weights is None else entry(self.batch.weights, row)
+        y = None if self.batch.targets is None else value_at(self.batch.targets, row)
+        return key, x, y, 1.0 if self.batch.weights is None else value_at(self.batch.weights, row)
 
     def target(self, row: int) -> tuple[typing.Any, float]:
         """The target and the weight of a sample of a block of columns.
@@ -233,8 +221,8 @@ class KeyedBlock:
             Number of the sample, from 0.
         """
         batch = typing.cast(Batch, self.batch)
-        y = entry(typing.cast(Column, batch.targets), row)
-        return y, 1.0 if batch.weights is None else entry(batch.weights, row)
+        y = value_at(typing.cast(Column, batch.targets), row)
+        return y, 1.0 if batch.weights is None else value_at(batch.weights, row)
 
 
 def coded_keys(keys: typing.Any) -> tuple[list[Key], Rows]:
@@ -254,49 +242,11 @@ def coded_keys(keys: typing.Any) -> tuple[list[Key], Rows]:
     return plain, coded[0].astype(np.intp)
 
 
-def rows_of(frame: typing.Any) -> list[Sample]:
-    """The rows of what `readable_frame` returns as dicts."""
-    native, _ = opened(frame)
-    if is_array(native):
-        columns: dict[Hashable, typing.Any] = {
-            i: native[:, i].tolist() for i in range(native.shape[1])
-        }
-    else:
-        columns = columns_of(native)
-    n = len(native)
-    if not columns:
-        return [{} for _ in range(n)]
-    names = list(columns)
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def columns_of(frame: typing.Any) -> dict[Hashable, typing.Any]:
-    """The columns of a frame as lists of Python values."""
-    import narwhals
-
-    wrapped = narwhals.from_native(frame, eager_only=True)
-    return {name: wrapped[:, i].to_list() for i, name in enumerate(wrapped.columns)}
-
-
-def entry(column: Column, row: int) -> typing.Any:
-    """A value of a column: a number, a nominal value or label, or `None`."""
-    if column.codes is not None and column.codes[row] >= 0:
-        return column.values[column.codes[row]]
-    if column.numbers is None:
-        return None
-    number = float(column.numbers[row])
-    return number if number == number else None
-
-
-def chosen(batch: Batch, rows: Rows) -> Batch:
+def rows_of_batch(batch: Batch, rows: Rows) -> Batch:
     """Some rows of a batch."""
-
-    def part(column: Column | None) -> typing.Any:
-        if column is None:
-            return None
-        numbers = None if column.numbers is None else column.numbers[rows]
-        codes = None if column.codes is None else column.codes[rows]
-        return Column(column.name, len(rows), numbers, codes, column.values)
-
-    columns = [part(column) for column in batch.columns]
-    return Batch(len(rows), columns, part(batch.targets), part(batch.weights))
+    targets, weights = (
+        None if column is None else chosen(column, rows)
+        for column in (batch.targets, batch.weights)
+    )
+    columns = [chosen(column, rows) for column in batch.columns]
+    return Batch(len(rows), columns, targets, weights)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from river_extra_trees._core.batch import Batch, Reader
 
+from .._estimator.rows import labels_of_codes, probabilities_of
 from .block import KeyedBlock
 from .keeper import Keeper
 from .keys import Key
@@ -125,11 +126,7 @@ class Way:
                 self.refusals.append((int(self.groups.order[at]), error))
 
     def _read_shares(self, reader: Reader, start: int, labels: list[typing.Any]) -> None:
-        for at, row in enumerate(reader.shares.tolist(), start):
-            # A label that was not yet known had no probability.
-            answer = {
-                label: share for label, share in zip(labels, row, strict=False) if share == share
-            }
+        for at, answer in enumerate(probabilities_of(reader.shares, labels), start):
             self._others.setdefault(at, answer)
 
     def know_nothing(self, group: int, n: int) -> None:
@@ -152,11 +149,9 @@ class Way:
         if self._reader.numbers is not None:
             found = self._reader.numbers.tolist()
         elif self._reader.labels is not None:
-            codes = self._reader.labels.tolist()
+            codes = self._reader.labels
             for start, stop, labels in self._labels:
-                found[start:stop] = [
-                    labels[code] if code >= 0 else None for code in codes[start:stop]
-                ]
+                found[start:stop] = labels_of_codes(codes[start:stop], labels)
         for at, answer in self._others.items():
             found[at] = answer
         ordered: list[typing.Any] = [None] * len(found)
@@ -202,26 +197,21 @@ def learned(
     block
         The block.
     rows
-        Numbers of the rows, ascending.
+        Numbers of the rows, ascending; at most `keeper.stretch` of them.
     asks
         `"predictions"`, `"shares"` for probabilities, or `None` for no answers.
     """
-    answers: list[typing.Any] = []
-    refusals: list[Refusal] = []
-    most = keeper.stretch
-    for start in range(0, len(rows), most):
-        way = Way(block, rows[start : start + most], True, keeper.model._core.regression, asks)
-        first = keeper.now + 1
-        for group, (model, is_known) in enumerate(taken(keeper, way.groups, asks is not None)):
-            way.go(group, model)
-            if asks is not None and not is_known:
-                way.know_nothing(group, 1)
-        for place, error in way.refusals:
-            key = block.keys[block.codes[rows[start + place]]]
-            refusals.append((first + place, key, error))
-        if asks is not None:
-            answers += way.answers()
-    return answers, sorted(refusals, key=lambda refusal: refusal[0])
+    way = Way(block, rows, True, keeper.model._core.regression, asks)
+    first = keeper.now + 1
+    for group, (model, is_known) in enumerate(taken(keeper, way.groups, asks is not None)):
+        way.go(group, model)
+        if asks is not None and not is_known:
+            way.know_nothing(group, 1)
+    refusals = [
+        (first + place, block.keys[block.codes[rows[place]]], error)
+        for place, error in sorted(way.refusals, key=lambda refusal: refusal[0])
+    ]
+    return ([] if asks is None else way.answers()), refusals
 
 
 def taken(keeper: Keeper, groups: Groups, asks: bool) -> list[tuple[typing.Any, bool]]:

@@ -41,8 +41,9 @@ class KeyedModels:
     since the last `commit` belongs to one transaction: a process that dies, at any moment, leaves
     the store as the last commit made it. A commit writes the models that have changed since.
 
-    A sample that its model refuses, with any error, is skipped and counted, and the others go on;
-    see `counts`. It is a sample of its key for `max_models` and `time_to_live` all the same.
+    A sample that its model refuses, with any error, is skipped and counted, and the others are
+    learned; see `counts`. It is a sample of its key for `max_models` and `time_to_live`
+    nevertheless.
 
     Parameters
     ----------
@@ -53,13 +54,14 @@ class KeyedModels:
         makes room for a new one.
     time_to_live
         Number of samples after the last one of a key until its model is forgotten; `None` keeps it
-        for ever.
+        permanently.
     when_full
-        What becomes of a model for which there is no room: `"drop"` forgets it, `"spill"` writes it
+        What happens to a model for which there is no room: `"drop"` forgets it, `"spill"` writes it
         to the store, from which the next sample of its key brings it back as it was.
     store
         File in which models are kept, or `None`. It is made if it does not exist. No other process
-        may have it open. Its models are pickles: nobody else may be able to write to it.
+        may have it open. It contains pickles: make sure that only
+        you can write to it.
     pooled
         Model that learns the samples of all keys, or `None`. It answers for unknown keys, and for
         the others together with their own models: see the notes.
@@ -280,13 +282,17 @@ class KeyedModels:
     def _learn_columns(
         self, block: KeyedBlock, rows: npt.NDArray[np.intp], asks: str | None
     ) -> list[typing.Any]:
-        if self._prior is None:
-            answers, refusals = learned(self._keeper, block, rows, asks)
-        else:
-            answers, refusals = learned_with(self._prior, self._keeper, block, rows, asks)
-        self._n_seen += len(rows) - len(refusals)
-        for number, key, error in refusals:
-            self._refuse(key, number, error)
+        answers: list[typing.Any] = []
+        for start in range(0, len(rows), stretch := self._keeper.stretch):
+            part = rows[start : start + stretch]
+            if self._prior is None:
+                found, refusals = learned(self._keeper, block, part, asks)
+            else:
+                found, refusals = learned_with(self._prior, self._keeper, block, part, asks)
+            answers += found
+            self._n_seen += len(part) - len(refusals)
+            for number, key, error in refusals:
+                self._refuse(key, number, error)
         return answers
 
     # ------------------------------------------------------------------ answers

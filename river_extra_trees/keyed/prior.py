@@ -22,8 +22,9 @@ from river import base
 from river_extra_trees._core.batch import Batch
 
 from .._estimator.frames import Sample
+from .._estimator.learner import reads_columns
 from .._estimator.parameters import check_parameter
-from .block import KeyedBlock, chosen, reads_columns
+from .block import KeyedBlock, rows_of_batch
 from .columns import Refusal, learned, predicted
 from .keeper import Keeper, Kept
 
@@ -244,7 +245,7 @@ class PooledPrior:
             return None
         core = self.model._core
         try:
-            reader = core.reader(chosen(typing.cast(Batch, block.batch), rows), learns)
+            reader = core.reader(rows_of_batch(typing.cast(Batch, block.batch), rows), learns)
         except (TypeError, ValueError):  # it refuses a row
             return None
         core.ask(reader, self._classifier)
@@ -398,16 +399,10 @@ def learned_with(
     block
         The block.
     rows
-        Numbers of the rows, ascending.
+        Numbers of the rows, ascending; at most `keeper.stretch` of them.
     asks
         `"predictions"`, `"shares"` for probabilities, or `None` for no answers.
     """
-    answers: list[typing.Any] = []
-    refusals: list[Refusal] = []
-    most = keeper.stretch
-    for start in range(0, len(rows), most):
-        part = rows[start : start + most]
-        own, refused = learned(keeper, block, part, prior.asks)
-        refusals += refused
-        answers += prior.meet_rows(keeper, block, part, own, asks is not None)
+    own, refusals = learned(keeper, block, rows, prior.asks)
+    answers = prior.meet_rows(keeper, block, rows, own, asks is not None)
     return (answers if asks == "shares" else list(map(likeliest, answers))), refusals

@@ -38,8 +38,8 @@ class Store:
     Parameters
     ----------
     path
-        The file. It is made if it does not exist. Its models are pickles: nobody else may be able
-        to write to it.
+        The file. It is made if it does not exist. It contains pickles: make sure
+        that only you can write to it.
 
     References
     ----------

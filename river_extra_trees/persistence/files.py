@@ -59,7 +59,7 @@ def save(model: TreeLearner | Pipeline, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Any:
     """Load a model from a file.
 
-    It predicts and goes on learning as the saved model would, bit for bit.
+    It predicts and continues learning as the saved model would, bit for bit.
 
     Parameters
     ----------
@@ -189,7 +189,8 @@ def class_of(name: Any) -> type[TreeLearner] | None:
 
 def restored(file: State) -> Any:
     """Make a model of what a file holds."""
-    if file.values["class"] == "Pipeline":
+    kind = file.values["class"]
+    if isinstance(kind, str) and kind == "Pipeline":
         from . import pipelines  # river's transformers take long to import
 
         return pipelines.restored(file, restored_learner)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .._core.dynamic import ParticleFilter
 from .._core.dynamic.pool import Pool
+from .._core.early_pool import EarlyPool
 from .._core.forests.buffer import Buffer
 from .._core.forests.class_pool import ClassPool
 from .._core.forests.forgetful import ForgetfulForest
@@ -40,6 +41,7 @@ CORE_CLASSES: dict[str, Any] = {
     "active_samples": Pool,
     "class_pool": ClassPool,
     "dynamic_trees": ParticleFilter,
+    "early_pool": EarlyPool,
     "forgetful_forest": ForgetfulForest,
     "buffer": Buffer,
     "labels": Labels,

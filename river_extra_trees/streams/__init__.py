@@ -1,7 +1,7 @@
 """Tables larger than memory, read batch by batch: files, pipes and standard input.
 
 - `values` says what a cell means: number, moment, name or missing.
-- `batch` is a batch of rows, column by column, and what becomes of bad rows.
+- `batch` is a batch of rows, column by column, and what happens to bad rows.
 - `sources` yields the lines of a file, packed or not, or of a pipe.
 - `text` reads CSV, TSV and JSON lines, `arrow` reads Parquet and Arrow IPC.
 - `reader` opens a table by its name.

@@ -10,7 +10,7 @@ import numpy as np
 
 from .batch import BadRows, Batch, Layout, TableError
 from .text import check_header, missing_targets
-from .values import Column
+from .values import Cells, name_of
 
 __all__ = ["open_ipc", "open_parquet"]
 
@@ -125,7 +125,7 @@ def _batches(records: Iterator[Any], bad_rows: BadRows, layout: Layout) -> Itera
             raise TableError(message) from error
         if record is None:
             return
-        columns: dict[str, Column] = {}
+        columns: dict[str, Cells] = {}
         faults: dict[int, str] = {}
         targets = None
         for column in record.schema.names:
@@ -146,6 +146,12 @@ def _batches(records: Iterator[Any], bad_rows: BadRows, layout: Layout) -> Itera
 def _targets(values: Any) -> list[Any]:
     from pyarrow import types
 
+    if types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if types.is_decimal(values.type):
+        # Whole numbers may have more digits than a float keeps.
+        read: Callable[[Any], Any] = float if values.type.scale > 0 else int
+        return [None if value is None else read(value) for value in values.to_pylist()]
     if types.is_temporal(values.type) and not types.is_time(values.type):
         numbers: list[Any] = _column(values, is_nominal=False).tolist()
         return numbers
@@ -156,7 +162,7 @@ def _targets(values: Any) -> list[Any]:
     return targets
 
 
-def _column(values: Any, *, is_nominal: bool) -> Column:
+def _column(values: Any, *, is_nominal: bool) -> Cells:
     """Return an array of pyarrow as floats, or as names."""
     import pyarrow
     from pyarrow import types
@@ -170,7 +176,7 @@ def _column(values: Any, *, is_nominal: bool) -> Column:
     if is_text(kind):
         return values
     if is_nominal:
-        return [None if value is None else str(value) for value in values.to_pylist()]
+        return [None if value is None else name_of(value) for value in values.to_pylist()]
     if types.is_time(kind):
         return [None if value is None else value.isoformat() for value in values.to_pylist()]
     if types.is_temporal(kind):
@@ -189,7 +195,7 @@ def is_text(kind: Any) -> bool:
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
-def _seconds(values: Any) -> Column:
+def _seconds(values: Any) -> Cells:
     """Return moments as seconds since 1970, and durations as seconds.
 
     Digits below the microsecond are cut, as Python cuts them in texts.

@@ -1,4 +1,4 @@
-"""A batch of rows, column by column, and what becomes of bad rows."""
+"""A batch of rows, column by column, and what happens to bad rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .values import Column
+from .values import Cells
 
 __all__ = ["BadRows", "Batch", "Layout", "OnBadRow", "TableError"]
 
@@ -74,7 +74,7 @@ class Batch:
     """
 
     numbers: Sequence[int]
-    columns: dict[str, Column]
+    columns: dict[str, Cells]
     targets: list[Any] | None
     begins_file: bool = False
 
@@ -118,7 +118,7 @@ def rows_of_columns(columns: Mapping[Any, list[Any]], n: int) -> Iterator[dict[A
     )
 
 
-def values_of(column: Column) -> list[Any]:
+def values_of(column: Cells) -> list[Any]:
     """Return the values of a column as plain Python values."""
     if isinstance(column, list):
         return column
@@ -126,14 +126,14 @@ def values_of(column: Column) -> list[Any]:
     return values
 
 
-def _taken(column: Column, positions: Sequence[int]) -> Column:
+def _taken(column: Cells, positions: Sequence[int]) -> Cells:
     if isinstance(column, list):
         return [column[i] for i in positions]
     return column.take(positions)
 
 
 class BadRows:
-    """What becomes of bad rows: the first one stops the reading, or all are skipped and counted.
+    """What happens to bad rows: the first one stops the reading, or all are skipped and counted.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ import numpy as np
 
 from .batch import BadRows, Batch, Layout, TableError
 from .sources import Lines, is_text
-from .values import MISSING, Column, Kind, kind_of, label_of, read_values
+from .values import MISSING, Cells, Kind, kind_of, label_of, name_of, read_values
 
 __all__ = [
     "Columns",
@@ -42,7 +42,7 @@ class Columns:
     def __init__(self, nominal: Collection[str]) -> None:
         self.kinds: dict[str, Kind] = dict.fromkeys(nominal, "name")
 
-    def read(self, name: str, cells: Sequence[Any]) -> tuple[Column, dict[int, str]]:
+    def read(self, name: str, cells: Sequence[Any]) -> tuple[Cells, dict[int, str]]:
         """Return the values of cells, of which None is missing, and what is wrong with some."""
         if name not in self.kinds:
             first = next((cell for cell in cells if cell is not None), None)
@@ -63,7 +63,7 @@ class Columns:
         targets: list[Any] | None,
     ) -> tuple[Batch, dict[int, str]]:
         """Return a batch of rows, and by position what is wrong with some of them."""
-        columns: dict[str, Column] = {}
+        columns: dict[str, Cells] = {}
         found: dict[int, str] = {}
         for name, values in cells.items():
             columns[name], faults = self.read(name, values)
@@ -307,7 +307,7 @@ def batch_of(
     names = list(dict.fromkeys(name for record in records for name in record))
     cells = {
         name: [
-            str(value) if columns.kinds.get(name) == "name" and _is_number(value) else value
+            name_of(value) if columns.kinds.get(name) == "name" and _is_number(value) else value
             for value in (record.get(name) for record in records)
         ]
         for name in layout.features(names)

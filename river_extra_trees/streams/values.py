@@ -10,14 +10,25 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["MISSING", "Column", "Kind", "label_of", "moment_of", "read_values", "seconds"]
+__all__ = [
+    "MISSING",
+    "Cells",
+    "Kind",
+    "label_of",
+    "moment_of",
+    "name_of",
+    "read_values",
+    "seconds",
+]
 
 # The values of one column: floats with NaN for missing, names with None for missing, or names as
 # an array of pyarrow.
-Column = Any
+Cells = Any
 Kind = Literal["number", "moment", "name"]
 
 MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "null"})
+TRUTH = {"true": True, "false": False}  # in any case
+EXACT = 2**53  # floats hold every whole number up to this one
 UNREADABLE = (ValueError, TypeError, OverflowError, AttributeError)
 MOMENT = re.compile(
     r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?", re.ASCII
@@ -66,10 +77,29 @@ def is_moment(text: str) -> bool:
     return True
 
 
+def number_of(value: Any) -> float:
+    """Return a number, a truth value or the text of one as a float.
+
+    The underscores that Python allows between digits make a text a name.
+
+    Examples
+    --------
+    >>> from river_extra_trees.streams import values
+    >>> [values.number_of(value) for value in ("2.50", "true", False)]
+    [2.5, 1.0, 0.0]
+
+    """
+    if isinstance(value, str):
+        value = TRUTH.get(value.lower(), value)
+        if isinstance(value, str) and "_" in value:
+            raise ValueError(f"{value!r} is not a number")
+    return float(value)
+
+
 def is_number(text: str) -> bool:
-    """Return whether a text is a number."""
+    """Return whether a text is a number or a truth value."""
     try:
-        float(text)
+        number_of(text)
     except ValueError:
         return False
     return True
@@ -85,12 +115,36 @@ def label_of(text: str) -> Hashable:
     [1, 2.5, True, 'spam']
 
     """
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    if not is_number(text):
+    truth = TRUTH.get(text.lower())
+    if truth is not None:
+        return truth
+    try:
+        number = float(text)
+    except ValueError:
         return text
-    number = float(text)
-    return int(number) if number.is_integer() else number
+    if math.isinf(number) or "_" in text:
+        return text
+    if not number.is_integer():
+        return number
+    if abs(number) < EXACT:
+        return int(number)
+    try:
+        return int(text)  # each of its digits counts
+    except ValueError:
+        return number  # such as 1e200
+
+
+def name_of(value: Any) -> str:
+    """Return the name that a number or a truth value is in a nominal column.
+
+    Examples
+    --------
+    >>> from river_extra_trees.streams import values
+    >>> [values.name_of(value) for value in (7, 1.5, True)]
+    ['7', '1.5', 'true']
+
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def kind_of(value: object) -> Kind:
@@ -117,10 +171,18 @@ def read_moment(value: Any) -> float:
     return moment_of(value) if isinstance(value, str) else seconds(value)
 
 
-READERS: dict[Kind, Callable[[Any], float]] = {"number": float, "moment": read_moment}
+READERS: dict[Kind, Callable[[Any], float]] = {"number": number_of, "moment": read_moment}
 
 
-def read_values(cells: Sequence[Any], kind: Kind) -> tuple[Column, dict[int, str]]:
+def reads_as_floats(cells: Sequence[Any]) -> bool:
+    """Return whether numbers can be read by `float`, which is faster than by `number_of`."""
+    try:
+        return "_" not in "".join(cells)
+    except TypeError:  # one is missing, or comes from JSON
+        return not any(isinstance(cell, str) and "_" in cell for cell in cells)
+
+
+def read_values(cells: Sequence[Any], kind: Kind) -> tuple[Cells, dict[int, str]]:
     """Read the cells of a column.
 
     Parameters
@@ -143,8 +205,9 @@ def read_values(cells: Sequence[Any], kind: Kind) -> tuple[Column, dict[int, str
         return [None if i in strange else cell for i, cell in enumerate(cells)], strange
     read = READERS[kind]
     faults: dict[int, str] = {}
+    fast = float if kind == "number" and reads_as_floats(cells) else read
     try:
-        numbers = [math.nan if cell is None else read(cell) for cell in cells]
+        numbers = [math.nan if cell is None else fast(cell) for cell in cells]
     except UNREADABLE:
         numbers = []
         for i, cell in enumerate(cells):

@@ -426,8 +426,12 @@ def test_module_runs() -> None:
 
 
 @needs_signals
-def test_ctrl_c_while_waiting_for_input(tmp_path: Path) -> None:
-    """Ctrl-C in a pipe that has fallen silent reports the results so far, with status 130."""
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_ended_while_waiting_for_input(tmp_path: Path, ending: signal.Signals) -> None:
+    """Ctrl-C in a pipe that has fallen silent reports the results so far, with status 130.
+
+    So does the signal by which services are stopped.
+    """
     path = tmp_path / "out.json"
     kept = tmp_path / "race"
     process = start(
@@ -442,7 +446,7 @@ def test_ctrl_c_while_waiting_for_input(tmp_path: Path) -> None:
         assert process.poll() is None
         time.sleep(0.05)
     time.sleep(0.2)  # until it waits again
-    process.send_signal(signal.SIGINT)
+    process.send_signal(ending)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (130, "")
     assert "3 items" in out

@@ -10,10 +10,13 @@ import signal
 import subprocess
 import sys
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from river import datasets, linear_model, metrics, preprocessing
 from typer.testing import CliRunner, Result
@@ -143,6 +146,59 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
     for arguments, says in cases:
         assert_refused(run("train", "Phishing", *arguments), says)
     assert not path.exists()
+
+
+def test_decimal_targets_are_measured(tmp_path: Path) -> None:
+    """As databases export prices: they are no labels."""
+    prices = [Decimal("1.50"), Decimal("2.25")] * 20
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [1.0, 2.0] * 20, "y": prices}), path)
+    done("train", path, "StreamDecisionTree", "--target", "y", "--save", tmp_path / "m.model")
+    assert persistence.load(tmp_path / "m.model").predict_one({"a": 1.0}) > 0
+
+
+def test_targets_beyond_floats(tmp_path: Path) -> None:
+    """Whole numbers of JSON: labels as they are, refused as measurements."""
+    data, path = tmp_path / "t.jsonl", tmp_path / "m.model"
+    data.write_text("".join(f'{{"a": {i % 2}, "y": {10**400 + i % 2}}}\n' for i in range(40)))
+    done("train", data, "StreamDecisionTree", "--target", "y", "--save", path)
+    assert persistence.load(path).predict_one({"a": 1}) in (10**400, 10**400 + 1)
+    regression = ("--task", "regression", "--target", "y", "--save", tmp_path / "r.model")
+    result = run("train", data, "StreamDecisionTree", *regression)
+    assert result.exit_code == 1, result.output
+    assert "the target must be a finite number" in result.output
+
+
+def test_a_model_that_cannot_be_saved_is_told_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by a traceback, whatever has been learned."""
+
+    def refuse(model: object, path: Path) -> None:
+        raise persistence.ModelFileError("this tree cannot be saved: a label is a Decimal")
+
+    monkeypatch.setattr(persistence, "save", refuse)
+    path = tmp_path / "m.model"
+    result = run("train", "Phishing", OURS, "--limit", 50, "--save", path)
+    assert result.exit_code == 2
+    assert result.stderr.endswith(
+        f"error: cannot write {path}: this tree cannot be saved: a label is a Decimal\n"
+    )
+
+
+@pytest.mark.parametrize("other", [".csv", ".jsonl"])
+def test_truth_values_mean_the_same_in_all_formats(tmp_path: Path, other: str) -> None:
+    """A model trained on Parquet answers the same table in text alike."""
+    data, path = tmp_path / "t.parquet", tmp_path / "m.model"
+    pq.write_table(pa.table({"flag": [True, False] * 60, "y": ["p", "q"] * 60}), data)
+    done("train", data, OURS, "--target", "y", "--save", path)
+    text = tmp_path / f"t{other}"
+    if other == ".csv":
+        text.write_text("flag,y\n" + "true,p\nFalse,q\n" * 20)
+    else:
+        text.write_text('{"flag": true, "y": "p"}\n{"flag": false, "y": "q"}\n' * 20)
+    result = done("predict", path, text, "--target", "y")
+    assert "accuracy 1 on 40 rows" in result.stderr
 
 
 # --- predict

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +15,7 @@ from river import dummy, metrics
 import river_extra_trees
 from river_extra_trees.cli import race, streams
 from river_extra_trees.streams import Batch
-from tests.tools.command_line import FAST, OURS, assert_refused, run, scores_of, start
-from tests.tools.systems import needs_signals
+from tests.tools.command_line import FAST, OURS, assert_refused, run, scores_of
 
 
 @pytest.fixture
@@ -164,29 +161,6 @@ def test_progress_in_bytes(tmp_path: Path) -> None:
     assert 0 < stream.share_read < 0.5  # type: ignore[operator]
     assert sum(map(len, stream.batches)) > 90_000
     assert stream.share_read == 1
-
-
-@needs_signals
-def test_a_terminated_race_reports(tmp_path: Path) -> None:
-    """As one that is interrupted by Ctrl-C."""
-    path, kept = tmp_path / "o.json", tmp_path / "kept"
-    process = start(
-        *("-", FAST, "--target", "y", "--task", "classification", "--json", path),
-        *("--checkpoint", kept, "--every", 3),
-        stdin=subprocess.PIPE,
-    )
-    assert process.stdin is not None
-    process.stdin.write("a,y\n1,0\n2,1\n3,0\n")
-    process.stdin.flush()
-    while not kept.exists():
-        assert process.poll() is None
-        time.sleep(0.05)
-    time.sleep(0.2)  # until it waits again
-    process.send_signal(signal.SIGTERM)
-    out, _ = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert "3 items" in out
-    assert json.loads(path.read_text())["items"] == 3
 
 
 LOG = ["a,y", *(f"{i},{i % 2}" for i in range(90))]

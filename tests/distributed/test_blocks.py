@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from river_extra_trees._core.batch import Batch
-from river_extra_trees._estimator.columns import labelled_batch_of
+from river_extra_trees._estimator.columns import labelled_batch_of, read_targets
 from river_extra_trees.distributed.blocks import Block
 
 VALUES = [0.5, 3, True, None, -(2**53), 2**53 + 1, 10**400, "red", b"x", (1, 2), 1e300]
@@ -115,6 +115,38 @@ def test_targets_are_kept_as_they_are() -> None:
     for targets in (["a", 1, None], [1, 2, 3], [True, False, 0.5]):
         said = [(y, w) for _, y, w in Block(x, targets).samples()]
         assert [(y, type(y), w) for y, w in said] == [(y, type(y), 1.0) for y in targets]
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "int64", "bool"])
+def test_targets_of_numpy_travel_as_an_array(kind: str) -> None:
+    """They mean what they are: labels stay those of numpy, as in `learn_many`."""
+    targets = np.arange(300).astype(kind)
+    rows = [{"a": float(i)} for i in range(300)]
+    for block in (Block(rows, targets), Block.from_frame(pd.DataFrame(rows), targets, targets)):
+        message = pickle.dumps(block, 5)
+        assert len(message) < 300 * 26  # a row and its target and weight are 24 bytes
+        again = pickle.loads(message)
+        assert [(type(y), y) for _, y, _ in again.samples()] == [(type(y), y) for y in targets]
+        assert [y for _, y, _ in again.take([3, 1]).samples()] == [targets[3], targets[1]]
+        for regression in (False, True):
+            read, expected = (
+                again.batch(regression),
+                Batch(300, [], read_targets(targets, regression)),
+            )
+            assert shown(Batch(300, [], read.targets)) == shown(expected)
+        assert {type(w) for _, _, w in again.samples()} == {float}
+
+
+def test_large_floats_travel_in_the_array() -> None:
+    """They lose nothing there, unlike large whole numbers."""
+    rows = [{"a": 1e300, "b": 2**60 + 1}, {"a": 0.5, "b": 1.0}]
+    frame = pd.DataFrame({"a": [1e300, 0.5], "b": [2**60 + 1, 1]})
+    for block in (Block(rows), Block.from_frame(frame), Block.from_frame(frame.to_numpy()[:, :1])):
+        again = pickle.loads(pickle.dumps(block, 5))
+        assert list(again.given) == [1][: len(again.columns) - 1]
+        assert next(again.rows())[again.columns[0].name] == 1e300
+    assert next(again.rows()) == {0: 1e300}
+    assert next(Block.from_frame(frame).rows()) == rows[0]
 
 
 @pytest.mark.parametrize("given", [{"targets": [1.0]}, {"weights": [1.0]}])

@@ -27,6 +27,7 @@ from river_extra_trees.distributed import (
 from river_extra_trees.distributed.ray import workers
 from river_extra_trees.distributed.ray.workers import Holder
 from river_extra_trees.distributed.splitting import is_splittable
+from tests.tools import ray_in_process
 from tests.tools.estimators import (
     CASES,
     SPLITTABLE,
@@ -303,3 +304,25 @@ def test_flat_pickles(case: Case) -> None:
         pickle.loads(message, buffers=[bytes(buffer.raw()) for buffer in buffers])  # read-only
         assert all(buffer.raw().nbytes > SMALL for buffer in buffers)
         assert buffers or model._n_trees == 1 or len(message) < 3000
+
+
+def test_what_is_large_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large blocks and combined reports go to shared memory once, and not once for each worker."""
+    rows = list(stream(("StreamDecisionForestClassifier", 0), 1500))
+    frame, targets = pd.DataFrame([x for x, _ in rows]), [y for _, y in rows]
+    forest = ret.StreamDecisionForestClassifier(n_models=10, seed=1)
+    ray, shared = sys.modules["ray"], []
+
+    def put(value: Any) -> Any:
+        shared.append(type(value).__name__)
+        return ray_in_process.put(value)
+
+    with spread(forest, n_workers=3) as model:
+        model.processes()
+        monkeypatch.setattr(ray, "put", put)
+        for part in (slice(0, 750), slice(750, 1500)):
+            model.learn_many(frame[part], targets[part])
+            forest.learn_many(frame[part], targets[part])
+        assert answers(model, rows[:20]) == answers(forest, rows[:20])
+    assert shared.count("tuple") == 2
+    assert shared.count("Block") <= 2

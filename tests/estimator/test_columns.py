@@ -6,6 +6,7 @@ import copy
 import datetime
 import decimal
 import math
+import pickle
 import random
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +20,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from river_extra_trees import persistence
+import river_extra_trees as ret
+from river_extra_trees import keyed, persistence
 from tests.naive import frames as naive
 from tests.tools.estimators import CLASSES, ROTATING, is_classifier, learn, make, stream
 
@@ -221,3 +223,39 @@ def test_frames_are_learned_as_their_rows(
             )
             now = [list(model.predict_proba_one(x).values()) for x in rows]
             assert repr(rows_of_shares(model.predict_proba_many(X), labels)) == repr(now)
+
+
+EQUALS: list[Values] = [
+    [1, True, 1.0, np.int64(1), True],
+    ["a", np.str_("a"), "b", "a", np.str_("b")],
+    [(1, 2), (1.0, 2.0), (1, True), (1, 2), (1.0, 2.0)],
+    [frozenset([1]), frozenset([True]), frozenset([1]), "x", frozenset([True])],
+]
+
+
+@pytest.mark.parametrize("values", EQUALS, ids=str)
+@pytest.mark.parametrize("name", ["StreamDecisionTreeClassifier", "ShrubEnsembleClassifier"])
+def test_equal_values_of_different_types(name: str, values: Values) -> None:
+    """A learner keeps the first that it learned, which need not be the first of the frame."""
+    X = pd.DataFrame({"a": range(5), "c": pd.Series(values, dtype=object)})
+    for first in range(5):
+        w = [float(i >= first) for i in range(5)]
+        one_by_one, by_rows = getattr(ret, name)(seed=1), getattr(ret, name)(seed=1)
+        answers = []
+        for i, (y, x) in enumerate(zip(values, X.to_dict("records"), strict=True)):
+            answers.append(one_by_one.predict_proba_one(x))
+            one_by_one.learn_one(x, y, w=w[i])
+        found = by_rows.predict_proba_learn_many(X, values, w)
+        assert pickle.dumps(by_rows) == pickle.dumps(one_by_one)
+        assert repr(by_rows._core.labels.labels) == repr(one_by_one._core.labels.labels)
+        labels = one_by_one._core.labels.labels
+        assert repr(rows_of_shares(found, labels)) == repr(
+            [[share.get(label, math.nan) for label in labels] for share in answers]
+        )
+
+
+def test_equal_labels_of_several_keys() -> None:
+    """Each key keeps its own."""
+    models = keyed.KeyedModels(ret.StreamDecisionTreeClassifier(seed=1))
+    models.learn_many(["p", "q", "p"], pd.DataFrame({"a": [0.0, 1.0, 2.0]}), [1, True, 1.0])
+    assert [repr(models.predict_one(key, {})) for key in "pq"] == ["1", "True"]

@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import river_extra_trees as ret
 from river_extra_trees import (
     StreamDecisionTreeClassifier,
     StreamDecisionTreeRegressor,
@@ -128,8 +129,36 @@ def test_two_columns_of_one_name_are_refused(kind: str) -> None:
         if kind == "pandas"
         else pa.table(numbers, names=["a", "a"])
     )
-    with pytest.raises(narwhals.exceptions.DuplicateError, match="a"):
+    with pytest.raises(ValueError, match=r"^two columns of X have the name 'a'$"):
         taught(("x", "y")).predict_many(twice)
+
+
+RECORDS = np.array([(0.0, 1.0)] * 3, dtype=[("a", float), ("b", float)])
+NO_FRAMES: dict[str, tuple[Any, str]] = {
+    "one dimension": (np.zeros(3), r"of 1 dimension; .*: X.reshape\(1, -1\) makes one row"),
+    "three dimensions": (np.zeros((2, 2, 2)), "of 3 dimensions; it must have two"),
+    "records": (RECORDS, r"structured array.*pandas.DataFrame\(X.ravel\(\)\)"),
+    "a table of records": (RECORDS.reshape(3, 1), "structured array"),
+    "a record array": (RECORDS.view(np.recarray), "structured array"),
+    "a series of pandas": (pd.Series([0.0]), r"X is a series; .*X.to_frame\(\)"),
+    "a series of polars": (pl.Series([0.0]), r"X is a series; .*X.to_frame\(\)"),
+    "a column of pyarrow": (pa.chunked_array([[0.0]]), "X is a series; it must be a data frame$"),
+    "a list": ([[0.0]], "X must be a data frame .* or an array of two dimensions, not 'list'"),
+    "a dict": ({"a": 0.0}, "not 'dict'"),
+    "nothing": (None, "not 'NoneType'"),
+}
+
+
+@pytest.mark.parametrize("name", NO_FRAMES)
+def test_what_is_no_frame_is_refused_in_plain_words(name: str) -> None:
+    """They say what is accepted, and are not those of another library."""
+    model = taught(("x", "y"))
+    n_seen = model.n_samples_seen
+    X, said = NO_FRAMES[name]
+    for call in (model.predict_many, lambda X: model.learn_many(X, ["x"])):
+        with pytest.raises(TypeError, match=said):
+            call(X)
+    assert model.n_samples_seen == n_seen
 
 
 @pytest.mark.parametrize("kind", FRAMES)
@@ -267,3 +296,26 @@ def test_labels_of_another_thread_that_take_the_last_place() -> None:
     assert reader.row == 500
     assert model.n_samples_seen == seen - 100 + 1022
     assert len(model.predict_proba_one({})) == 1024
+
+
+@pytest.mark.parametrize("name", ["DynamicTreeRegressor", "StreamDecisionForestRegressor"])
+@pytest.mark.parametrize("kind", [*FRAMES, "numpy"])
+def test_distributions_of_frames(name: str, kind: str) -> None:
+    """They are those of the rows, also of a snapshot; a bad row is named by its number."""
+    model = getattr(ret, name)(seed=1)
+    rng = np.random.default_rng(1)
+    X, numbers = rng.normal(size=(60, 2)), [0.25, None, -1.0]
+    model.learn_many(X if kind == "numpy" else pd.DataFrame(X, columns=["a", "b"]), X[:, 0])
+    frame: Any = np.array([[0.25, 1.0], [np.nan, 1.0], [-1.0, 1.0]])
+    rows: list[dict[Any, Any]] = [{0: n, 1: 1.0} for n in numbers]
+    if kind != "numpy":
+        frame = FRAMES[kind]({"a": numbers, "b": [1.0] * 3})
+        rows = [{"a": n, "b": 1.0} for n in numbers]
+    for found in (model, model.snapshot()):
+        answers = found.predict_many(frame, with_dist=True)
+        one_by_one = [model.predict_one(x, with_dist=True) for x in rows]
+        assert [each.components for each in answers] == [each.components for each in one_by_one]
+        assert [each.sample() for each in answers] == [each.sample() for each in one_by_one]
+    assert np.asarray(model.predict_many(frame)).tolist() == [model.predict_one(x) for x in rows]
+    with pytest.raises(ValueError, match="row 1: feature 1: the value must be finite"):
+        model.predict_many(np.array([[0.0, 0.0], [0.0, np.inf]]), with_dist=True)

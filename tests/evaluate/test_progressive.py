@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import io
+import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import narwhals
@@ -348,3 +350,51 @@ def test_steps_below_zero() -> None:
     states = iter_progressive_val_score(frame, model, metrics.Accuracy(), step=-5, target="y")
     assert list(states) == []
     assert model.n_samples_seen == 100
+
+
+@pytest.mark.parametrize("step", [0, 100, 32])
+@pytest.mark.parametrize("library", ["pandas", "numpy"])
+def test_a_refused_row_of_a_frame_is_named_whatever_the_steps(library: str, step: int) -> None:
+    """Nothing of its frame is learned, and the number is that of the row in the frame."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 2))
+    y = ["p" if value > 0 else "q" for value in X[:, 0]]
+    X[250, 0] = np.inf
+    good = (X[:120], y[:120])
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    bad: Any = X if library == "numpy" else pd.DataFrame(X)
+    with pytest.raises(ValueError, match=r"^row 250: feature 0: the value must be finite"):
+        progressive_val_score([good, (bad, y)], model, metrics.Accuracy(), print_every=step)
+    assert model.n_samples_seen == 120
+
+
+@pytest.mark.parametrize("batch_size", [40, 1000])
+def test_a_refused_row_of_a_table_is_named(tmp_path: Path, batch_size: int) -> None:
+    """By its number in the table, which counts from 1 as other errors of tables do."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "".join(f"{i},{1e200 if i == 71 else i}\n" for i in range(1, 101)))
+    table = streams.open_table(path, target="y", batch_size=batch_size)
+    model = ret.StreamDecisionTreeRegressor(seed=1)
+    said = r"^row 71 of the table: the target must be .* not 1e\+200"
+    with pytest.raises(ValueError, match=said):
+        progressive_val_score(table, model, metrics.MAE(), print_every=50)
+
+
+@pytest.mark.parametrize("step", [32, 70, 100])
+def test_steps_in_frames_that_bring_labels(step: int) -> None:
+    """The results are those of one evaluation in frames that end at each step."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 2))
+    y = [f"label {int(i // 60)}" for i in range(300)]
+    for metric in (metrics.Accuracy, metrics.CrossEntropy):
+        whole, cut = (ret.StreamDecisionTreeClassifier(seed=1) for _ in range(2))
+        parts = [(X[i : i + step], y[i : i + step]) for i in range(0, 300, step)]
+        found, expected = (
+            [
+                (state["Step"], state[metric.__name__].get())
+                for state in iter_progressive_val_score(data, model, metric(), step=step)
+            ]
+            for data, model in (((X, y), whole), (parts, cut))
+        )
+        assert found == expected
+        assert pickle.dumps(whole) == pickle.dumps(cut)

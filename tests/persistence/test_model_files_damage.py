@@ -75,6 +75,11 @@ def unhashable(document: Any, arrays: Any) -> None:
     document[1]["class"] = ["list", []]
 
 
+def of_arrays(document: Any, arrays: Any) -> None:
+    document[1]["class"] = ["array", "more"]
+    arrays["more"] = np.zeros(2)
+
+
 def parameter(document: Any, arrays: Any) -> None:
     document[1]["parameters"][1]["depth"] = ["int", "0x1"]
 
@@ -119,7 +124,17 @@ def no_class(document: Any, arrays: Any) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        *(drop, add, rename, unhashable, parameter, bad_parameter, other_size, other_setting),
+        *(
+            drop,
+            add,
+            rename,
+            unhashable,
+            of_arrays,
+            parameter,
+            bad_parameter,
+            other_size,
+            other_setting,
+        ),
         *(other_family, no_state, deep, bad_name, no_fields, no_class),
     ],
 )
@@ -192,6 +207,19 @@ def test_splits_by_columns_that_are_not_there_are_refused(name: str, column: int
 
     with pytest.raises(persistence.ModelFileError):
         persistence.load_bytes(nasty.changed(nominal_model(name), change))
+
+
+@pytest.mark.parametrize("name", [name for name in damage.SMALL if name.endswith("rotation")])
+def test_squares_that_are_no_numbers_do_no_harm(name: str) -> None:
+    """Sums of squares overflow, so that any are read; what is learned from answers is sound."""
+
+    def change(document: Any, arrays: Any) -> None:
+        for place, array in arrays.items():
+            if place.endswith("stats"):
+                array[:, -1] = np.nan
+
+    content = nasty.changed(damage.small_file(name), change)
+    assert damage.outcome(content) == ("sound" if "Regressor" in name else "refused")
 
 
 def test_shrubs_grown_on_no_sample_are_refused() -> None:

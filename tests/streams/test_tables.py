@@ -13,6 +13,7 @@ import math
 import os
 import sys
 import tracemalloc
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,88 @@ def test_types_of_arrow(tmp_path: Path, kind: Any, values: list[Any], expected: 
         writer.write_table(pa.table({"a": array}))
     rows, _, _ = read(tmp_path / "t.arrow")
     assert [row.get("a") for row in rows] == expected
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_truth_values(tmp_path: Path, suffix: str) -> None:
+    """Numbers in every format, names where they are nominal; as targets what they are."""
+    flags = {"flag": [True, None, False], "y": [True, False, True]}
+    path = tmp_path / f"table{suffix}"
+    if suffix == ".csv":
+        path.write_text("flag,y\ntrue,true\n,FALSE\nFalse,True\n")
+    elif suffix == ".jsonl":
+        records = [dict(zip(flags, row, strict=True)) for row in zip(*flags.values(), strict=True)]
+        path.write_text("\n".join(map(json.dumps, records)))
+    else:
+        parquet.write_table(pa.table(flags), path)
+    rows, targets, _ = read(path, target="y")
+    assert rows == [{"flag": 1.0}, {}, {"flag": 0.0}]
+    assert targets == flags["y"]
+    if suffix == ".csv":
+        path.write_text("flag,y\ntrue,true\n,FALSE\nfalse,True\n")
+    rows, _, _ = read(path, target="y", nominal=["flag"])
+    assert rows == [{"flag": "true"}, {}, {"flag": "false"}]
+
+
+def test_truth_values_among_numbers(tmp_path: Path) -> None:
+    """As in JSON; a name among them is a bad row."""
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\ntrue,0\n2.5,TRUE\nfalse,1\n")
+    assert read(path)[0] == [{"a": 1.0, "b": 0.0}, {"a": 2.5, "b": 1.0}, {"a": 0.0, "b": 1.0}]
+    path.write_text("a\ntrue\nperhaps\n")
+    with pytest.raises(streams.TableError, match="row 2: column 'a' holds 'perhaps' among numbers"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "expected"),
+    [
+        (pa.decimal128(5, 2), ["1.50", None, "2.00"], [1.5, None, 2.0]),
+        (pa.decimal128(20, 0), [2**60 + 1, None], [2**60 + 1, None]),
+        (pa.dictionary(pa.int8(), pa.decimal128(5, 2)), ["1.50"], [1.5]),
+        (pa.dictionary(pa.int8(), pa.date32()), [DAY], [seconds(DAY)]),
+    ],
+)
+def test_targets_of_arrow(tmp_path: Path, kind: Any, values: list[Any], expected: Any) -> None:
+    """Decimals are numbers, moments seconds."""
+    if pa.types.is_dictionary(kind):
+        given = [None if v is None else Decimal(v) if v is not DAY else v for v in values]
+        array = pa.array(given, kind.value_type).dictionary_encode()
+    else:
+        array = pa.array([None if v is None else Decimal(v) for v in values], kind)
+    with ipc.new_file(tmp_path / "t.arrow", pa.schema([("y", array.type)])) as writer:
+        writer.write_table(pa.table({"y": array}))
+    _, targets, _ = read(tmp_path / "t.arrow", target="y", may_lack_targets=True)
+    assert [(type(y), y) for y in targets] == [(type(y), y) for y in expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("90071992547409930", 90071992547409930),
+        ("90071992547409931", 90071992547409931),
+        ("-9007199254740993", -9007199254740993),
+        ("1e200", 1e200),
+        ("7.0", 7),
+        ("1_000", "1_000"),
+        ("inf", "inf"),
+        ("-Infinity", "-Infinity"),
+        ("1e999", "1e999"),
+    ],
+)
+def test_labels_of_texts(text: str, label: Any) -> None:
+    """Whole numbers keep their digits; what no float of a stream can be is a name."""
+    assert (type(label_of(text)), label_of(text)) == (type(label), label)
+
+
+def test_underscores_are_of_names(tmp_path: Path) -> None:
+    """Python would take them for parts of a number."""
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n1_000,1\n2_000,2\n")
+    assert [row["a"] for row in read(path)[0]] == ["1_000", "2_000"]
+    path.write_text("a,b\n1000,1\n2_000,2\n")
+    with pytest.raises(streams.TableError, match="row 2: column 'a' holds '2_000' among numbers"):
+        read(path)
 
 
 @given(

@@ -43,7 +43,7 @@ NAMES = (
     *(*SETTINGS, "schema", "labels", "pool", "global_statistics", "prior"),
     *("df_offset", "per_leaf", "fill", "fill_weight", "lowest", "highest", "n_seen", "n_steps"),
     *("log_evidence", "log_predictive", "factor_posterior", "stratum", "roots", "cuts", "links"),
-    *("flags", "regions", "n_regions", "times", "n_active", "rows", "leaf_slots"),
+    *("flags", "regions", "n_regions", "times", "n_active", "rows", "leaf_slots", "early"),
 )
 
 
@@ -89,6 +89,7 @@ def state_of(ParticleFilter filter):
         "factor_posterior": doubles(filter.factor_posterior, filter.n_decays),
         "stratum": np.array([filter.stratum[i] for i in range(filter.n_decays + 1)], np.int32),
         "roots": np.array(roots, np.int32), "n_regions": filter.trees.n_regions,
+        "early": filter.early,
         **nodes_of(filter.trees, found, number), **leaves_of(filter.trees, found),
     }
 
@@ -148,7 +149,7 @@ def serving_state_of(ParticleFilter filter):
 # --- Reading --------------------------------------------------------------------------------
 
 def restored(kind, values):
-    state = State("ParticleFilter", values, NAMES)
+    state = State("ParticleFilter", values, NAMES, {"early": None})
     filter = kind(**settings_from(state))
     restore(filter, state)
     check_regions(filter)
@@ -198,6 +199,7 @@ cdef int restore(ParticleFilter filter, state) except -1:
     n_classes = 0 if filter.regression else max(1, len(filter.labels))
     require(not filter.regression or len(filter.labels) == 0,
             "ParticleFilter: a regression has labels")
+    filter.read_early(state, 1)
     follow(filter, regressors_wanted(filter), n_classes, filter.pool.capacity)
     width, q = filter.model.width, filter.model.n_regressors
     require(pool.n_columns == filter.schema.n_columns and pool.size_v == q + 1

@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ..batch cimport Reader
+from ..early_pool cimport EarlyPool
 from ..learner cimport STRETCH, Learner
 from ..shares cimport first_largest, total_of
 from ..memory cimport free, zeroed
@@ -57,12 +58,14 @@ cdef class ParticleFilter(Learner):
         Flat priors, proposals, move scores, resampling and forgetting of dynaTree 1.2-17.
     seed
         Of all random numbers.
+    warm_up
+        Number of samples during which the early pool answers.
     """
 
     def __cinit__(
         self, *, int n_particles, int window, bint classifier, bint linear, int min_samples_leaf,
         double alpha, double beta, double leaf_bonus, decays, double prior_weight, bint reference,
-        uint64_t seed,
+        uint64_t seed, int64_t warm_up=0,
     ):
         cdef int k, age
         assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles)
@@ -85,6 +88,8 @@ cdef class ParticleFilter(Learner):
         self.reserve_particles(n_particles)
         reshape(self, 0, 0, classifier, self.pool.capacity)
         add_roots(self, 0)
+        if warm_up > 0 and classifier and not reference:
+            self.early = EarlyPool(1, warm_up)
 
     def __dealloc__(self):
         free(self.per_particle)
@@ -470,6 +475,8 @@ cdef class ParticleFilter(Learner):
 
     cdef dict fields(self):
         return state_of(self)
+
+    DEFAULTS = {"early": None}
 
     cdef Learner serving_copy(self):
         return restored(type(self), serving_state_of(self))

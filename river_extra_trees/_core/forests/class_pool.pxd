@@ -15,6 +15,13 @@ The exponents take a step down the gradient of the log loss after each sample,
 and do not get negative (projected online gradient descent: Zinkevich 2003).
 """
 
+cdef double FLOOR       # of a uniform distribution, in each answer that is pooled
+
+cdef void pool_logs(const double* exponents, int n_members, const double* logs, int width,
+                    double* pooled) noexcept nogil
+cdef void learn_exponents(double* exponents, int n_members, const double* logs,
+                          const double* pooled, int code, int width) noexcept nogil
+
 cdef class ClassPool:
     cdef readonly int n_groups
     cdef double* weights                # per group

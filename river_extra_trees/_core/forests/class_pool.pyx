@@ -9,10 +9,41 @@ from ..memory cimport free, product, resized, zeroed
 
 from ..state import State, reduced, require
 
-cdef double FLOOR = 0.01            # of a uniform distribution, in each answer that is pooled
+cdef double FLOOR = 0.01
 cdef double LEARNING_RATE = 0.02    # of the exponents
 cdef double SHARE = 0.005           # of the groups' weights, shared alike after each sample
 cdef double LARGEST_EXPONENT = 1e6
+
+
+cdef void pool_logs(const double* exponents, int n_members, const double* logs, int width,
+                    double* pooled) noexcept nogil:
+    """The pool of members whose answers have the logarithms logs[member * width + class]."""
+    cdef int c, member
+    cdef double largest, total = 0.0
+    memset(pooled, 0, width * sizeof(double))
+    for member in range(n_members):
+        for c in range(width):
+            pooled[c] += exponents[member] * logs[member * width + c]
+    largest = pooled[0]
+    for c in range(1, width):
+        largest = max(largest, pooled[c])
+    for c in range(width):
+        pooled[c] = exp(pooled[c] - largest)
+        total += pooled[c]
+    for c in range(width):
+        pooled[c] /= total
+
+
+cdef void learn_exponents(double* exponents, int n_members, const double* logs,
+                          const double* pooled, int code, int width) noexcept nogil:
+    """A step of the exponents down the gradient of the log loss of a pool."""
+    cdef int c, member
+    cdef double slope
+    for member in range(n_members):
+        slope = -logs[member * width + code]
+        for c in range(width):
+            slope += pooled[c] * logs[member * width + c]
+        exponents[member] = max(0.0, exponents[member] - LEARNING_RATE * slope)
 
 
 cdef class ClassPool:
@@ -48,37 +79,23 @@ cdef class ClassPool:
     cdef void pool(self, const double* answers, int width) noexcept:
         """The logarithmic opinion pool of all members; answers[group * width + class]."""
         cdef int c, g, n_groups = self.n_groups
-        cdef double largest, total = 0.0
         cdef double* mixture = self.logs + n_groups * width
         memset(mixture, 0, width * sizeof(double))
         for g in range(n_groups):
             for c in range(width):
                 mixture[c] += self.weights[g] * answers[g * width + c]
         memcpy(self.logs, answers, n_groups * width * sizeof(double))
-        memset(self.pooled, 0, width * sizeof(double))
         for g in range(n_groups + 2):
             for c in range(width):
                 self.logs[g * width + c] = log(
                     (1.0 - FLOOR) * self.logs[g * width + c] + FLOOR / width)
-                self.pooled[c] += self.exponents[g] * self.logs[g * width + c]
-        largest = self.pooled[0]
-        for c in range(1, width):
-            largest = max(largest, self.pooled[c])
-        for c in range(width):
-            self.pooled[c] = exp(self.pooled[c] - largest)
-            total += self.pooled[c]
-        for c in range(width):
-            self.pooled[c] /= total
+        pool_logs(self.exponents, n_groups + 2, self.logs, width, self.pooled)
 
     cdef void weigh(self, const double* answers, int code, int width) noexcept:
         """Learn how much each member is worth, from the answers pooled last and the true class."""
-        cdef int c, g, n_groups = self.n_groups
-        cdef double slope, total = 0.0
-        for g in range(n_groups + 2):
-            slope = -self.logs[g * width + code]
-            for c in range(width):
-                slope += self.pooled[c] * self.logs[g * width + c]
-            self.exponents[g] = max(0.0, self.exponents[g] - LEARNING_RATE * slope)
+        cdef int g, n_groups = self.n_groups
+        cdef double total = 0.0
+        learn_exponents(self.exponents, n_groups + 2, self.logs, self.pooled, code, width)
         for g in range(n_groups):
             self.weights[g] *= sqrt(max(answers[g * width + code], FLOOR))
             total += self.weights[g]

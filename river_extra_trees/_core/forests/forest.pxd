@@ -1,7 +1,7 @@
 """Trees that learn one stream together: one schema, one window, one Trees object per tree."""
 
 from cpython.pythread cimport PyThread_type_lock
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..batch cimport Reader
 from ..cart.splitter cimport Splitter
@@ -22,7 +22,7 @@ cdef class Forest(Ensemble):
     cdef int n_sums
 
     cdef int begin(self, int n_trees, bint regression, int batch_size, bint reference,
-                   double fading, object seed) except -1
+                   double fading, object seed, int64_t warm_up) except -1
     cdef int push(self, double target, double weight) noexcept nogil
     cdef int n_gathered(self) noexcept nogil
     cdef int batch_end(self) noexcept nogil

@@ -22,6 +22,7 @@ import numpy as np
 from ..ahead cimport AHEAD, Ahead, item_of, length_of
 from ..batch cimport Batch, Reader
 from ..cart.splitter cimport Splitter
+from ..early_pool cimport EarlyPool
 from ..learner cimport Holder, Learner
 from ..memory cimport free, resized
 from ..schema cimport Labels, Schema
@@ -56,7 +57,7 @@ cdef class Forest(Ensemble):
     """A number of trees over one schema. Subclasses call `begin` in their constructor."""
 
     cdef int begin(self, int n_trees, bint regression, int batch_size, bint reference,
-                   double fading, object seed) except -1:
+                   double fading, object seed, int64_t warm_up) except -1:
         self.regression = regression
         self.batch_size = batch_size
         self.reference = reference
@@ -67,6 +68,8 @@ cdef class Forest(Ensemble):
         self.root_statistics.add_tree()
         self.trees = [self.new_tree() for _ in range(n_trees)]
         self.reserve_sums(1)
+        if warm_up > 0 and not (regression or reference):
+            self.early = EarlyPool(n_trees, warm_up)
         return 0
 
     def __dealloc__(self):
@@ -168,11 +171,12 @@ cdef class Forest(Ensemble):
 
     # --- Rows of a batch without Python's lock ------------------------------------------------
 
-    cdef int prepare_run(self, Reader reader) except -1:
+    cdef bint prepare_run(self, Reader reader) except -1:
         if reader.ahead is None:
             reader.ahead = Ahead()
         reader.ahead.reserve(self.schema.n_columns, len(self.trees))
-        return self.reserve_sums(self.n_labels())
+        self.reserve_sums(self.n_labels())
+        return True
 
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Answer and learn rows, several of which go down the trees at once.
@@ -283,6 +287,26 @@ cdef class Forest(Ensemble):
             self.add_votes(self.root_statistics, self.root_statistics.roots[0], self.sums)
         return self.sums
 
+    cdef double* early_shares(self, int code) except? NULL nogil:
+        """The sums of what the early pool makes of the class frequencies of each tree."""
+        cdef int c, tree, n_labels = self.early.n_classes
+        cdef double* sums = self.early.sums
+        cdef PyObject* trees
+        if self.early.n_answers == 0:       # a part without trees
+            return self.row_shares()
+        self.early.look_at(self.schema.row)
+        memset(sums, 0, n_labels * sizeof(double))
+        for tree in range(self.early.n_answers):
+            trees = item_of(<PyObject*>self.trees, tree)
+            memset(self.sums, 0, n_labels * sizeof(double))
+            Forest.add_votes(self, <Trees>trees, self.leaf_of(<Trees>trees), self.sums)
+            self.early.pool(tree, self.sums)
+            if code >= 0:
+                self.early.weigh(tree, self.sums, code)
+            for c in range(n_labels):
+                sums[c] += self.sums[c]
+        return sums
+
     cdef double row_number(self) except? -1.0 nogil:
         return self.mean_of_trees(NULL)
 
@@ -302,7 +326,8 @@ cdef class Forest(Ensemble):
     def votes(self, Batch batch):
         """The vote of each tree on each row, as an array [row, tree, class].
 
-        Class frequencies, all zero where a tree is empty. Of numbers the one class is the mean,
+        Class frequencies, all zero where a tree is empty; during the first samples what the early
+        pool makes of them. Of numbers the one class is the mean,
         NaN where a tree is empty.
         """
         cdef Py_ssize_t row, tree, width
@@ -310,18 +335,24 @@ cdef class Forest(Ensemble):
         cdef Reader reader = self.reader(batch)
         cdef Trees trees
         cdef int leaf
+        cdef bint pools
         with self.using():
+            pools = self.pools()
             reader.link(self.schema, self.labels)
             width = 1 if self.regression else len(self.labels.labels)
             votes = np.zeros((len(batch), len(self.trees), max(1, width)))
             for row in range(votes.shape[0]):
                 reader.row = row
                 reader.read()
+                if pools:
+                    self.early.look_at(self.schema.row)
                 for tree in range(votes.shape[1]):
                     trees = <Trees>self.trees[tree]
                     leaf = self.leaf_of(trees)
                     if not self.regression:
                         self.add_votes(trees, leaf, &votes[row, tree, 0])
+                        if pools:
+                            self.early.pool(<int>tree, &votes[row, tree, 0])
                     elif trees.row(leaf)[WEIGHT] > 0.0:
                         votes[row, tree, 0] = trees.row(leaf)[HEADER]
                     else:
@@ -346,6 +377,8 @@ cdef class Forest(Ensemble):
         self.trees = self.trees[first:stop]
         self.first_tree += first
         self.is_part = True
+        if self.early is not None:
+            self.early.keep_answers(first, stop)
 
     def join(self, parts):
         """Become the whole forest again: this part, the first one, and all the others in order."""
@@ -356,6 +389,8 @@ cdef class Forest(Ensemble):
     cdef object join_parts(self, list parts):
         self.trees = [trees for part in parts for trees in (<Forest>part).trees]
         self.is_part = False
+        if self.early is not None:
+            self.early.join([(<Forest>part).early for part in parts])
 
     # --- State --------------------------------------------------------------------------------
 
@@ -374,14 +409,15 @@ cdef class Forest(Ensemble):
             "n_batches": self.n_batches, "n_early": self.n_early, "schema": self.schema,
             "labels": self.labels, "window": self.window, "trees": self.trees,
             "root_statistics": self.root_statistics,
-            "first_tree": self.first_tree, "is_part": self.is_part,
+            "first_tree": self.first_tree, "is_part": self.is_part, "early": self.early,
         }
 
     STATE = ("regression", "batch_size", "reference", "fading", "seed", "n_batches", "n_early",
-             "schema", "labels", "window", "trees", "root_statistics", "first_tree", "is_part")
+             "schema", "labels", "window", "trees", "root_statistics", "first_tree", "is_part",
+             "early")
 
     DEFAULTS = {"regression": False, "reference": False, "n_batches": 0, "n_early": 0,
-                "first_tree": 0, "is_part": False}
+                "first_tree": 0, "is_part": False, "early": None}
 
     @classmethod
     def restored(cls, values):
@@ -408,6 +444,7 @@ cdef class Forest(Ensemble):
         self.n_early = state.whole("n_early", 0, self.batch_size)
         self.is_part = state.flag("is_part")
         self.first_tree = state.whole("first_tree", 0, 2**31 - 1 if self.is_part else 0)
+        self.read_early(state, len(self.trees))
 
     cdef int check_structure(self) except -1:
         self.window.check()

@@ -53,12 +53,14 @@ cdef class ForgetfulForest(Forest):
         Let each tree learn a random number of copies of each batch, drawn with replacement.
     max_columns
         Bound on the number of columns.
+    warm_up
+        Number of samples during which the early pool answers.
     """
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint reference, seed,
-                 bint subsets, bint bagging, int max_columns):
+                 bint subsets, bint bagging, int max_columns, int64_t warm_up=0):
         self.schema = Schema(max_columns)
-        self.begin(n_trees, regression, batch_size, reference, 1.0, seed)
+        self.begin(n_trees, regression, batch_size, reference, 1.0, seed, warm_up)
         self.subsets = subsets
         self.bagging = bagging
         self.retained = [Retained() for _ in range(n_trees)]

@@ -292,13 +292,9 @@ cdef int check_values(MemoryForest forest, int column, int n_codes) except -1:
 
 
 cdef int check_naive(MemoryForest forest) except -1:
-    cdef int column
     require(forest.naive.n_classes == len(forest.labels)
-            and forest.naive.n_columns <= forest.schema.n_columns,
+            and forest.naive.belongs_to(forest.schema),
             "MemoryForest: naive Bayes knows other classes or columns")
-    for column in range(forest.naive.n_columns):
-        require((forest.naive.n_values[column] > 0) == (forest.schema.codes[column] is not None),
-                "MemoryForest: naive Bayes takes a column for one of another kind")
     return 0
 
 

@@ -37,3 +37,4 @@ cdef class NaiveBayes:
     cdef void answer(self, const double* row, double* answers) noexcept nogil
     cdef void learn(self, const double* row, int code, double weight) noexcept nogil
     cdef void rescale(self) noexcept nogil
+    cdef bint belongs_to(self, Schema schema) except -1

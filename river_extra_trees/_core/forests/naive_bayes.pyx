@@ -207,6 +207,16 @@ cdef class NaiveBayes:
                 "NaiveBayes: the unit is out of bounds")
         require(self.n_columns <= self.column_capacity, "NaiveBayes: a column has no place")
 
+    cdef bint belongs_to(self, Schema schema) except -1:
+        """Whether its columns are columns of the schema, of the same kinds."""
+        cdef int column
+        if self.n_columns > schema.n_columns:
+            return False
+        for column in range(self.n_columns):
+            if (self.n_values[column] > 0) != (schema.codes[column] is not None):
+                return False
+        return True
+
     def __sizeof__(self):
         cdef int column
         cdef size_t size = self.n_classes * sizeof(double)

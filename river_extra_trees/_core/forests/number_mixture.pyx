@@ -80,7 +80,7 @@ cdef class NumberMixture:
         for k in range(n + 1):
             self.mean += self.weights[k] * self.answers[k]
         self.mean = self.within(self.mean)
-        self.variance = variance
+        self.variance = variance if variance == variance else 0.0     # sums of squares overflow
 
     cdef double spread(self) noexcept nogil:
         """The variance of the prediction at the row that was answered last."""

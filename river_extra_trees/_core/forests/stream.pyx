@@ -3,7 +3,7 @@
 import numpy as np
 
 from cpython.object cimport PyObject
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
 from ..ahead cimport item_of, length_of
@@ -42,6 +42,8 @@ cdef class StreamForest(Forest):
         What is left of a leaf's earlier weights after each sample it learns.
     n_latest
         Number of samples to keep for the growth of new trees; 0 grows them on the batch.
+    warm_up
+        Number of samples during which the early pool answers.
     """
 
     cdef readonly bint bootstrap
@@ -52,8 +54,8 @@ cdef class StreamForest(Forest):
     cdef double* losses                 # per tree: prequential loss in this batch
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint reference, seed,
-                 bint bootstrap, double fading, int n_latest):
-        self.begin(n_trees, regression, batch_size, reference, fading, seed)
+                 bint bootstrap, double fading, int n_latest, int64_t warm_up=0):
+        self.begin(n_trees, regression, batch_size, reference, fading, seed, warm_up)
         self.bootstrap = bootstrap
         self.n_latest = n_latest
         self.latest = Window(1)

@@ -9,6 +9,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from ..cart.splitter cimport Splitter
+from ..early_pool cimport EarlyPool
 from ..learner cimport Learner
 from ..memory cimport free, resized, zeroed
 from ..rng cimport FEATURES, rng_for
@@ -48,7 +49,7 @@ SETTINGS = {        # the arguments of the constructor: how they are read
 }
 FIELDS = (
     "schema", "labels", "window", "room", "trees", "weights", "hits", "births", "gram",
-    "total_weight", "since_rebuild", "n_trained",
+    "total_weight", "since_rebuild", "n_trained", "early",
 )
 
 
@@ -67,6 +68,8 @@ cdef class Shrubs(Learner):
         Whether trees answer with a mean, standardised over the window, in place of frequencies.
     shuffled
         Visit the features in random order, which decides between equal splits.
+    warm_up
+        Number of samples during which the early pool answers.
     others
         As in the estimators.
     """
@@ -75,7 +78,7 @@ cdef class Shrubs(Learner):
                   step_size=0.1, rho=None, int rounds=1, bint project_each_round=False,
                   max_depth=None, max_features=None, bint shuffled=False, int update_interval=1,
                   retrain="always", double l0=0.0, double l1=0.0, double l2=0.0,
-                  double node_penalty=0.0, seed=0):
+                  double node_penalty=0.0, seed=0, int64_t warm_up=0):
         self.regression = regression
         self.splitter = Splitter("variance" if regression else "gini", max_depth=max_depth,
                                  shuffled=shuffled)
@@ -95,6 +98,8 @@ cdef class Shrubs(Learner):
             self.feature_count = {None: ALL, "sqrt": SQUARE_ROOT, "log2": LOGARITHM}.get(
                 max_features, max_features)
         self.allocate(n_models + 1)
+        if warm_up > 0 and not regression:
+            self.early = EarlyPool(1, warm_up)
 
     cdef void let_grow(self, Window window, Trees trees) noexcept:
         """Let the ensemble and its splitter have these samples and trees."""
@@ -316,14 +321,16 @@ cdef class Shrubs(Learner):
             "hits": np.array([self.hits[k] for k in range(n)], np.float64),
             "births": np.array([self.births[k] for k in range(n)], np.int64),
             "gram": gram.base, "total_weight": self.total_weight,
-            "since_rebuild": self.since_rebuild, "n_trained": self.n_trained,
+            "since_rebuild": self.since_rebuild, "n_trained": self.n_trained, "early": self.early,
         }
+
+    DEFAULTS = {"early": None}
 
     @classmethod
     def restored(cls, values):
         """The ensemble of a state."""
         cdef Shrubs shrubs
-        state = State("Shrubs", values, (*SETTINGS, *FIELDS))
+        state = State("Shrubs", values, (*SETTINGS, *FIELDS), cls.DEFAULTS)
         settings = state.settings(SETTINGS)
         state.array("room", np.uint8, settings["window_size"])  # no more than the file is long
         shrubs = Shrubs(**settings)
@@ -356,6 +363,7 @@ cdef class Shrubs(Learner):
         self.total_weight = state.number("total_weight", **sums)
         self.since_rebuild = state.whole("since_rebuild", 0, REBUILD * self.window_size)
         self.n_trained = state.whole("n_trained")
+        self.read_early(state, 1)
         self.check_samples()
         self.find_leaves()
         return self.check_structure()

@@ -152,7 +152,8 @@ class _Distributed(base.Estimator):
         start, given = 0, self._share(block)
         while start < len(block):
             combined = self._combined()
-            self._calls = [worker.apply("step", combined, given, start) for worker in workers]
+            sent = self._shared(combined)
+            self._calls = [worker.apply("step", sent, given, start) for worker in workers]
             given = None  # the workers keep the block
             start, report = self._coordinator.step(combined, block, start)
             self._reports_due = report is not None
@@ -170,15 +171,21 @@ class _Distributed(base.Estimator):
         self._send_gathered()
         combined = self._combined()
         if combined is not None:
+            sent = self._shared(combined)
             for worker in self._started():
-                worker.apply("grow", combined)
+                worker.apply("grow", sent)
             self._coordinator.grow(combined)
 
     def _share(self, block: Block) -> typing.Any:
         """A block as it is sent: itself, or a reference to shared memory if it is large."""
-        if len(block) * len(block.columns) <= SMALL:
-            return block
-        return self._started()[0].share(block)
+        is_small = len(block) * len(block.columns) <= SMALL
+        return block if is_small else self._started()[0].share(block)
+
+    def _shared(self, combined: typing.Any) -> typing.Any:
+        """Combined reports as they are sent: Ray would copy large ones once for each worker."""
+        arrays = combined if isinstance(combined, tuple) else (combined,)
+        is_small = sum(map(np.size, arrays)) <= SMALL
+        return combined if is_small else self._started()[0].share(combined)
 
     def _results(self, calls: Sequence[Call]) -> list[typing.Any]:
         pairs = zip(self._workers, calls, strict=True)
@@ -227,13 +234,13 @@ class _Distributed(base.Estimator):
     def gather(self) -> typing.Any:
         """Fetch the trees of all workers and merge them into one forest in this process.
 
-        The forest answers and goes on learning as this model does. Save it, inspect it, or take a
+        The forest answers and continues learning as this model does. Save it, inspect it, or take a
         snapshot of it. The workers go on, too.
 
         Raises
         ------
         TypeError
-            If the workers hold clouds of dynamic trees, which stay apart.
+            If the workers hold independent filters of dynamic trees, which stay apart.
         """
         self._finish()
         return merge(self._results([worker.ask("copy") for worker in self._started()]))
@@ -279,7 +286,7 @@ class DistributedClassifier(_Distributed, PredictsLabels, base.MiniBatchClassifi
     ----------
     model
         A `StreamDecisionForestClassifier` or `ForgetfulRandomForestClassifier`; or a
-        `DynamicTreeClassifier`, of which each worker gets an independent cloud whose answers are
+        `DynamicTreeClassifier`, of which each worker gets an independent filter whose answers are
         averaged (see `split`). The model stays as it is; the workers start from what it has
         learned.
     n_workers
@@ -367,7 +374,7 @@ class DistributedRegressor(_Distributed, PredictsNumbers, base.MiniBatchRegresso
     ----------
     model
         A `StreamDecisionForestRegressor` or `ForgetfulRandomForestRegressor`; or a
-        `DynamicTreeRegressor`, of which each worker gets an independent cloud whose answers are
+        `DynamicTreeRegressor`, of which each worker gets an independent filter whose answers are
         averaged (see `split`). The model stays as it is; the workers start from what it has
         learned.
     n_workers

@@ -212,7 +212,7 @@ class Feeder:
     def predict_one(self, key: Key, x: Sample) -> typing.Any:
         """Predict the target of a sample: `None` for an unknown key.
 
-        What this feeder has sent or gathered for the key is learned before.
+        The workers first learn all samples that this feeder has sent or buffered for the key.
 
         Parameters
         ----------

@@ -59,7 +59,7 @@ class GroupWorker:
     Parameters
     ----------
     settings
-        What all groups have in common.
+        Settings shared by all groups.
     number
         Number of this worker.
     n_workers
@@ -158,7 +158,7 @@ def start_worker(
     run
         Name of the whole, which begins the names of the actors.
     settings
-        What all groups have in common.
+        Settings shared by all groups.
     number
         Number of the worker.
     n_workers

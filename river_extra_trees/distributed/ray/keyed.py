@@ -41,7 +41,7 @@ class DistributedKeyedModels(Feeder):
     Samples are sent from here, or by any number of feeders in other processes, each with its own
     partition of the stream: see `feeder`. After every `checkpoint_every` samples of a feeder, the
     workers commit: they write the models that have changed, with their positions in all partitions.
-    A worker that dies goes on from its last commit, and the feeders send it the later samples
+    A worker that dies resumes from its last commit, and the feeders send it the later samples
     again. If everything dies, start again with the same folder, and send each partition from the
     `position` of its feeder on. Every sample counts once.
 
@@ -52,20 +52,20 @@ class DistributedKeyedModels(Feeder):
     n_workers
         Number of processes, at most `n_groups`.
     n_groups
-        Number of key groups. A folder keeps it for ever.
+        Number of key groups. It is fixed for the lifetime of a folder.
     folder
-        Folder for the files of the groups, on a disk that all machines share, or `None`. It holds
-        pickles: nobody else may be able to write to it. Without a folder nothing outlives a worker:
-        when one has died, the next call that waits for it raises `RuntimeError`.
+        Folder for the files of the groups, on a disk that all machines share, or `None`. It
+        contains pickles: make sure that only you can write to it. Without a folder nothing outlives
+        a worker: when one has died, the next call that waits for it raises `RuntimeError`.
     max_models
         Number of models in the memory of all workers; `None` sets no limit. Each group has the same
         share, so this is at least `n_groups`.
     time_to_live
         Number of samples of the whole stream after the last one of a key until its model is
-        forgotten; `None` keeps it for ever. Each group counts its own samples, and takes the other
-        groups to have as many.
+        forgotten; `None` keeps it permanently. Each group counts its own samples, and takes the
+        other groups to have as many.
     when_full
-        What becomes of a model for which there is no room: `"drop"` forgets it, `"spill"` writes it
+        What happens to a model for which there is no room: `"drop"` forgets it, `"spill"` writes it
         to the file of its group, from which it comes back as it was.
     block_size
         Number of samples in a message to a worker: `learn_one` gathers so many, and longer frames
@@ -271,7 +271,7 @@ class DistributedKeyedModels(Feeder):
         Raises
         ------
         RuntimeError
-            If a worker has died and there is no folder. The other workers are stopped all the same.
+            If a worker has died and there is no folder. The other workers are stopped in any case.
         """
         if self._is_closed:
             return

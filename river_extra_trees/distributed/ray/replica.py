@@ -96,17 +96,13 @@ class Replica:
         Serve calls it before the first request and every few seconds. So what was published while
         this process, or the shelf, began, is not missed.
         """
-        import ray
-
         shelf = self.shelf()
         number, snapshot = await shelf.exchange.remote(self.number)
         if number > self.number:
             self._replace(number, snapshot)
         elif number < self.number:
-            number, snapshot = self.number, self.snapshot
             # In the thread of the model: a snapshot that is pickled cannot answer meanwhile.
-            reference = await self.application.run(ray.put, snapshot)
-            await shelf.put.remote(number, reference)
+            await (await self.application.run(shelf.put.remote, self.number, self.snapshot))
 
     async def answer(self, method: str, x: typing.Any) -> Answer | Exception:
         """Call a method of the snapshot, in turn with the requests of HTTP.

@@ -61,7 +61,7 @@ class Holder:
     path
         File of the checkpoint, or `None`.
     every
-        A checkpoint is written when the object was sent so many samples since the last one.
+        A checkpoint is written after this number of samples since the last one.
     """
 
     def __init__(self, held: typing.Any, path: Path | None, every: int) -> None:
@@ -137,7 +137,7 @@ class Worker:
     path
         File of the checkpoint. With `None`, the death of the process is an error.
     every
-        A checkpoint is written when the object was sent so many samples since the last one.
+        A checkpoint is written after this number of samples since the last one.
     """
 
     def __init__(self, held: typing.Any, path: Path | None = None, every: int = 10_000) -> None:

@@ -150,7 +150,7 @@ def test_columns_are_chosen_evenly() -> None:
 
 def test_features_that_do_not_vary_are_no_choice() -> None:
     """Looking at one feature per split means one that varies in the node."""
-    model = StreamDecisionTreeClassifier(batch_size=4, max_features=1, seed=0)
+    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=4, max_features=1, seed=0)
     for i in range(4):
         model.learn_one({"varies": float(i), **{f"constant {j}": 1.0 for j in range(20)}}, i % 2)
     assert model.n_leaves == 4
@@ -159,7 +159,7 @@ def test_features_that_do_not_vary_are_no_choice() -> None:
 def test_deep_trees_need_no_recursion() -> None:
     """A tree as deep as its samples are many is grown, asked, pickled and felled."""
     n = 5_000
-    model = StreamDecisionTreeClassifier(batch_size=n, max_nodes=10**6, seed=0)
+    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=n, max_nodes=10**6, seed=0)
     for i in range(n):
         model.learn_one({"a": float(i)}, i % 2)
     assert model.n_leaves == n

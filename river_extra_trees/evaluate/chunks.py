@@ -1,8 +1,9 @@
-"""Frames, pairs of frames and targets, and tables, as blocks of samples."""
+"""Frames, pairs of frames and targets, and tables, as chunks of samples."""
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,25 +17,27 @@ from river_extra_trees._core.columns import (
     column_of_targets,
     column_of_values,
 )
+from river_extra_trees._core.safe_repr import with_text
 from river_extra_trees._estimator.columns import column_of, labelled_batch_of
 from river_extra_trees._estimator.frames import (
     into_frame,
     is_array,
-    refuse_lazy,
     values_of,
     weights_of,
 )
+from river_extra_trees._estimator.refusals import refuse_lazy
+from river_extra_trees._estimator.rows import values_by_name
 from river_extra_trees.streams import Batch
 from river_extra_trees.streams.batch import rows_of_columns
 
-__all__ = ["SMALLEST_BLOCK", "Block", "blocks_of", "rows_of"]
+__all__ = ["SMALLEST_CHUNK", "Chunk", "chunks_of", "rows_of"]
 
 # Models read fewer rows than this faster one by one than as columns.
-SMALLEST_BLOCK = 32
+SMALLEST_CHUNK = 32
 
 
 @dataclass
-class Block:
+class Chunk:
     """Samples in columns.
 
     Parameters
@@ -55,9 +58,9 @@ class Block:
     def __len__(self) -> int:
         return len(self.targets)
 
-    def __getitem__(self, part: slice) -> Block:
+    def __getitem__(self, part: slice) -> Chunk:
         weights = None if self.weights is None else self.weights[part]
-        return Block(self.columns[part], self.targets[part], weights)
+        return Chunk(self.columns[part], self.targets[part], weights)
 
     def samples(self, regression: bool) -> Samples:
         """Return the samples as the models of this package read them."""
@@ -66,6 +69,14 @@ class Block:
         weights = 1.0 if self.weights is None else self.weights
         return labelled_batch_of(self.columns, self.targets, weights, regression)
 
+    def with_number(self, error: Exception) -> Exception:
+        """Return the error of a row with its number in the table, if the chunk is of a table."""
+        found = re.match(r"row (\d+):", str(error))
+        if found is None or not isinstance(self.columns, Batch):
+            return error
+        number = self.columns.numbers[int(found[1])]
+        return with_text(error, f"row {number} of the table:{str(error)[found.end() :]}")
+
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield each sample as river takes it: features, target, and the weight if there are any.
 
@@ -73,14 +84,8 @@ class Block:
         """
         if isinstance(self.columns, Batch):
             features = self.columns.rows()
-        elif is_array(self.columns):
-            features = rows_of_columns(dict(enumerate(self.columns.T.tolist())), len(self))
         else:
-            # A name may be a whole number, which brackets would take for a row.
-            columns = {
-                name: self.columns.get_column(name).to_list() for name in self.columns.columns
-            }
-            features = rows_of_columns(columns, len(self))
+            features = rows_of_columns(values_by_name(self.columns), len(self))
         if self.weights is None:
             return zip(features, self.targets, strict=True)
         weights = ({"w": weight} for weight in self.weights)
@@ -108,13 +113,13 @@ def column_of_arrow(name: str, values: Any) -> Any:
     return column_of(name, pyarrow.chunked_array([values]))
 
 
-def rows_of(blocks: Iterable[Block]) -> Iterator[tuple[Any, ...]]:
-    """Yield the samples of blocks as river takes them."""
-    return itertools.chain.from_iterable(block.rows() for block in blocks)
+def rows_of(chunks: Iterable[Chunk]) -> Iterator[tuple[Any, ...]]:
+    """Yield the samples of chunks as river takes them."""
+    return itertools.chain.from_iterable(chunk.rows() for chunk in chunks)
 
 
-def blocks_of(dataset: Any, target: str | None) -> Iterator[Any]:
-    """Return the blocks of a data set, or its samples where they come one by one.
+def chunks_of(dataset: Any, target: str | None) -> Iterator[Any]:
+    """Return the chunks of a data set, or its samples where they come one by one.
 
     Parameters
     ----------
@@ -126,7 +131,7 @@ def blocks_of(dataset: Any, target: str | None) -> Iterator[Any]:
     """
     refuse_lazy(dataset)
     if is_frame(dataset) or (isinstance(dataset, tuple) and dataset and is_frame(dataset[0])):
-        return iter([_block(dataset, target)])
+        return iter([_chunk(dataset, target)])
     items = iter(dataset)
     first = next(items, None)
     if first is None:
@@ -134,7 +139,7 @@ def blocks_of(dataset: Any, target: str | None) -> Iterator[Any]:
     items = itertools.chain([first], items)
     if isinstance(first, tuple | list) and first and isinstance(first[0], Mapping):
         return items
-    return (_block(item, target) for item in items)
+    return (_chunk(item, target) for item in items)
 
 
 def is_frame(value: object) -> bool:
@@ -155,12 +160,12 @@ def is_record_batch(value: object) -> bool:
     return kind.__name__ == "RecordBatch" and kind.__module__.startswith("pyarrow")
 
 
-def _block(item: Any, target: str | None) -> Block:
-    """Return a frame, a pair, a triple or a batch of a table as a block."""
+def _chunk(item: Any, target: str | None) -> Chunk:
+    """Return a frame, a pair, a triple or a batch of a table as a chunk."""
     if isinstance(item, Batch):
         if item.targets is None:
             raise ValueError("the table is read without targets: open it with target=...")
-        return Block(item, item.targets)
+        return Chunk(item, item.targets)
     is_labelled = isinstance(item, tuple | list) and len(item) in (2, 3)
     refuse_lazy(item[0] if is_labelled else item)
     if is_labelled and is_frame(item[0]):
@@ -184,4 +189,4 @@ def _block(item: Any, target: str | None) -> Block:
     n_weights = len(frame) if weights is None else len(weights)
     if not len(frame) == len(targets) == n_weights:
         raise ValueError(f"X has {len(frame)} rows, y has {len(targets)} and w has {n_weights}")
-    return Block(frame, targets, weights)
+    return Chunk(frame, targets, weights)

@@ -1,4 +1,4 @@
-"""Independent clouds of dynamic trees, whose answers are averaged by their evidence."""
+"""Independent filters of dynamic trees, whose answers are averaged by their evidence."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from .._estimator.parameters import check_whole
 from .blocks import Block
 from .parts import Part, Votes
 
-__all__ = ["CloudPart"]
+__all__ = ["FilterPart"]
 
 # Forgetting factor of the evidence per sample, as in Raftery, Karny and Ettler (2010).
 FORGETTING_FACTOR = 0.99
-SEED_STEP = 0x9E3779B97F4A7C15  # between the seeds of two clouds
+SEED_STEP = 0x9E3779B97F4A7C15  # between the seeds of two filters
 
 
-class CloudPart(Part):
-    """One of several clouds.
+class FilterPart(Part):
+    """One of several filters.
 
     Parameters
     ----------
     model
         Dynamic trees to start from, which stay as they are.
     number
-        Number of the cloud. Cloud 0 goes on as the model would.
+        Number of the part. Filter 0 continues as the model would.
 
     Examples
     --------
@@ -40,10 +40,10 @@ class CloudPart(Part):
 
     >>> model = ret.DynamicTreeRegressor(n_particles=20, seed=42)
     >>> rows, targets = zip(*datasets.TrumpApproval().take(200), strict=True)
-    >>> clouds = split(model, 3)
-    >>> learn_together(clouds, Block(rows, targets))
-    >>> votes = [cloud.votes(Block(rows[-1:])) for cloud in clouds]
-    >>> round(clouds[0].predict_numbers(votes)[0], 1), targets[-1]
+    >>> filters = split(model, 3)
+    >>> learn_together(filters, Block(rows, targets))
+    >>> votes = [part.votes(Block(rows[-1:])) for part in filters]
+    >>> round(filters[0].predict_numbers(votes)[0], 1), targets[-1]
     (38.7, 38.79293)
     """
 
@@ -57,21 +57,21 @@ class CloudPart(Part):
 
     @classmethod
     def split(cls, model: typing.Any, n: int) -> list[typing.Self]:
-        """Make n independent clouds of a model.
+        """Make n independent filters of a model.
 
         Parameters
         ----------
         model
             Dynamic trees, which stay as they are.
         n
-            Number of clouds.
+            Number of filters.
         """
         check_whole("n", n, 1)
         return [cls(model, number) for number in range(n)]
 
     @classmethod
     def coordinator(cls, model: typing.Any) -> typing.Self:
-        """Make a cloud of one particle, which validates samples and knows the labels.
+        """Make a part of one particle, which validates samples and knows the labels.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class CloudPart(Part):
 
         Returns
         -------
-        The length of the block, and `None`: clouds do not report to each other.
+        The length of the block, and `None`: filters do not report to each other.
         """
         core = self._model._core
         reader = core.reader(block.batch(core.regression), True, start)
@@ -117,9 +117,9 @@ class CloudPart(Part):
         return len(block), None
 
     def votes(self, block: Block) -> Votes:
-        """The answers of the cloud to each sample, as an array [sample, 0, answer].
+        """The answers of the part to each sample, as an array [sample, 0, answer].
 
-        The answers are the logarithm of the weight of the cloud, followed by its mean or by the
+        The answers are the logarithm of the weight of the part, followed by its mean or by the
         probability of each label.
 
         Parameters
@@ -139,7 +139,7 @@ class CloudPart(Part):
         Parameters
         ----------
         votes
-            The votes of all clouds, in order.
+            The votes of all filters, in order.
         """
         return [
             max(each, key=each.__getitem__) if each else None
@@ -152,7 +152,7 @@ class CloudPart(Part):
         Parameters
         ----------
         votes
-            The votes of all clouds, in order.
+            The votes of all filters, in order.
         """
         labels = self._model._core.labels.labels
         return [dict(zip(labels, row, strict=True)) for row in average(votes).tolist()]
@@ -163,14 +163,14 @@ class CloudPart(Part):
         Parameters
         ----------
         votes
-            The votes of all clouds, in order.
+            The votes of all filters, in order.
         """
         return average(votes)[:, 0].tolist()
 
 
 def average(votes: Sequence[Votes]) -> npt.NDArray[np.float64]:
-    """The average of the clouds' answers, each weighted by its evidence."""
-    clouds = np.concatenate(votes, axis=1)
-    weights = special.softmax(clouds[:, :, 0], axis=1)
-    mean: npt.NDArray[np.float64] = (weights[:, :, np.newaxis] * clouds[:, :, 1:]).sum(axis=1)
+    """The average of the filters' answers, each weighted by its evidence."""
+    filters = np.concatenate(votes, axis=1)
+    weights = special.softmax(filters[:, :, 0], axis=1)
+    mean: npt.NDArray[np.float64] = (weights[:, :, np.newaxis] * filters[:, :, 1:]).sum(axis=1)
     return mean

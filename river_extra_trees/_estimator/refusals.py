@@ -1,0 +1,74 @@
+"""What is said of data that are no frame, or no values of one."""
+
+from __future__ import annotations
+
+import typing
+
+import numpy as np
+
+__all__ = ["refuse_array", "refuse_lazy", "refuse_mask", "refused_frame"]
+
+
+def refuse_lazy(X: object) -> None:
+    """Raise a TypeError for a lazy frame."""
+    kind = type(X)
+    library = kind.__module__.partition(".")[0]
+    if kind.__name__ == "LazyFrame" and library in ("polars", "narwhals"):
+        raise TypeError(f"this is a lazy frame of {library}: call .collect() and pass the result")
+
+
+def refuse_mask(X: object, name: str) -> None:
+    """Raise a TypeError for a masked array."""
+    if isinstance(X, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} is a masked array: pass {name}.astype(float).filled(numpy.nan), in which "
+            "masked numbers are missing"
+        )
+
+
+def refuse_array(X: object) -> None:
+    """Raise a TypeError for an array of records, or of other than two dimensions."""
+    if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):
+        return
+    if X.dtype.names is not None:
+        raise TypeError(
+            "X is a structured array, whose rows are records: pass pandas.DataFrame(X.ravel())"
+        )
+    if X.ndim != 2:
+        hint = ": X.reshape(1, -1) makes one row of it" if X.ndim == 1 else ""
+        raise TypeError(
+            f"X is an array of {X.ndim} dimension{'s' * (X.ndim != 1)}; it must have two, rows and "
+            f"columns{hint}"
+        )
+
+
+def refused_frame(X: typing.Any) -> Exception | None:
+    """The error that says why this is no frame to read; None if it is one."""
+    from narwhals import dependencies
+
+    if dependencies.is_into_dataframe(X):
+        twice = name_twice_in(X)
+        return None if twice is None else ValueError(f"two columns of X have the name {twice!r}")
+    if dependencies.is_into_series(X):
+        return TypeError(
+            "X is a series; it must be a data frame: X.to_frame() makes one column of it"
+            if hasattr(X, "to_frame")
+            else "X is a series; it must be a data frame"
+        )
+    return TypeError(
+        "X must be a data frame in memory (of pandas, polars, pyarrow or another library that "
+        f"narwhals knows) or an array of two dimensions, not {type(X).__name__!r}; "
+        "pandas.DataFrame(X) makes a frame of a list of rows"
+    )
+
+
+def name_twice_in(frame: typing.Any) -> typing.Any:
+    """The first name that two columns of a frame have; None if there is none."""
+    # Of pyarrow, `columns` are the values.
+    names: typing.Any = getattr(frame, "column_names", None) or getattr(frame, "columns", ())
+    seen = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None

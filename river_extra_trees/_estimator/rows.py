@@ -1,0 +1,109 @@
+"""Columns back as what they stand for: rows, values, labels and their probabilities."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Hashable
+
+import numpy as np
+import numpy.typing as npt
+
+from river_extra_trees._core.columns import Column
+
+from .columns import list_of_array
+from .frames import Sample, into_frame, is_array
+
+__all__ = [
+    "chosen",
+    "labels_of_codes",
+    "probabilities_of",
+    "rows_of",
+    "value_at",
+    "values_by_name",
+    "values_of_column",
+]
+
+Rows = npt.NDArray[np.intp]
+Values = list[typing.Any]
+
+
+# --- Frames
+
+
+def rows_of(frame: typing.Any) -> list[Sample]:
+    """The rows of what `readable_frame` returns as dicts, with `None` or NaN where missing."""
+    columns = values_by_name(frame)
+    if not columns:
+        return [{} for _ in range(len(frame))]
+    names = list(columns)
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def values_by_name(frame: typing.Any) -> dict[Hashable, Values]:
+    """The columns of a frame, or of an array, as lists of Python values."""
+    if is_array(frame):
+        return {i: list_of_array(frame[:, i]) for i in range(frame.shape[1])}
+    wrapped = into_frame(frame)
+    return {name: wrapped[:, i].to_list() for i, name in enumerate(wrapped.columns)}
+
+
+# --- Columns of the core
+
+
+def chosen(column: Column, rows: Rows) -> Column:
+    """Some rows of a column, none of whose values is refused."""
+    return Column(
+        column.name,
+        len(rows),
+        None if column.numbers is None else column.numbers[rows],
+        None if column.codes is None else column.codes[rows],
+        column.values,
+    )
+
+
+def value_at(column: Column, row: int) -> typing.Any:
+    """A value of a column: a number, a nominal value or label, or `None`."""
+    if column.codes is not None and column.codes[row] >= 0:
+        return column.values[column.codes[row]]
+    if column.numbers is None:
+        return None
+    number = float(column.numbers[row])
+    return number if number == number else None
+
+
+def values_of_column(column: Column, part: slice) -> Values:
+    """The values of some successive rows of a column; NaN or `None` where missing."""
+    if column.codes is None:
+        if column.numbers is None:
+            return [None] * len(range(column.length)[part])
+        numbers: Values = column.numbers[part].tolist()
+        return numbers
+    texts = labels_of_codes(column.codes[part], column.values)
+    if column.numbers is None:
+        return texts
+    return [
+        number if text is None and number == number else text
+        for text, number in zip(texts, column.numbers[part].tolist(), strict=True)
+    ]
+
+
+# --- Answers
+
+
+def labels_of_codes(codes: npt.NDArray[typing.Any], labels: Values) -> Values:
+    """Labels by their codes; `None` for -1."""
+    return list(map([*labels, None].__getitem__, codes.tolist()))  # -1 is the last place
+
+
+def probabilities_of(
+    shares: npt.NDArray[np.float64], labels: Values
+) -> list[dict[Hashable, float]]:
+    """The probabilities of labels by row, without those of labels that were not known yet."""
+    labels = labels[: shares.shape[1]]
+    shares = shares[:, : len(labels)]
+    if not (shares != shares).any():
+        return [dict(zip(labels, row, strict=True)) for row in shares.tolist()]
+    return [
+        {label: share for label, share in zip(labels, row, strict=True) if share == share}
+        for row in shares.tolist()
+    ]
