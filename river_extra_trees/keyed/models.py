@@ -322,6 +322,7 @@ class KeyedModels:
         x
             Features.
         """
+        self._predictor(True)
         kept = self._keeper.look(key if type(key) in PLAIN else plain_key(key))
         if self._prior is not None:
             return typing.cast(dict[Hashable, float], self._prior.answer(kept, x) or {})
@@ -499,6 +500,9 @@ class KeyedModels:
 
     def forget(self, key: Key) -> bool:
         """Drop the model of a key; the next sample of the key begins a new one.
+
+        A pooled model keeps what it has learned of the key. A store forgets the key with the next
+        `commit`.
 
         Parameters
         ----------

@@ -219,6 +219,11 @@ def test_feeders(tmp_path: Path) -> None:
         assert models.position == 0
         with pytest.raises(ValueError, match="fed by the keyed models themselves"):
             models.feeder("own")
+        for partition in (None, 1.5, True, ["a"]):
+            with pytest.raises(TypeError, match="a partition must be a string or a whole number"):
+                models.feeder(partition)
+        with pytest.raises(TypeError, match="must be whole numbers, not float64"):
+            again.learn_many(["a"], X[:1], y[:1], numbers=[1000.9])
     with DistributedKeyedModels(TREE, 4, **options) as models:
         ends = [int(rows[-1]) + 1 for rows in parts]
         assert [models.feeder(name).position for name in (0, "one")] == ends

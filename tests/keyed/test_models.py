@@ -469,6 +469,15 @@ def apart(samples: Samples) -> tuple[list[Any], list[tuple[Any, Any, float]]]:
     return [key for key, *_ in samples], [(x, y, w) for _, x, y, w in samples]
 
 
+def test_probabilities_of_regressors() -> None:
+    """They are refused for known keys and for unknown ones."""
+    models = KeyedModels(ret.StreamDecisionTreeRegressor(seed=1))
+    models.learn_one("known", {"x": 0.0}, 1.0)
+    for key in ("known", "unknown"):
+        with pytest.raises(AttributeError, match="Regressor predicts no probabilities"):
+            models.predict_proba_one(key, {"x": 0.0})
+
+
 # --- Samples that cannot be learned
 
 

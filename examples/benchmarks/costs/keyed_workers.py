@@ -117,10 +117,22 @@ def start_ray() -> Any:
 # --- equality
 
 
+def n_consecutive(numbers: np.ndarray, start: int) -> int:
+    """How many samples of the first half of a block have the numbers from a position on."""
+    first = numbers[: len(numbers) // 2]
+    return int((first == start + np.arange(len(first))).cumprod().sum())
+
+
 def feed(feeder: Feeder, n_events: int, n_keys: int, part: int, n_parts: int, note: Path) -> None:
     """Send a partition from its position on; note the process and how far it is."""
     for numbers, keys, frame, y in blocks(n_events, n_keys, part, n_parts, feeder.position):
-        feeder.learn_many(keys, frame, y, numbers=numbers)
+        # Samples that are sent alone are numbered by the feeder, one after the other.
+        n_alone = n_consecutive(numbers, feeder.position)
+        rows = frame[:n_alone].to_dict("records")
+        for key, row, target in zip(keys, rows, y[:n_alone].tolist(), strict=False):
+            feeder.learn_one(key, row, target)
+        rest = slice(n_alone, None)
+        feeder.learn_many(keys[rest], frame[rest], y[rest], numbers=numbers[rest])
         note.write_text(f"{os.getpid()} {numbers[-1]}")
     feeder.save()
 
@@ -171,7 +183,9 @@ def show_equality(options: argparse.Namespace) -> bool:
     expected = digests_alone(options.events, options.keys)
     print(f"{len(expected)} keys, {options.events} events", flush=True)
     runs = [("nothing", workers, feeders) for workers in (1, 2, 4) for feeders in (1, 2)]
-    runs += [(disturb, 2, 2) for disturb in ("worker", "feeder", "all", "rescale")]
+    # A single feeder sends half of its samples one by one.
+    disturbances = ("worker", "feeder", "all", "rescale")
+    runs += [(disturb, 2, feeders) for disturb in disturbances for feeders in (1, 2)]
     print(
         f"{'killed':8} {'workers':>7} {'feeders':>7} {'models':>7} {'different':>9} {'seconds':>8}"
     )

@@ -194,7 +194,10 @@ class Feeder:
         start = self._delivery.position
         if numbers is None:
             return np.arange(start, start + n)
-        given = np.asarray(numbers, dtype=np.int64)
+        given = np.asarray(numbers)
+        if given.dtype.kind not in "iu" and len(given):
+            raise TypeError(f"the numbers of samples must be whole numbers, not {given.dtype}")
+        given = given.astype(np.int64)
         if len(given) != n:
             raise ValueError(f"X has {n} rows, and there are {len(given)} numbers")
         if n and (given[0] < start or (given[1:] <= given[:-1]).any()):

@@ -202,6 +202,10 @@ class DistributedKeyedModels(Feeder):
             Name of the partition: a string or a whole number. These models are the feeder of a
             partition of their own, `"own"`.
         """
+        if isinstance(partition, bool) or not isinstance(partition, (str, int)):
+            raise TypeError(
+                f"a partition must be a string or a whole number, not {type(partition).__name__!r}"
+            )
         if partition == OWN:
             raise ValueError("the partition 'own' is fed by the keyed models themselves")
         return Feeder(self._settings, partition)
