@@ -54,8 +54,9 @@ cdef class Learner:
     # is full. It may stop before any row; the next one then goes the usual way. A family can bring
     # one that takes several rows at once ...
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil
-    # ... and this, which makes what it needs.
-    cdef int prepare_run(self, Reader reader) except -1
+    # ... and this, which makes what it needs, and says no if `run` needed the lock for each row:
+    # beside a busy thread, every return of the lock can wait for milliseconds.
+    cdef bint prepare_run(self, Reader reader) except -1
     # Answers to the row that the schema encoded last. The code of the label, where there is one ...
     cdef int row_label(self) except -1 nogil
     # ... the shares of all labels, which need not sum to one; valid until the next call ...

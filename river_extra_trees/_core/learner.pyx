@@ -255,8 +255,8 @@ cdef class Learner:
         while reader.row < stop:
             if n_careful > 0:
                 n_careful -= 1
-            elif self.early is None and not self.batch_is_full():
-                self.prepare_run(reader)
+            elif (self.early is None and not self.batch_is_full()
+                  and self.prepare_run(reader)):
                 row, n_labels = reader.row, self.n_labels()
                 with nogil:
                     self.run(reader, stop, n_labels)
@@ -524,8 +524,8 @@ cdef class Learner:
     cdef bint batch_is_full(self) noexcept nogil:
         return False
 
-    cdef int prepare_run(self, Reader reader) except -1:
-        return 0
+    cdef bint prepare_run(self, Reader reader) except -1:
+        return True
 
     cdef int row_label(self) except -1 nogil:
         return first_largest(self.row_shares(), self.n_labels())

@@ -113,3 +113,17 @@ def test_another_thread_runs_while_rows_are_learned(name: str) -> None:
         if was_there and "in use" in other.said:
             return
     pytest.fail("no other thread ran while the rows were learned")
+
+
+def test_the_default_forest_keeps_the_lock() -> None:
+    """Its rows need Python: each return of the lock would wait for a thread that computes."""
+    X, y = samples("StreamDecisionForestClassifier")
+    model = ret.StreamDecisionForestClassifier(seed=1)
+    model.learn_many(X[:10], y[:10])
+    other = Other(model)
+    reader = model._core.reader(labelled_batch_of(X[10:], y[10:], 1.0, False), learns=True)
+    other.gate.release()
+    while reader.row < 3 * 256:
+        model._core.go_on(reader)
+        assert "in use" not in other.said
+    other.join(60)

@@ -171,11 +171,12 @@ cdef class Forest(Ensemble):
 
     # --- Rows of a batch without Python's lock ------------------------------------------------
 
-    cdef int prepare_run(self, Reader reader) except -1:
+    cdef bint prepare_run(self, Reader reader) except -1:
         if reader.ahead is None:
             reader.ahead = Ahead()
         reader.ahead.reserve(self.schema.n_columns, len(self.trees))
-        return self.reserve_sums(self.n_labels())
+        self.reserve_sums(self.n_labels())
+        return True
 
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Answer and learn rows, several of which go down the trees at once.

@@ -4,6 +4,7 @@ from libc.math cimport log2, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy, memset
 
+from ..batch cimport Reader
 from ..learner cimport Learner
 from ..memory cimport free, product, resized, zeroed
 from ..trees cimport HEADER, WEIGHT, Trees
@@ -125,6 +126,9 @@ cdef class MemoryForest(Ensemble):
         free(self.small_places)
 
     # ---------------------------------------------------------------- learning
+
+    cdef bint prepare_run(self, Reader reader) except -1:
+        return False    # the growth of trees needs Python
 
     cdef int reserve(self, int n_labels) except -1 with gil:
         """Make room for all that `take` may do with the sample that was read last."""
