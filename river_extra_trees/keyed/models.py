@@ -23,6 +23,7 @@ from .keeper import Counts, Keeper
 from .keys import PLAIN, Key, plain_key
 from .prior import PooledPrior, learned_with, likeliest, predicted_with
 from .store import Store
+from .turn import Turn
 
 __all__ = ["KeyedModels"]
 
@@ -73,7 +74,8 @@ class KeyedModels:
 
     Notes
     -----
-    Several threads may use one object if a lock of yours keeps their calls apart.
+    A call that comes while another one runs, from a second thread say, raises `RuntimeError` and
+    changes nothing. To share the models among threads, hold a lock around every call.
 
     With a pooled model, three answers compete for each sample of a key: that of the pooled model,
     that of the key's own model, and the one half-way between both. Bayes' rule weighs them by how
@@ -151,6 +153,7 @@ class KeyedModels:
             store is not None or when_full == "drop", "store", store, "a file when models spill"
         )
         self.model = model
+        self._turn = Turn()
         self._prior = None
         self._pooled = "none"
         if pooled is not None:
@@ -209,6 +212,10 @@ class KeyedModels:
         TypeError
             If the key has another type.
         """
+        with self._turn:
+            self._learn_row(key, x, y, w)
+
+    def _learn_row(self, key: Key, x: Sample, y: typing.Any, w: float) -> None:
         key = key if type(key) in PLAIN else plain_key(key)
         keeper = self._keeper
         kept = keeper.take(key, keeper.now + 1)
@@ -273,11 +280,12 @@ class KeyedModels:
         """
         block.check_learnable(self.model)
         rows = np.arange(len(block)) if rows is None else rows
-        if block.batch is not None:
-            self._learn_columns(block, rows, None)
-            return
-        for row in rows.tolist():
-            self.learn_one(*block.sample(row))
+        with self._turn:
+            if block.batch is not None:
+                self._learn_columns(block, rows, None)
+                return
+            for row in rows.tolist():
+                self._learn_row(*block.sample(row))
 
     def _learn_columns(
         self, block: KeyedBlock, rows: npt.NDArray[np.intp], asks: str | None
@@ -307,6 +315,10 @@ class KeyedModels:
         x
             Features.
         """
+        with self._turn:
+            return self._predict_row(key, x)
+
+    def _predict_row(self, key: Key, x: Sample) -> typing.Any:
         kept = self._keeper.look(key if type(key) in PLAIN else plain_key(key))
         if self._prior is not None:
             return likeliest(self._prior.answer(kept, x))
@@ -322,7 +334,11 @@ class KeyedModels:
         x
             Features.
         """
-        self._predictor(True)
+        predict = self._predictor(True)
+        with self._turn:
+            return typing.cast(dict[Hashable, float], predict(key, x))
+
+    def _share_row(self, key: Key, x: Sample) -> dict[Hashable, float]:
         kept = self._keeper.look(key if type(key) in PLAIN else plain_key(key))
         if self._prior is not None:
             return typing.cast(dict[Hashable, float], self._prior.answer(kept, x) or {})
@@ -428,17 +444,18 @@ class KeyedModels:
         """
         predict = self._predictor(shares)
         rows = np.arange(len(block)) if rows is None else rows
-        if block.batch is not None and self._prior is not None:
-            return predicted_with(self._prior, self._keeper, block, rows, shares)
-        if block.batch is not None:
-            return predicted(self._keeper, block, rows, "shares" if shares else "predictions")
-        return [predict(*block.sample(row)[:2]) for row in rows.tolist()]
+        with self._turn:
+            if block.batch is not None and self._prior is not None:
+                return predicted_with(self._prior, self._keeper, block, rows, shares)
+            if block.batch is not None:
+                return predicted(self._keeper, block, rows, "shares" if shares else "predictions")
+            return [predict(*block.sample(row)[:2]) for row in rows.tolist()]
 
     def _predictor(self, shares: bool) -> Callable[[Key, Sample], typing.Any]:
         """What answers a sample; refuses to ask a regressor for probabilities."""
         if shares and not hasattr(self.model, "predict_proba_one"):
             raise AttributeError(f"{type(self.model).__name__} predicts no probabilities")
-        return self.predict_proba_one if shares else self.predict_one
+        return self._share_row if shares else self._predict_row
 
     def predict_learn_block(
         self, block: KeyedBlock, rows: Rows = None, shares: bool = False
@@ -467,16 +484,17 @@ class KeyedModels:
         predict = self._predictor(shares)
         block.check_learnable(self.model)
         rows = np.arange(len(block)) if rows is None else rows
-        if block.batch is not None:
-            return self._learn_columns(block, rows, "shares" if shares else "predictions")
         answers: list[typing.Any] = []
-        for row in rows.tolist():
-            key, x, y, w = block.sample(row)
-            try:
-                answers.append(predict(key, x))
-            except Exception:  # learning refuses it, too
-                answers.append({} if shares else None)
-            self.learn_one(key, x, y, w)
+        with self._turn:
+            if block.batch is not None:
+                return self._learn_columns(block, rows, "shares" if shares else "predictions")
+            for row in rows.tolist():
+                key, x, y, w = block.sample(row)
+                try:
+                    answers.append(predict(key, x))
+                except Exception:  # learning refuses it, too
+                    answers.append({} if shares else None)
+                self._learn_row(key, x, y, w)
         return answers
 
     # ------------------------------------------------------------------ the whole
@@ -495,8 +513,9 @@ class KeyedModels:
         key
             The key.
         """
-        kept = self._keeper.look(plain_key(key))
-        return None if kept is None else copy.deepcopy(kept.model)
+        with self._turn:
+            kept = self._keeper.look(plain_key(key))
+            return None if kept is None else copy.deepcopy(kept.model)
 
     def forget(self, key: Key) -> bool:
         """Drop the model of a key; the next sample of the key begins a new one.
@@ -513,7 +532,8 @@ class KeyedModels:
         -------
         Whether there was a model.
         """
-        return self._keeper.forget(plain_key(key))
+        with self._turn:
+            return self._keeper.forget(plain_key(key))
 
     def counts(self) -> Counts:
         """How much these models have learned."""
@@ -553,20 +573,22 @@ class KeyedModels:
         RuntimeError
             If there is no store.
         """
-        note = self.note if note is None else dict(note)
-        state = {
-            "model": description(self.model),
-            "counts": (self._n_seen, self._n_refused, self._refusal),
-            "note": note,
-            "pooled": self._pooled,
-            "prior": None if self._prior is None else self._prior.state(),
-        }
-        self._keeper.commit(state)
-        self.note = note
+        with self._turn:
+            note = self.note if note is None else dict(note)
+            state = {
+                "model": description(self.model),
+                "counts": (self._n_seen, self._n_refused, self._refusal),
+                "note": note,
+                "pooled": self._pooled,
+                "prior": None if self._prior is None else self._prior.state(),
+            }
+            self._keeper.commit(state)
+            self.note = note
 
     def close(self) -> None:
         """Close the store, if there is one. What was learned since the last commit is lost."""
-        self._keeper.close()
+        with self._turn:
+            self._keeper.close()
 
     def __enter__(self) -> typing.Self:
         return self

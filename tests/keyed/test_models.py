@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from river import linear_model, naive_bayes, preprocessing
+from river import base, linear_model, naive_bayes, preprocessing
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees.keyed import KeyedBlock, KeyedModels
+from river_extra_trees.keyed import Counts, KeyedBlock, KeyedModels
 from tests.naive import keyed as naive
 
 MODELS = {
@@ -506,3 +508,48 @@ def test_blocks_that_cannot_be_learned(model: Any, other: Any, pooled: bool) -> 
         with pytest.raises(TypeError, match=r"the targets are|the samples are columns, which"):
             learn(foreign)
     assert models.counts() == (0, 0, 0, 0, "")
+
+
+class Slow(base.Regressor):
+    """Predicts while it is told to, and says when it has begun."""
+
+    def __init__(self, begun: threading.Event, goes_on: threading.Event) -> None:
+        self.begun, self.goes_on = begun, goes_on
+
+    def clone(self, *_: Any, **__: Any) -> Slow:
+        return self
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        self.begun.set()
+        self.goes_on.wait(60)
+
+    def predict_one(self, x: Any) -> float:
+        return 0.0
+
+
+def test_a_second_call_gets_an_error_and_changes_nothing() -> None:
+    """Whatever it is; the first one goes on."""
+    begun, goes_on = threading.Event(), threading.Event()
+    models = KeyedModels(Slow(begun, goes_on))
+    first = threading.Thread(target=models.learn_one, args=("a", {}, 1.0))
+    first.start()
+    assert begun.wait(60)
+    X = pd.DataFrame({"x": [0.0]})
+    calls: list[Callable[[], object]] = [
+        lambda: models.learn_one("b", {}, 1.0),
+        lambda: models.learn_many(["b"], X, [1.0]),
+        lambda: models.predict_one("a", {}),
+        lambda: models.predict_many(["a"], X),
+        lambda: models.predict_learn_many(["b"], X, [1.0]),
+        lambda: models.model_of("a"),
+        lambda: models.forget("a"),
+        models.commit,
+        models.close,
+    ]
+    for call in calls:
+        with pytest.raises(RuntimeError, match="are in use"):
+            call()
+    goes_on.set()
+    first.join()
+    assert models.counts() == Counts(1, 1, 1, 0, "")
+    assert models.predict_one("a", {}) == 0.0
