@@ -109,7 +109,7 @@ class FilterPart(Part):
         reader = core.reader(block.batch(core.regression), True, start)
         while reader.row < reader.n:
             seen = self._model.n_samples_seen
-            self._model._learn_next(reader)
+            self._model._rejuvenate_after(core.go_on(reader, self._model.discard, 1))
             if self._model.n_samples_seen > seen and math.isfinite(self._model.log_predictive):
                 self.recent_evidence = (
                     FORGETTING_FACTOR * self.recent_evidence + self._model.log_predictive

@@ -30,7 +30,8 @@ def stream(n: int, n_classes: int, seed: int = 0) -> list[tuple[np.ndarray, int]
 
 
 def model_of(factor: float | str = 0.98, **parameters: object) -> DynamicTreeClassifier:
-    settings = {"n_particles": 15, "leaf": "logistic", "window": WINDOW, "seed": 3, **parameters}
+    settings = {"n_particles": 15, "window": WINDOW, "beta": 2.0, "warm_up": 0, "seed": 3}
+    settings |= {"leaf": "logistic", **parameters}
     return DynamicTreeClassifier(forgetting_factor=factor, **settings)
 
 
