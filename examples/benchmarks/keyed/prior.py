@@ -96,6 +96,7 @@ def scores(rows: list[Sample], regression: bool) -> dict[str, list[float]]:
         "common prior": KeyedModels(model, pooled=own(seed=1)),
     }
     sums = {name: [0.0] * len(AGES) for name in contenders}
+    answered = {name: [0] * len(AGES) for name in contenders}
     counts = [0.0] * len(AGES)
     ages: dict[str, int] = {}
     for key, x, y in rows:
@@ -106,13 +107,17 @@ def scores(rows: list[Sample], regression: bool) -> dict[str, list[float]]:
         for name, contender in contenders.items():
             place = () if name == "one for all" else (key,)
             answer = contender.predict_one(*place, x)
-            if regression:
-                sums[name][group] += math.nan if answer is None else abs(y - answer)
-            else:
+            if not regression:
                 sums[name][group] += answer == y
+            elif answer is not None:  # without an answer there is no error
+                sums[name][group] += abs(y - answer)
+                answered[name][group] += 1
             contender.learn_one(*place, x, y)
     means = {
-        name: [total / n if n else math.nan for total, n in zip(each, counts, strict=True)]
+        name: [
+            total / n if n else math.nan
+            for total, n in zip(each, answered[name] if regression else counts, strict=True)
+        ]
         for name, each in sums.items()
     }
     return {"samples": counts, **means}

@@ -9,7 +9,6 @@ from examples.benchmarks.common import results, streams
 from examples.benchmarks.common.scores import NAMES
 from examples.benchmarks.common.tables import render
 from examples.benchmarks.peers import drift, intervals
-from examples.benchmarks.peers.contenders import LIGHTGBM
 from examples.benchmarks.peers.pictures import draw_ranks, draw_speed
 from examples.benchmarks.peers.standings import AHEAD, DEFAULTS, RANKED, Standings, Table
 from examples.benchmarks.stream import ablation
@@ -25,8 +24,10 @@ def write(source: Path, folder: Path) -> Path:
     lines = [texts["introduction"].strip()]
     for task in DEFAULTS:
         lines += compared(task, source / "peers.csv", folder, texts)
-    lines += ["## Beside LightGBM on longer streams", texts["long"].strip()]
-    lines += [render(*longer(task, source / "peers.csv")) for task in DEFAULTS]
+    lines += ["## On whole streams", texts["whole"].strip()]
+    for task in DEFAULTS:
+        verdict, ranks, scores = whole(task, source / "peers.csv")
+        lines += [verdict + ".", render(*ranks), render(*scores)]
     lines += ["## Intervals", texts["intervals"].strip()]
     lines.append(render(*intervals.table(source / "intervals.csv")))
     lines += ["## After an abrupt drift", texts["drift"].strip()]
@@ -68,16 +69,21 @@ def compared(task: Task, source: Path, folder: Path, texts: dict[str, dict[str, 
     return lines
 
 
-def longer(task: Task, source: Path) -> Table:
-    """Return the default and LightGBM on all rows that both have been over."""
-    pair = DEFAULTS[task], LIGHTGBM
-    own = [result for result in results.read(source) if result["learner"] in pair]
-    found = Standings(task, own, streams.UNSEEN[task])
-    names = [name for name in RANKED[task] if name != "kappa"]
-    lines = []
-    for stream in found.streams:
-        known = [found.result(stream, learner) for learner in pair]
-        cells = [f"{float(r[name]):.4g}" if r else "-" for name in names for r in known]
-        lines.append([stream, f"{found.rows[stream]:,}", *cells])
-    heads = [f"{name}, {who}" for name in names for who in ("ours", "LightGBM")]
-    return ["stream", "items", *heads], lines
+def whole(task: Task, source: Path) -> tuple[str, Table, Table]:
+    """Return the verdict and the tables on whole streams, of the learners that were over all."""
+    own = [result for result in results.read(source) if result["task"] == task]
+    length = {
+        stream: max(int(r["rows"]) for r in own if r["stream"] == stream)
+        for stream in streams.UNSEEN[task]
+    }
+    ended = {
+        (r["learner"], r["stream"])
+        for r in own
+        if r["stream"] in length and (r["error"] or int(r["rows"]) == length[r["stream"]])
+    }
+    over_all = {
+        learner for learner, _ in ended if all((learner, stream) in ended for stream in length)
+    }
+    kept = [result for result in own if result["learner"] in over_all]
+    found = Standings(task, kept, streams.UNSEEN[task])
+    return found.verdict(), found.summary(), found.details(RANKED[task][0])

@@ -30,6 +30,7 @@ def state(rows: list[list[float]], splits: int) -> dict[str, Any]:
          for i, row in enumerate(rows)]
     )  # fmt: skip
     stats[(stats[:, 0] < 2.3e-308) & (stats[:, 0] > 0.0)] = 1.0
+    stats[splits:, 2] = 0.0  # leaves have no gain
     return {
         "threshold": np.linspace(0.0, 1.0, splits),
         "links": np.array(
