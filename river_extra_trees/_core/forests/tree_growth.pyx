@@ -136,9 +136,10 @@ cdef class TreeGrowth:
                 if self.growth.n_codes[column] == 0 and models.n_regressors < self.n_regressors:
                     models.columns[models.n_regressors] = column
                     models.n_regressors += 1
-            memset(self.weights, 0, models.n_regressors * sizeof(double))
-            memset(models.centers, 0, models.n_regressors * sizeof(double))
-            memset(models.scales, 0, models.n_regressors * sizeof(double))
+            if models.n_regressors > 0:     # else there is no memory for any
+                memset(self.weights, 0, models.n_regressors * sizeof(double))
+                memset(models.centers, 0, models.n_regressors * sizeof(double))
+                memset(models.scales, 0, models.n_regressors * sizeof(double))
         place = self.growth.places[self.at]
         weight = self.buffer.weight(place)
         self.n_own_steps += 1 + models.n_regressors
