@@ -26,8 +26,8 @@ def write(source: Path, folder: Path) -> Path:
         lines += compared(task, source / "peers.csv", folder, texts)
     lines += ["## On whole streams", texts["whole"].strip()]
     for task in DEFAULTS:
-        verdict, ranks, scores = whole(task, source / "peers.csv")
-        lines += [verdict + ".", render(*ranks), render(*scores)]
+        verdict, own = whole(task, source / "peers.csv")
+        lines += [verdict + ".", *(render(*table) for table in own)]
     lines += ["## Intervals", texts["intervals"].strip()]
     lines.append(render(*intervals.table(source / "intervals.csv")))
     lines += ["## After an abrupt drift", texts["drift"].strip()]
@@ -69,7 +69,7 @@ def compared(task: Task, source: Path, folder: Path, texts: dict[str, dict[str, 
     return lines
 
 
-def whole(task: Task, source: Path) -> tuple[str, Table, Table]:
+def whole(task: Task, source: Path) -> tuple[str, list[Table]]:
     """Return the verdict and the tables on whole streams, of the learners that were over all."""
     own = [result for result in results.read(source) if result["task"] == task]
     length = {
@@ -86,4 +86,4 @@ def whole(task: Task, source: Path) -> tuple[str, Table, Table]:
     }
     kept = [result for result in own if result["learner"] in over_all]
     found = Standings(task, kept, streams.UNSEEN[task])
-    return found.verdict(), found.summary(), found.details(RANKED[task][0])
+    return found.verdict(), [found.summary(), found.against(), found.details(RANKED[task][0])]

@@ -92,7 +92,7 @@ def table(path: Path, task: Task) -> tuple[list[str], list[list[str]]]:
         if task == "classification":
             means.append(f"{statistics.fmean(float(r['second']) for r in found):.3f}")
         spent = sum(float(r["seconds"]) for r in found) / sum(int(r["rows"]) for r in found)
-        parameters = VARIANTS[task].get(variant, "none: see `parts`")
+        parameters = VARIANTS[task].get(variant, "in the source: `stream.parts`")
         lines.append(
             [variant, parameters, *means, *beside_default(own, found), f"{1e6 * spent:.0f}"]
         )
