@@ -96,8 +96,8 @@ cdef class Trees:
             node = self.step(node, x, stride, n_columns)
         return node
 
-    cdef void walk_rows(self, const double* rows, int n, Py_ssize_t n_columns,
-                        int* leaves) noexcept nogil
+    cdef void walk_rows(self, int root, const double** rows, int n, Py_ssize_t stride,
+                        Py_ssize_t n_columns, int* leaves) noexcept nogil
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil
     cdef void add_number(self, int node, double y, double weight, double batch) noexcept nogil
     cdef void learn(self, int leaf, double target, double weight, double batch) noexcept nogil

@@ -88,13 +88,14 @@ cdef class Splitter(Workspace):
     cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
                   int max_features, double step, Rng rng, const uint8_t* chosen=NULL,
                   const int* members=NULL, int n_members=0) except -1:
-        """Grow the leaves below `root` that the sorted samples of the window reach.
+        """Grow the leaves below `root` that the samples of the window reach.
 
-        The statistics of the nodes that exist already must hold the samples (`Trees.learn`). The
-        new nodes get those of the samples in the window. `copies` gives per slot how often a
-        sample is in the tree (NULL: once each), `chosen` per column whether it may be split (NULL:
-        all may). `members` are the slots of the samples in the tree, in order of arrival, for
-        callers that have them at hand (NULL: all samples with copies).
+        These are the sorted samples or, where none is sorted, all. The statistics of the nodes that
+        exist already must hold them (`Trees.learn`). The new nodes get those of the samples in the
+        window. `copies` gives per slot how often a sample is in the tree (NULL: once each),
+        `chosen` per column whether it may be split (NULL: all may). `members` are the slots of the
+        samples in the tree, in order of arrival, for callers that have them at hand (NULL: all
+        samples with copies).
 
         Returns the number of leaves that were split. It cannot fail where `Trees.reserve` and
         `Workspace.reserve` made room.

@@ -3,6 +3,10 @@
 One call grows any number of leaves of one tree. The samples of a node are a range [start, end) of
 `samples` (in order of arrival) and of each row of `ranked` (in sorted order of that column); a
 split partitions all of them stably, so that children are ranges again and nothing is sorted.
+
+The sorted orders of the leaves come from those of the window. Where the window has none, because a
+tree reads its samples only once, each leaf that may be split sorts its own samples: most of a batch
+falls to leaves with too few.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
