@@ -1,7 +1,7 @@
 """The scratch memory of one growth, and how it is filled. See the header for its contents."""
 
-from libc.stdint cimport uint8_t, uint64_t
-from libc.string cimport memset
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
 
 from ..ahead cimport AHEAD
 from ..memory cimport free, product, raise_memory_error, resized
@@ -102,6 +102,7 @@ cdef class Workspace:
 cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot) noexcept nogil:
     """Find the leaf of every sample, several at once; samples of one leaf are a group."""
     cdef int i, j, slot, n = 0
+    cdef int64_t latest = -1
     cdef int[AHEAD] slots
     cdef int[AHEAD] leaves
     cdef (const double*)[AHEAD] rows
@@ -110,8 +111,12 @@ cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot) noe
     work.n_groups = 0
     work.batch_weight = 0.0
     work.unit_weights = work.criterion != VARIANCE and not work.random
+    work.few = FEW_SAMPLES
     for i in range(work.n_members):
         slot = work.members[i]
+        if work.window.arrival[slot] < latest:
+            work.few = 0                # sorted orders have equal values in order of arrival
+        latest = work.window.arrival[slot]
         if copies_of_slot == NULL or copies_of_slot[slot]:
             slots[n], rows[n] = slot, work.window.data + slot
             n += 1
@@ -201,8 +206,11 @@ cdef void number_samples(Workspace work) noexcept nogil:
 cdef void rank_samples(Workspace work, int n_tasks) noexcept nogil:
     """Fill in the values of every column, and the order of the samples in it or its bits."""
     cdef int i, k, column
+    cdef bint any_ranked = False
     cdef const double* data
     cdef double* values
+    for i in range(n_tasks):
+        any_ranked |= is_ranked(work, &work.tasks[i])
     work.in_table = work.unit_weights and work.batch_weight < TABLE
     work.n_bits = 0
     for i in range(work.n_chosen):
@@ -213,6 +221,8 @@ cdef void rank_samples(Workspace work, int n_tasks) noexcept nogil:
             values[k] = data[work.slot_of[k]]
         work.bit[column] = -1
         if work.unit_weights and not work.nominal[column] and give_bit(work, column, values):
+            continue
+        if not any_ranked:
             continue
         if work.window.n_sorted:
             rank_by_group(work, work.window.order + <Py_ssize_t>column * work.window.capacity,
@@ -230,7 +240,16 @@ cdef void sort_groups(Workspace work, int n_tasks, const double* values,
         ranked[k] = k
     for i in range(n_tasks):
         task = &work.tasks[i]
-        sort_slots(ranked + task.start, work.spare, values, task.end - task.start)
+        if is_ranked(work, task):
+            sort_slots(ranked + task.start, work.spare, values, task.end - task.start)
+
+
+cdef void rank_few(Workspace work, const Task* task, int column) noexcept nogil:
+    """Sort the samples of a node of few by one column."""
+    cdef int* ranked = work.ranked + <Py_ssize_t>column * work.n + task.start
+    memcpy(ranked, work.samples + task.start, (task.end - task.start) * sizeof(int))
+    sort_slots(ranked, work.spare, work.values + <Py_ssize_t>column * work.n,
+               task.end - task.start)
 
 
 cdef void rank_by_group(Workspace work, const int* order, int* ranked) noexcept nogil:
