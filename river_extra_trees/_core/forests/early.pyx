@@ -53,7 +53,7 @@ cdef class EarlyGrowth(Growth):
         self.max_features, self.max_depth, self.max_nodes = max_features, max_depth, max_nodes
         self.trees = [forest.new_tree() for _ in forest.trees]
         self.n_trees = len(self.trees)
-        self.window = copied(forest.window)
+        self.window = forest.early_window()
         self.chosen = <uint8_t*>zeroed(product(self.n_trees, self.window.n_columns) + 1, 1)
         for tree in range(<int>self.n_trees):
             forest.mark_columns(tree, self.chosen + <Py_ssize_t>tree * self.window.n_columns)

@@ -29,7 +29,7 @@ from ..schema cimport Labels, Schema
 from ..shares cimport first_largest
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
-from .early cimport grow_early, next_size
+from .early cimport copied, grow_early, next_size
 from .ensemble cimport Ensemble
 
 from ..state import State, require
@@ -144,6 +144,10 @@ cdef class Forest(Ensemble):
     cdef int make_bags(self) except -1:
         """Draw what the trees have of this batch, unless that is done: a loaded forest may wait."""
         return 0
+
+    cdef Window early_window(self):
+        """The samples of the first batch so far, all sorted, in the slots of their positions."""
+        return copied(self.window)
 
     cdef const int* copies_of(self, int tree) noexcept nogil:
         """Copies of the samples of this batch in a tree, by their positions; NULL: one each."""

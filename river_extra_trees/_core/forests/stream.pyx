@@ -153,6 +153,10 @@ cdef class StreamForest(Forest):
     cdef int make_bags(self) except -1:
         return self.make_sample_counts()
 
+    cdef Window early_window(self):
+        self.window.sort()      # what is sorted already is not sorted again
+        return self.window
+
     # --- One batch ----------------------------------------------------------------------------
 
     def grow(self, uint64_t batch, list splitters, list replaced, int max_features,
@@ -178,7 +182,9 @@ cdef class StreamForest(Forest):
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
             self.make_sample_counts()
-            self.latest.sort()      # the batch is not: only leaves that may be split sort theirs
+            self.latest.sort()
+            if self.window.n_sorted:    # by `early_window`; else leaves that may be split sort theirs
+                self.window.sort()
             growth = StreamGrowth(self, splitters, replaced, max_features, max_nodes)
             growth.run()
             self.trees = growth.trees
@@ -284,8 +290,6 @@ cdef class StreamForest(Forest):
     cdef int check_fits(self) except -1:
         Forest.check_fits(self)
         require(self.window.is_in_order(), "StreamForest: the batch is not in its slots")
-        require(self.window.n_sorted in (0, self.window.size),
-                "StreamForest: a part of the batch is sorted")
         require(self.latest.size - self.window.size <= self.n_latest,
                 "StreamForest: too many latest samples")
         return self.check_targets(self.latest)
