@@ -4,7 +4,7 @@ import numpy as np
 
 from ..cart.splitter import Splitter
 from .forest import Forest
-from .retained import Retained
+from .batch_growth import Retained
 
 class ForgetfulForest(Forest):
     subsets: bool
