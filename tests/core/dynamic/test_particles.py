@@ -332,9 +332,7 @@ def test_half_of_the_particles_follow_the_belief_in_their_forgetting_factor() ->
 
 def test_missing_values_go_left_as_often_as_right() -> None:
     """What is left of a cut mirrors what is right of it, so that neither side is more likely."""
-    model = DynamicTreeRegressor(
-        n_particles=10_000, forgetting_factor=1.0, reference=True, seed=1
-    )
+    model = DynamicTreeRegressor(n_particles=10_000, forgetting_factor=1.0, reference=True, seed=1)
     targets = (-2.0, -1.2, -0.5, -0.1, 0.1, 0.5, 1.2, 2.0)
     samples = [({"a": a}, 5.0 * (a or 0.0) + y) for y in targets for a in (-1.0, 1.0, None)]
     for i, (x, y) in enumerate(samples, start=1):
