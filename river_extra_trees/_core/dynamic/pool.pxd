@@ -3,10 +3,10 @@
 Row-major, because a step walks one sample down many trees, and a leaf sums a few samples in full.
 
 Logistic leaves tell classes apart by linear boundaries within the leaves of a tree. The moves of
-the trees go by the class counts, as with multinomial leaves. What a leaf answers, and is weighed by,
-is a logistic regression on its active samples. Its prior is a normal distribution
-about the regression on the whole window, which in turn has one about zero; features are scaled to
-unit variance over the window. Two classes take one regression, more take one each against the rest.
+the trees go by the class counts, as with multinomial leaves. What a leaf answers, and is weighed
+by, is a logistic regression on its active samples. Its prior is a normal distribution about the
+regression on the whole window, which in turn has one about zero; features are scaled to unit
+variance over the window. Two classes take one regression, more take one each against the rest.
 
 A leaf takes one step of Newton's method from the coefficients of the window. The probabilities, and
 with them gradient and curvature of every sample, are those of the window there, hence the same for
