@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from .._core.dynamic import ParticleFilter
 from .._core.dynamic.pool import Pool
+from .._core.forests.batch_growth import Retained
 from .._core.forests.buffer import Buffer
 from .._core.forests.compact_trees import CompactTrees
 from .._core.forests.forgetful import ForgetfulForest
 from .._core.forests.memories import MemoryForest
 from .._core.forests.mixtures import ClassPool, NumberMixture
 from .._core.forests.model_trees import LinearModels
-from .._core.forests.batch_growth import Retained
 from .._core.forests.stream import StreamForest
 from .._core.naive_bayes import EarlyPool, NaiveBayes
 from .._core.safe_repr import safe_repr

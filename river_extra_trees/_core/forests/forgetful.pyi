@@ -3,8 +3,8 @@ from typing import Any
 import numpy as np
 
 from ..cart.splitter import Splitter
-from .forest import Forest
 from .batch_growth import Retained
+from .forest import Forest
 
 class ForgetfulForest(Forest):
     subsets: bool
