@@ -17,7 +17,9 @@ def test_all_parameters_are_described(module: object) -> None:
     for name in module.__all__:  # type: ignore[attr-defined]
         thing = getattr(module, name)
         section = re.search(
-            r"\nParameters\n-+\n(.*?)(?=\n\S[^\n]*\n-+\n|\Z)", inspect.getdoc(thing) or "", re.DOTALL
+            r"\nParameters\n-+\n(.*?)(?=\n\S[^\n]*\n-+\n|\Z)",
+            inspect.getdoc(thing) or "",
+            re.DOTALL,
         )
         if section is None:
             continue
