@@ -4,6 +4,7 @@ The way of a sample: `learn` reads the weight and the target, `Schema.admit` enc
 `reserve` makes all the room that the sample needs, and then `take`, which cannot fail, learns it.
 A sample that is refused, for want of memory for instance, leaves no trace. `learn` tells whether a
 batch is full now; what is to be done with it the estimator plans, and the core object carries out.
+Where that failed, or a signal broke in, the batch stays full, and takes no sample before it is done.
 
 The way of a batch: `reader` refuses it as a whole or links its columns to the schema, and then
 `go_on` reads row by row, answers it if it was asked to, and learns it as `learn` does. It stops
@@ -68,7 +69,7 @@ cdef class Learner(Guarded):
 
     # --- What all families share --------------------------------------------------------------
     cdef double read_target(self, object y) except? -1.0
-    cdef bint learn_sample(self, object x, object y, object w) except -1
+    cdef object learn_sample(self, object x, object y, object w)
     cdef int learn_row(self, double target, double weight, object y) except -1
     cdef int refuse_targets(self, Reader reader, list refusals) except -1
     cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1

@@ -59,10 +59,6 @@ def row_and_place(refusal):
     return refusal[:2]
 
 
-class WaitingBatchError(RuntimeError):
-    """A batch waits to be grown on: the sample was not learned."""
-
-
 cdef class Learner(Guarded):
     """What the core objects of all families have in common. See the header."""
 
@@ -75,10 +71,7 @@ cdef class Learner(Guarded):
     def learn(self, x, y, w=1.0):
         """Learn a sample; return whether a batch is full now.
 
-        Raises
-        ------
-        WaitingBatchError
-            If a batch was full already. The sample is valid, and can be learned after the growth.
+        None if one was full before: the sample is valid, and can be learned after the growth.
         """
         hold(self)
         try:
@@ -86,7 +79,7 @@ cdef class Learner(Guarded):
         finally:
             release(self)
 
-    cdef bint learn_sample(self, object x, object y, object w) except -1:
+    cdef object learn_sample(self, object x, object y, object w):
         cdef double weight = read_weight(w), target = self.read_target(y)
         self.check_sample(target, weight)
         if weight == 0.0:
@@ -94,8 +87,7 @@ cdef class Learner(Guarded):
             return False
         if self.batch_is_full():
             self.schema.validate(x)
-            raise WaitingBatchError(
-                "the last batch has not been grown on: there was no memory, or a signal broke in")
+            return None
         self.schema.admit(x)
         self.learn_row(target, weight, y)
         return self.batch_is_full()
