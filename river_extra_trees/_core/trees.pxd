@@ -97,19 +97,19 @@ cdef class Trees:
             node = self.step(node, x, stride, n_columns)
         return node
 
-    cdef inline void walk_rows(self, const double* rows, int n, Py_ssize_t n_columns,
-                               int* leaves) noexcept nogil:
-        """Find the leaves of n rows in the first tree, which they go down side by side."""
+    cdef inline void walk_rows(self, int root, const double** rows, int n, Py_ssize_t stride,
+                               Py_ssize_t n_columns, int* leaves) noexcept nogil:
+        """Find the leaves below `root` of n rows, which go down side by side; see `walk`."""
         cdef int i, node
         cdef bint go = True
         for i in range(n):
-            leaves[i] = self.roots[0]
+            leaves[i] = root
         while go:
             go = False
             for i in range(n):
                 node = leaves[i]
                 if self.nodes[node].split.feature >= 0:
-                    leaves[i] = self.step(node, rows + i * n_columns, 1, n_columns)
+                    leaves[i] = self.step(node, rows[i], stride, n_columns)
                     go = True
 
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil

@@ -19,6 +19,22 @@ cdef enum:
     MAX_CLASSES = 1 << 24       # of a restored arena, whose widths so stay countable
 
 
+cdef inline void count_class(double* row, int code, double weight, double batch) noexcept nogil:
+    """Add a sample to the statistics of a node."""
+    row[WEIGHT] += weight
+    row[VISITED] = batch
+    row[HEADER + code] += weight
+
+
+cdef inline void count_number(double* row, double y, double weight, double batch) noexcept nogil:
+    """West (1979): mean and squared deviations of a weighted sample, one at a time."""
+    cdef double delta = y - row[HEADER]
+    row[WEIGHT] += weight
+    row[VISITED] = batch
+    row[HEADER] += delta * (weight / row[WEIGHT])   # exactly y for the first sample
+    row[HEADER + 1] += weight * delta * (y - row[HEADER])
+
+
 cdef class Trees:
     """An arena of nodes and the roots of the trees in it.
 
@@ -261,31 +277,25 @@ cdef class Trees:
     # ---------------------------------------------------------------- learning
 
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil:
-        cdef double* row = self.row(node)
-        row[WEIGHT] += weight
-        row[VISITED] = batch
-        row[HEADER + code] += weight
+        count_class(self.row(node), code, weight, batch)
 
     cdef void add_number(self, int node, double y, double weight, double batch) noexcept nogil:
-        """West (1979): mean and squared deviations of a weighted sample, one at a time."""
-        cdef double* row = self.row(node)
-        cdef double delta = y - row[HEADER]
-        row[WEIGHT] += weight
-        row[VISITED] = batch
-        row[HEADER] += delta * (weight / row[WEIGHT])   # exactly y for the first sample
-        row[HEADER + 1] += weight * delta * (y - row[HEADER])
+        count_number(self.row(node), y, weight, batch)
 
     cdef void learn(self, int leaf, double target, double weight, double batch) noexcept nogil:
         """Add a sample to the statistics of its leaf, which fade, and of every node above."""
-        cdef int node = leaf
+        cdef int node = leaf, code = 0 if self.regression else <int>target
+        cdef const Node* nodes = self.nodes
+        cdef double* stats = self.stats
+        cdef Py_ssize_t width = self.width
         if self.fading < 1.0:
             self.fade(leaf)
         while node >= 0:
             if self.regression:
-                self.add_number(node, target, weight, batch)
+                count_number(stats + node * width, target, weight, batch)
             else:
-                self.add_class(node, <int>target, weight, batch)
-            node = self.nodes[node].parent
+                count_class(stats + node * width, code, weight, batch)
+            node = nodes[node].parent
 
     cdef void fade(self, int leaf) noexcept nogil:
         """Take from the samples that a leaf holds a share of their weight."""

@@ -142,10 +142,10 @@ cdef class Forest(Ensemble):
         return 0
 
     cdef void learn_root(self, Trees trees, Window window, const int* copies) noexcept nogil:
-        """Let the root of a new tree learn the sorted samples; `copies` are by slots."""
+        """Let the root of a new tree learn the samples; `copies` are by slots."""
         cdef int i, slot, n
-        for i in range(window.n_sorted):
-            slot = window.by_arrival[i]
+        for i in range(window.size):
+            slot = window.slot_at(i)
             n = copies[slot] if copies != NULL else 1
             if n:
                 trees.learn(trees.roots[0], window.target[slot], window.weight[slot] * n,
@@ -172,19 +172,23 @@ cdef class Forest(Ensemble):
         """
         cdef Py_ssize_t tree, n_columns = self.schema.n_columns
         cdef int i, n
+        cdef PyObject* trees
+        cdef (const double*)[AHEAD] rows
+        for i in range(AHEAD):
+            rows[i] = reader.ahead.rows + i * n_columns
         while reader.row < stop and not (reader.answered or self.batch_is_full()):
             n = self.read_ahead(reader, stop, n_labels)
             if n == 0:
                 return 0
             for tree in range(length_of(<PyObject*>self.trees)):
-                (<Trees>item_of(<PyObject*>self.trees, tree)).walk_rows(
-                    reader.ahead.rows, n, n_columns, reader.ahead.leaves + tree * AHEAD)
+                trees = item_of(<PyObject*>self.trees, tree)
+                (<Trees>trees).walk_rows((<Trees>trees).roots[0], rows, n, 1, n_columns,
+                                         reader.ahead.leaves + tree * AHEAD)
             for i in range(n):
                 if reader.asks:
                     self.answer_ahead(reader, reader.ahead.leaves + i, n_labels)
                 if reader.ahead.weights[i] > 0.0:
-                    memcpy(self.schema.row, reader.ahead.rows + i * n_columns,
-                           n_columns * sizeof(double))
+                    memcpy(self.schema.row, rows[i], n_columns * sizeof(double))
                     self.take_row(reader.ahead.leaves + i, reader.ahead.targets[i],
                                   reader.ahead.weights[i], n_labels)
                 reader.row += 1

@@ -176,8 +176,7 @@ cdef class StreamForest(Forest):
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
             self.make_sample_counts()
-            self.window.sort()
-            self.latest.sort()
+            self.latest.sort()      # the batch is not: only leaves that may be split sort theirs
             growth = StreamGrowth(self, splitters, replaced, max_features, max_nodes)
             growth.run()
             self.trees = growth.trees
@@ -195,8 +194,8 @@ cdef class StreamForest(Forest):
         """Make the leaves that the batch has reached hold this batch alone."""
         cdef int i, slot, leaf, n
         cdef double step = self.n_batches + 1
-        for i in range(self.window.n_sorted):
-            slot = self.window.by_arrival[i]
+        for i in range(self.window.size):
+            slot = self.window.slot_at(i)
             n = copies[slot] if copies != NULL else 1
             if n == 0:
                 continue
@@ -281,6 +280,8 @@ cdef class StreamForest(Forest):
     cdef int check_fits(self) except -1:
         Forest.check_fits(self)
         require(self.window.is_in_order(), "StreamForest: the batch is not in its slots")
+        require(self.window.n_sorted in (0, self.window.size),
+                "StreamForest: a part of the batch is sorted")
         require(self.latest.size - self.window.size <= self.n_latest,
                 "StreamForest: too many latest samples")
         return self.check_targets(self.latest)
@@ -343,8 +344,8 @@ cdef class StreamGrowth(BatchGrowth):
         cdef Window window = forest.latest if forest.n_latest else forest.window
         cdef Bootstrap bootstrap = Bootstrap(window.capacity)
         cdef Rng rng = rng_for(forest.seed, forest.first_tree + index, forest.n_batches, RENEW)
-        for _ in range(window.n_sorted):
-            bootstrap.counts[window.by_arrival[<int>below(&rng, window.n_sorted)]] += 1
+        for _ in range(window.size):
+            bootstrap.counts[window.slot_at(<int>below(&rng, window.size))] += 1
         return bootstrap
 
     cdef int grow_tree(self, int index, int worker, Splitter splitter) except -1:
