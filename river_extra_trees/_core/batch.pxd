@@ -90,9 +90,9 @@ cdef class Reader:
     cdef int link_labels(self, Labels labels) except -1
     cdef bint read(self) except -1
     cdef bint encode(self) noexcept nogil
+    cdef bint encode_into(self, double* row) noexcept nogil
     cdef int look_up(self) except -1
     cdef int admit(self) except -1
-    cdef bint learnable(self, const Link* link, object value) except -1
     cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1
     cdef void put_shares(self, const double* shares, int n) noexcept nogil
     cdef double weight(self) noexcept nogil

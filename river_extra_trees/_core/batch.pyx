@@ -78,6 +78,15 @@ cdef object numbers_of(Column column):
     return column.numbers
 
 
+cdef int code_for(Schema schema, int column, object value) except? -1:
+    """The code of a nominal value in a column; a new one if there is room."""
+    cdef dict codes = <dict>schema.codes[column]
+    if len(codes) >= MAX_CATEGORIES:
+        return codes.get(value, OTHER)
+    schema.lengths.append((codes, len(codes)))      # for `retract`
+    return codes.setdefault(value, len(codes))
+
+
 cdef class Reader:
     """The way of one learner through the rows of a batch. See the header.
 
@@ -227,19 +236,22 @@ cdef class Reader:
         return 0
 
     cdef bint encode(self) noexcept nogil:
-        """Encode the next row, but for values that were not looked up yet.
+        """Encode the next row, but for values that were not looked up yet."""
+        return self.encode_into(self.schema.row)
+
+    cdef bint encode_into(self, double* row) noexcept nogil:
+        """Encode the next row, as `encode` does, into a row with a place for every column.
 
         Numbers are checked once more, for the arrays may be the caller's.
         """
         cdef Py_ssize_t place = self.place(self.row)
-        cdef double* row = self.schema.row
         cdef const Link* link
         cdef double number
-        cdef int i, code
-        cdef bint all_known = True
-        self.finds = False
-        self.schema.blank()
-        for i in range(self.n_links):
+        cdef int i, code, n_links = self.n_links
+        cdef bint all_known = True, finds = False
+        for i in range(self.schema.n_columns):
+            row[i] = NAN
+        for i in range(n_links):
             link = &self.links[i]
             if link.numbers != NULL:
                 number = (<const double*>(link.numbers + place * link.number_step))[0]
@@ -252,19 +264,20 @@ cdef class Reader:
                 code = (<const int*>(link.codes + place * link.code_step))[0]
                 if 0 <= code < link.n_values:
                     if link.nominal >= 0:
-                        self.finds |= link.known[code] == UNSEEN or (
+                        finds |= link.known[code] == UNSEEN or (
                             self.learns and link.known[code] == UNKNOWN)
                         all_known &= link.known[code] != UNKNOWN
                         row[link.nominal] = OTHER if link.known[code] < 0 else link.known[code]
                     else:
                         all_known &= link.nominal == IGNORED
+        self.finds = finds
         return all_known
 
     cdef int admit(self) except -1:
         """Learn what the next row brings for the first time, as `Schema.admit` does; encode it."""
         cdef Py_ssize_t place = self.place(self.row)
         cdef list fresh = [], places = []
-        cdef const Link* link
+        cdef Link* link
         cdef Column column
         cdef double number
         cdef int i, code
@@ -275,29 +288,29 @@ cdef class Reader:
                 if number - number == 0.0:
                     fresh.append((column.name, False, None))
                     places.append((i, False, 0))
-            if link.codes != NULL and link.nominal != IGNORED:
+            if link.codes != NULL and link.nominal == UNKNOWN:
                 code = (<const int*>(link.codes + place * link.code_step))[0]
-                if 0 <= code < link.n_values and (
-                        link.nominal == UNKNOWN or link.known[code] == UNKNOWN):
+                if 0 <= code < link.n_values:
+                    fresh.append((column.name, True, column.values[code]))
                     places.append((i, True, code))
-                    if link.nominal == UNKNOWN or self.learnable(link, column.values[code]):
-                        fresh.append((column.name, True, column.values[code]))
         fresh.sort(key=order_of)
         self.schema.extend(fresh)
         self.version = self.schema.version
         try:
             for i, is_nominal, code in places:
                 self.relink(&self.links[i], <Column>self.batch.columns[i], is_nominal, code)
+            for i in range(self.n_links):
+                link = &self.links[i]
+                if link.codes != NULL and link.nominal >= 0:
+                    code = (<const int*>(link.codes + place * link.code_step))[0]
+                    if 0 <= code < link.n_values and link.known[code] == UNKNOWN:
+                        link.known[code] = code_for(
+                            self.schema, link.nominal, (<Column>self.batch.columns[i]).values[code])
             self.read()
         except BaseException:
             self.schema.retract()       # `link` looks all up again
             raise
         return 0
-
-    cdef bint learnable(self, const Link* link, object value) except -1:
-        """Whether a nominal value has no code yet, and there is room for one."""
-        cdef dict codes = <dict>self.schema.codes[link.nominal]
-        return len(codes) < MAX_CATEGORIES and value not in codes
 
     cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1:
         """Look up again what was learned, or found no room."""

@@ -200,7 +200,7 @@ cdef class Forest(Ensemble):
         cdef int n = 0, room = self.room(n_labels) if reader.learns else 0
         cdef bint is_known, is_new
         while n < AHEAD and reader.row < stop:
-            is_known = reader.encode()
+            is_known = reader.encode_into(reader.ahead.rows + n * n_columns)
             if reader.finds:
                 break
             reader.ahead.weights[n] = reader.weight() if reader.learns else 0.0
@@ -210,7 +210,6 @@ cdef class Forest(Ensemble):
                 if room <= 0 or is_new or not is_known:
                     break
                 room -= 1
-            memcpy(reader.ahead.rows + n * n_columns, self.schema.row, n_columns * sizeof(double))
             n += 1
             reader.row += 1
             if reader.ahead.weights[n - 1] > 0.0 and room == 0:
