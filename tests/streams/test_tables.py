@@ -367,7 +367,7 @@ def test_encodings(tmp_path: Path) -> None:
     for codec in ("hex", "rot13", "base64"):  # of bytes, or of texts to texts
         with pytest.raises(streams.TableError, match=f"no text encoding {codec!r}"):
             read(path, encoding=codec)
-    with pytest.raises(streams.TableError, match="no encoding 'klingon'"):
+    with pytest.raises(streams.TableError, match="no text encoding 'klingon'"):
         read(path, target="y", encoding="klingon")
 
 
