@@ -1,7 +1,6 @@
 """Decision trees in one arena. See the header for the layout.
 
-Nothing here decides where to split: `cart` does. Here a tree is walked, asked, cut back, checked,
-pickled and described in plain Python values.
+Nothing here decides where to split. Trees are asked, cut back, checked, pickled and described here.
 """
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memmove, memset
 
-from .memory cimport free, product, raise_memory_error, resized, trimmed
+from .memory cimport enough, free, product, raise_memory_error, resized, trimmed
 
 from .state import (
     FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require, without_defaults,
@@ -18,7 +17,6 @@ from .state import (
 cdef enum:
     LARGEST_ARENA = 1 << 29     # nodes: twice as many are still counted in 32 bits
     MAX_CLASSES = 1 << 24       # of a restored arena, whose widths so stay countable
-    SLACK = 16                  # an arena that is full grows by one part in so many
 
 
 cdef inline void count_class(double* row, int code, double weight, double batch) noexcept nogil:
@@ -70,11 +68,7 @@ cdef class Trees:
 
         Nothing but memory changes, so that nothing is to be undone if there is none.
         """
-        cdef Py_ssize_t capacity = self.n_used - self.n_free + extra
-        if capacity <= self.capacity:
-            capacity = self.capacity
-        else:
-            capacity = max(capacity, self.capacity + self.capacity // SLACK)
+        cdef Py_ssize_t capacity = enough(self.n_used - self.n_free + extra, self.capacity)
         if capacity > LARGEST_ARENA:
             raise_memory_error()
         self.reserve_stats(capacity, extra, n_values)
@@ -124,8 +118,7 @@ cdef class Trees:
                     self.width * sizeof(double))
             memset(self.stats + <Py_ssize_t>node * width + self.width, 0,
                    (width - self.width) * sizeof(double))
-        self.width = width
-        self.n_values = n_values
+        self.width, self.n_values = width, n_values
 
     cdef int new_node(self, int parent, int depth) noexcept nogil:
         """A leaf with empty statistics. Room for it was made by `reserve`."""
@@ -283,21 +276,6 @@ cdef class Trees:
 
     # ---------------------------------------------------------------- learning
 
-    cdef void walk_rows(self, int root, const double** rows, int n, Py_ssize_t stride,
-                        Py_ssize_t n_columns, int* leaves) noexcept nogil:
-        """Find the leaves below `root` of n rows, which go down side by side; see `walk`."""
-        cdef int i, node
-        cdef bint go = True
-        for i in range(n):
-            leaves[i] = root
-        while go:
-            go = False
-            for i in range(n):
-                node = leaves[i]
-                if self.nodes[node].split.feature >= 0:
-                    leaves[i] = self.step(node, rows[i], stride, n_columns)
-                    go = True
-
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil:
         count_class(self.row(node), code, weight, batch)
 
@@ -334,21 +312,6 @@ cdef class Trees:
             if row[HEADER + code] < FAINTEST:       # nor may it end in slow subnormal numbers
                 row[HEADER + code] = 0.0
 
-    cdef void reset(self, int node) noexcept nogil:
-        """Forget the statistics of a node."""
-        memset(self.row(node), 0, self.width * sizeof(double))
-
-    cdef int majority(self, int node) noexcept nogil:
-        """The heaviest class of a node, the first of equals; -1 if it is empty."""
-        cdef const double* row = self.row(node)
-        cdef int code, best = 0
-        if row[WEIGHT] <= 0.0:
-            return -1
-        for code in range(1, self.n_values):
-            if row[HEADER + code] > row[HEADER + best]:
-                best = code
-        return best
-
     # ---------------------------------------------------------------- answers in Python values
 
     @property
@@ -360,10 +323,6 @@ cdef class Trees:
     @property
     def n_nodes(self):
         return self.n_used - self.n_free
-
-    @property
-    def n_leaves(self):
-        return (self.n_nodes + self.n_roots) // 2
 
     @property
     def height(self):
@@ -466,11 +425,10 @@ cdef class Trees:
         regression = state.flag("regression")
         stats = state.array("stats", np.float64, None, None)
         n, width = stats.shape
-        require(HEADER <= width <= HEADER + MAX_CLASSES
+        require(n <= LARGEST_ARENA and HEADER <= width <= HEADER + MAX_CLASSES
                 and (width == HEADER + 2 or not regression),
                 "Trees: the statistics are not those of such a tree")
         trees = cls(width - HEADER, regression, state.number("fading", 0.0, 1.0))
-        require(n <= LARGEST_ARENA, "Trees: too many nodes")
         check_stats(stats, regression)
         links = state.array("links", np.int32, n_splits, 4)
         splits = links[:, 0]

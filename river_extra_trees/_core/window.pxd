@@ -46,6 +46,7 @@ cdef class Window:
     cdef void forget_leaves(self) noexcept nogil
     cdef void clear(self) noexcept nogil
     cdef int copy(self, Window other, int slot) noexcept nogil
+    cdef Window sorted_copy(self)
     cdef bint is_in_order(self) noexcept
     cdef int slot_at(self, int i) noexcept nogil
 

@@ -242,6 +242,17 @@ cdef class Window:
         self.size += 1
         return new
 
+    cdef Window sorted_copy(self):
+        """A window with the same samples, all sorted, which lie in its slots in order of arrival."""
+        cdef Window copy = Window(self.size)
+        cdef int i
+        copy.reserve(self.size, self.n_columns)
+        copy.extend(self.n_columns)
+        for i in range(self.size):
+            copy.copy(self, self.slot_at(i))
+        copy.sort()
+        return copy
+
     def slots(self):
         """The slots in use, in order of arrival."""
         return [self.slot_at(i) for i in range(self.size)]

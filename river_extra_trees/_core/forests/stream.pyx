@@ -6,14 +6,15 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
-from ..ahead cimport item_of, length_of
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
+from ..lists cimport item_of, length_of
 from ..memory cimport free, product, resized, zeroed
 from ..rng cimport BOOTSTRAP, FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
 from ..trees cimport HEADER, VISITED, Trees
 from ..window cimport Window
-from .forest cimport Forest, Growth, room_in
+from .batch_growth cimport BatchGrowth
+from .forest cimport Forest, room_in
 
 from ..state import require
 
@@ -210,7 +211,7 @@ cdef class StreamForest(Forest):
             leaf = trees.walk(trees.roots[0], self.window.data + slot, self.window.capacity,
                               self.window.n_columns)
             if trees.row(leaf)[VISITED] != step:
-                trees.reset(leaf)
+                trees.clear(leaf)
             if self.regression:
                 trees.add_number(leaf, self.window.target[slot], n * self.window.weight[slot], step)
             else:
@@ -307,7 +308,7 @@ cdef class Bootstrap:
         free(self.counts)
 
 
-cdef class StreamGrowth(Growth):
+cdef class StreamGrowth(BatchGrowth):
     """The growth of all trees on one batch: making it may fail, `run` cannot."""
 
     cdef StreamForest forest
