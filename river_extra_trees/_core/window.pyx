@@ -243,7 +243,7 @@ cdef class Window:
         return new
 
     cdef Window sorted_copy(self):
-        """A window with the same samples, all sorted, which lie in its slots in order of arrival."""
+        """A window with the same samples, all sorted, in its slots in order of arrival."""
         cdef Window copy = Window(self.size)
         cdef int i
         copy.reserve(self.size, self.n_columns)

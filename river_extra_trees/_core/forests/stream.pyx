@@ -184,7 +184,7 @@ cdef class StreamForest(Forest):
                 return
             self.make_sample_counts()
             self.latest.sort()
-            if self.window.n_sorted:    # by `early_window`; else leaves that may be split sort theirs
+            if self.window.n_sorted:    # by `early_window`; else the leaves sort what they need
                 self.window.sort()
             growth = StreamGrowth(self, splitters, replaced, max_features, max_nodes)
             growth.run()
