@@ -133,7 +133,12 @@ cdef class Forest(Ensemble):
         return 0
 
     cdef Window early_window(self):
-        """The samples of the first batch so far, all sorted, in the slots of their positions."""
+        """The samples of the first batch so far, in the slots of their positions.
+
+        They are sorted where this serves several trees.
+        """
+        if len(self.trees) == 1 and self.window.n_sorted == 0 and self.window.is_in_order():
+            return self.window
         return self.window.sorted_copy()
 
     cdef const int* copies_of(self, int tree) noexcept nogil:

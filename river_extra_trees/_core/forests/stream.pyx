@@ -154,10 +154,6 @@ cdef class StreamForest(Forest):
     cdef int make_bags(self) except -1:
         return self.make_sample_counts()
 
-    cdef Window early_window(self):
-        self.window.sort()      # what is sorted already is not sorted again
-        return self.window
-
     # --- One batch ----------------------------------------------------------------------------
 
     def grow(self, uint64_t batch, list splitters, list replaced, int max_features,
@@ -183,9 +179,7 @@ cdef class StreamForest(Forest):
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
             self.make_sample_counts()
-            self.latest.sort()
-            if self.window.n_sorted:    # by `early_window`; else the leaves sort what they need
-                self.window.sort()
+            self.latest.sort()      # the batch is not: only leaves that may be split sort theirs
             growth = StreamGrowth(self, splitters, replaced, max_features, max_nodes)
             growth.run()
             self.trees = growth.trees
