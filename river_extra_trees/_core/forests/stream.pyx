@@ -249,7 +249,6 @@ cdef class StreamForest(Forest):
         Forest.join_parts(self, parts)
         self.set_losses(losses)
         self.forget_sample_counts()
-        self.window.forget_leaves()
 
     # --- State --------------------------------------------------------------------------------
 
