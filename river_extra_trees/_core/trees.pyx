@@ -268,17 +268,19 @@ cdef class Trees:
 
     cdef void learn(self, int leaf, double target, double weight, double batch) noexcept nogil:
         """Add a sample to the statistics of its leaf, which fade, and of every node above."""
-        cdef int node = leaf, code = 0 if self.regression else <int>target
+        cdef int node = leaf
         cdef const Node* nodes = self.nodes
         cdef double* stats = self.stats
         cdef Py_ssize_t width = self.width
         if self.fading < 1.0:
             self.fade(leaf)
-        while node >= 0:
-            if self.regression:
+        if self.regression:
+            while node >= 0:
                 count_number(stats + node * width, target, weight, batch)
-            else:
-                count_class(stats + node * width, code, weight, batch)
+                node = nodes[node].parent
+            return
+        while node >= 0:
+            count_class(stats + node * width, <int>target, weight, batch)
             node = nodes[node].parent
 
     cdef void fade(self, int leaf) noexcept nogil:

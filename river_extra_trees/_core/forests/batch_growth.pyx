@@ -129,7 +129,7 @@ cdef class EarlyGrowth(BatchGrowth):
         self.max_features, self.max_depth, self.max_nodes = max_features, max_depth, max_nodes
         self.trees = [forest.new_tree() for _ in forest.trees]
         self.n_trees = len(self.trees)
-        self.window = copied(forest.window)
+        self.window = forest.early_window()
         self.chosen = <uint8_t*>zeroed(product(self.n_trees, self.window.n_columns) + 1, 1)
         for tree in range(<int>self.n_trees):
             forest.mark_columns(tree, self.chosen + <Py_ssize_t>tree * self.window.n_columns)
@@ -159,18 +159,6 @@ cdef class EarlyGrowth(BatchGrowth):
         trees.shrink_to(self.max_nodes)
         trees.trim(0)
         return 0
-
-
-cdef Window copied(Window window):
-    """A window with the same samples, all sorted, which lie in its slots in order of arrival."""
-    cdef Window copy = Window(window.size)
-    cdef int i
-    copy.reserve(window.size, window.n_columns)
-    copy.extend(window.n_columns)
-    for i in range(window.size):
-        copy.copy(window, window.slot_at(i))
-    copy.sort()
-    return copy
 
 
 # --- Forgetful forests ----------------------------------------------------------------------
