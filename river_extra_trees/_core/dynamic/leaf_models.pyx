@@ -31,10 +31,8 @@ cdef double log_gamma(double x) noexcept nogil:
 
 # --- Rows -----------------------------------------------------------------------------------
 
-cdef inline void combine(
-    const LeafModel* model, double* row, const double* others, const double* addend, double share,
-    double added
-) noexcept nogil:
+cdef inline void combine(const LeafModel* model, double* row, const double* others,
+                         const double* addend, double share, double added) noexcept nogil:
     """Equation (3): add samples of weight `added`, their means `others`, to a regression row.
 
     `addend` times `share` are their products about these means; NULL: none.
@@ -66,9 +64,8 @@ cdef inline void combine(
         products += i + 1
 
 
-cdef void add_sample(
-    const LeafModel* model, double* row, const double* v, double weight
-) noexcept nogil:
+cdef void add_sample(const LeafModel* model, double* row, const double* v,
+                     double weight) noexcept nogil:
     """Equation (4), about the means: a sample v = (regressors, target), or (code of the class)."""
     if model.multinomial:
         row[0] += weight
@@ -77,10 +74,8 @@ cdef void add_sample(
         combine(model, row, v, NULL, 0.0, weight)
 
 
-cdef void add_samples(
-    const LeafModel* model, double* row, const double* v, const int* slots, int n,
-    const double* weights
-) noexcept nogil:
+cdef void add_samples(const LeafModel* model, double* row, const double* v, const int* slots, int n,
+                      const double* weights) noexcept nogil:
     """More samples: sample slots[i] has its v at v + slot * (q + 1) and weight weights[slot]."""
     cdef Py_ssize_t size = model.n_regressors + 1
     cdef int i
@@ -88,9 +83,8 @@ cdef void add_samples(
         add_sample(model, row, v + slots[i] * size, weights[slots[i]])
 
 
-cdef void merge(
-    const LeafModel* model, double* row, const double* other, double share
-) noexcept nogil:
+cdef void merge(const LeafModel* model, double* row, const double* other,
+                double share) noexcept nogil:
     """row += share * other, equation (3): the statistics of both sets of samples together."""
     cdef int i
     if share * other[0] <= 0.0:
@@ -170,9 +164,8 @@ cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept no
     return result
 
 
-cdef void merge_prior(
-    const LeafModel* model, const double* row, double* means, double* factor
-) noexcept nogil:
+cdef void merge_prior(const LeafModel* model, const double* row, double* means,
+                      double* factor) noexcept nogil:
     """Equation (3): the products of row and prior together into `factor`, means into `means`."""
     cdef int size = model.n_regressors + 1, i, j
     cdef const double* products = row + 1 + size
@@ -196,9 +189,8 @@ cdef void merge_prior(
         addend += i + 1
 
 
-cdef double log_marginal(
-    const LeafModel* model, const double* row, bint linear, bint* is_linear
-) noexcept nogil:
+cdef double log_marginal(const LeafModel* model, const double* row, bint linear,
+                         bint* is_linear) noexcept nogil:
     """Log marginal likelihood p(y | x) of a leaf, section 2.1, with its active and retired samples.
 
     Its increase by a sample is the log predictive density of that sample. `is_linear` says
@@ -226,9 +218,7 @@ cdef double evidence(const LeafModel* model, const Fit* fit, double weight) noex
     )
 
 
-cdef double log_multinomial(
-    const LeafModel* model, const double* row, int stride
-) noexcept nogil:
+cdef double log_multinomial(const LeafModel* model, const double* row, int stride) noexcept nogil:
     """The same for multinomial leaves, whose prior is Dirichlet(a, ..., a), sections 2.1 and 3.1:
     gamma functions of the counts over that of their sum.
 
@@ -245,9 +235,8 @@ cdef double log_multinomial(
     return total + log(below / product)
 
 
-cdef double leverage(
-    const LeafModel* model, const Fit* fit, const double* v, double* mean
-) noexcept nogil:
+cdef double leverage(const LeafModel* model, const Fit* fit, const double* v,
+                     double* mean) noexcept nogil:
     """Leverage 1/n + x' G^-1 x of v in a leaf that was fitted last, and the mean there.
 
     Leaves L^-1 (v - mean of v) in `solved_of`.
@@ -269,9 +258,8 @@ cdef double leverage(
     return total
 
 
-cdef Predictive predictive(
-    const LeafModel* model, const double* row, const double* v
-) noexcept nogil:
+cdef Predictive predictive(const LeafModel* model, const double* row,
+                           const double* v) noexcept nogil:
     """Posterior predictive of a regression leaf at the regressors in v: equation (1)."""
     cdef Predictive answer
     cdef Fit result = fit(model, row, True)
@@ -284,9 +272,8 @@ cdef Predictive predictive(
     return answer
 
 
-cdef double reference_score(
-    const LeafModel* model, const Fit* fit, double mean, const double* retired, double share
-) noexcept nogil:
+cdef double reference_score(const LeafModel* model, const Fit* fit, double mean,
+                            const double* retired, double share) noexcept nogil:
     """Score of a leaf in the moves of dynaTree 1.2-17, needed to compare with its output.
 
     It differs from the marginal likelihood in the constant (2/pi where 2 pi is meant) and, once
@@ -326,9 +313,8 @@ cdef struct Factor:             # what a factorisation leaves behind, per lane
     bint independent[BATCH_SIZE]     # no regressor repeats earlier ones
 
 
-cdef void to_cells(
-    const LeafModel* model, const double* row, const double* origin, double* cells
-) noexcept nogil:
+cdef void to_cells(const LeafModel* model, const double* row, const double* origin,
+                   double* cells) noexcept nogil:
     """The cells of a row."""
     cdef int size = model.n_regressors + 1, i, j
     cdef const double* products = row + 1 + size
@@ -347,10 +333,8 @@ cdef void to_cells(
         products += i + 1
 
 
-cdef void add_to_cells(
-    const LeafModel* model, double* cells, const double* offsets, const int* slots, int n,
-    const double* weights
-) noexcept nogil:
+cdef void add_to_cells(const LeafModel* model, double* cells, const double* offsets,
+                       const int* slots, int n, const double* weights) noexcept nogil:
     """Add samples: slots[i] has v - origin at offsets + slot * (q + 1), weight weights[slot]."""
     cdef int size = model.n_regressors + 1, i, slot
     cdef double share
@@ -376,10 +360,8 @@ cdef void add_to_cells(
                      offsets + <size_t>slots[i] * size, 0.0)
 
 
-cdef void add_pair(
-    double* cells, int size, const double* first, double first_weight, const double* second,
-    double second_weight
-) noexcept nogil:
+cdef void add_pair(double* cells, int size, const double* first, double first_weight,
+                   const double* second, double second_weight) noexcept nogil:
     """Add two samples: the cells are read and written once for both."""
     cdef double one[MAX_REGRESSORS + 1]
     cdef double two[MAX_REGRESSORS + 1]
@@ -449,10 +431,8 @@ cdef void factorise(double* cells, int size, Factor* factor) noexcept nogil:
         line += (i + 1) * BATCH_SIZE
 
 
-cdef void take_pivot(
-    Factor* factor, int i, int size, const double* line, const double* scaled,
-    const double* pivots, double* inverse
-) noexcept nogil:
+cdef void take_pivot(Factor* factor, int i, int size, const double* line, const double* scaled,
+                     const double* pivots, double* inverse) noexcept nogil:
     """Note what the pivots of row i say; a pivot that is only rounding is left out."""
     cdef int lane
     cdef double centred

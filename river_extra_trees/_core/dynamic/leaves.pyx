@@ -19,9 +19,8 @@ from .pool cimport Pool
 from .shared_trees cimport MAX_DEPTH, Leaf, Node, pop
 
 
-cdef void inflate_prior(
-    ParticleFilter filter, double* target, int size, double mean
-) noexcept nogil:
+cdef void inflate_prior(ParticleFilter filter, double* target, int size,
+                        double mean) noexcept nogil:
     """Make the prior's fit of the target as vague as few samples leave it.
 
     As many samples as there are coefficients are fitted exactly, whatever the noise: up to there
@@ -142,9 +141,7 @@ cdef double fading(ParticleFilter filter, int leaf, int ahead) noexcept nogil:
     return kept(filter, here, filter.n_seen + ahead - here.time)
 
 
-cdef const double* faded(
-    ParticleFilter filter, int leaf, int ahead, double* row
-) noexcept nogil:
+cdef const double* faded(ParticleFilter filter, int leaf, int ahead, double* row) noexcept nogil:
     """Statistics of a leaf so many samples from now, in `row` if they differ from those it has."""
     cdef double share = fading(filter, leaf, ahead)
     if share == 1.0:
@@ -158,9 +155,8 @@ cdef void sum_slots(ParticleFilter filter, const int* slots, int n, double* row)
     add_samples(&filter.model, row, filter.pool.v, slots, n, filter.sample_weight)
 
 
-cdef double row_score(
-    ParticleFilter filter, const double* total, const double* retired
-) noexcept nogil:
+cdef double row_score(ParticleFilter filter, const double* total,
+                      const double* retired) noexcept nogil:
     """What a leaf with these statistics adds to the log posterior of its tree: section 2.1."""
     cdef bint is_linear
     cdef Fit posterior
@@ -245,9 +241,8 @@ cdef int follow(ParticleFilter filter, int n_regressors, int n_classes,
     return 0
 
 
-cdef int reshape(
-    ParticleFilter filter, int n_columns, int n_regressors, int n_classes, int capacity
-) except -1:
+cdef int reshape(ParticleFilter filter, int n_columns, int n_regressors, int n_classes,
+                 int capacity) except -1:
     """Give everything that depends on these numbers its new shape.
 
     Earlier samples miss a new feature, and the value 0 stands in for it in their statistics.
@@ -306,9 +301,8 @@ cdef int least_leaf(ParticleFilter filter) noexcept nogil:
     return 2 * q + 4 if filter.reference else max(4, min(q + 3, filter.window // 8))
 
 
-cdef void move_block(
-    ParticleFilter filter, double* block, int width, int n_regressors
-) noexcept nogil:
+cdef void move_block(ParticleFilter filter, double* block, int width,
+                     int n_regressors) noexcept nogil:
     """Take a new block for the numbers per column and for single rows, and fill it from the old."""
     cdef int size = n_regressors + 1, n_old = filter.model.n_regressors
     cdef double* fill = block + 5 * width
@@ -330,10 +324,8 @@ cdef void move_block(
     filter.regressors, filter.nominal = regressors, nominal
 
 
-cdef void copy_rows(
-    ParticleFilter filter, const double* rows, double* into, size_t n_rows, int width,
-    int n_regressors
-) noexcept nogil:
+cdef void copy_rows(ParticleFilter filter, const double* rows, double* into, size_t n_rows,
+                    int width, int n_regressors) noexcept nogil:
     """Copy rows of the current shape into blank rows of a new one."""
     cdef size_t i, old = filter.model.n_regressors, old_width = filter.model.width
     cdef double* to_row
@@ -353,9 +345,8 @@ cdef void copy_rows(
         to_row[n_regressors] = row[old]
 
 
-cdef int reserve_scratch(
-    ParticleFilter filter, size_t capacity, size_t columns, size_t size_v, size_t width
-) except -1 nogil:
+cdef int reserve_scratch(ParticleFilter filter, size_t capacity, size_t columns, size_t size_v,
+                         size_t width) except -1 nogil:
     """Make room for the cuts of a leaf that holds a pool of this shape."""
     cdef size_t n_words = capacity // 64 + 1
     cdef size_t n_bytes = (

@@ -321,9 +321,8 @@ cdef int restore_trees(ParticleFilter filter, state) except -1:
     return 0
 
 
-cdef int restore_strata(
-    ParticleFilter filter, const double[::1] posterior, const int[::1] stratum
-) except -1:
+cdef int restore_strata(ParticleFilter filter, const double[::1] posterior,
+                        const int[::1] stratum) except -1:
     """The probabilities of the forgetting factors, and which particles have which."""
     cdef int k
     require(stratum[0] == 0 and stratum[filter.n_decays] == filter.n_alive
@@ -456,9 +455,8 @@ cdef int check_trees(ParticleFilter filter) except -1:
     return 0
 
 
-cdef bint holds_its_samples(
-    ParticleFilter filter, int number, const int[::1] parent, int[::1] holder
-) noexcept:
+cdef bint holds_its_samples(ParticleFilter filter, int number, const int[::1] parent,
+                            int[::1] holder) noexcept:
     """Whether the samples of a leaf are different active ones, and all come to it from above.
 
     `holder` notes who holds a sample. Any parent will do: all of them split alike.

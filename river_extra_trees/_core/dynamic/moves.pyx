@@ -48,9 +48,7 @@ cdef void move_all(ParticleFilter filter, const double* x, int first, int stop) 
             move_at(filter, x, &filter.hits[hit], &rng)
 
 
-cdef void move_at(
-    ParticleFilter filter, const double* x, LeafHit* hit, Rng* rng
-) noexcept nogil:
+cdef void move_at(ParticleFilter filter, const double* x, LeafHit* hit, Rng* rng) noexcept nogil:
     """The moves of all particles that hold one leaf (there is at least one)."""
     cdef int particle = hit.first, n_cuts = propose_all(filter, hit, rng)
     cdef Cut* cuts = filter.cuts
@@ -131,9 +129,8 @@ cdef double pruned_score(ParticleFilter filter, int parent) noexcept nogil:
     return row_score(filter, row, row + filter.model.width)
 
 
-cdef void apply_prune(
-    ParticleFilter filter, const double* x, int particle, LeafParent* pair
-) noexcept nogil:
+cdef void apply_prune(ParticleFilter filter, const double* x, int particle,
+                      LeafParent* pair) noexcept nogil:
     """Put one leaf in the place of the parent; particles of a pair share it."""
     cdef int depth = filter.trees.nodes[pair.parent].depth
     if pair.pruned < 0:
@@ -178,9 +175,8 @@ cdef int new_pruned_leaf(ParticleFilter filter, LeafParent* pair) noexcept nogil
     return node
 
 
-cdef void apply_grow(
-    ParticleFilter filter, const double* x, int particle, int node, Cut* cut
-) noexcept nogil:
+cdef void apply_grow(ParticleFilter filter, const double* x, int particle, int node,
+                     Cut* cut) noexcept nogil:
     """Split the leaf in this particle; all that take the same cut share the split."""
     cdef int depth = filter.trees.nodes[node].depth
     if cut.grown < 0:

@@ -82,9 +82,7 @@ cdef void sort_leaf(ParticleFilter filter, int leaf, int column) noexcept nogil:
     filter.n_present[column] = n_present
 
 
-cdef void place_cut(
-    ParticleFilter filter, Rng* rng, int leaf, Cut* cut, double u
-) noexcept nogil:
+cdef void place_cut(ParticleFilter filter, Rng* rng, int leaf, Cut* cut, double u) noexcept nogil:
     """Put a cut where u in [0, 1) says and ask for its odds, unless the column allows none."""
     cdef int n = filter.trees.leaves[leaf].n_active, n_present = filter.n_present[cut.column]
     cdef int least = filter.min_samples_leaf, low, high, middle, cell, which
@@ -204,9 +202,8 @@ cdef int find_places(ParticleFilter filter, int which) noexcept nogil:
     return n
 
 
-cdef void scan_numeric(
-    ParticleFilter filter, int column, bint missing_left, int n_places
-) noexcept nogil:
+cdef void scan_numeric(ParticleFilter filter, int column, bint missing_left,
+                       int n_places) noexcept nogil:
     """Pass over the sorted samples from both ends, up to the largest gap between two cuts."""
     cdef const int* places = filter.places
     cdef int n_present = filter.n_present[column], i, here, after = 0, gap = places[0]
@@ -224,9 +221,8 @@ cdef void scan_numeric(
         add_cut(filter, column, missing_left, places[i], n_present - places[i], not missing_left)
 
 
-cdef void scan_nominal(
-    ParticleFilter filter, int column, bint missing_left, int n_places
-) noexcept nogil:
+cdef void scan_nominal(ParticleFilter filter, int column, bint missing_left,
+                       int n_places) noexcept nogil:
     """Weigh the cuts proposed of one nominal value against the rest."""
     cdef const int* order = filter.order + <Py_ssize_t>column * filter.scratch_capacity
     cdef const double* x = filter.pool.x + column
@@ -257,9 +253,8 @@ cdef void pass_samples(ParticleFilter filter, int column, int start, int stop) n
         filter.sample_weight)
 
 
-cdef void add_cut(
-    ParticleFilter filter, int column, bint missing_left, int place, int n_passed, bint with_missing
-) noexcept nogil:
+cdef void add_cut(ParticleFilter filter, int column, bint missing_left, int place, int n_passed,
+                  bint with_missing) noexcept nogil:
     """Let a cut wait for its odds. One child has what is passed, the other has the rest.
 
     Both inherit their share, by active samples, of what the leaf has retired (section 3.2).

@@ -257,9 +257,8 @@ cdef void resample(ParticleFilter filter, int first) noexcept nogil:
     set_shares(filter, first)
 
 
-cdef void draw(
-    ParticleFilter filter, double u, int first, int stop, int n, int n_end
-) noexcept nogil:
+cdef void draw(ParticleFilter filter, double u, int first, int stop, int n,
+               int n_end) noexcept nogil:
     """Systematic resampling of particles `first` to `stop` into places `n` to `n_end`.
 
     A particle of weight w has floor or ceil of w times the places copies, as in residual
@@ -286,9 +285,8 @@ cdef void draw(
         filter.trees.count(filter.roots[particle], n - copies - 1)
 
 
-cdef void draw_residual(
-    ParticleFilter filter, Rng* rng, int first, int stop, int n_end
-) noexcept nogil:
+cdef void draw_residual(ParticleFilter filter, Rng* rng, int first, int stop,
+                        int n_end) noexcept nogil:
     """Residual resampling of particles `first` to `stop` into `n_end` places: the reference.
 
     A particle that is due `w` copies has floor(w); the places left are drawn independently, by
