@@ -419,7 +419,6 @@ def test_metric_of_probabilities_needs_them() -> None:
 def test_module_runs() -> None:
     """`python -m river_extra_trees race` works, and its exit status arrives."""
 
-
     def race(*arguments: object) -> Done:
         main = functools.partial(runpy.run_module, "river_extra_trees", run_name="__main__")
         return done(main, "race", *arguments)

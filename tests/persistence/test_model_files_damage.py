@@ -184,29 +184,31 @@ def test_a_nominal_leaf_is_refused(name: str) -> None:
         persistence.load_bytes(nasty.changed(content, change))
 
 
-@pytest.mark.parametrize("code", [-(2.0**31), -2.0, 0.5, 3.0, 1e9, 1e300])
 @pytest.mark.parametrize("name", damage.SMALL)
-def test_codes_of_no_value_do_no_harm(name: str, code: float) -> None:
+def test_codes_of_no_value_do_no_harm(name: str) -> None:
     """A split by a code that no value has is refused, or parts missing values from all others."""
 
     def change(document: Any, arrays: Any) -> None:
         _, flags, cuts = forest_of(arrays, name)
         cuts[flags[:, 0] != 0] = code
 
-    assert damage.outcome(nasty.changed(nominal_model(name), change)) in ("refused", "sound")
+    content = nominal_model(name)
+    for code in (-(2.0**31), -2.0, 0.5, 3.0, 1e9, 1e300):
+        assert damage.outcome(nasty.changed(content, change)) in ("refused", "sound"), code
 
 
-@pytest.mark.parametrize("column", [1, 7, 2**14, 2**31 - 1])
 @pytest.mark.parametrize("name", damage.SMALL)
-def test_splits_by_columns_that_are_not_there_are_refused(name: str, column: int) -> None:
+def test_splits_by_columns_that_are_not_there_are_refused(name: str) -> None:
     """The only feature has the column 0."""
 
     def change(document: Any, arrays: Any) -> None:
         features, _, _ = forest_of(arrays, name)
         features[features >= 0] = column
 
-    with pytest.raises(persistence.ModelFileError):
-        persistence.load_bytes(nasty.changed(nominal_model(name), change))
+    content = nominal_model(name)
+    for column in (1, 7, 2**14, 2**31 - 1):
+        with pytest.raises(persistence.ModelFileError):
+            persistence.load_bytes(nasty.changed(content, change))
 
 
 @pytest.mark.parametrize("name", [name for name in damage.SMALL if name.endswith("rotation")])
