@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import functools
+import gzip
 import itertools
 import json
 import os

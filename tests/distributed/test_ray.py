@@ -44,7 +44,7 @@ from tests.tools.ray_ready import free_port, started
 from tests.tools.systems import needs_proc
 
 Case = tuple[str, int]
-# One whose workers exchange losses, and one whose workers exchange votes; `test_workers.py` has all.
+# Workers exchange losses in the one, votes in the other; `test_workers.py` has all forests.
 FORESTS = [("ForgetfulRandomForestRegressor", 1), ("StreamDecisionForestClassifier", 3)]
 pytestmark = pytest.mark.xdist_group("ray")
 

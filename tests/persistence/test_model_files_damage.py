@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 from typing import Any
@@ -188,27 +189,28 @@ def test_a_nominal_leaf_is_refused(name: str) -> None:
 def test_codes_of_no_value_do_no_harm(name: str) -> None:
     """A split by a code that no value has is refused, or parts missing values from all others."""
 
-    def change(document: Any, arrays: Any) -> None:
+    def change(code: float, document: Any, arrays: Any) -> None:
         _, flags, cuts = forest_of(arrays, name)
         cuts[flags[:, 0] != 0] = code
 
     content = nominal_model(name)
     for code in (-(2.0**31), -2.0, 0.5, 3.0, 1e9, 1e300):
-        assert damage.outcome(nasty.changed(content, change)) in ("refused", "sound"), code
+        changed = nasty.changed(content, functools.partial(change, code))
+        assert damage.outcome(changed) in ("refused", "sound"), code
 
 
 @pytest.mark.parametrize("name", damage.SMALL)
 def test_splits_by_columns_that_are_not_there_are_refused(name: str) -> None:
     """The only feature has the column 0."""
 
-    def change(document: Any, arrays: Any) -> None:
+    def change(column: int, document: Any, arrays: Any) -> None:
         features, _, _ = forest_of(arrays, name)
         features[features >= 0] = column
 
     content = nominal_model(name)
     for column in (1, 7, 2**14, 2**31 - 1):
         with pytest.raises(persistence.ModelFileError):
-            persistence.load_bytes(nasty.changed(content, change))
+            persistence.load_bytes(nasty.changed(content, functools.partial(change, column)))
 
 
 @pytest.mark.parametrize("name", [name for name in damage.SMALL if name.endswith("rotation")])
