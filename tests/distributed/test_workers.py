@@ -128,7 +128,7 @@ def test_forests(case: Case, n_workers: int, tmp_path: Path) -> None:
     planted = list(forest._core.trees)
     options = {"n_workers": n_workers, "block_size": 37, "folder": tmp_path}
     model = spread(forest.clone(), checkpoint_every=100, **options)
-    for i, (x, y) in enumerate(broken_stream(case, 800)):
+    for i, (x, y) in enumerate(broken_stream(case, 600)):
         label = "new" if is_classifier(case) and i == 300 else y
         weight = weights.choice([0.0, 1.0, 2.5])
         for each in (model, forest, gathered):
@@ -140,7 +140,7 @@ def test_forests(case: Case, n_workers: int, tmp_path: Path) -> None:
             assert gathered is None or answers(gathered, asked) == expected
         if i % 97 == 51:
             stop_answering(model, deaths.randrange(n_workers))
-        if i == 350:
+        if i == 250:
             gathered = model.gather()
     assert answers(model, asked) == answers(forest, asked) == answers(gathered, asked)
     assert model.n_samples_seen == forest.n_samples_seen
