@@ -110,7 +110,10 @@ def columns_of_polars(frame: typing.Any) -> list[Column]:
 
     names, dtypes, columns = frame.columns, frame.dtypes, frame.get_columns()
     if dtypes.count(polars.Float64) == len(dtypes):
-        return [column_of_numbers(name, series.to_numpy()) for name, series in zip(names, columns, strict=True)]
+        return [
+            column_of_numbers(name, series.to_numpy())
+            for name, series in zip(names, columns, strict=True)
+        ]
     return [column_of(name, series) for name, series in zip(names, columns, strict=True)]
 
 
