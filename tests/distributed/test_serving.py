@@ -155,7 +155,7 @@ def test_load(ray: Any, port: int) -> None:
                 server.publish(note())
                 if step in (2, 5):
                     kill_a_replica(server)
-                time.sleep(0.5)
+                time.sleep(0.25)
             deadline = time.monotonic() + 120
             while server.n_samples_seen() != [400, 400]:  # the replicas that began are up to date
                 assert time.monotonic() < deadline
