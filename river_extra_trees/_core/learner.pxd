@@ -9,7 +9,7 @@ The way of a sample: `learn` reads the weight and the target, `Schema.admit` enc
 `reserve` makes all the room that the sample needs, and then `take`, which cannot fail, learns it.
 A sample that is refused, for want of memory for instance, leaves no trace. `learn` tells whether a
 batch is full now; what is to be done with it the estimator plans, and the core object carries out.
-Where that failed, or a signal broke in, the batch stays full, and takes no sample before it is done.
+Where that failed, or a signal broke in, the batch stays full, and takes no sample until it is done.
 
 The way of a batch: `reader` refuses it as a whole or links its columns to the schema, and then
 `go_on` reads row by row, answers it if it was asked to, and learns it as `learn` does. It stops
