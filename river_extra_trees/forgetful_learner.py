@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._core.cart.splitter import Splitter
+from ._core.forests.batch_growth import grow_early
 from ._core.forests.forgetful import ForgetfulForest
 from ._core.state import State, require
 from ._estimator.batch_forest import BatchForest
@@ -124,7 +125,7 @@ class ForgetfulLearner(BatchForest):
         if n < self.batch_size:
             depth = math.inf if self.max_depth is None else self.max_depth
             depth = int(min(max_height(n), depth))
-            self._core.grow_early(self._new_splitters(), 0, depth, LARGEST)
+            grow_early(self._core, self._new_splitters(), 0, depth, LARGEST)
             return
         self._core.grow(batch, self._new_splitters(), *self._plan(losses))
 

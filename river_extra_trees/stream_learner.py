@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._core.cart.splitter import Splitter
+from ._core.forests.batch_growth import grow_early
 from ._core.forests.memories import MemoryForest
 from ._core.forests.stream import StreamForest
 from ._estimator.batch_forest import BatchForest
@@ -186,7 +187,7 @@ class StreamLearner(BatchForest):
         n_features = n_features_visited(self.max_features, len(forest.schema.names))
         if forest.n_in_batch < self.batch_size:
             depth = LARGEST if self.max_depth is None else self.max_depth
-            forest.grow_early(self._new_splitters(), n_features, depth, self.max_nodes)
+            grow_early(forest, self._new_splitters(), n_features, depth, self.max_nodes)
             return
         if losses is None:
             losses = forest.tree_losses()

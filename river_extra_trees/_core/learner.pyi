@@ -2,7 +2,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from .batch import Batch, Reader
-from .early_pool import EarlyPool
+from .naive_bayes import EarlyPool
 from .schema import Labels, Schema
 
 class Learner:

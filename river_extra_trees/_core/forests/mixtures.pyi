@@ -1,5 +1,14 @@
 from typing import Any, Self
 
+class ClassPool:
+    n_groups: int
+
+    def __new__(cls, n_groups: int) -> Self: ...
+    def member_weights(self) -> list[float]: ...
+    def state(self) -> dict[str, Any]: ...
+    @classmethod
+    def restored(cls, values: dict[str, Any]) -> Self: ...
+
 class NumberMixture:
     n_groups: int
     n_targets: int

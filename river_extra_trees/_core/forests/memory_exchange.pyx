@@ -1,26 +1,27 @@
-"""A forest with several memories as state that pickles and model files hold, and the way back.
+"""What a forest with several memories tells others: its state, and what its parts tell each other.
 
-What follows from the state is not in it: leaves are found again, and growths are done again.
+Pickles and model files hold the state. What follows from it is not in it: leaves are found again,
+and growths are done again. How the parts of a forest learn together see `memories.pxd`.
 """
 
 import numpy as np
 
 from libc.stdint cimport int64_t
+from libc.string cimport memcpy
 
+from ..batch cimport Batch, Reader
+from ..naive_bayes cimport NaiveBayes
 from ..schema cimport OTHER, Labels, Schema
 from ..trees cimport Trees
 from .buffer cimport Buffer
-from .class_pool cimport ClassPool
 from .compact_trees cimport CompactTrees
-from .linear_models cimport LinearModels
+from .model_trees cimport LinearModels, walk
 from .memories cimport Group, MemoryForest, n_features_of
-from .naive_bayes cimport NaiveBayes
-from .number_mixture cimport NumberMixture
+from .mixtures cimport ClassPool, NumberMixture
 from .rotation cimport catch_up, start_growth
-from .tree_growth cimport walk
 
 from ..state import LARGEST_COUNT, State, require
-from .linear_models import KINDS
+from .model_trees import KINDS
 
 cdef enum:
     BEGUN = 3               # in a state: its place among the fields of a growth
@@ -44,15 +45,6 @@ def n_remembered(memories, batch_size):
     return batch_size + max(memory + memory // n + 2 for memory, n in memories)
 
 
-cdef object read_max_features(object value):
-    """The parameter `max_features` of a state."""
-    require(value is None or (type(value) is str and value in ("sqrt", "log2"))
-            or (type(value) is int and 1 <= value < 2**31)
-            or (type(value) is float and 0.0 < value <= 1.0),
-            "MemoryForest: no number of features")
-    return value
-
-
 # --- Writing --------------------------------------------------------------------------------
 
 cdef tuple where_growth_is(Group group):
@@ -68,18 +60,13 @@ def state_of(MemoryForest forest):
     cdef Group group
     growths = [[group.memory, group.n, group.turn, *where_growth_is(group)]
                for group in forest.groups]
-    return {
-        "regression": forest.regression, "batch_size": forest.batch_size,
-        "fading": forest.fading, "max_features": forest.max_features,
-        "max_nodes": forest.max_nodes, **forest.rules, "seed": forest.seed,
-        "schema": forest.schema, "labels": forest.labels, "buffer": forest.buffer,
-        "trees": forest.trees, "models": forest.models, "linear": list(forest.linear),
-        "naive": forest.naive, "pool": forest.pool, "mixture": forest.mixture,
+    own = {
+        **forest.rules, "linear": list(forest.linear),
         "births": np.array([forest.births[i] for i in range(forest.n_trees)], np.int64),
         "growths": np.array(growths, np.int64).reshape(len(forest.groups), GROWTH_FIELDS),
         "due": np.array([group.due for group in forest.groups], np.float64),
-        "first_tree": forest.first_tree, "is_part": forest.is_part,
     }
+    return {name: own[name] if name in own else getattr(forest, name) for name in STATE}
 
 
 def serving_state(MemoryForest forest):
@@ -125,7 +112,7 @@ def restored(values):
         linear=linear,
         batch_size=batch_size,
         fading=state.number("fading", 0.0, 1.0),
-        max_features=read_max_features(values["max_features"]),
+        max_features=state.max_features("max_features"),
         max_nodes=state.whole("max_nodes", 1, 2**31 - 1),
         rules={
             "criterion": state.word(
@@ -161,7 +148,7 @@ cdef int read(MemoryForest forest, object state, list trees,
         group.n_columns, group.n_labels = growths[i, 4], growths[i, 5]
         group.n_visited, group.steps = growths[i, 6], growths[i, 7]
         group.due = due[i]
-    check_fits(forest)
+    check(forest)
     forest.n_visited = n_features_of(forest.max_features, forest.schema.n_columns)
     for i in range(n_groups):
         if growths[i, STEPS_DONE] != IDLE:
@@ -226,16 +213,6 @@ cdef void find_leaves(MemoryForest forest) noexcept:
 
 
 def check(MemoryForest forest):
-    """Raise an error if an invariant is broken."""
-    forest.buffer.check()
-    if forest.naive is not None:
-        forest.naive.check()
-    for trees in forest.trees:
-        trees.check()
-    return check_fits(forest)
-
-
-cdef int check_fits(MemoryForest forest) except -1:
     """Raise a StateError unless the parts of the forest, each sound in itself, fit together."""
     cdef Trees trees
     cdef Group group
@@ -266,7 +243,9 @@ cdef int check_fits(MemoryForest forest) except -1:
                 "MemoryForest: a group has no such growth")
         if group.begun > 0 and group.begun - group.n_samples() >= forest.buffer.oldest:
             check_codes(forest, group.begun - group.n_samples(), group.begun, group.n_labels)
-    return 0 if forest.regression else check_naive(forest)
+    require(forest.regression or (forest.naive.n_classes == len(forest.labels)
+                                  and forest.naive.belongs_to(forest.schema)),
+            "MemoryForest: naive Bayes knows other classes or columns")
 
 
 cdef int check_codes(MemoryForest forest, int64_t arrival, int64_t stop, int n_labels) except -1:
@@ -291,13 +270,6 @@ cdef int check_values(MemoryForest forest, int column, int n_codes) except -1:
     return 0
 
 
-cdef int check_naive(MemoryForest forest) except -1:
-    require(forest.naive.n_classes == len(forest.labels)
-            and forest.naive.belongs_to(forest.schema),
-            "MemoryForest: naive Bayes knows other classes or columns")
-    return 0
-
-
 cdef int check_models(MemoryForest forest) except -1:
     """Refuse linear models that are not those of the trees."""
     cdef Group group
@@ -314,3 +286,112 @@ cdef int check_models(MemoryForest forest) except -1:
                         and models.n_columns <= forest.schema.n_columns,
                         "MemoryForest: a linear model does not belong to its tree")
     return 0
+
+
+# --- Parts ----------------------------------------------------------------------------------
+
+def votes_of(MemoryForest forest, Batch batch):
+    """The votes of each tree and of naive Bayes on each row, as an array [row, tree, class]."""
+    cdef Py_ssize_t row
+    cdef double[:, :, ::1] votes
+    cdef Reader reader = forest.reader(batch)
+    with forest.using():
+        reader.link(forest.schema, forest.labels)
+        votes = np.zeros((len(batch), len(forest.trees) + 1, max(1, forest.n_values())))
+        for row in range(votes.shape[0]):
+            reader.row = row
+            reader.read()
+            forest.vote(&votes[row, 0, 0])
+        return votes.base
+
+
+def learn_and_vote(MemoryForest forest, Reader reader, Py_ssize_t n):
+    """Let a part learn the next n rows of a batch; return (votes, targets, widths).
+
+    Of each sample that is learned there are the votes on it before, as an array [sample, tree,
+    class], its target, and the number of values in an answer to it.
+    """
+    cdef Py_ssize_t tree, most = 2, n_learned = 0, n_trees = len(forest.trees) + 1
+    cdef Py_ssize_t stop = min(reader.n, reader.row + max(<Py_ssize_t>0, n))
+    cdef int64_t n_before
+    cdef int width
+    cdef double[:, :, ::1] votes
+    cdef double[::1] targets = np.empty(stop - reader.row)
+    cdef int[::1] widths = np.empty(stop - reader.row, dtype=np.intc)
+    with forest.using():
+        require(forest.is_part, "MemoryForest: only a part tells its votes on what it learns")
+        if not forest.regression:
+            most = max(1, len(forest.labels.labels) + len(reader.batch.targets.values))
+        votes = np.zeros((stop - reader.row, n_trees, most))
+        while reader.row < stop:
+            n_before = forest.buffer.n_seen
+            forest.read_rows(reader, reader.row + 1)
+            if forest.buffer.n_seen == n_before:
+                continue                    # its weight is 0
+            width = <int>min(forest.n_values(), votes.shape[2])
+            for tree in range(n_trees):
+                memcpy(&votes[n_learned, tree, 0], forest.latest_votes + tree * width,
+                       width * sizeof(double))
+            targets[n_learned], widths[n_learned] = forest.latest_target, width
+            n_learned += 1
+        width = max(1, forest.n_values())   # the last ones are the widest
+        return (np.ascontiguousarray(votes.base[:n_learned, :, :width]), targets.base[:n_learned],
+                widths.base[:n_learned])
+
+
+cdef int read_answers(MemoryForest forest, const double[:, :, ::1] answers, Py_ssize_t at,
+                      int width) except -1:
+    """Take over the answers of all members to a sample, and combine them."""
+    cdef Py_ssize_t i, c, n = forest.n_trees if forest.regression else len(forest.groups)
+    require(answers.shape[1] == n + (not forest.regression) and width <= answers.shape[2]
+            and (width == 2 if forest.regression else width <= forest.n_values()),
+            "MemoryForest: these answers are of another forest")
+    forest.n_row = -1
+    forest.reserve_answers(<int>len(forest.labels.labels))
+    for c in range(width):
+        for i in range(n):
+            forest.answers[i * width + c] = answers[at, i, c]
+        if not forest.regression:
+            forest.pool.naive_answer(width)[c] = answers[at, n, c]
+    forest.combine(width)
+    return 0
+
+
+def combined(MemoryForest forest, const double[:, :, ::1] answers):
+    """The answers of the whole forest, as an array [row, class], or [row, mean and variance].
+
+    Takes the answers [row, member, class] of all groups and of naive Bayes, or [row, tree, value]
+    of all trees of a regression.
+    """
+    cdef Py_ssize_t row, c, width
+    cdef double[:, ::1] found
+    with forest.using():
+        width = forest.n_values()
+        found = np.zeros((answers.shape[0], width))
+        for row in range(answers.shape[0]):
+            read_answers(forest, answers, row, <int>width)
+            if forest.regression:
+                found[row, 0] = forest.mixture.mean
+                found[row, 1] = forest.mixture.spread()
+                continue
+            for c in range(width):
+                found[row, c] = forest.pool.pooled[c]
+        return found.base
+
+
+def weigh_answers(MemoryForest forest, const double[:, :, ::1] answers,
+                  const double[::1] targets, const int[::1] widths):
+    """Learn the weights from the answers [sample, member, class] to samples learned before.
+
+    Of each sample there are its target, and the number of values in an answer to it then.
+    """
+    cdef Py_ssize_t i
+    with forest.using():
+        require(answers.shape[0] == targets.shape[0] == widths.shape[0],
+                "MemoryForest: there are not as many answers as targets")
+        for i in range(targets.shape[0]):
+            require(forest.regression or 0.0 <= targets[i] < widths[i],
+                    "MemoryForest: a target has no answer")
+            read_answers(forest, answers, i, widths[i])
+            forest.learn_weights(targets[i], widths[i])
+        forest.n_row = -1

@@ -1,14 +1,20 @@
-"""The values of features: numbers, nominal values and missing ones. See the header."""
+"""Features, targets and weights of samples as values of known kinds. See the header."""
 
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from libc.math cimport INFINITY, NAN
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
+from cpython.long cimport PyLong_Check
+from libc.math cimport INFINITY, NAN, fabs
 
 from datetime import date, time, timedelta
 from time import struct_time
 
 import numpy as np
 
+from . import state as limits
 from .safe_repr import safe_repr, with_text
+
+cdef double LARGEST_TARGET = limits.LARGEST_TARGET
+cdef double LARGEST_WEIGHT = limits.LARGEST_WEIGHT
+cdef double FAINTEST_WEIGHT = limits.FAINTEST_WEIGHT
 
 # What Python could take for a name. Each moment would be one of its own, of no use to a tree.
 cdef tuple DATES = (date, time, timedelta, struct_time, np.datetime64, np.timedelta64)
@@ -131,3 +137,39 @@ cdef object order_of(tuple column):
         return kind, str(column[0]), column[1]
     except ValueError as error:
         raise ValueError(f"a feature's name of type {kind!r} cannot be written: {error}") from None
+
+
+# --- Targets and weights ---------------------------------------------------------------------
+
+cdef double as_double(object value, str name) except? -1.0:
+    """A number, infinity where it is too large for a double, or an error that names it."""
+    if PyFloat_CheckExact(value):
+        return PyFloat_AS_DOUBLE(value)
+    try:
+        if PyFloat_Check(value):
+            return float(value)     # a subclass may have its own
+        if PyLong_Check(value) or is_number(value):
+            return value
+    except OverflowError:
+        return INFINITY
+    except (TypeError, ValueError):
+        pass
+    raise TypeError(f"{name} must be a number, not {type(value).__name__!r}")
+
+
+cdef double read_weight(object w) except -1.0:
+    """A sample weight, 0 if it underflows, or an error that says what is wrong with it."""
+    cdef double weight = as_double(w, "w")
+    if not 0.0 <= weight <= LARGEST_WEIGHT:
+        raise ValueError(f"w must be between 0 and {LARGEST_WEIGHT:g}, not {safe_repr(w)}")
+    return weight if weight >= FAINTEST_WEIGHT else 0.0
+
+
+cdef double read_number(object y) except? -1.0:
+    """A numeric target, or an error that says what is wrong with it."""
+    cdef double target = as_double(y, "the target")
+    if not fabs(target) <= LARGEST_TARGET:
+        raise ValueError(
+            f"the target must be a finite number of at most {LARGEST_TARGET:g}, not {safe_repr(y)}"
+        )
+    return target

@@ -1,5 +1,16 @@
 from typing import Any, Self
 
+from ..cart.splitter import Splitter
+from .forest import Forest
+
+def grow_early(
+    forest: Forest,
+    splitters: list[Splitter],
+    max_features: int,
+    max_depth: int,
+    max_nodes: int,
+) -> None: ...
+
 class Retained:
     n: int
     total: int

@@ -1,7 +1,13 @@
-"""One number of those that the groups of a regression forest answer with.
+"""One answer of those of the groups of a forest: of classes, and of numbers.
 
-Members are the groups, m_1 ... m_K, and their stacked answer. All answers are kept within the range
-of the targets seen.
+Classes (`ClassPool`). Fixed share (Herbster and Warmuth 1998): the groups are mixed by weights
+
+    w_k <- (1 - s) w_k q_k(y)^(1/2) / sum + s / K.
+
+The groups, their mixture and naive Bayes are the members of an opinion pool (see `opinion_pool`).
+
+Numbers (`NumberMixture`). Members are the groups, m_1 ... m_K, and their stacked answer. All
+answers are kept within the range of the targets seen.
 
 Stacked answer (Breiman 1996): a ridge regression of the target on the answers of the groups, drawn
 to their plain mean a, with older samples fading by lambda per sample,
@@ -11,7 +17,7 @@ to their plain mean a, with older samples fading by lambda per sample,
 
 where r is PRIOR times the mean of the squares of d.
 
-Fixed share (Herbster and Warmuth 1998): the answer is the mean of the members by weights
+Fixed share: the answer is the mean of the members by weights
 
     w_k <- (1 - s) w_k p_k(y)^(1/2) / sum + s / (K + 1),
 
@@ -30,6 +36,22 @@ where V is the mean over the groups of the variances in the leaves and among the
 from libc.stdint cimport int64_t
 
 from ..dynamic.leaf_models cimport LeafModel
+
+cdef class ClassPool:
+    cdef readonly int n_groups
+    cdef double* weights                # per group
+    cdef double* exponents              # per group, of their mixture, and of naive Bayes
+    cdef double* pooled                 # per class: the answer
+    cdef double* logs                   # logs[member * n_classes + class]
+    cdef int capacity                   # classes there is room for
+
+    cdef int reserve(self, int n_classes) except -1
+    cdef void pool(self, const double* answers, int width) noexcept
+    cdef void weigh(self, const double* answers, int code, int width) noexcept
+
+    cdef inline double* naive_answer(self, int width) noexcept nogil:
+        """Where to write the answer of naive Bayes before `pool`."""
+        return self.logs + (self.n_groups + 1) * width
 
 cdef class NumberMixture:
     cdef readonly int n_groups

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import river_extra_trees as ret
-from river_extra_trees._core.early_pool import EarlyPool
+from river_extra_trees._core.naive_bayes import EarlyPool
 from river_extra_trees._core.state import StateError
 from river_extra_trees.distributed import Block
 from tests.naive.early_pool import NaiveEarlyPool

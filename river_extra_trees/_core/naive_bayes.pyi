@@ -1,5 +1,9 @@
 from typing import Any, Self
 
+class NaiveBayes:
+    def state(self) -> dict[str, Any]: ...
+    def check(self) -> None: ...
+
 class EarlyPool:
     n_answers: int
     n_left: int
