@@ -138,15 +138,17 @@ class ForestPart(Part):
     # ------------------------------------------------------------------ learning
 
     @abc.abstractmethod
-    def _report(self) -> typing.Any:
-        """Return what the other parts need to know about a full batch."""
+    def _learn(self, block: Block, start: int) -> tuple[int, typing.Any]:
+        """Learn samples until a report is due; return where it stopped, and the report or None."""
 
     @abc.abstractmethod
     def _grow(self, combined: typing.Any) -> None:
         """Let the trees grow on the full batch."""
 
     def learn(self, block: Block, start: int = 0) -> tuple[int, typing.Any]:
-        """Learn the samples of a block until the batch is full.
+        """Learn the samples of a block until a batch is full.
+
+        A forest that weighs its memories has batches of a thousand samples of a block at most.
 
         Parameters
         ----------
@@ -167,13 +169,9 @@ class ForestPart(Part):
         """
         if self._is_full:
             raise RuntimeError("the batch is full: call grow with the combined reports first")
-        forest = self._model._core
-        reader = forest.reader(block.batch(forest.regression), True, start)
-        while reader.row < reader.n:
-            if forest.go_on(reader):
-                self._is_full = True
-                return reader.row, self._report()
-        return len(block), None
+        stop, report = self._learn(block, start)
+        self._is_full = report is not None
+        return stop, report
 
     def grow(self, combined: typing.Any) -> None:
         """Let the trees grow on the full batch.
@@ -206,6 +204,10 @@ class ForestPart(Part):
         votes: Votes = self._model._core.votes(block.batch())
         return votes
 
+    def _combined(self, votes: Sequence[Votes]) -> npt.NDArray[np.float64]:
+        """The answers of the whole forest, as an array [sample, class]; zeros: none."""
+        return add_up(votes)
+
     def predict_labels(self, votes: Sequence[Votes]) -> list[typing.Any]:
         """The labels that the whole forest predicts.
 
@@ -217,7 +219,7 @@ class ForestPart(Part):
         labels = self._model._core.labels.labels
         return [
             labels[row.argmax()] if row.any() else self._model._core.predict_label({})
-            for row in add_up(votes)
+            for row in self._combined(votes)
         ]
 
     def predict_probabilities(self, votes: Sequence[Votes]) -> list[dict[Hashable, float]]:
@@ -231,7 +233,7 @@ class ForestPart(Part):
         labels = self._model._core.labels.labels
         return [
             shares(labels, row.tolist()) if row.any() else self._model._core.predict_proba({})
-            for row in add_up(votes)
+            for row in self._combined(votes)
         ]
 
     def predict_numbers(self, votes: Sequence[Votes]) -> list[float]:
@@ -253,7 +255,23 @@ class ForestPart(Part):
         ]
 
 
-class StreamForestPart(ForestPart):
+class BatchForestPart(ForestPart):
+    """Some of the trees of a forest that learns in batches."""
+
+    @abc.abstractmethod
+    def _report(self) -> typing.Any:
+        """What the other parts need to know about a full batch."""
+
+    def _learn(self, block: Block, start: int) -> tuple[int, typing.Any]:
+        forest = self._model._core
+        reader = forest.reader(block.batch(forest.regression), True, start)
+        while reader.row < reader.n:
+            if forest.go_on(reader):
+                return reader.row, self._report()
+        return len(block), None
+
+
+class StreamForestPart(BatchForestPart):
     """Some of the trees of a stream decision forest, which swaps the worst trees of all."""
 
     def _report(self) -> Losses:
@@ -274,7 +292,7 @@ class StreamForestPart(ForestPart):
         self._model._grow(combined)
 
 
-class ForgetfulForestPart(ForestPart):
+class ForgetfulForestPart(BatchForestPart):
     """Some of the trees of a forgetful forest, which discards trees when its answers get worse."""
 
     @classmethod

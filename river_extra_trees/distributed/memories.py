@@ -8,7 +8,7 @@ samples, and the weights, of which every part has its own, then learn from the v
 from __future__ import annotations
 
 import typing
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from .._core.forests.memories import MemoryForest
 from .._core.forests.memory_exchange import IDLE, NO_GROWTH
 from .blocks import Block
-from .forests import ForestPart, add_up, common_history, shares
+from .forests import ForestPart, add_up, common_history
 from .parts import Votes
 
 __all__ = ["MemoryForestPart"]
@@ -66,32 +66,10 @@ class MemoryForestPart(ForestPart):
         forest = self._model._core
         return *common_history(forest), forest.memory_weights()
 
-    def learn(self, block: Block, start: int = 0) -> tuple[int, Report]:
-        """Learn the samples of a block, a thousand at most.
-
-        Parameters
-        ----------
-        block
-            Valid samples.
-        start
-            Number of the first sample to learn.
-
-        Returns
-        -------
-        The number of the first sample that remains to be learned, and the report for the other
-        parts. Call `grow` then.
-
-        Raises
-        ------
-        RuntimeError
-            If `grow` has not been called since the last report.
-        """
-        if self._is_full:
-            raise RuntimeError("the batch is full: call grow with the combined reports first")
+    def _learn(self, block: Block, start: int) -> tuple[int, Report]:
         forest, stop = self._model._core, min(start + LONGEST, len(block))
         reader = forest.reader(block.batch(forest.regression), True, start)
         report: Report = forest.learn_and_vote(reader, stop - start)
-        self._is_full = True
         return stop, report
 
     def combine(self, reports: Sequence[Report]) -> Report:
@@ -104,9 +82,6 @@ class MemoryForestPart(ForestPart):
         """
         votes, targets, widths = zip(*reports, strict=True)
         return self._members(votes), targets[0], widths[0]
-
-    def _report(self) -> typing.Any:
-        raise NotImplementedError
 
     def _grow(self, combined: Report) -> None:
         self._model._core.weigh_answers(*combined)
@@ -127,28 +102,6 @@ class MemoryForestPart(ForestPart):
         """The answers of the whole forest, as an array [sample, class]; numbers are in class 0."""
         answers: npt.NDArray[np.float64] = self._model._core.combined(self._members(votes))
         return answers
-
-    def predict_labels(self, votes: Sequence[Votes]) -> list[typing.Any]:
-        """The labels that the whole forest predicts.
-
-        Parameters
-        ----------
-        votes
-            The votes of all parts, in order of their trees.
-        """
-        labels = self._model._core.labels.labels
-        return [labels[row.argmax()] if labels else None for row in self._combined(votes)]
-
-    def predict_probabilities(self, votes: Sequence[Votes]) -> list[dict[Hashable, float]]:
-        """The probabilities that the whole forest predicts.
-
-        Parameters
-        ----------
-        votes
-            The votes of all parts, in order of their trees.
-        """
-        labels = self._model._core.labels.labels
-        return [shares(labels, row.tolist()) for row in self._combined(votes)]
 
     def predict_numbers(self, votes: Sequence[Votes]) -> list[float]:
         """The numbers that the whole forest predicts.

@@ -44,12 +44,26 @@ class Part(abc.ABC):
     @classmethod
     @abc.abstractmethod
     def split(cls, model: typing.Any, n: int) -> Sequence[Part]:
-        """Make n parts of a model, which stays as it is."""
+        """Make the parts of a model.
+
+        Parameters
+        ----------
+        model
+            The learner, which stays as it is.
+        n
+            Number of parts.
+        """
 
     @classmethod
     @abc.abstractmethod
     def coordinator(cls, model: typing.Any) -> Part:
-        """Make a small part that validates samples and combines the answers of the other parts."""
+        """Make a small part that validates samples and combines the answers of the other parts.
+
+        Parameters
+        ----------
+        model
+            The learner, which stays as it is.
+        """
 
     @property
     @abc.abstractmethod
@@ -98,7 +112,15 @@ class Part(abc.ABC):
 
     @abc.abstractmethod
     def learn(self, block: Block, start: int = 0) -> tuple[int, typing.Any]:
-        """Learn samples of a block; return where it stopped and the report for the other parts."""
+        """Learn samples of a block; return where it stopped and the report for the other parts.
+
+        Parameters
+        ----------
+        block
+            Valid samples.
+        start
+            Number of the first sample to learn.
+        """
 
     def combine(self, reports: Sequence[typing.Any]) -> typing.Any:
         """Combine the reports of all parts into the argument of `grow`.
@@ -122,19 +144,43 @@ class Part(abc.ABC):
 
     @abc.abstractmethod
     def votes(self, block: Block) -> Votes:
-        """The answers of this part to each sample."""
+        """The answers of this part to each sample.
+
+        Parameters
+        ----------
+        block
+            Samples; their targets are ignored.
+        """
 
     @abc.abstractmethod
     def predict_labels(self, votes: Sequence[Votes]) -> list[typing.Any]:
-        """The labels that the whole model predicts, from the votes of all parts in order."""
+        """The labels that the whole model predicts.
+
+        Parameters
+        ----------
+        votes
+            The votes of all parts, in their order.
+        """
 
     @abc.abstractmethod
     def predict_probabilities(self, votes: Sequence[Votes]) -> list[dict[Hashable, float]]:
-        """The probabilities that the whole model predicts, from the votes of all parts in order."""
+        """The probabilities that the whole model predicts.
+
+        Parameters
+        ----------
+        votes
+            The votes of all parts, in their order.
+        """
 
     @abc.abstractmethod
     def predict_numbers(self, votes: Sequence[Votes]) -> list[float]:
-        """The numbers that the whole model predicts, from the votes of all parts in order."""
+        """The numbers that the whole model predicts.
+
+        Parameters
+        ----------
+        votes
+            The votes of all parts, in their order.
+        """
 
     def copy(self) -> typing.Self:
         """Return the part itself; the engine copies it when it sends it to another process."""

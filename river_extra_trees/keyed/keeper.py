@@ -12,12 +12,40 @@ from collections.abc import Callable, Iterator
 
 from river import base
 
+from .._estimator.parameters import check_choice, check_parameter, check_whole
 from .keys import Key, key_named, name_of
 from .store import Row, Store
 
-__all__ = ["Counts", "Keeper", "Kept"]
+__all__ = ["Counts", "Keeper", "Kept", "check_options"]
 
 SWEEPS = 16  # how often within the time to live expired models are looked for
+
+
+def check_options(
+    model: typing.Any,
+    max_models: int | None,
+    time_to_live: int | None,
+    when_full: str,
+    least_models: int = 1,
+) -> None:
+    """Raise a ValueError that names what is no model to clone for each key, or no way to keep them.
+
+    Parameters
+    ----------
+    model, max_models, time_to_live, when_full
+        As `KeyedModels` takes them.
+    least_models
+        Smallest `max_models`.
+    """
+    check_parameter(
+        isinstance(model, base.Estimator) and hasattr(model, "predict_one"),
+        "model",
+        model,
+        "a classifier or a regressor",
+    )
+    check_whole("max_models", max_models, least_models, optional=True)
+    check_whole("time_to_live", time_to_live, 1, optional=True)
+    check_choice("when_full", when_full, "drop", "spill")
 
 
 def maker_of(model: typing.Any) -> Callable[[], typing.Any]:

@@ -14,12 +14,12 @@ from river import base
 from river_extra_trees._core.safe_repr import safe_repr
 
 from .._estimator.frames import Sample
-from .._estimator.parameters import check_choice, check_parameter, check_whole
+from .._estimator.parameters import check_parameter
 from .answers import frame_of_probabilities, series_of_answers
 from .block import KeyedBlock
 from .columns import learned, predicted
 from .description import description
-from .keeper import Counts, Keeper
+from .keeper import Counts, Keeper, check_options
 from .keys import PLAIN, Key, plain_key
 from .prior import PooledPrior, learned_with, likeliest, predicted_with
 from .store import Store
@@ -140,15 +140,7 @@ class KeyedModels:
         store: str | Path | None = None,
         pooled: base.Estimator | None = None,
     ) -> None:
-        check_parameter(
-            isinstance(model, base.Estimator) and hasattr(model, "predict_one"),
-            "model",
-            model,
-            "a classifier or a regressor",
-        )
-        check_whole("max_models", max_models, 1, optional=True)
-        check_whole("time_to_live", time_to_live, 1, optional=True)
-        check_choice("when_full", when_full, "drop", "spill")
+        check_options(model, max_models, time_to_live, when_full)
         check_parameter(
             store is not None or when_full == "drop", "store", store, "a file when models spill"
         )

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from river import base
 
-from ..._estimator.parameters import check_choice, check_parameter, check_whole
+from ..._estimator.parameters import check_parameter, check_whole
 from ...keyed import Counts
 from ...keyed.description import description
+from ...keyed.keeper import check_options
 from ...keyed.prior import PooledPrior
 from ..groups import Settings, total
 from ..parcels import MOST_GROUPS
@@ -121,20 +122,12 @@ class DistributedKeyedModels(Feeder):
         checkpoint_every: int = 100_000,
         pooled: base.Estimator | None = None,
     ) -> None:
-        check_parameter(
-            isinstance(model, base.Estimator) and hasattr(model, "predict_one"),
-            "model",
-            model,
-            "a classifier or a regressor",
-        )
         check_whole("n_groups", n_groups, 1)
         check_parameter(n_groups <= MOST_GROUPS, "n_groups", n_groups, f"at most {MOST_GROUPS}")
         check_workers(n_workers, n_groups)
-        check_whole("max_models", max_models, n_groups, optional=True)
-        check_whole("time_to_live", time_to_live, 1, optional=True)
+        check_options(model, max_models, time_to_live, when_full, least_models=n_groups)
         check_whole("block_size", block_size, 1)
         check_whole("checkpoint_every", checkpoint_every, 1)
-        check_choice("when_full", when_full, "drop", "spill")
         check_parameter(
             folder is not None or when_full == "drop",
             "folder",
