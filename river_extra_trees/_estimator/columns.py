@@ -16,7 +16,6 @@ import numpy.typing as npt
 from river_extra_trees._core.batch import Batch
 from river_extra_trees._core.columns import (
     Column,
-    codes_of_texts,
     column_of_codes,
     column_of_labels,
     column_of_numbers,
@@ -27,6 +26,7 @@ from river_extra_trees._core.columns import (
 )
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT
+from river_extra_trees._core.texts import Texts
 
 from .frames import is_array, is_one_weight, opened, values_of
 
@@ -90,28 +90,30 @@ def columns_of_pandas(frame: typing.Any) -> list[Column]:
     if dtypes.count(FLOAT64) == len(dtypes):
         return list(map(column_of_numbers, names, frame.to_numpy().T))
     plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in dtypes]
-    numbers = iter(part_of(frame, plain, True).to_numpy(dtype=np.float64).T)
-    others = iter(part_of(frame, plain, False).items())
+    numbers = iter(part_of(frame, plain).to_numpy(dtype=np.float64).T if any(plain) else ())
+    others = (series for _, series in part_of(frame, [not each for each in plain]).items())
     return [
-        column_of_numbers(name, next(numbers)) if is_plain else column_of(name, next(others)[1])
+        column_of_numbers(name, next(numbers)) if is_plain else column_of(name, next(others))
         for name, is_plain in zip(names, plain, strict=True)
     ]
 
 
-def part_of(frame: typing.Any, flags: list[bool], flag: bool) -> typing.Any:
-    """The columns of a frame of pandas that have a flag; the frame itself if all have it."""
-    places = [i for i, each in enumerate(flags) if each is flag]
-    return frame if len(places) == len(flags) else frame.iloc[:, places]
+def part_of(frame: typing.Any, flags: list[bool]) -> typing.Any:
+    """The columns of a frame of pandas whose flags are set; the frame itself if all are."""
+    return frame if all(flags) else frame.iloc[:, [i for i, flag in enumerate(flags) if flag]]
 
 
 def columns_of_polars(frame: typing.Any) -> list[Column]:
     """The columns of a frame of polars."""
     import polars
 
-    names, dtypes, columns = frame.columns, frame.dtypes, frame.get_columns()
-    if dtypes.count(polars.Float64) == len(dtypes):
-        return [column_of_numbers(name, series.to_numpy()) for name, series in zip(names, columns)]
-    return [column_of(name, series) for name, series in zip(names, columns, strict=True)]
+    double = polars.Float64()
+    return [
+        column_of_numbers(name, series.to_numpy()) if dtype == double else column_of(name, series)
+        for name, dtype, series in zip(
+            frame.columns, frame.dtypes, frame.get_columns(), strict=True
+        )
+    ]
 
 
 def columns_of_pyarrow(table: typing.Any) -> list[Column]:
@@ -228,55 +230,53 @@ def codes_in(series: typing.Any, what: str) -> Codes | None:
 
 
 def texts_in(series: typing.Any) -> Codes | None:
-    """A series of texts by their codes, each text once; None if it holds anything else."""
-    read = {
-        "pandas": texts_in_pandas,
-        "polars": texts_in_polars,
-        "pyarrow": texts_in_pyarrow,
+    """A series of texts by their codes, each text once; None if Arrow has no texts of it."""
+    stream_in = {
+        "pandas": stream_in_pandas,
+        "polars": stream_in_polars,
+        "pyarrow": stream_in_pyarrow,
     }.get(package_of(series))
-    return None if read is None else read(series)
+    stream = None if stream_in is None else stream_in(series)
+    if stream is None:
+        return None
+    texts = Texts()
+    codes = texts.codes_of(stream)
+    return None if codes is None else (codes, texts.values)
 
 
-def texts_in_pandas(series: typing.Any) -> Codes | None:
+def stream_in_pandas(series: typing.Any) -> typing.Any:
     import pandas
 
     if not isinstance(series, pandas.Series) or not isinstance(series.dtype, pandas.StringDtype):
         return None
     if series.dtype.storage != "pyarrow":
-        return codes_of_texts(series.tolist())
+        return None
     import pyarrow
 
     array = pyarrow.array(series.array)
     is_whole = isinstance(array, pyarrow.Array)  # or in chunks already
-    return texts_in_pyarrow(pyarrow.chunked_array([array]) if is_whole else array)
+    return stream_in_pyarrow(pyarrow.chunked_array([array]) if is_whole else array)
 
 
-def texts_in_polars(series: typing.Any) -> Codes | None:
+def stream_in_polars(series: typing.Any) -> typing.Any:
     import polars
 
-    if not isinstance(series, polars.Series) or series.dtype not in (
-        polars.String,
-        polars.Categorical,
-    ):
+    if not isinstance(series, polars.Series) or not hasattr(series, "__arrow_c_stream__"):
         return None
-    return codes_of_texts(series.to_list())
+    if series.dtype == polars.Categorical:
+        series = series.cast(polars.String)
+    return series.__arrow_c_stream__() if series.dtype == polars.String else None
 
 
-def texts_in_pyarrow(column: typing.Any) -> Codes | None:
+def stream_in_pyarrow(column: typing.Any) -> typing.Any:
     import pyarrow
 
-    if not isinstance(column, pyarrow.ChunkedArray) or not (
-        pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type)
-    ):
+    if not isinstance(column, pyarrow.ChunkedArray):
         return None
-    if column.num_chunks == 1:
-        encoded = column.chunk(0).dictionary_encode()
-    else:
-        encoded = column.dictionary_encode().combine_chunks()
-    codes = encoded.indices
-    if codes.null_count:
-        codes = codes.fill_null(-1)
-    return codes.to_numpy().astype(np.intc, copy=False), encoded.dictionary.to_pylist()
+    types = pyarrow.types
+    if not (types.is_string(column.type) or types.is_large_string(column.type)):
+        return None
+    return column.__arrow_c_stream__()
 
 
 def categories_in(series: typing.Any, what: str) -> Codes | None:

@@ -1,0 +1,80 @@
+"""Texts by their codes, read from Arrow buffers: a Python object per text, not per row.
+
+`Texts` gives the texts of a stream of Arrow arrays codes in the order in which they first come. It
+finds a text by its bytes in an open hash table (linear probing, at most half full), so that a text
+that it knows costs no Python object. The arrays come through the Arrow C stream interface, which
+pandas, polars and pyarrow all speak; the structs are those of its specification:
+https://arrow.apache.org/docs/format/CStreamInterface.html
+"""
+
+from libc.stdint cimport int64_t
+
+cdef struct ArrowSchema:
+    const char* format
+    const char* name
+    const char* metadata
+    int64_t flags
+    int64_t n_children
+    ArrowSchema** children
+    ArrowSchema* dictionary
+    void (*release)(ArrowSchema*) noexcept
+    void* private_data
+
+cdef struct ArrowArray:
+    int64_t length
+    int64_t null_count
+    int64_t offset
+    int64_t n_buffers
+    int64_t n_children
+    const void** buffers    # the first one: a bit per value, 0 where it is missing; or NULL
+    ArrowArray** children
+    ArrowArray* dictionary
+    void (*release)(ArrowArray*) noexcept
+    void* private_data
+
+cdef struct ArrowArrayStream:
+    int (*get_schema)(ArrowArrayStream*, ArrowSchema*) noexcept
+    int (*get_next)(ArrowArrayStream*, ArrowArray*) noexcept
+    const char* (*get_last_error)(ArrowArrayStream*) noexcept
+    void (*release)(ArrowArrayStream*) noexcept
+    void* private_data
+
+# Where the bytes of the texts are.
+cdef enum Layout:
+    NO_TEXTS
+    SHORT_OFFSETS       # in one buffer, between 32-bit offsets
+    LONG_OFFSETS        # ... 64-bit offsets
+    VIEWS               # short ones in the view, others in one of several buffers
+
+cdef union Place:
+    char[12] inline     # of a text of up to 12 bytes
+    int[3] there        # the first bytes; else number of the buffer, and where in it
+
+cdef struct View:
+    int length
+    Place place
+
+cdef struct Text:
+    Py_ssize_t hash
+    size_t start        # in `bytes`
+    size_t length
+
+cdef class Chunk:
+    """An array of a stream, released with this object."""
+    cdef ArrowArray array
+
+cdef class Texts:
+    cdef readonly list values   # code -> text
+    cdef Text* texts            # likewise
+    cdef char* bytes            # of all texts, one after the other
+    cdef int* slots             # hash -> code; -1: free
+    cdef size_t n_slots         # a power of two
+    cdef size_t capacity        # of `texts`
+    cdef size_t n_bytes         # used
+    cdef size_t byte_capacity
+
+    cdef object codes_in(self, const ArrowArray* array, Layout layout)
+    cdef int code(self, const char* text, size_t length) except -1
+    cdef int add(self, const char* text, size_t length, Py_ssize_t hash) except -1
+    cdef int reserve(self, size_t length) except -1
+    cdef void place(self, int code) noexcept

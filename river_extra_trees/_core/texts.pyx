@@ -1,0 +1,174 @@
+"""Texts by their codes, read from Arrow buffers. See the header."""
+
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcmp, memcpy, memset, strcmp
+
+from .memory cimport free, resized
+
+import numpy as np
+
+cdef extern from *:
+    """
+    #if PY_VERSION_HEX < 0x030E0000
+    #define Py_HashBuffer _Py_HashBytes
+    #endif
+    """
+    Py_ssize_t Py_HashBuffer(const void*, Py_ssize_t) noexcept
+    str PyUnicode_DecodeUTF8(const char*, Py_ssize_t, const char*)
+
+
+cdef Layout layout_of(ArrowArrayStream* stream) except *:
+    """Where the texts of a stream are; `NO_TEXTS` if it has anything else."""
+    cdef ArrowSchema schema
+    cdef Layout layout = NO_TEXTS
+    if stream.get_schema(stream, &schema) != 0:
+        fail(stream)
+    if schema.dictionary == NULL:
+        if strcmp(schema.format, b"u") == 0:
+            layout = SHORT_OFFSETS
+        elif strcmp(schema.format, b"U") == 0:
+            layout = LONG_OFFSETS
+        elif strcmp(schema.format, b"vu") == 0:
+            layout = VIEWS
+    schema.release(&schema)
+    return layout
+
+
+cdef Chunk next_of(ArrowArrayStream* stream):
+    """The next array of a stream; None at the end."""
+    cdef Chunk chunk = Chunk()
+    if stream.get_next(stream, &chunk.array) != 0:
+        fail(stream)
+    return None if chunk.array.release == NULL else chunk
+
+
+cdef int fail(ArrowArrayStream* stream) except -1:
+    cdef const char* message = stream.get_last_error(stream)
+    raise ValueError("the texts cannot be read: " + (
+        "the library says no more" if message == NULL else message.decode("utf-8", "replace")))
+
+
+cdef class Chunk:
+    """An array of a stream, released with this object."""
+
+    def __dealloc__(self):
+        if self.array.release != NULL:
+            self.array.release(&self.array)
+
+
+cdef class Texts:
+    """Texts <-> codes 0, 1, 2, ... in the order in which they first come. See the header."""
+
+    def __cinit__(self):
+        self.values = []
+        self.reserve(0)
+
+    def __dealloc__(self):
+        free(self.texts)
+        free(self.bytes)
+        free(self.slots)
+
+    def codes_of(self, stream):
+        """The codes of the texts of an Arrow stream, -1 where missing; None if it has no texts.
+
+        Parameters
+        ----------
+        stream
+            What `__arrow_c_stream__` of a series returns.
+        """
+        cdef ArrowArrayStream* arrays = <ArrowArrayStream*>PyCapsule_GetPointer(
+            stream, "arrow_array_stream")
+        cdef Layout layout
+        cdef Chunk chunk
+        cdef list codes = []
+        if arrays.release == NULL:
+            raise ValueError("the texts cannot be read: their stream was taken already")
+        layout = layout_of(arrays)
+        if layout == NO_TEXTS:
+            return None
+        chunk = next_of(arrays)
+        while chunk is not None:
+            codes.append(self.codes_in(&chunk.array, layout))
+            chunk = next_of(arrays)
+        return codes[0] if len(codes) == 1 else np.concatenate(
+            [np.empty(0, dtype=np.intc), *codes])
+
+    cdef object codes_in(self, const ArrowArray* array, Layout layout):
+        """The codes of the texts of an array."""
+        cdef int[::1] codes = np.empty(array.length, dtype=np.intc)
+        cdef const uint8_t* validity = <const uint8_t*>array.buffers[0]
+        cdef const void* where = array.buffers[1]
+        cdef const char* text
+        cdef const View* view
+        cdef int64_t i, start, stop
+        for i in range(array.offset, array.offset + array.length):
+            if validity != NULL and not validity[i >> 3] >> (i & 7) & 1:
+                codes[i - array.offset] = -1
+                continue
+            if layout == VIEWS:
+                view = <const View*>where + i
+                start, stop = 0, view.length
+                text = view.place.inline
+                if view.length > 12:
+                    text = <const char*>array.buffers[2 + view.place.there[1]]
+                    text += view.place.there[2]
+            else:
+                if layout == SHORT_OFFSETS:
+                    start, stop = (<const int32_t*>where)[i], (<const int32_t*>where)[i + 1]
+                else:
+                    start, stop = (<const int64_t*>where)[i], (<const int64_t*>where)[i + 1]
+                text = <const char*>array.buffers[2] + start
+            if start == stop:
+                text = b""      # of an array of such texts, there may be no buffer
+            codes[i - array.offset] = self.code(text, stop - start)
+        return codes.base
+
+    cdef int code(self, const char* text, size_t length) except -1:
+        """The code of a text, which may be new."""
+        cdef Py_ssize_t hash = Py_HashBuffer(text, length)
+        cdef size_t slot = <size_t>hash & (self.n_slots - 1)
+        cdef const Text* found
+        while self.slots[slot] >= 0:
+            found = &self.texts[self.slots[slot]]
+            if found.hash == hash and found.length == length and memcmp(
+                    self.bytes + found.start, text, length) == 0:
+                return self.slots[slot]
+            slot = (slot + 1) & (self.n_slots - 1)
+        return self.add(text, length, hash)
+
+    cdef int add(self, const char* text, size_t length, Py_ssize_t hash) except -1:
+        cdef int code = <int>len(self.values)
+        cdef str value = PyUnicode_DecodeUTF8(text, length, NULL)
+        self.reserve(length)
+        self.values.append(value)
+        memcpy(self.bytes + self.n_bytes, text, length)
+        self.texts[code].hash, self.texts[code].length = hash, length
+        self.texts[code].start = self.n_bytes
+        self.n_bytes += length
+        self.place(code)
+        return code
+
+    cdef int reserve(self, size_t length) except -1:
+        """Make room for one more text of so many bytes."""
+        cdef size_t n = len(self.values)
+        cdef int code
+        if self.n_bytes + length >= self.byte_capacity:
+            self.bytes = <char*>resized(self.bytes, 1024 + 2 * (self.n_bytes + length), 1)
+            self.byte_capacity = 1024 + 2 * (self.n_bytes + length)
+        if n == self.capacity:
+            self.texts = <Text*>resized(self.texts, max(256, 2 * n), sizeof(Text))
+            self.slots = <int*>resized(self.slots, 2 * max(256, 2 * n), sizeof(int))
+            self.capacity = max(256, 2 * n)
+            self.n_slots = 2 * self.capacity
+            memset(self.slots, -1, self.n_slots * sizeof(int))
+            for code in range(<int>n):
+                self.place(code)
+        return 0
+
+    cdef void place(self, int code) noexcept:
+        """Let the table know a text."""
+        cdef size_t slot = <size_t>self.texts[code].hash & (self.n_slots - 1)
+        while self.slots[slot] >= 0:
+            slot = (slot + 1) & (self.n_slots - 1)
+        self.slots[slot] = code
