@@ -8,14 +8,14 @@ from .memory cimport free, resized
 
 import numpy as np
 
-cdef extern from *:
-    """
-    #if PY_VERSION_HEX < 0x030E0000
-    #define Py_HashBuffer _Py_HashBytes
-    #endif
-    """
-    Py_ssize_t Py_HashBuffer(const void*, Py_ssize_t) noexcept
+cdef extern from "Python.h":
+    ctypedef struct PyHash_FuncDef:
+        Py_ssize_t (*hash)(const void*, Py_ssize_t) noexcept
+    const PyHash_FuncDef* PyHash_GetFuncDef() noexcept
     str PyUnicode_DecodeUTF8(const char*, Py_ssize_t, const char*)
+
+# That of Python's own texts: with a secret key, so that no data can be made to collide.
+cdef const PyHash_FuncDef* HASHING = PyHash_GetFuncDef()
 
 
 cdef Layout layout_of(ArrowArrayStream* stream) except *:
@@ -126,7 +126,7 @@ cdef class Texts:
 
     cdef int code(self, const char* text, size_t length) except -1:
         """The code of a text, which may be new."""
-        cdef Py_ssize_t hash = Py_HashBuffer(text, length)
+        cdef Py_ssize_t hash = HASHING.hash(text, length)
         cdef size_t slot = <size_t>hash & (self.n_slots - 1)
         cdef const Text* found
         while self.slots[slot] >= 0:
