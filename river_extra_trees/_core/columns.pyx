@@ -4,9 +4,10 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from libc.math cimport NAN
 
-from .feature_values cimport CATEGORY, MISSING, NUMBER, Kind, check_name, classify
 from .schema cimport Labels
-from .targets cimport read_number, read_weight
+from .values cimport (
+    CATEGORY, MISSING, NUMBER, Kind, check_name, classify, read_number, read_weight,
+)
 
 import numpy as np
 

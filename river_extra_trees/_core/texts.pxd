@@ -1,10 +1,12 @@
-"""Texts by their codes, read from Arrow buffers: a Python object per text, not per row.
+"""Texts by their codes, read from Arrow buffers: no Python object for a text that is known.
 
-`Texts` gives the texts of a stream of Arrow arrays codes in the order in which they first come. It
-finds a text by its bytes in an open hash table (linear probing, at most half full), so that a text
-that it knows costs no Python object. The arrays come through the Arrow C stream interface, which
-pandas, polars and pyarrow all speak; the structs are those of its specification:
-https://arrow.apache.org/docs/format/CStreamInterface.html
+`Texts` knows texts that it was told, and finds them by their bytes in an open hash table (linear
+probing, at most half full). Other texts of a stream of Arrow arrays get codes after these; they are
+forgotten when the stream ends. Forgetting the latest text is to free its slot: no insertion moves
+another text, so the table is then what it was before.
+
+The arrays come through the Arrow C stream interface, which polars and pyarrow speak; the structs
+are those of its specification: https://arrow.apache.org/docs/format/CStreamInterface.html
 """
 
 from libc.stdint cimport int64_t
@@ -47,7 +49,7 @@ cdef enum Layout:
     VIEWS               # short ones in the view, others in one of several buffers
 
 cdef union Place:
-    char[12] inline     # of a text of up to 12 bytes
+    char[12] own        # of a text of up to 12 bytes
     int[3] there        # the first bytes; else number of the buffer, and where in it
 
 cdef struct View:
@@ -64,7 +66,7 @@ cdef class Chunk:
     cdef ArrowArray array
 
 cdef class Texts:
-    cdef readonly list values   # code -> text
+    cdef list values            # code -> text; as many as `n_told` but while a stream is read
     cdef Text* texts            # likewise
     cdef char* bytes            # of all texts, one after the other
     cdef int* slots             # hash -> code; -1: free
@@ -74,7 +76,9 @@ cdef class Texts:
     cdef size_t byte_capacity
 
     cdef object codes_in(self, const ArrowArray* array, Layout layout)
-    cdef int code(self, const char* text, size_t length) except -1
-    cdef int add(self, const char* text, size_t length, Py_ssize_t hash) except -1
+    cdef int code(self, const char* text, size_t length, str value) except -1
+    cdef int add(self, const char* text, size_t length, str value, size_t slot,
+                 Py_ssize_t hash) except -1
     cdef int reserve(self, size_t length) except -1
     cdef void place(self, int code) noexcept
+    cdef void forget(self, int n) noexcept
