@@ -1,9 +1,10 @@
 """Texts by their codes, read from Arrow buffers: no Python object for a text that is known.
 
 `Texts` knows texts that it was told, and finds them by their bytes in an open hash table (linear
-probing, at most half full). Other texts of a stream of Arrow arrays get codes after these; they are
-forgotten when the stream ends. Forgetting the latest text is to free its slot: no insertion moves
-another text, so the table is then what it was before.
+probing, at most half full). Other texts of a stream of Arrow arrays get codes after these, and are
+forgotten when the stream ends. To forget the latest text is to free its slot: no insertion moves
+another text, so the table is then what it was before. The schema has such an object for each nominal
+column that frames brought as texts, and tells it the values of the column.
 
 The arrays come through the Arrow C stream interface, which polars and pyarrow speak; the structs
 are those of its specification: https://arrow.apache.org/docs/format/CStreamInterface.html
@@ -66,19 +67,20 @@ cdef class Chunk:
     cdef ArrowArray array
 
 cdef class Texts:
-    cdef list values            # code -> text; as many as `n_told` but while a stream is read
-    cdef Text* texts            # likewise
+    cdef readonly list values   # code -> text
+    cdef readonly Py_ssize_t n_told     # values that `know` was told of, texts or not
+    cdef Text* texts            # code -> its bytes
     cdef char* bytes            # of all texts, one after the other
     cdef int* slots             # hash -> code; -1: free
     cdef size_t n_slots         # a power of two
     cdef size_t capacity        # of `texts`
     cdef size_t n_bytes         # used
     cdef size_t byte_capacity
+    cdef bint is_reading        # a stream
 
     cdef object codes_in(self, const ArrowArray* array, Layout layout)
     cdef int code(self, const char* text, size_t length, str value) except -1
-    cdef int add(self, const char* text, size_t length, str value, size_t slot,
-                 Py_ssize_t hash) except -1
     cdef int reserve(self, size_t length) except -1
-    cdef void place(self, int code) noexcept
-    cdef void forget(self, int n) noexcept
+    cdef int resize(self, size_t capacity) except -1
+    cdef size_t slot_of(self, const char* text, size_t length, Py_ssize_t hash) noexcept
+    cdef int forget(self, Py_ssize_t n) except -1

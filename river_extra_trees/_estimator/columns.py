@@ -30,6 +30,9 @@ from river_extra_trees._core.texts import Texts
 
 from .frames import is_array, is_one_weight, opened, values_of
 
+if typing.TYPE_CHECKING:
+    from river_extra_trees._core.schema import Schema
+
 __all__ = ["batch_of", "labelled_batch_of"]
 
 Numbers = npt.NDArray[np.float64]
@@ -37,7 +40,7 @@ Codes = tuple[npt.NDArray[np.intc], list[typing.Any]]  # positions, -1 where mis
 FLOAT64 = np.dtype(np.float64)
 
 
-def batch_of(frame: typing.Any) -> Batch:
+def batch_of(frame: typing.Any, schema: Schema | None = None) -> Batch:
     """The rows of a data frame, or of an array of two dimensions, as a batch.
 
     The columns of an array are numbered from 0, as `river.stream.iter_array` numbers them.
@@ -46,18 +49,27 @@ def batch_of(frame: typing.Any) -> Batch:
     ----------
     frame
         What `readable_frame` or `into_frame` returns.
+    schema
+        The schema of a model that is going to read the batch. Texts that it knows are not made
+        anew; the batch means the same.
     """
     native, library = opened(frame)
     columns_in = COLUMNS_IN.get(library)
     if columns_in is not None:
-        return Batch(len(native), columns_in(native))
-    columns = [column_of(name, frame[:, i]) for i, name in enumerate(frame.columns)]
+        return Batch(len(native), columns_in(native, schema))
+    columns = [column_of(name, frame[:, i], schema) for i, name in enumerate(frame.columns)]
     return Batch(len(frame), columns)
 
 
-def labelled_batch_of(frame: typing.Any, y: typing.Any, w: typing.Any, regression: bool) -> Batch:
+def labelled_batch_of(
+    frame: typing.Any,
+    y: typing.Any,
+    w: typing.Any,
+    regression: bool,
+    schema: Schema | None = None,
+) -> Batch:
     """The rows of a frame, with targets and weights as `learn_many` takes them, as a batch."""
-    batch = batch_of(frame)
+    batch = batch_of(frame, schema)
     targets = read_targets(y, regression)
     weights = read_weights(w, len(batch))
     n_weights = len(batch) if weights is None else weights.length
@@ -69,7 +81,7 @@ def labelled_batch_of(frame: typing.Any, y: typing.Any, w: typing.Any, regressio
 # --- Frames
 
 
-def columns_of_array(array: npt.NDArray[typing.Any]) -> list[Column]:
+def columns_of_array(array: npt.NDArray[typing.Any], _: Schema | None) -> list[Column]:
     """The columns of an array."""
     array = np.asarray(array)  # a column of a matrix has two dimensions
     if array.dtype.kind in "biuf":
@@ -84,7 +96,7 @@ def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
     return values
 
 
-def columns_of_pandas(frame: typing.Any) -> list[Column]:
+def columns_of_pandas(frame: typing.Any, schema: Schema | None) -> list[Column]:
     """The columns of a frame of pandas. What numpy holds as numbers is read in one go."""
     names, dtypes = frame.columns.tolist(), frame.dtypes.tolist()
     if dtypes.count(FLOAT64) == len(dtypes):
@@ -93,7 +105,9 @@ def columns_of_pandas(frame: typing.Any) -> list[Column]:
     numbers = iter(part_of(frame, plain).to_numpy(dtype=np.float64).T if any(plain) else ())
     others = (series for _, series in part_of(frame, [not each for each in plain]).items())
     return [
-        column_of_numbers(name, next(numbers)) if is_plain else column_of(name, next(others))
+        column_of_numbers(name, next(numbers))
+        if is_plain
+        else column_of(name, next(others), schema)
         for name, is_plain in zip(names, plain, strict=True)
     ]
 
@@ -103,32 +117,36 @@ def part_of(frame: typing.Any, flags: list[bool]) -> typing.Any:
     return frame if all(flags) else frame.iloc[:, [i for i, flag in enumerate(flags) if flag]]
 
 
-def columns_of_polars(frame: typing.Any) -> list[Column]:
+def columns_of_polars(frame: typing.Any, schema: Schema | None) -> list[Column]:
     """The columns of a frame of polars."""
     import polars
 
     double = polars.Float64()
     return [
-        column_of_numbers(name, series.to_numpy()) if dtype == double else column_of(name, series)
+        column_of_numbers(name, series.to_numpy())
+        if dtype == double
+        else column_of(name, series, schema)
         for name, dtype, series in zip(
             frame.columns, frame.dtypes, frame.get_columns(), strict=True
         )
     ]
 
 
-def columns_of_pyarrow(table: typing.Any) -> list[Column]:
+def columns_of_pyarrow(table: typing.Any, schema: Schema | None) -> list[Column]:
     """The columns of a table of pyarrow."""
     import pyarrow
 
     double = pyarrow.float64()
-    schema = table.schema
+    fields = table.schema
     return [
-        column_of_numbers(name, each.to_numpy()) if kind == double else column_of(name, each)
-        for name, kind, each in zip(schema.names, schema.types, table.columns, strict=True)
+        column_of_numbers(name, each.to_numpy())
+        if kind == double
+        else column_of(name, each, schema)
+        for name, kind, each in zip(fields.names, fields.types, table.columns, strict=True)
     ]
 
 
-COLUMNS_IN: dict[str, typing.Callable[[typing.Any], list[Column]]] = {
+COLUMNS_IN: dict[str, typing.Callable[[typing.Any, Schema | None], list[Column]]] = {
     "numpy": columns_of_array,
     "pandas": columns_of_pandas,
     "polars": columns_of_polars,
@@ -136,14 +154,15 @@ COLUMNS_IN: dict[str, typing.Callable[[typing.Any], list[Column]]] = {
 }
 
 
-def column_of(name: typing.Hashable, series: typing.Any) -> Column:
+def column_of(name: typing.Hashable, series: typing.Any, schema: Schema | None = None) -> Column:
     """A series as a column: by its numbers, by its codes, or value by value."""
     numbers = numbers_in(series)
     if numbers is not None:
         return column_of_numbers(name, numbers)
-    coded = texts_in(series)
-    if coded is not None:
-        return column_of_texts(name, *coded)
+    stream = stream_of(series)
+    if stream is not None:
+        texts = Texts() if schema is None else schema.texts_of(name)
+        return column_of_texts(name, *texts_of_stream(stream, texts))
     coded = categories_in(series, f"feature {safe_repr(name)}")
     if coded is not None:
         return column_of_codes(name, *coded)
@@ -226,22 +245,27 @@ def numbers_in_pyarrow(column: typing.Any) -> Numbers | None:
 
 def codes_in(series: typing.Any, what: str) -> Codes | None:
     """A series by its codes; None if it has none at hand. Errors say what it is."""
-    return texts_in(series) or categories_in(series, what)
+    stream = stream_of(series)
+    return categories_in(series, what) if stream is None else texts_of_stream(stream, Texts())
 
 
-def texts_in(series: typing.Any) -> Codes | None:
-    """A series of texts by their codes, each text once; None if Arrow has no texts of it."""
+def stream_of(series: typing.Any) -> typing.Any:
+    """A series of texts as an Arrow stream; None if Arrow has no texts of it."""
     stream_in = {
         "pandas": stream_in_pandas,
         "polars": stream_in_polars,
         "pyarrow": stream_in_pyarrow,
     }.get(package_of(series))
-    stream = None if stream_in is None else stream_in(series)
-    if stream is None:
-        return None
-    texts = Texts()
-    codes = texts.codes_of(stream)
-    return None if codes is None else (codes, texts.values)
+    return None if stream_in is None else stream_in(series)
+
+
+def texts_of_stream(stream: typing.Any, texts: Texts) -> Codes:
+    """The texts of a stream by their codes, each text once."""
+    codes, values = texts.codes_of(stream)
+    if len(values) <= len(codes):
+        return codes, values
+    used, codes = compact(codes)
+    return codes, [values[code] for code in used]
 
 
 def stream_in_pandas(series: typing.Any) -> typing.Any:
@@ -331,12 +355,17 @@ def compacted(codes: npt.NDArray[typing.Any], values: typing.Any, what: str) -> 
         row = int(wrong.argmax())
         raise ValueError(f"row {row}: {what}: no category has the code {codes[row]}")
     if len(values) > len(codes):
-        used, codes = np.unique(codes, return_inverse=True)
-        missing = int(len(used) > 0 and used[0] < 0)  # -1 comes first, and has to stay what it is
-        codes = codes - missing
-        values = values.take(used[missing:]) if hasattr(values, "take") else values[used[missing:]]
+        used, codes = compact(codes)
+        values = values.take(used) if hasattr(values, "take") else values[used]
     native = values.to_pylist() if hasattr(values, "to_pylist") else values.to_list()
     return codes.astype(np.intc), native
+
+
+def compact(codes: npt.NDArray[typing.Any]) -> tuple[npt.NDArray[typing.Any], npt.NDArray[np.intc]]:
+    """The codes that are used, -1 left out, and the positions of the codes among them."""
+    used, places = np.unique(codes, return_inverse=True)
+    n_missing = int(len(used) > 0 and used[0] < 0)  # -1 comes first, and has to stay what it is
+    return used[n_missing:], (places - n_missing).astype(np.intc)
 
 
 # --- Targets and weights

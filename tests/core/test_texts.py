@@ -21,9 +21,11 @@ TEXT = st.text("ab\0ä", max_size=14)
 VALUES = st.lists(st.none() | TEXT, max_size=60)
 
 
-def shown(texts: Texts, codes: Any) -> list[str | None]:
+def read(texts: Texts, stream: Any) -> list[str | None]:
+    codes, values = texts.codes_of(stream)
     assert codes.dtype == np.intc
-    return [None if code < 0 else texts.values[code] for code in codes]
+    assert len(set(values)) == len(values)
+    return [None if code < 0 else values[code] for code in codes]
 
 
 def stream(chunks: list[list[str | None]], kind: pa.DataType) -> Any:
@@ -35,44 +37,56 @@ def stream(chunks: list[list[str | None]], kind: pa.DataType) -> Any:
 def test_texts_of_streams(chunks: list[list[str | None]], kind: pa.DataType, start: int) -> None:
     column = pa.chunked_array([pa.array(chunk, kind) for chunk in chunks], kind)[start:]
     values = [value for chunk in chunks for value in chunk][start:]
-    texts = Texts()
-    codes = texts.codes_of(column.__arrow_c_stream__())
-    assert shown(texts, codes) == values
-    assert texts.values == list(dict.fromkeys(value for value in values if value is not None))
+    codes, texts = Texts().codes_of(column.__arrow_c_stream__())
+    assert texts == list(dict.fromkeys(value for value in values if value is not None))
+    assert [None if code < 0 else texts[code] for code in codes] == values
 
 
-@given(st.lists(VALUES, max_size=4))
-def test_codes_stay_from_stream_to_stream(streams: list[list[str | None]]) -> None:
-    texts = Texts()
-    before: list[str] = []
-    for i, values in enumerate(streams):
-        codes = texts.codes_of(stream([values], TYPES[i % 3]))
-        assert shown(texts, codes) == values
-        assert all(a is b for a, b in zip(before, texts.values, strict=False))
-        before = list(texts.values)
-    assert len(set(before)) == len(before)
+@given(st.lists(st.tuples(VALUES, st.lists(TEXT | st.integers())), max_size=4))
+def test_known_texts(streams: list[tuple[list[str | None], list[Any]]]) -> None:
+    """What was told comes first, as the same objects; what a stream brings is forgotten."""
+    texts, told = Texts(), []
+    for i, (values, news) in enumerate(streams):
+        codes, found = texts.codes_of(stream([values], TYPES[i % 3]))
+        assert [None if code < 0 else found[code] for code in codes] == values
+        assert all(a is b for a, b in zip(texts.values, found, strict=False))
+        assert texts.values == list(dict.fromkeys(each for each in told if isinstance(each, str)))
+        texts.know(news)
+        told += news
+        assert texts.n_told == len(told)
 
 
 @given(VALUES)
 def test_texts_of_polars(values: list[str | None]) -> None:
-    texts = Texts()
-    codes = texts.codes_of(pl.Series(values, dtype=pl.String)[1:].__arrow_c_stream__())
-    assert shown(texts, codes) == values[1:]
+    series = pl.Series(values, dtype=pl.String)[1:]
+    assert read(Texts(), series.__arrow_c_stream__()) == values[1:]
 
 
 def test_many_texts() -> None:
-    """The table grows several times; some texts are long."""
+    """The table grows several times, and gives the room back; some texts are long."""
     values = [f"{i * 7 % 5000} " + "x" * (i % 50) for i in range(20_000)]
     texts = Texts()
+    texts.know(values[:10])
     for kind in TYPES:
-        assert shown(texts, texts.codes_of(stream([values], kind))) == values
+        assert read(texts, stream([values], kind)) == values
+        assert texts.values == values[:10]
+        assert texts.__sizeof__() < 200_000
+    texts.know(values)
+    assert read(texts, stream([values], kind)) == values
+    assert texts.values == list(dict.fromkeys(values))
+
+
+def test_a_text_that_utf_8_cannot_represent() -> None:
+    texts = Texts()
+    texts.know(["a", "\ud800", "b"])
+    assert texts.values == ["a", "b"]
+    assert read(texts, stream([["b", "a"]], pa.string())) == ["b", "a"]
 
 
 @pytest.mark.parametrize("kind", [pa.int32(), pa.binary(), pa.dictionary(pa.int8(), pa.string())])
 def test_other_types_have_no_texts(kind: pa.DataType) -> None:
-    texts = Texts()
-    assert texts.codes_of(pa.chunked_array([], kind).__arrow_c_stream__()) is None
-    assert texts.values == []
+    with pytest.raises(TypeError, match="something else than texts"):
+        Texts().codes_of(pa.chunked_array([], kind).__arrow_c_stream__())
 
 
 def test_bytes_that_are_no_text() -> None:
@@ -80,7 +94,8 @@ def test_bytes_that_are_no_text() -> None:
     texts = Texts()
     with pytest.raises(UnicodeDecodeError):
         texts.codes_of(pa.chunked_array([wrong]).__arrow_c_stream__())
-    assert shown(texts, texts.codes_of(stream([["good", "x"]], pa.string()))) == ["good", "x"]
+    assert texts.values == []
+    assert read(texts, stream([["x", "good"]], pa.string())) == ["x", "good"]
 
 
 def test_what_is_no_stream() -> None:
@@ -91,9 +106,8 @@ def test_what_is_no_stream() -> None:
 
 def test_a_stream_is_read_once() -> None:
     capsule = stream([["a"]], pa.string())
-    texts = Texts()
-    assert texts.codes_of(capsule).tolist() == [0]
-    assert texts.codes_of(capsule).tolist() == []
+    assert read(Texts(), capsule) == ["a"]
+    assert read(Texts(), capsule) == []
 
 
 class Stream(ctypes.Structure):
