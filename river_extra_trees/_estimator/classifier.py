@@ -71,10 +71,10 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
         check_labels(list(known), frame, shares)
 
     def _predict_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        return self._answered(batch_of(frame)).labels, self._core.labels.labels
+        return self._answered(batch_of(frame, self._schema)).labels, self._core.labels.labels
 
     def _predict_proba_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        shares = self._answered(batch_of(frame), True).shares
+        shares = self._answered(batch_of(frame, self._schema), True).shares
         return shares, self._core.labels.labels[: shares.shape[1]]
 
     def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:

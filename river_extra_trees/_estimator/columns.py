@@ -16,7 +16,6 @@ import numpy.typing as npt
 from river_extra_trees._core.batch import Batch
 from river_extra_trees._core.columns import (
     Column,
-    codes_of_texts,
     column_of_codes,
     column_of_labels,
     column_of_numbers,
@@ -27,8 +26,12 @@ from river_extra_trees._core.columns import (
 )
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT
+from river_extra_trees._core.texts import Texts
 
 from .frames import is_array, is_one_weight, opened, values_of
+
+if typing.TYPE_CHECKING:
+    from river_extra_trees._core.schema import Schema
 
 __all__ = ["batch_of", "labelled_batch_of"]
 
@@ -37,7 +40,7 @@ Codes = tuple[npt.NDArray[np.intc], list[typing.Any]]  # positions, -1 where mis
 FLOAT64 = np.dtype(np.float64)
 
 
-def batch_of(frame: typing.Any) -> Batch:
+def batch_of(frame: typing.Any, schema: Schema | None = None) -> Batch:
     """The rows of a data frame, or of an array of two dimensions, as a batch.
 
     The columns of an array are numbered from 0, as `river.stream.iter_array` numbers them.
@@ -46,18 +49,27 @@ def batch_of(frame: typing.Any) -> Batch:
     ----------
     frame
         What `readable_frame` or `into_frame` returns.
+    schema
+        The schema of a model that is going to read the batch. Texts that it knows are not made
+        anew; the batch means the same.
     """
     native, library = opened(frame)
     columns_in = COLUMNS_IN.get(library)
     if columns_in is not None:
-        return Batch(len(native), columns_in(native))
-    columns = [column_of(name, frame[:, i]) for i, name in enumerate(frame.columns)]
+        return Batch(len(native), columns_in(native, schema))
+    columns = [column_of(name, frame[:, i], schema) for i, name in enumerate(frame.columns)]
     return Batch(len(frame), columns)
 
 
-def labelled_batch_of(frame: typing.Any, y: typing.Any, w: typing.Any, regression: bool) -> Batch:
+def labelled_batch_of(
+    frame: typing.Any,
+    y: typing.Any,
+    w: typing.Any,
+    regression: bool,
+    schema: Schema | None = None,
+) -> Batch:
     """The rows of a frame, with targets and weights as `learn_many` takes them, as a batch."""
-    batch = batch_of(frame)
+    batch = batch_of(frame, schema)
     targets = read_targets(y, regression)
     weights = read_weights(w, len(batch))
     n_weights = len(batch) if weights is None else weights.length
@@ -69,7 +81,7 @@ def labelled_batch_of(frame: typing.Any, y: typing.Any, w: typing.Any, regressio
 # --- Frames
 
 
-def columns_of_array(array: npt.NDArray[typing.Any]) -> list[Column]:
+def columns_of_array(array: npt.NDArray[typing.Any], _: Schema | None) -> list[Column]:
     """The columns of an array."""
     array = np.asarray(array)  # a column of a matrix has two dimensions
     if array.dtype.kind in "biuf":
@@ -84,52 +96,57 @@ def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
     return values
 
 
-def columns_of_pandas(frame: typing.Any) -> list[Column]:
+def columns_of_pandas(frame: typing.Any, schema: Schema | None) -> list[Column]:
     """The columns of a frame of pandas. What numpy holds as numbers is read in one go."""
     names, dtypes = frame.columns.tolist(), frame.dtypes.tolist()
     if dtypes.count(FLOAT64) == len(dtypes):
         return list(map(column_of_numbers, names, frame.to_numpy().T))
     plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in dtypes]
-    numbers = iter(part_of(frame, plain, True).to_numpy(dtype=np.float64).T)
-    others = iter(part_of(frame, plain, False).items())
+    numbers = iter(part_of(frame, plain).to_numpy(dtype=np.float64).T if any(plain) else ())
+    others = (series for _, series in part_of(frame, [not each for each in plain]).items())
     return [
-        column_of_numbers(name, next(numbers)) if is_plain else column_of(name, next(others)[1])
+        column_of_numbers(name, next(numbers))
+        if is_plain
+        else column_of(name, next(others), schema)
         for name, is_plain in zip(names, plain, strict=True)
     ]
 
 
-def part_of(frame: typing.Any, flags: list[bool], flag: bool) -> typing.Any:
-    """The columns of a frame of pandas that have a flag; the frame itself if all have it."""
-    places = [i for i, each in enumerate(flags) if each is flag]
-    return frame if len(places) == len(flags) else frame.iloc[:, places]
+def part_of(frame: typing.Any, flags: list[bool]) -> typing.Any:
+    """The columns of a frame of pandas whose flags are set; the frame itself if all are."""
+    return frame if all(flags) else frame.iloc[:, [i for i, flag in enumerate(flags) if flag]]
 
 
-def columns_of_polars(frame: typing.Any) -> list[Column]:
+def columns_of_polars(frame: typing.Any, schema: Schema | None) -> list[Column]:
     """The columns of a frame of polars."""
     import polars
 
-    names, dtypes, columns = frame.columns, frame.dtypes, frame.get_columns()
-    if dtypes.count(polars.Float64) == len(dtypes):
-        return [
-            column_of_numbers(name, series.to_numpy())
-            for name, series in zip(names, columns, strict=True)
-        ]
-    return [column_of(name, series) for name, series in zip(names, columns, strict=True)]
+    double = polars.Float64()
+    return [
+        column_of_numbers(name, series.to_numpy())
+        if dtype == double
+        else column_of(name, series, schema)
+        for name, dtype, series in zip(
+            frame.columns, frame.dtypes, frame.get_columns(), strict=True
+        )
+    ]
 
 
-def columns_of_pyarrow(table: typing.Any) -> list[Column]:
+def columns_of_pyarrow(table: typing.Any, schema: Schema | None) -> list[Column]:
     """The columns of a table of pyarrow."""
     import pyarrow
 
     double = pyarrow.float64()
-    schema = table.schema
+    fields = table.schema
     return [
-        column_of_numbers(name, each.to_numpy()) if kind == double else column_of(name, each)
-        for name, kind, each in zip(schema.names, schema.types, table.columns, strict=True)
+        column_of_numbers(name, each.to_numpy())
+        if kind == double
+        else column_of(name, each, schema)
+        for name, kind, each in zip(fields.names, fields.types, table.columns, strict=True)
     ]
 
 
-COLUMNS_IN: dict[str, typing.Callable[[typing.Any], list[Column]]] = {
+COLUMNS_IN: dict[str, typing.Callable[[typing.Any, Schema | None], list[Column]]] = {
     "numpy": columns_of_array,
     "pandas": columns_of_pandas,
     "polars": columns_of_polars,
@@ -137,14 +154,15 @@ COLUMNS_IN: dict[str, typing.Callable[[typing.Any], list[Column]]] = {
 }
 
 
-def column_of(name: typing.Hashable, series: typing.Any) -> Column:
+def column_of(name: typing.Hashable, series: typing.Any, schema: Schema | None = None) -> Column:
     """A series as a column: by its numbers, by its codes, or value by value."""
     numbers = numbers_in(series)
     if numbers is not None:
         return column_of_numbers(name, numbers)
-    coded = texts_in(series)
-    if coded is not None:
-        return column_of_texts(name, *coded)
+    stream = stream_of(series)
+    if stream is not None:
+        texts = Texts() if schema is None else schema.texts_of(name)
+        return column_of_texts(name, *texts_of_stream(stream, texts))
     coded = categories_in(series, f"feature {safe_repr(name)}")
     if coded is not None:
         return column_of_codes(name, *coded)
@@ -227,59 +245,62 @@ def numbers_in_pyarrow(column: typing.Any) -> Numbers | None:
 
 def codes_in(series: typing.Any, what: str) -> Codes | None:
     """A series by its codes; None if it has none at hand. Errors say what it is."""
-    return texts_in(series) or categories_in(series, what)
+    stream = stream_of(series)
+    return categories_in(series, what) if stream is None else texts_of_stream(stream, Texts())
 
 
-def texts_in(series: typing.Any) -> Codes | None:
-    """A series of texts by their codes, each text once; None if it holds anything else."""
-    read = {
-        "pandas": texts_in_pandas,
-        "polars": texts_in_polars,
-        "pyarrow": texts_in_pyarrow,
+def stream_of(series: typing.Any) -> typing.Any:
+    """A series of texts as an Arrow stream; None if Arrow has no texts of it."""
+    stream_in = {
+        "pandas": stream_in_pandas,
+        "polars": stream_in_polars,
+        "pyarrow": stream_in_pyarrow,
     }.get(package_of(series))
-    return None if read is None else read(series)
+    return None if stream_in is None else stream_in(series)
 
 
-def texts_in_pandas(series: typing.Any) -> Codes | None:
+def texts_of_stream(stream: typing.Any, texts: Texts) -> Codes:
+    """The texts of a stream by their codes, each text once."""
+    codes, values = texts.codes_of(stream)
+    if len(values) <= len(codes):
+        return codes, values
+    used, codes = compact(codes)
+    return codes, [values[code] for code in used]
+
+
+def stream_in_pandas(series: typing.Any) -> typing.Any:
     import pandas
 
     if not isinstance(series, pandas.Series) or not isinstance(series.dtype, pandas.StringDtype):
         return None
     if series.dtype.storage != "pyarrow":
-        return codes_of_texts(series.tolist())
+        return None
     import pyarrow
 
     array = pyarrow.array(series.array)
     is_whole = isinstance(array, pyarrow.Array)  # or in chunks already
-    return texts_in_pyarrow(pyarrow.chunked_array([array]) if is_whole else array)
+    return stream_in_pyarrow(pyarrow.chunked_array([array]) if is_whole else array)
 
 
-def texts_in_polars(series: typing.Any) -> Codes | None:
+def stream_in_polars(series: typing.Any) -> typing.Any:
     import polars
 
-    if not isinstance(series, polars.Series) or series.dtype not in (
-        polars.String,
-        polars.Categorical,
-    ):
+    if not isinstance(series, polars.Series) or not hasattr(series, "__arrow_c_stream__"):
         return None
-    return codes_of_texts(series.to_list())
+    if series.dtype == polars.Categorical:
+        series = series.cast(polars.String)
+    return series.__arrow_c_stream__() if series.dtype == polars.String else None
 
 
-def texts_in_pyarrow(column: typing.Any) -> Codes | None:
+def stream_in_pyarrow(column: typing.Any) -> typing.Any:
     import pyarrow
 
-    if not isinstance(column, pyarrow.ChunkedArray) or not (
-        pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type)
-    ):
+    if not isinstance(column, pyarrow.ChunkedArray):
         return None
-    if column.num_chunks == 1:
-        encoded = column.chunk(0).dictionary_encode()
-    else:
-        encoded = column.dictionary_encode().combine_chunks()
-    codes = encoded.indices
-    if codes.null_count:
-        codes = codes.fill_null(-1)
-    return codes.to_numpy().astype(np.intc, copy=False), encoded.dictionary.to_pylist()
+    types = pyarrow.types
+    if not (types.is_string(column.type) or types.is_large_string(column.type)):
+        return None
+    return column.__arrow_c_stream__()
 
 
 def categories_in(series: typing.Any, what: str) -> Codes | None:
@@ -334,12 +355,17 @@ def compacted(codes: npt.NDArray[typing.Any], values: typing.Any, what: str) -> 
         row = int(wrong.argmax())
         raise ValueError(f"row {row}: {what}: no category has the code {codes[row]}")
     if len(values) > len(codes):
-        used, codes = np.unique(codes, return_inverse=True)
-        missing = int(len(used) > 0 and used[0] < 0)  # -1 comes first, and has to stay what it is
-        codes = codes - missing
-        values = values.take(used[missing:]) if hasattr(values, "take") else values[used[missing:]]
+        used, codes = compact(codes)
+        values = values.take(used) if hasattr(values, "take") else values[used]
     native = values.to_pylist() if hasattr(values, "to_pylist") else values.to_list()
     return codes.astype(np.intc), native
+
+
+def compact(codes: npt.NDArray[typing.Any]) -> tuple[npt.NDArray[typing.Any], npt.NDArray[np.intc]]:
+    """The codes that are used, -1 left out, and the positions of the codes among them."""
+    used, places = np.unique(codes, return_inverse=True)
+    n_missing = int(len(used) > 0 and used[0] < 0)  # -1 comes first, and has to stay what it is
+    return used[n_missing:], (places - n_missing).astype(np.intc)
 
 
 # --- Targets and weights

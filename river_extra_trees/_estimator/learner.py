@@ -206,8 +206,12 @@ class TreeLearner(base.Estimator):
             If the lengths differ, y or w is no sequence (a frame, a mapping, a set or a text has
             no values by position), or a row is refused; the message names the row.
         """
-        batch = labelled_batch_of(readable_frame(X), y, w, self._core.regression)
+        batch = self._batch_of(readable_frame(X), y, w)
         self._learn_rows(self._core.reader(batch, learns=True))
+
+    def _batch_of(self, frame: typing.Any, y: typing.Any, w: typing.Any) -> Batch:
+        """The rows of a frame with their targets and weights, as this model reads them."""
+        return labelled_batch_of(frame, y, w, self._core.regression, self._schema)
 
     def _learn_rows(self, reader: Reader) -> None:
         """Learn the rows of a batch, each after its answer if that was asked for."""
@@ -229,7 +233,7 @@ class TreeLearner(base.Estimator):
         self, frame: typing.Any, y: typing.Any, w: typing.Any, shares: bool = False
     ) -> Reader:
         """Answer each row of a frame, then learn it."""
-        batch = labelled_batch_of(frame, y, w, self._core.regression)
+        batch = self._batch_of(frame, y, w)
         reader = self._core.reader(batch, learns=True)
         self._check_answers(frame, batch, shares)
         self._answer_and_learn(reader, shares)

@@ -41,7 +41,7 @@ class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
         return self._core.predict_number(x)
 
     def _predict_frame(self, frame: typing.Any) -> typing.Any:
-        return self._answered(batch_of(frame)).numbers
+        return self._answered(batch_of(frame, self._schema)).numbers
 
     def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
         """Predict each row of a data frame, then learn it: test-then-train in one call.
