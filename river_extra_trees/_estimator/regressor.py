@@ -1,4 +1,4 @@
-"""The base of all regressors."""
+"""The base classes of all regressors."""
 
 from __future__ import annotations
 
@@ -18,22 +18,31 @@ __all__ = ["DistributionRegressor", "TreeRegressor"]
 
 
 class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
-    """A regressor, learned one by one or in mini-batches."""
+    """A regressor that learns sample by sample or in mini-batches."""
 
     def snapshot(self) -> RegressorSnapshot:
-        """Take a read-only copy for serving: it always answers as the model does now.
+        """Take a read-only copy for serving, which keeps predicting as the model does now.
 
-        It is smaller than the model, as it lacks the samples and all else that only learning needs.
+        It is smaller than the model, because it lacks the samples and other data that only learning
+        needs.
+
+        Returns
+        -------
+        The copy.
         """
         return RegressorSnapshot(self._for_serving(), self.n_samples_seen)
 
     def predict_one(self, x: Sample) -> float:
-        """Predict the target of a sample: 0 before the first sample was learned.
+        """Predict the target of a sample.
 
         Parameters
         ----------
         x
             Features.
+
+        Returns
+        -------
+        The predicted target; 0 before the first sample is learned.
         """
         return self._core.predict_number(x)
 
@@ -43,21 +52,21 @@ class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
     def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
         """Predict each row of a data frame, then learn it: test-then-train in one call.
 
-        The answers and the model are the same, bit for bit, as those of `predict_one` and
-        `learn_one` for each row in turn. If a row is refused, nothing of the frame is learned.
+        Predictions and model are the same, bit for bit, as with `predict_one` and `learn_one` for
+        each row in turn. If a row is invalid, nothing is learned.
 
         Parameters
         ----------
         X
             A data frame, as for `learn_many`.
         y
-            A series of targets, or another sequence of them, as long as the frame.
+            A series or another sequence with the target of each row.
         w
-            One weight for all rows, or a series of weights.
+            One weight for all rows, or a series or another sequence with the weight of each row.
 
         Returns
         -------
-        A series of the same kind as the frame, as `predict_many` returns it.
+        A series of the library of X, as from `predict_many`.
 
         Raises
         ------
@@ -73,11 +82,11 @@ class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
 
 
 class DistributionRegressor(TreeRegressor):
-    """A regressor whose predictions can be whole distributions."""
+    """A regressor that can predict distributions."""
 
     @abc.abstractmethod
     def predict_one(self, x: Sample, with_dist: bool = False) -> typing.Any:
-        """Predict the target of a sample, or its whole distribution."""
+        """Predict the target of a sample, or its distribution."""
 
     def predict_many(self, X: typing.Any, with_dist: bool = False) -> typing.Any:
         """Predict the rows of a data frame.
@@ -85,15 +94,15 @@ class DistributionRegressor(TreeRegressor):
         Parameters
         ----------
         X
-            A data frame of any kind that narwhals knows, or an array of two dimensions, whose
-            columns are numbered from 0.
+            A data frame of any library that narwhals supports, or a two-dimensional array, whose
+            columns are named 0, 1, ...
         with_dist
-            Return the whole predictive distributions instead of their means.
+            Return the predictive distributions instead of their means.
 
         Returns
         -------
-        A series of the same kind; with distributions a list of them, each as `predict_one` returns
-        it for the row.
+        A series of the library of X; with `with_dist`, a list with the distribution of each row, as
+        from `predict_one`.
 
         Raises
         ------
