@@ -127,7 +127,7 @@ def check_choice(name: str, value: typing.Any, *words: str) -> None:
 
 
 def is_one_of(value: object, words: tuple[str | None, ...]) -> bool:
-    """Whether a parameter is one of `words`. (`in` alone fails for arrays.)"""
+    """Whether a parameter is one of `words`; `in` alone would fail for arrays."""
     return (value is None or isinstance(value, str)) and value in words
 
 

@@ -1,4 +1,4 @@
-"""One call at a time."""
+"""A guard against concurrent calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Turn"]
 
 
 class Turn:
-    """Lets one call in; a call that comes meanwhile, from any thread, gets an error."""
+    """Context manager for one call at a time; a concurrent call raises RuntimeError."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -24,4 +24,4 @@ class Turn:
         self._lock.release()
 
     def __reduce__(self) -> tuple[type[Turn], tuple[()]]:
-        return Turn, ()  # nobody calls a copy yet
+        return Turn, ()  # a copy starts unlocked
