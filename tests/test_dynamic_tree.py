@@ -182,6 +182,19 @@ def test_a_nominal_feature_is_split_on() -> None:
     assert model.predict_one({"colour": "red"}) == pytest.approx(0.05, abs=0.1)
 
 
+def test_a_linear_leaf_reads_a_missing_value_as_the_mean() -> None:
+    """The running mean of the values that were present stands in for it."""
+    model = DynamicTreeRegressor(
+        n_particles=1, leaf="linear", min_samples_leaf=100, forgetting_factor=1.0, seed=0
+    )
+    rng = random.Random(0)
+    seen = [rng.uniform(9, 11) for _ in range(100)]
+    for value in seen:
+        model.learn_one({"a": value}, 2 * value + rng.gauss(0, 0.01))
+    mean = sum(seen) / len(seen)
+    assert model.predict_one({}) == pytest.approx(model.predict_one({"a": mean}), rel=1e-12)
+
+
 def test_missing_values_can_tell() -> None:
     """A feature that is missing whenever the target is high."""
     rng = random.Random(0)

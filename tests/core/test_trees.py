@@ -119,20 +119,21 @@ def test_shrinking_keeps_what_was_seen() -> None:
     assert root["gain"] == root["threshold"] == 0.0
 
 
-def test_shrinking_takes_what_was_visited_least_recently() -> None:
+@pytest.mark.parametrize("half", [0, 1])
+def test_shrinking_takes_what_was_visited_least_recently(half: int) -> None:
     """Of two subtrees, the one that no sample visits any more goes first."""
-    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=20, max_nodes=10**6, seed=0)
+    model = StreamDecisionTreeRegressor(batch_size=20, max_nodes=10**6, seed=0)
+    levels = {0: 0.0, 1: 1.0, 2: 10.0, 3: 11.0}
     for i in range(20):
-        model.learn_one({"a": float(i)}, i % 2)
+        model.learn_one({"a": i // 5}, levels[i // 5])
     for i in range(20):
-        model.learn_one({"a": float(i % 10)}, i % 2)
+        visited = 2 * half + i % 2
+        model.learn_one({"a": visited}, levels[visited])
     trees = model._core.trees[0]
-    trees.shrink(trees.n_nodes - 2)
-    nodes = [trees.node(number) for number in trees.preorder()]
-    collapsed = [n for n in nodes if n["feature"] < 0 and min(n["values"]) > 0]
-    assert len(collapsed) == 1
-    for i in range(10):
-        assert model.predict_proba_one({"a": float(i)})[i % 2] == 1.0
+    assert trees.n_nodes == 7
+    trees.shrink(5)
+    answers = [model.predict_one({"a": a}) for a in range(4)]
+    assert answers == ([0.0, 1.0, 10.5, 10.5] if half == 0 else [0.5, 0.5, 10.0, 11.0])
 
 
 def test_faded_classes_vanish() -> None:

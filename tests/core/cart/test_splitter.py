@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -109,6 +110,23 @@ def test_random_splits_obey_the_rules(growth: tuple[list[Sample], Rules]) -> Non
         assert rules.max_depth is None or node["depth"] <= rules.max_depth
 
 
+@pytest.mark.parametrize("missing", [0, 2])
+def test_random_thresholds_are_uniform(missing: int) -> None:
+    """They lie anywhere between the least and the largest value that is present, alike often."""
+    thresholds = []
+    for seed in range(400):
+        model = StreamDecisionTreeClassifier(
+            warm_up=0, batch_size=2 + missing, splitter="random", max_depth=1, seed=seed
+        )
+        for i in range(missing):
+            model.learn_one({"b": 1.0}, i % 2)
+        model.learn_one({"a": 2.0, "b": 1.0}, 0)
+        model.learn_one({"a": 3.0, "b": 1.0}, 1)
+        tree = model._core.trees[0]
+        thresholds.append(tree.node(tree.root())["threshold"] - 2.0)
+    assert scipy.stats.kstest(thresholds, "uniform").pvalue > 0.01
+
+
 @pytest.mark.parametrize("scale", [1e-160, 1e-8, 1.0, 1e8, 1e140])
 def test_splits_do_not_depend_on_the_scale_of_the_target(scale: float) -> None:
     """Tiny and huge targets are told apart alike."""
@@ -154,6 +172,28 @@ def test_features_that_do_not_vary_are_no_choice() -> None:
     for i in range(4):
         model.learn_one({"varies": float(i), **{f"constant {j}": 1.0 for j in range(20)}}, i % 2)
     assert model.n_leaves == 4
+
+
+@pytest.mark.parametrize("other", [0.0, 1.0])
+def test_two_valued_features_that_do_not_vary_are_no_choice(other: float) -> None:
+    """Below a split on one, there are two features to look at, and the better one is chosen."""
+    n_found = 0
+    for seed in range(40):
+        model = StreamDecisionTreeClassifier(
+            warm_up=0, batch_size=80, max_features=2, max_depth=2, seed=seed
+        )
+        for i in range(80):
+            a, b, c = i // 40, i // 20 % 2, i % 20 < 18
+            c = c if i % 40 < 20 else not c
+            x = {"a": float(a), "b": float(b), "c": float(c)}
+            model.learn_one(x, b if a == other else "alone")
+        tree = model._core.trees[0]
+        root = tree.node(tree.root())
+        if model._core.schema.names[root["feature"]] == "a":
+            child = tree.node(root["right"] if other else root["left"])
+            assert model._core.schema.names[child["feature"]] == "b"
+            n_found += 1
+    assert n_found > 10
 
 
 def test_deep_trees_need_no_recursion() -> None:

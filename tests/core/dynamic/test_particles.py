@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from river_extra_trees import DynamicTreeRegressor
 from river_extra_trees._core.dynamic import ParticleFilter
 from river_extra_trees._estimator.mixture import StudentMixture
 from tests.golden.dynatree import data, table
@@ -313,3 +314,34 @@ def test_same_seed_gives_the_same_bits() -> None:
         for particles in filters
     )
     assert first == second
+
+
+def test_half_of_the_particles_follow_the_belief_in_their_forgetting_factor() -> None:
+    """Every factor has its part of the other half, however little it is believed."""
+    rng = np.random.default_rng(0)
+    model = DynamicTreeRegressor(n_particles=100, forgetting_factor="auto", seed=1)
+    for i in range(300):
+        model.learn_one({"a": rng.random()}, (1 if i < 150 else 10) * rng.random())
+        belief = list(model._core.factor_weights().values())
+        least = 100 // (2 * len(belief))
+        found = np.diff(model._core.state()["stratum"])
+        expected = least + (100 - least * len(belief)) * np.array(belief)
+        assert np.abs(found - expected).max() <= 1.0
+    assert max(belief) > 0.25
+
+
+def test_missing_values_go_left_as_often_as_right() -> None:
+    """What is left of a cut mirrors what is right of it, so that neither side is more likely."""
+    model = DynamicTreeRegressor(n_particles=10_000, forgetting_factor=1.0, reference=True, seed=1)
+    targets = (-2.0, -1.2, -0.5, -0.1, 0.1, 0.5, 1.2, 2.0)
+    samples = [({"a": a}, 5.0 * (a or 0.0) + y) for y in targets for a in (-1.0, 1.0, None)]
+    for i, (x, y) in enumerate(samples, start=1):
+        model._core.min_samples_leaf = 4 if i == len(samples) else len(samples)
+        model.learn_one(x, y)
+    splits = [(model._core.nodes_at(root)[0], n) for root, n in model._core.distinct_roots()]
+    left, right = (
+        sum(n for node, n in splits if node["feature"] == 0 and node["missing_left"] == side)
+        for side in (True, False)
+    )
+    assert left + right > 1000
+    assert abs(left - right) <= 4 * np.sqrt(left + right)
