@@ -11,9 +11,9 @@
 # %% [markdown]
 # # Several processes and machines
 #
-# One process is not enough in three cases: one big forest on a fast stream; thousands of models,
-# one per key; and one model with many readers. Ray runs the processes for all three, on this
-# machine or on others. Install it with `pip install 'ray[serve]'`.
+# One process is not enough in three cases: one large forest on a fast stream; thousands of models,
+# one per key; and one model that must serve many prediction requests. In all three cases, Ray runs
+# the processes, on this machine or on others. Install it with `pip install 'ray[serve]'`.
 
 # %%
 import logging
@@ -47,11 +47,10 @@ ray.init(
 # %% [markdown]
 # ## One forest in two processes
 #
-# Each worker holds half of the trees and learns every sample. Once per batch, the workers exchange
-# the losses of their trees, so that the worst trees of the whole forest are replaced. The
-# predictions are those of one process, bit for bit, whatever the number of workers. After 1,700
-# samples one worker is killed. The gap between the two lines is what would be sent again to a
-# worker if it were killed then.
+# Each worker holds half of the trees and learns every sample. The predictions are bit-identical to
+# those of one process, whatever the number of workers. After 1,700 samples, this notebook kills one
+# worker. The gap between the two lines shows the samples that would be sent again if the worker
+# were killed at that time.
 
 # %%
 rows = list(
@@ -91,12 +90,12 @@ print(
 )
 
 # %% [markdown]
-# The worker was restarted from its last checkpoint, and the samples after it were sent again.
-# Nothing was lost.
+# The worker was restarted from its last checkpoint, and the samples after the checkpoint were sent
+# again. Nothing was lost.
 
 # %% [markdown]
-# `gather` fetches the trees and returns them as one forest, to save, to inspect, or to continue
-# with.
+# `gather` collects the trees and returns them as one forest, which you can save, inspect or train
+# further.
 
 # %%
 whole = model.gather()
@@ -106,9 +105,9 @@ whole
 # %% [markdown]
 # ## Ten thousand models
 #
-# Each key has a model of its own, created when the key first appears. Rows travel as columns, and
-# each worker learns them grouped by key. The hash of a key decides its group, and each worker owns
-# a range of groups, so the number of workers can change while they run.
+# Each key has its own model, created when the key first appears. Rows are sent as columns, and each
+# worker learns them grouped by key. The hash of a key determines its group, and each worker owns a
+# range of groups, so the number of workers can change during a run.
 
 # %%
 base = ret.StreamDecisionTreeRegressor(batch_size=10, seed=1)
@@ -135,7 +134,7 @@ print(keyed.model_of(7000).to_text())
 keyed.close()
 
 # %% [markdown]
-# Everything was written to the folder. Another run goes on from there, with any number of workers.
+# All models are in the folder. Another run continues from there, with any number of workers.
 
 # %%
 with DistributedKeyedModels(
@@ -147,9 +146,9 @@ with DistributedKeyedModels(
 # %% [markdown]
 # ## Many clients
 #
-# A snapshot predicts as the model did when it was taken, and is smaller. Replicas of Ray Serve
-# answer with the latest snapshot, over HTTP and to Python, while the model continues to learn. Each
-# answer says from which snapshot it is.
+# A snapshot predicts as the model did when the snapshot was taken, and is smaller than the model.
+# Replicas of Ray Serve predict with the latest snapshot, over HTTP and from Python, while the model
+# continues to learn. Each response identifies its snapshot.
 
 # %%
 logging.getLogger("ray.serve").setLevel(

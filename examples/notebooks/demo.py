@@ -11,13 +11,13 @@
 # %% [markdown]
 # # Demo
 #
-# One stream, five questions: who predicts it best, what happens when it changes, what is worth
-# remembering, how sure is a prediction, and why is it what it is? This notebook needs no data and
+# This notebook shows the package on one stream: the accuracy of several learners, their adaptation
+# to concept drift, prediction intervals, and explanations of a prediction. It needs no data and
 # runs in less than a minute.
 #
-# The stream comes from an imagined machine that casts parts of iron or brass. Each sample has four
+# The stream simulates a machine that casts parts of iron or brass. Each sample has four
 # measurements. The label says whether the part is good. After 3,000 parts the machine gets a new
-# mould, and other settings make bad parts.
+# mould, and the settings that produce bad parts change.
 
 # %%
 import math
@@ -49,10 +49,11 @@ def parts(n=6000, seed=1):
 
 
 # %% [markdown]
-# ## Who predicts it best?
+# ## Accuracy of several learners
 #
-# Each learner predicts a part, is told the label, and learns it. The picture grows while the stream
-# runs. A triangle marks where the drift detector ADWIN notices the change in a learner's errors.
+# Each learner predicts the label of a part, and then learns the true label. The picture is updated
+# while the stream runs. A triangle marks where the drift detector ADWIN detects a change in a
+# learner's errors.
 
 # %%
 learners = {
@@ -73,11 +74,11 @@ race = plotting.PrequentialDisplay.from_stream(
 )
 
 # %% [markdown]
-# ## What is worth remembering?
+# ## Adaptation to concept drift
 #
-# The forgetful tree keeps as many samples as its accuracy supports: more and more while the machine
-# stays as it is, few after the change. The trees of the stream forest have memories of several
-# sizes, and the forest learns how much each is worth.
+# The forgetful tree adapts the number of samples that it retains to its accuracy: the number grows
+# while the concept is stable, and drops after the change. The trees of the stream forest are grown
+# on windows of several lengths, and the forest learns a weight for each length.
 
 # %%
 forgetful = ret.ForgetfulDecisionTreeClassifier(seed=1)
@@ -102,10 +103,10 @@ display = plotting.PrequentialDisplay.from_records(records, drifts=[3000])
 picture = display.plot()
 
 # %% [markdown]
-# ## How sure is a prediction?
+# ## Prediction intervals
 #
 # Dynamic trees predict a whole distribution. Here they learn the strength of a part from the
-# temperature alone. The dark band should hold half of all parts, the light one nine out of ten.
+# temperature alone. The dark band should contain half of all parts, the light band nine out of ten.
 
 
 # %%
@@ -131,10 +132,10 @@ band = plotting.PredictiveBandDisplay.from_estimator(
 print(f"{inside.get():.0%} of the parts were inside the 90 % interval")
 
 # %% [markdown]
-# ## Why is it what it is?
+# ## Explanations
 #
-# The tree that has been learned since the change, the reasons for one prediction, and the same in a
-# file: a saved model continues as this one would.
+# A tree can be drawn, and `debug_one` explains one prediction. This tree has been learned since the
+# change.
 
 # %%
 small = ret.ForgetfulDecisionTreeClassifier(max_depth=3, seed=1)
@@ -142,6 +143,11 @@ for x, y in parts():
     small.learn_one(x, y)
 picture = plotting.TreeDisplay.from_estimator(small).plot()
 print(small.debug_one(x))
+
+# %% [markdown]
+# ## Saving
+#
+# A loaded model continues exactly as the saved one would.
 
 # %%
 stored = persistence.save_bytes(small)

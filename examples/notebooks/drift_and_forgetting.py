@@ -11,7 +11,7 @@
 # %% [markdown]
 # # Drift and forgetting
 #
-# When a stream changes, old samples mislead. Both families in this notebook decide from the stream
+# After a concept drift, old samples mislead. Both families in this notebook learn from the stream
 # how much to forget.
 
 # %%
@@ -24,11 +24,11 @@ import river_extra_trees as ret
 from river_extra_trees import plotting
 
 # %% [markdown]
-# ## The forgetful tree: how many samples to keep
+# ## The forgetful tree: how many samples to retain
 #
-# After each batch, a forgetful tree is the tree that CART grows on the retained samples. Their
-# number grows while the accuracy stays high, and shrinks when it falls. Here the concept changes
-# abruptly twice: the number of retained samples drops, and so does the height of the tree.
+# After each batch, CART regrows a forgetful tree on the retained samples. Their number grows while
+# the accuracy stays high, and shrinks when it falls. Here the concept changes abruptly twice: the
+# number of retained samples drops, and so does the height of the tree.
 
 
 # %%
@@ -65,10 +65,10 @@ for items, (x, y) in enumerate(three_concepts(), start=1):
 # %% [markdown]
 # ## Dynamic trees: which forgetting factor?
 #
-# A factor of 1 keeps everything; 0.9 remembers about ten samples. With `"auto"`, every tree has one
-# of several factors, and the evidence decides between them. The error then follows the better of
-# the fixed factors, and the most probable factor shows how fast the stream changes. The target is a
-# step function, then another one, then the first one again.
+# A factor of 1 forgets nothing; 0.9 remembers about ten samples. With `"auto"`, every tree has one
+# of several factors, and the evidence determines their probabilities. The error then follows the
+# better of the fixed factors, and the most probable factor shows how fast the stream changes. In
+# this stream, the target is a step function, then another one, then the first one again.
 
 
 # %%

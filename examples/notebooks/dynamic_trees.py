@@ -9,11 +9,11 @@
 # ---
 
 # %% [markdown]
-# # Dynamic trees: predictive intervals
+# # Dynamic trees: prediction intervals
 #
-# A dynamic tree model consists of many Bayesian trees. Every sample weighs the trees by how well
-# they predicted it; then each tree stays as it is, grows, or is pruned. The prediction is a whole
-# distribution.
+# A dynamic tree model consists of many Bayesian trees. For every sample, the trees are weighted by
+# how well they predicted it. Then each tree stays as it is, grows, or is pruned. The prediction is
+# a whole distribution.
 
 # %%
 import math
@@ -30,7 +30,7 @@ from river_extra_trees import plotting
 #
 # The target is a wave with noise. After 300 samples the wave is inverted. The trees have different
 # forgetting factors (`forgetting_factor="auto"`, the default), and those that forget fast enough
-# win. The bands widen when old samples mislead, and then become narrow again.
+# become the most probable. The bands widen when old samples mislead, and then become narrow again.
 
 
 # %%
@@ -68,10 +68,10 @@ for items, (x, y) in enumerate(wave(600), start=1):
 # %% [markdown]
 # ## Coverage
 #
-# Before they are learned, 90 % of the targets should lie inside the 90 % interval. Count them
-# before the change and some time after it. After the change the bands are too wide rather than too
-# narrow: the winning trees remember some thirty samples (a factor of 0.967), and so few leave a
-# leaf uncertain.
+# Of the targets that the model has not yet learned, 90 % should lie inside the 90 % interval. This
+# cell counts them before the change and some time after it. After the change the bands are too wide
+# rather than too narrow: the most probable trees remember some thirty samples (a factor of 0.967),
+# and with so few samples a leaf is uncertain.
 
 # %%
 model = ret.DynamicTreeRegressor(n_particles=100, window=120, seed=1)
@@ -92,11 +92,12 @@ for name, metric in inside.items():
 # %% [markdown]
 # ## Which samples to keep
 #
-# The window has 25 samples. Each new sample makes one retire: the one that reduces the predictive
-# variance least (`discard="alc"`). A retired sample remains in the prior of its leaf. This is the
-# example of Figure 1 of Anagnostopoulos and Gramacy (2013): `y = x + x² + noise`, constant leaves.
-# At first the active samples lie everywhere. Then they gather where the curve is steep and a
-# constant fits worst: at both ends (`t = 75`), and later in the leaves of the slope on the right.
+# The window has 25 samples. With each new sample, one sample retires: the one that reduces the
+# predictive variance least (`discard="alc"`). A retired sample remains in the prior of its leaf.
+# This is the example of Figure 1 of Anagnostopoulos and Gramacy (2013): `y = x + x² + noise`,
+# constant leaves. At first the active samples are spread evenly. Then they concentrate where the
+# curve is steep and a constant fits worst: at both ends (`t = 75`), and later in the leaves of the
+# slope on the right.
 
 
 # %%
@@ -132,7 +133,7 @@ plt.show()
 # ## Linear or constant leaves?
 #
 # The evidence of a model is the product of its predictive densities of all targets. The logarithm
-# of a Bayes factor is the difference of two values of `log_evidence`.
+# of the Bayes factor of two models is the difference of their values of `log_evidence`.
 
 # %%
 evidence = {}

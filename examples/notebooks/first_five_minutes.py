@@ -11,8 +11,9 @@
 # %% [markdown]
 # # The first five minutes
 #
-# Every learner of this package is a river classifier or regressor. It predicts and learns one
-# sample at a time, and works wherever river's own learners work. The data sets of this notebook
+# This notebook shows the learners in use: alone, in pipelines and ensembles, and with a drift
+# detector. Every learner of this package is a river classifier or regressor. It predicts and learns
+# one sample at a time, and works wherever river's own learners work. The data sets of this notebook
 # come with river, so it needs no download.
 
 # %%
@@ -38,9 +39,9 @@ print(metric)
 model
 
 # %% [markdown]
-# ## A race between learners
+# ## Compare learners
 #
-# Progressive validation predicts each item, scores the prediction, then learns the item.
+# Prequential evaluation predicts each sample, scores the prediction, and then learns the sample.
 # `PrequentialDisplay` does this with several learners, and draws their scores and their memory
 # while the stream runs.
 
@@ -81,7 +82,7 @@ evaluate.progressive_val_score(datasets.TrumpApproval(), pipeline, metrics.MAE()
 # %% [markdown]
 # ## In an ensemble
 #
-# A single tree can be a member of any of river's ensembles.
+# A single tree can be the base learner of any of river's ensembles.
 
 # %%
 bagging = ensemble.BaggingClassifier(
@@ -97,8 +98,8 @@ evaluate.progressive_val_score(
 # ## With a drift detector
 #
 # In this stream the concept changes twice. Triangles mark where ADWIN detects a change in the
-# errors of a learner. The first tree keeps all that it learned. River's `DriftRetrainingClassifier`
-# replaces a copy of it by a new tree after a drift. The forgetful tree adapts without a detector.
+# errors of a learner. The first tree forgets nothing. River's `DriftRetrainingClassifier` replaces
+# a copy of it by a new tree after a drift. The forgetful tree adapts without a detector.
 
 
 # %%
@@ -128,7 +129,7 @@ display = plotting.PrequentialDisplay.from_stream(
 )
 
 # %% [markdown]
-# ## Look inside
+# ## Inspect a model
 #
 # A tree can be drawn, and `debug_one` explains a prediction in words.
 
@@ -149,7 +150,7 @@ print(model.debug_one(samples[0][0]))
 picture = plotting.LeafMapDisplay.from_estimator(model, samples[-300:]).plot()
 
 # %% [markdown]
-# The importances of a forest follow the stream.
+# The feature importances of a forest adapt to the stream.
 
 # %%
 forest = ret.ForgetfulRandomForestClassifier(seed=1)
@@ -158,6 +159,6 @@ for x, y in datasets.Phishing():
 picture = plotting.ImportancesDisplay.from_estimator(forest).plot()
 
 # %% [markdown]
-# Next: [dynamic trees](dynamic_trees.ipynb) and their intervals; [drift and
+# Next: [dynamic trees](dynamic_trees.ipynb) and their prediction intervals; [drift and
 # forgetting](drift_and_forgetting.ipynb); how to [choose a learner under a memory
 # budget](memory_budget.ipynb); and [several processes and machines](beyond_one_machine.ipynb).

@@ -11,8 +11,9 @@
 # %% [markdown]
 # # Choosing a learner under a memory budget
 #
-# Suppose that a model may take 400 kB. Which learner is then the most accurate? Run candidates and
-# river's trees side by side, and compare accuracy and memory.
+# Suppose that a model may use 400 kB of memory. This notebook finds the most accurate learner
+# within that budget: it runs candidates and river's trees side by side, and compares accuracy and
+# memory.
 
 # %%
 import matplotlib.pyplot as plt
@@ -24,7 +25,7 @@ from river_extra_trees import plotting
 BUDGET = 400_000  # bytes
 
 # %% [markdown]
-# Parameters bound the memory: the number of trees (`n_models`), of nodes (`max_nodes`), of samples
+# Parameters limit the memory: the number of trees (`n_models`), of nodes (`max_nodes`), of samples
 # (`window_size`, `window`, `max_retained`) or of particles (`n_particles`).
 
 # %%
@@ -60,7 +61,8 @@ display = plotting.PrequentialDisplay.from_stream(
 )
 
 # %% [markdown]
-# The final results, the most accurate at the top. A bar that crosses the line is over budget.
+# The final results, with the most accurate learner at the top. A bar that crosses the line is over
+# budget.
 
 # %%
 curves = sorted(display.curves, key=lambda curve: curve.scores["Accuracy"][-1])
@@ -91,5 +93,5 @@ print(
 candidates[best.name]
 
 # %% [markdown]
-# This is one short stream. Streams differ in how much there is to learn, and in how fast it becomes
-# outdated. Run the same cells on your own stream before you choose.
+# This is only one short stream. Streams differ in complexity and in the speed of concept drift. Run
+# the same cells on your own stream before you choose.

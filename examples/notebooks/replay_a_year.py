@@ -11,10 +11,10 @@
 # %% [markdown]
 # # Replay a year in a minute
 #
-# A year of logs lies in a Parquet file that is larger than you want to load. What would a model
-# have answered, had it run all that time? Progressive validation tells: every row is predicted,
-# scored and then learned. Here the file is read batch by batch, the model reads the columns of each
-# batch, and the memory stays as it is, however long the year.
+# This notebook evaluates models on a year of logs in a Parquet file that is too large to load.
+# Prequential evaluation shows what a model would have predicted if it had run all year: every row
+# is predicted, scored and then learned. The file is read batch by batch, and the model reads the
+# columns of each batch. The memory therefore does not grow with the length of the file.
 
 # %%
 import os
@@ -38,9 +38,10 @@ PATH = Path(tempfile.mkdtemp(), "year.parquet")
 # %% [markdown]
 # ## The year
 #
-# Six sensors and a machine that is about to fail, or not. What its failure depends on turns slowly
-# through the year, as the seasons do, and is another matter altogether from June to September, when
-# a part was replaced. One label in twenty is wrong, so that no model gets more than 95 %.
+# Six sensors monitor a machine, and the label says whether the machine is about to fail. The rule
+# that determines the label rotates slowly through the year, like the seasons. From June to
+# September it is a different rule, because a part was replaced. One label in twenty is wrong, so no
+# model can reach more than 95 % accuracy.
 
 # %%
 rng = np.random.default_rng(1)
@@ -75,8 +76,8 @@ print(f"{ROWS:,} rows, {PATH.stat().st_size / 2**20:,.0f} MiB")
 # ## The replay
 #
 # `open_table` reads batches, and `iter_progressive_val_score` yields the state after every step, so
-# that the curves grow while the year goes by. The accuracy is that of the latest rows. A stream
-# tree keeps what it has learned; a forgetful tree forgets what no longer holds.
+# that the curves are updated during the replay. The accuracy is that of the latest rows. A stream
+# tree keeps what it has learned; a forgetful tree forgets samples of old concepts.
 
 # %%
 figure, (upper, lower) = plt.subplots(
@@ -123,7 +124,7 @@ results = {
 }
 
 # %% [markdown]
-# ## What it took
+# ## Time and memory
 
 # %%
 for name, (seconds, sizes) in results.items():
@@ -134,8 +135,8 @@ for name, (seconds, sizes) in results.items():
     )
 
 # %% [markdown]
-# Any model of river runs here, too, and gets the rows one by one. The result is that of
-# `river.evaluate.progressive_val_score` on the same rows, bit for bit.
+# Any river model can be evaluated in this way; it gets the rows one by one. The result is
+# bit-identical to that of `river.evaluate.progressive_val_score` on the same rows.
 
 # %%
 first = streams.open_table(PATH, target="fails", drop=["when"], batch_size=1000)

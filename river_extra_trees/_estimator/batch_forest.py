@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import typing
+
 from .._core.cart.splitter import Splitter
 from .._core.forests.forest import Forest
 from .._core.forests.memories import MemoryForest
+from .frames import Sample
 from .learner import TreeLearner
+
+if typing.TYPE_CHECKING:
+    from .._core.batch import Reader
 
 __all__ = ["BatchForest"]
 
@@ -13,8 +19,9 @@ __all__ = ["BatchForest"]
 class BatchForest(TreeLearner):
     """A forest that collects samples, and grows its trees when a batch is full.
 
-    `_grow` makes a plan; it changes nothing, so it may be interrupted. The core then carries out
-    the whole plan, or nothing if another thread has grown the trees on this batch meanwhile.
+    `learn` of the core returns true when a batch is full. `_grow` then makes a plan; it changes
+    nothing, so it may be interrupted. The core carries out the whole plan, or nothing if another
+    thread has grown the trees on this batch meanwhile.
 
     The working memory of growth is allocated for each growth and freed afterwards, because it is
     many times the size of a young tree.
@@ -22,6 +29,26 @@ class BatchForest(TreeLearner):
 
     _core: Forest | MemoryForest
     _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
+
+    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
+        while (is_full := self._core.learn(x, y, w)) is None:
+            self._grow()  # the growth on the last batch ran out of memory or was interrupted
+        if is_full:
+            self._grow()
+
+    learn_one.__doc__ = TreeLearner.learn_one.__doc__
+
+    def _learn_rows(self, reader: Reader) -> None:
+        while reader.row < reader.n:
+            if self._core.go_on(reader):
+                self._grow()
+
+    def _grow(self) -> None:
+        """Plan the growth on the full batch, and let the core carry it out.
+
+        After a failure the batch is kept, and the next call that learns tries again.
+        """
+        raise NotImplementedError
 
     def _new_splitter(self) -> Splitter:
         """Make the splitter of one thread: the rules of growth, and working memory."""

@@ -1,9 +1,8 @@
 """The base class of all estimators.
 
 An estimator holds its parameters, and a compiled core object that learns and predicts.
-`TreeClassifier` and `TreeRegressor` add the predictions. In some families the estimator decides
-what happens after each batch: `learn` of the core returns true when a batch is full, `_grow` of the
-estimator makes a plan, and the core carries it out.
+`TreeClassifier` and `TreeRegressor` add the predictions; `BatchForest` decides how trees grow when
+a batch is full.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from collections.abc import Hashable, Iterator
 
 from river import base
 
-from river_extra_trees._core.learner import WaitingBatchError
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT
 
@@ -174,21 +172,7 @@ class TreeLearner(base.Estimator):
             not finite or not hashable; or if the weight is negative or not finite. The message
             names the value, and the sample is not learned.
         """
-        while True:
-            try:
-                batch_is_full = self._core.learn(x, y, w)
-                break
-            except WaitingBatchError:  # the last growth ran out of memory or was interrupted
-                self._grow()
-        if batch_is_full:
-            self._grow()
-
-    def _grow(self) -> None:
-        """Plan the growth on the full batch, and let the core carry it out.
-
-        After a failure the batch is kept, and the next `learn_one` tries again.
-        """
-        raise NotImplementedError
+        self._core.learn(x, y, w)
 
     def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
         """Raise if there would be too many labels with y and those to come; add y to `coming`."""
@@ -228,8 +212,7 @@ class TreeLearner(base.Estimator):
     def _learn_rows(self, reader: Reader) -> None:
         """Learn the rows of a batch; predict each before, if predictions are requested."""
         while reader.row < reader.n:
-            if self._core.go_on(reader):
-                self._grow()
+            self._core.go_on(reader)
 
     def _answered(self, batch: Batch, shares: bool = False) -> Reader:
         """Predict the rows of a batch."""

@@ -14,6 +14,9 @@ from .learner import TreeLearner
 from .rows import rows_of
 from .snapshot import RegressorSnapshot
 
+if typing.TYPE_CHECKING:
+    from .mixture import StudentMixture
+
 __all__ = ["DistributionRegressor", "TreeRegressor"]
 
 
@@ -82,11 +85,48 @@ class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
 
 
 class DistributionRegressor(TreeRegressor):
-    """A regressor that can predict distributions."""
+    """A regressor with linear models in its trees that can predict distributions."""
+
+    seed: int | None
+
+    @typing.overload
+    def predict_one(self, x: Sample, with_dist: typing.Literal[False] = False) -> float: ...
+
+    @typing.overload
+    def predict_one(self, x: Sample, with_dist: typing.Literal[True]) -> StudentMixture: ...
+
+    def predict_one(self, x: Sample, with_dist: bool = False) -> float | StudentMixture:
+        """Predict the target of a sample; 0 before the first sample is learned.
+
+        Parameters
+        ----------
+        x
+            Features.
+        with_dist
+            Return the whole predictive distribution instead of its mean. With a seed, its draws
+            are determined by the seed, the learned samples and x.
+
+        Returns
+        -------
+        The mean, or a distribution with `mean`, `interval(level)`, `quantile(p)`, `cdf(y)` and
+        `sample()`.
+
+        Raises
+        ------
+        ValueError
+            If `with_dist` is true and this is a stream forest whose `swap_rule` is not
+            `"rotation"`.
+        """
+        if with_dist:
+            from .mixture import StudentMixture, seed_of  # imports river.proba, which takes a second
+
+            components = self._mixture(x)
+            return StudentMixture(components, seed=seed_of(components, self.seed))
+        return self._core.predict_number(x)
 
     @abc.abstractmethod
-    def predict_one(self, x: Sample, with_dist: bool = False) -> typing.Any:
-        """Predict the target of a sample, or its distribution."""
+    def _mixture(self, x: Sample) -> list[tuple[float, float, float, float]]:
+        """Return the components of the predictive distribution for `StudentMixture`."""
 
     def predict_many(self, X: typing.Any, with_dist: bool = False) -> typing.Any:
         """Predict the rows of a data frame.
@@ -116,3 +156,26 @@ class DistributionRegressor(TreeRegressor):
         frame = readable_frame(X)
         self._core.reader(batch_of(frame))  # an error names the row
         return [self.predict_one(x, with_dist=True) for x in rows_of(frame)]
+
+    def _nodes(self, tree: int) -> list[inspection.Node]:
+        """Return the nodes of a tree, with the slopes of their linear models by feature.
+
+        `linear_model` says in words which part of the prediction the mean of a node does not
+        contain; it is empty if the mean is the whole prediction.
+        """
+        nodes = super()._nodes(tree)
+        names = self._schema.names
+        for node in nodes:
+            slopes = node.get("coefficients", {})
+            node["coefficients"] = {names[column]: slope for column, slope in slopes.items()}
+            node["linear_model"] = self._linear_model_of(node, tree) if slopes else ""
+        return nodes
+
+    @abc.abstractmethod
+    def _linear_model_of(self, node: inspection.Node, tree: int) -> str:
+        """Say in words what a node with slopes adds to its mean."""
+
+    def _describe_answer(self, leaf: inspection.Node, tree: int, x: Sample) -> str:
+        if not leaf["linear_model"]:
+            return self._describe(leaf)
+        return f"{self._describe(leaf)} = {self._core.number_of_tree(tree, x):.6g}"

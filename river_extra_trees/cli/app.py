@@ -39,7 +39,7 @@ def about(version: options.Version = False) -> None:
 
 @app.command(
     epilog="Exit status: 0 on success, 1 if a learner failed, 2 if the command or the data are "
-    "invalid, 130 after Ctrl-C (the results so far are reported in all cases)."
+    "invalid, 130 after Ctrl-C. In all cases, the race reports the results so far."
 )
 def race(
     data: options.Data,
@@ -62,7 +62,7 @@ def race(
     resume: options.Resume = False,
     unseen: options.Unseen = False,
 ) -> None:
-    """Race learners: each predicts an item, is scored, and then learns the item."""
+    """Compare learners on one stream, by prequential evaluation (test, then train)."""
     from river_extra_trees.cli import running
     from river_extra_trees.cli.race import Race
 
@@ -99,7 +99,7 @@ def race(
 
 @app.command(
     epilog="Exit status: 0 on success, 1 if the learner failed, 2 if the command or the data are "
-    "invalid, 130 after Ctrl-C. What was learned until then is saved in all cases."
+    "invalid, 130 after Ctrl-C. In all cases, the model is saved as far as it was trained."
 )
 def train(
     data: options.Data,
@@ -120,7 +120,7 @@ def train(
     resume: options.Resume = False,
     unseen: options.Unseen = False,
 ) -> None:
-    """Train a learner and save it: each item is predicted and scored before it is learned."""
+    """Train and save a model, with prequential evaluation (test, then train)."""
     from river_extra_trees.cli import running
     from river_extra_trees.cli.race import Race
 

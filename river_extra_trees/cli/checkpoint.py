@@ -61,7 +61,7 @@ def require_pickle(model: TreeLearner) -> None:
         pickle.loads(pickle.dumps(model))
     except Exception as error:  # labels of any origin may raise anything
         name = type(model).__name__
-        raise UserError(f"a checkpoint cannot hold this {name}: {error}") from error
+        raise UserError(f"this {name} cannot be saved to a checkpoint: {error}") from error
 
 
 class Unpickler(pickle.Unpickler):
@@ -189,7 +189,7 @@ def resume(path: Path, plan: Plan) -> Race:
             )
     if document["packages"] != versions():
         raise UserError(
-            f"{path} was written by other versions: {document['packages']}, not {versions()}"
+            f"{path} was written by other versions: {document['packages']}; these are {versions()}"
         )
     parts = [contents[part] for part in parts_of(document)]
     race: Race = Unpickler(io.BytesIO(contents["race"]), parts).load()

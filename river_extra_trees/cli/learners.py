@@ -122,7 +122,7 @@ def make_metric(spec: str, model: base.Estimator) -> metrics.base.Metric:
         raise UserError(f"there is no metric {name!r}{_meant(name, known)}")
     metric: metrics.base.Metric = _make(name, getattr(metrics, name), parameters)
     if not _is_single_number(metric):
-        raise UserError(f"the metric {name} is not a single number")
+        raise UserError(f"the metric {name} does not give a single number")
     if not metric.works_with(model):
         raise UserError(f"the metric {name} cannot score {type(model).__name__}")
     return metric
@@ -238,7 +238,7 @@ def _make(name: str, made: type, parameters: dict[str, Any]) -> Any:
         return made(**parameters)
     except Exception as error:  # a learner of any origin may raise anything
         text = " ".join(str(error).split())
-        raise UserError(f"cannot make {name}: {text or type(error).__name__}") from error
+        raise UserError(f"cannot create {name}: {text or type(error).__name__}") from error
 
 
 def _meant(name: str, known: Iterable[str]) -> str:

@@ -15,9 +15,11 @@ from river_extra_trees.cli import UserError, learners, outputs, streams
 TASKS = {base.Classifier: "classification", base.Regressor: "regression"}
 KINDS = ("learners", "transformers", "datasets", "metrics")
 
-Kind = Annotated[str | None, typer.Argument(help=f"{', '.join(KINDS)}; by default, all.")]
+Kind = Annotated[
+    str | None, typer.Argument(help=f"What to list: {', '.join(KINDS)}; by default, all.")
+]
 TaskOption = Annotated[
-    str | None, typer.Option(help="Only those for classification or regression.")
+    str | None, typer.Option(help="List only names for classification or regression.")
 ]
 
 
@@ -62,7 +64,7 @@ def _datasets() -> Iterator[tuple[str, str, str]]:
     for name in streams.bundled_names():
         dataset: Any = getattr(datasets, name)()
         task = "regression" if dataset.task == "Regression" else "classification"
-        yield name, task, f"{dataset.n_samples:,} items, {dataset.n_features} features"
+        yield name, task, f"{dataset.n_samples:,} samples, {dataset.n_features} features"
 
 
 def _metrics() -> Iterator[tuple[str, str, str]]:

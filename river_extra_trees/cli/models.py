@@ -88,7 +88,7 @@ def require_file(model: Any) -> None:
     try:
         persistence.save_bytes(model)
     except TypeError as error:
-        raise UserError(f"a model file cannot hold this learner: {error}") from error
+        raise UserError(f"this learner cannot be saved to a model file: {error}") from error
 
 
 def save_model(model: Any, path: Path) -> None:
@@ -108,7 +108,7 @@ def info(file: File, learner: Learner = None) -> None:
 def draw(
     file: File,
     learner: Learner = None,
-    tree: Annotated[int, typer.Option(min=0, help="Number of the tree.")] = 0,
+    tree: Annotated[int, typer.Option(min=0, help="Number of the tree, from 0.")] = 0,
     max_depth: Annotated[int, typer.Option(min=0, help="Depth of the deepest nodes to draw.")] = 3,
     output: Annotated[
         Path | None,
@@ -132,7 +132,7 @@ def show(file: Path, learner: str | None) -> None:
         plan = {name: value for name, value in document["plan"].items() if value}
         rows = [
             ("race", ", ".join(f"{name} {value}" for name, value in plan.items())),
-            ("items", f"{document['items']:,}"),
+            ("samples", f"{document['items']:,}"),
             ("written by", ", ".join(" ".join(pair) for pair in document["packages"].items())),
             ("saved models", ", ".join(document["models"])),
         ]

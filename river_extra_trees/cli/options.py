@@ -21,7 +21,7 @@ def _show_version(wanted: bool) -> None:
 Version = Annotated[
     bool,
     typer.Option(
-        "--version", callback=_show_version, is_eager=True, help="Print the version and end."
+        "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
     ),
 ]
 Data = Annotated[
@@ -42,7 +42,7 @@ Learner = Annotated[
     str,
     typer.Argument(
         help="A learner of this package, as Name or Name:key=value,key=value, or the file of a "
-        "saved model, which continues learning."
+        "saved model to continue training."
     ),
 ]
 Save = Annotated[Path, typer.Option(help="Save the model to this file.")]
@@ -57,40 +57,42 @@ Task = Annotated[
 ]
 Metrics = Annotated[
     list[str] | None,
-    typer.Option(help="A metric by river's name; repeatable. The first one ranks."),
+    typer.Option(help="A metric by river's name; repeatable. The first one determines the rank."),
 ]
-Limit = Annotated[int | None, typer.Option(min=1, help="Largest number of items to read.")]
-Seed = Annotated[int, typer.Option(help="Seed of every learner that takes one.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Largest number of samples to read.")]
+Seed = Annotated[int, typer.Option(help="Random seed of every learner that has one.")]
 Nominal = Annotated[
-    list[str] | None, typer.Option(help="A column whose numbers are names; repeatable.")
+    list[str] | None,
+    typer.Option(help="A column to read as nominal even if it holds numbers; repeatable."),
 ]
 Csv = Annotated[Path | None, typer.Option(help="Write the curves to this CSV file.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw the curves to this file (.png, .svg, .pdf).")]
 Json = Annotated[Path | None, typer.Option(help="Write results and curves to this JSON file.")]
 Checkpoint = Annotated[
-    Path | None, typer.Option(help="Save the whole race to this file, so that it can be resumed.")
+    Path | None,
+    typer.Option(help="Save learners and scores to this file, so that --resume can continue."),
 ]
-Every = Annotated[int, typer.Option(min=1, help="Number of items between two checkpoints.")]
+Every = Annotated[int, typer.Option(min=1, help="Number of samples between two checkpoints.")]
 Resume = Annotated[
     bool,
     typer.Option(
         "--resume",
-        help="Resume from the checkpoint, if there is one; the data are read from the beginning. "
-        "Resume only your own checkpoints: code in the file is run.",
+        help="Resume from the checkpoint, if it exists. The data are read from the beginning. "
+        "Resume only your own checkpoints, because a checkpoint can run code.",
     ),
 ]
-Drop = Annotated[list[str] | None, typer.Option(help="A column to leave out; repeatable.")]
+Drop = Annotated[list[str] | None, typer.Option(help="A column to ignore; repeatable.")]
 OnBadRow = Annotated[
     str,
-    typer.Option(help="At a row that cannot be read, stop, or skip it; skipped rows are counted."),
+    typer.Option(help="What to do with a row that cannot be read: stop, or skip and count it."),
 ]
 Encoding = Annotated[str, typer.Option(help="The encoding of CSV and JSON lines.")]
-Rolling = Annotated[int | None, typer.Option(min=1, help="Score the last N items instead of all.")]
+Rolling = Annotated[
+    int | None, typer.Option(min=1, help="Score the last N samples instead of all.")
+]
 Unseen = Annotated[
     bool,
-    typer.Option(
-        "--unseen", help="With --resume: all rows of the data are new, so that none is skipped."
-    ),
+    typer.Option("--unseen", help="With --resume: all rows of the data are new, so skip none."),
 ]
 
 

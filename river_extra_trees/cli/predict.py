@@ -33,12 +33,12 @@ Output = Annotated[
 ]
 Target = Annotated[
     str | None,
-    typer.Option(help="The column of the true answers, if there is one: copied, and scored."),
+    typer.Option(help="The column of targets, if there is one, to copy and to score."),
 ]
 Probabilities = Annotated[bool, typer.Option(help="Add a column for each label.")]
 Interval = Annotated[
     float | None,
-    typer.Option(help="Add the bounds of intervals that hold this share of the targets."),
+    typer.Option(help="Add prediction intervals with this coverage, such as 0.9."),
 ]
 
 
@@ -63,9 +63,9 @@ class Answers:
     def __init__(self, model: Any, probabilities: bool, interval: float | None) -> None:
         name = name_of(model)
         if probabilities and not is_classifier(model):
-            raise UserError(f"a {name} has no probabilities; leave --probabilities out")
+            raise UserError(f"{name} predicts no probabilities; omit --probabilities")
         if interval is not None and not has_intervals(model):
-            raise UserError(f"this {name} has no intervals; {WITH_INTERVALS} have them")
+            raise UserError(f"this {name} predicts no intervals; {WITH_INTERVALS} do")
         if interval is not None and not 0 < interval < 1:
             raise UserError(f"--interval is {interval}; it must lie between 0 and 1, such as 0.9")
         self.model = model
@@ -122,10 +122,10 @@ def predict(
     encoding: options.Encoding = "utf-8-sig",
     learner: models.Learner = None,
 ) -> None:
-    """Predict the rows of a table by a saved model.
+    """Predict the rows of a table with a saved model.
 
-    The answers come in the order of the rows, with the number of each. Columns that the model has
-    never seen are ignored.
+    The output has the predictions in the order of the rows, with row numbers. Columns that the
+    model has never seen are ignored.
     """
     with outputs.refusing():
         to_file = str(output) != "-"

@@ -110,7 +110,7 @@ class Entrant:
 
     def _leave(self, error: Exception) -> None:
         text = " ".join(str(error).split())
-        self.error = f"failed at item {self.items + 1}: {type(error).__name__}: {text}"
+        self.error = f"failed at sample {self.items + 1}: {type(error).__name__}: {text}"
 
     def _score_all(self, targets: list[Any], answers: list[Any]) -> None:
         targets, answers = answered(targets, answers)
@@ -293,8 +293,8 @@ class Race:
             metric = inner(metric)
             if isinstance(metric, metrics.base.BinaryMetric) and metric.pos_val not in self.targets:
                 yield (
-                    f"{name} looks for the label {metric.pos_val!r}, which never came; "
-                    f"name another as in {type(metric).__name__}:pos_val=spam"
+                    f"{name} looks for the label {metric.pos_val!r}, which did not occur; "
+                    f"name another label, as in {type(metric).__name__}:pos_val=spam"
                 )
 
     def ranking(self) -> list[Entrant]:
@@ -325,7 +325,7 @@ def enter(name: str, model: base.Estimator, metrics: dict[str, metrics.base.Metr
     """Create an entrant; raise a UserError if a metric needs probabilities that it lacks."""
     entrant = Entrant(name, model, metrics)
     if entrant.wants_probabilities and not hasattr(model, "predict_proba_one"):
-        raise UserError(f"{name} has no probabilities to score")
+        raise UserError(f"{name} predicts no probabilities, which the metric needs")
     return entrant
 
 

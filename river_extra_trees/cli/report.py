@@ -22,13 +22,13 @@ def table(race: Race, stream: Stream) -> Table:
     """Return the standings, the best learner first."""
     names = list(race.entrants[0].metrics)
     of = f" of {stream.n_items:,}" if stream.n_items is not None else ""
-    title = f"{stream.name}: {stream.task}, {race.items:,}{of} items"
+    title = f"{stream.name}: {stream.task}, {race.items:,}{of} samples"
     share = stream.share_read
     if not of and share is not None and share < 1:
         title += f", {share:.0%} of the file"
     standings = Table(title=title, min_width=len(title))
     standings.add_column("learner", overflow="fold")
-    for column in (*names, "items/s", "memory"):
+    for column in (*names, "samples/s", "memory"):
         standings.add_column(column, justify="right", no_wrap=True)
     for entrant in race.ranking():
         scores = [f"{score:.4g}" for score in entrant.scores().values()]
@@ -117,5 +117,5 @@ def draw(path: Path, race: Race, stream: Stream) -> None:
         if type(entrant.model).__module__.startswith("river.")
     ]
     display = PrequentialDisplay.from_records(records(race), muted=of_river).plot()
-    display.axes_[0].set_title(f"{stream.name}: predict, score, then learn each item")
+    display.axes_[0].set_title(f"{stream.name}: prequential evaluation (test, then train)")
     display.figure_.savefig(path, dpi=120)

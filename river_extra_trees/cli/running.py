@@ -49,7 +49,7 @@ class Saver:
     def resumed(self, wanted: bool) -> Race | None:
         """Return the race of the checkpoint, or None if there is no checkpoint yet."""
         if wanted and self.path is None:
-            raise UserError("--resume needs the file to resume from: add --checkpoint FILE")
+            raise UserError("--resume needs a checkpoint to resume from: add --checkpoint FILE")
         if self.path is None or not self.path.exists():
             return None
         if not wanted:
@@ -77,7 +77,7 @@ def make_entrants(
     A saved model, if there is one, takes the place of a new one.
     """
     if len(set(names)) < len(names):
-        raise UserError("a learner is named twice")
+        raise UserError("the same learner is given twice")
     entrants = []
     for name in names:
         model = saved if saved is not None else learners.make_learner(name, task, seed)
@@ -113,7 +113,7 @@ def skip(stream: Stream, contest: Race, *, unseen: bool = False) -> None:
         batch = next(stream.batches, None)
         if batch is None:
             raise UserError(
-                f"{stream.name} has fewer than the {contest.items:,} rows of the checkpoint"
+                f"{stream.name} has fewer rows than the {contest.items:,} of the checkpoint"
             )
         part = batch[: seen.n_rows - found.n_rows]
         found.add(part)
@@ -128,7 +128,7 @@ def skip(stream: Stream, contest: Race, *, unseen: bool = False) -> None:
             ways.remove(seen)
     raise UserError(
         f"the first {which} of {stream.name} cannot be found in the checkpoint; if all its rows "
-        "are new, as after a log was rotated, add --unseen"
+        "are new, for example after a log rotation, add --unseen"
     )
 
 

@@ -14,20 +14,20 @@ MODULES = ("starlette", "uvicorn", "prometheus_client")
 
 File = Annotated[Path, typer.Argument(help="A saved model. Snapshots replace the file.")]
 Host = Annotated[
-    str, typer.Option(help="Address to listen on. Only this machine reaches 127.0.0.1.")
+    str, typer.Option(help="Address to listen on. Only this machine can reach 127.0.0.1.")
 ]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes any that is free.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")]
 Every = Annotated[
     str | None,
     typer.Option(
-        help="Save the model this often, if it has learned: after a time, such as 60s, or after a "
-        "number of samples, such as 10000. It is always saved in the end."
+        help="How often to save the model if it has learned anything: a time, such as 60s, or a "
+        "number of samples, such as 10000. The model is always saved at the end."
     ),
 ]
 MaxBody = Annotated[
-    float, typer.Option(min=0.001, max=1e6, help="Largest body of a request in megabytes.")
+    float, typer.Option(min=0.001, max=1e6, help="Largest request body in megabytes.")
 ]
-Queue = Annotated[int, typer.Option(min=1, help="Largest number of requests that wait.")]
+Queue = Annotated[int, typer.Option(min=1, help="Largest number of waiting requests.")]
 
 
 def serve(
@@ -38,9 +38,9 @@ def serve(
     max_body: MaxBody = 4.0,
     queue: Queue = 64,
 ) -> None:
-    """Serve a saved model over HTTP: it predicts, learns, and shows how it does at /.
+    """Serve a saved model over HTTP, to predict, to learn and, at /, to monitor it.
 
-    Ctrl-C or SIGTERM stops it, and saves the model.
+    Ctrl-C or SIGTERM stops the service and saves the model.
     """
     with outputs.refusing():
         _require_packages()
@@ -59,11 +59,11 @@ def serve(
         def ready() -> None:
             address, number, *_ = listener.getsockname()
             name = f"[{address}]" if ":" in address else address
-            typer.echo(f"serving {file} on http://{name}:{number} (Ctrl-C stops and saves)")
+            typer.echo(f"serving {file} on http://{name}:{number} (Ctrl-C stops it and saves)")
             if not server.is_loopback(address):
                 typer.echo(
-                    "note: whoever reaches this address can teach the model: anybody may ask and "
-                    "nothing is encrypted",
+                    "note: anyone who can reach this address can train the model: there is no "
+                    "password and no encryption",
                     err=True,
                 )
 
@@ -73,7 +73,9 @@ def serve(
             reason = str(error) or "out of memory"
             typer.echo(f"error: cannot save to {file}: {reason}", err=True)
             raise typer.Exit(outputs.FAILED) from error
-        typer.echo(f"stopped; {file} holds {served.learner.n_samples_seen:,} samples")
+        typer.echo(
+            f"stopped; the model in {file} has learned {served.learner.n_samples_seen:,} samples"
+        )
 
 
 def read_every(text: str | None) -> tuple[float | None, int | None]:
@@ -118,6 +120,6 @@ def _listener(host: str, port: int) -> Any:
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (")[0]
         raise UserError(
-            f"cannot listen on {host}:{port}: {reason}; name another --host or --port (0 takes any "
-            "port that is free)"
+            f"cannot listen on {host}:{port}: {reason}; name another --host or --port (0 chooses "
+            "a free port)"
         ) from error

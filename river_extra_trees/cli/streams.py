@@ -194,7 +194,7 @@ def require_table(data: str) -> None:
     """Raise a UserError if a name is not that of a table."""
     if not is_table(data):
         raise UserError(
-            f"{data!r} is neither a table ({', '.join(SUFFIXES)}; texts also with "
+            f"{data!r} is neither a table ({', '.join(SUFFIXES)}; text files also with "
             f"{', '.join(PACKED)}) nor one of river's bundled data sets "
             f"({', '.join(bundled_names())})"
         )

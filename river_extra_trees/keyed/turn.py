@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import threading
+import typing
 
 __all__ = ["Turn"]
 
 
 class Turn:
-    """Context manager for one call at a time; a concurrent call raises RuntimeError."""
+    """Allows one call at a time: `with turn(): ...`. A concurrent call raises RuntimeError.
 
-    def __init__(self) -> None:
+    `turn()` returns the lock itself, because no signal is handled between the moment at which a
+    `with` statement takes a lock and its block. A call that is interrupted at any moment therefore
+    releases the lock. Two threads that call `turn()` at the same moment may both get the lock; then
+    one of them waits for the other.
+
+    Parameters
+    ----------
+    what
+        Subject and verb of the error message, such as "the models are".
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
         self._lock = threading.Lock()
 
-    def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
+    def __call__(self) -> threading.Lock:
+        """Return the lock for a `with` statement; RuntimeError if another call holds it."""
+        if self._lock.locked():
             raise RuntimeError(
-                "the models are in use: another call has not ended; hold a lock around every call "
-                "to share them among threads"
+                f"{self._what} in use: another call has not ended; hold a lock around every call "
+                "to share one object among threads"
             )
+        return self._lock
 
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
-    def __reduce__(self) -> tuple[type[Turn], tuple[()]]:
-        return Turn, ()  # a copy starts unlocked
+    def __reduce__(self) -> typing.Any:
+        return Turn, (self._what,)  # a copy starts unlocked

@@ -245,14 +245,14 @@ class Application:
                         raise too_long
         except TimeoutError:
             raise RequestError(
-                f"the body did not come within {SECONDS_TO_READ:.0f} seconds", 408
+                f"the body did not arrive within {SECONDS_TO_READ:.0f} seconds", 408
             ) from None
         return bytes(body)
 
     async def snapshot(self, request: Request) -> Response:
         """Save the model."""
         if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            raise RequestError("the page of another site asks for it", 403)
+            raise RequestError("requests from pages of other sites are not allowed", 403)
         with self.place():
             try:
                 return json_response(await self.run(self.service.save))

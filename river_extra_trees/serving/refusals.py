@@ -18,7 +18,7 @@ from . import schema
 
 OTHER = "other"  # the endpoint, in metrics, of a request that reaches none
 ENDPOINTS = (
-    "there are POST /predict, /learn, /predict-learn and /snapshot, "
+    "the endpoints are POST /predict, /learn, /predict-learn and /snapshot, "
     "and GET /, /info, /status, /health and /metrics"
 )
 NO_HTTP = (
@@ -85,9 +85,7 @@ class Gate:
         if "*" in self.hosts or host_of(headers) in self.hosts:
             return None
         names = ", ".join(self.hosts)
-        return refusal(
-            400, f"the header Host must be one of {names}; a proxy in front has to set it"
-        )
+        return refusal(400, f"the header Host must be one of {names}; a reverse proxy must set it")
 
 
 def host_of(headers: Headers) -> str | None:

@@ -111,7 +111,7 @@ def read_samples(body: bytes, *, many: bool, learned: bool) -> list[Sample]:
         if not many or text.strip()
     ]
     if not samples:
-        raise RequestError("the body holds no sample")
+        raise RequestError("the body contains no sample")
     return samples
 
 
@@ -150,7 +150,7 @@ def without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twin = next(name for name in names if names.count(name) > 1)
-        raise RequestError(f"{safe_repr(twin)} comes twice in an object")
+        raise RequestError(f"{safe_repr(twin)} occurs twice in an object")
     return found
 
 
@@ -166,7 +166,9 @@ def fields_of(document: Any, learned: bool) -> dict[str, Any]:
     """Return the fields of a sample after checking that they are those of a sample."""
     known = ("x", "y", "w") if learned else ("x",)
     if not isinstance(document, dict):
-        raise RequestError(f'a sample is an object, such as {{"x": {{...}}}}, {not_a(document)}')
+        raise RequestError(
+            f'a sample must be an object, such as {{"x": {{...}}}}, {not_a(document)}'
+        )
     for name in document:
         if name not in known:
             hint = "; a sample to predict has no target" if name == "y" else ""
@@ -178,11 +180,11 @@ def fields_of(document: Any, learned: bool) -> dict[str, Any]:
             raise RequestError(f"the field {name!r} is missing")
     x = document["x"]
     if not isinstance(x, dict):
-        raise RequestError(f"x is an object of features by name, {not_a(x)}")
+        raise RequestError(f"x must be an object of features by name, {not_a(x)}")
     for name, value in x.items():
         if isinstance(value, dict | list):
             raise RequestError(
-                f"feature {safe_repr(name)} is a number, a text, true, false or null, "
+                f"feature {safe_repr(name)} must be a number, a text, true, false or null, "
                 f"{not_a(value)}"
             )
     return document
@@ -212,13 +214,13 @@ def read_wanted(query: Iterable[tuple[str, str]]) -> Wanted:
     for name, text in query:
         if name == "probabilities":
             if text not in SWITCHES:
-                raise RequestError(f"probabilities is {safe_repr(text)}; it is true or false")
+                raise RequestError(f"probabilities is {safe_repr(text)}; it must be true or false")
             wanted[name] = SWITCHES[text]
         elif name == "interval":
             wanted[name] = read_level(text)
         else:
             raise RequestError(
-                f"there is no parameter {safe_repr(name)}; there are probabilities and interval"
+                f"there is no parameter {safe_repr(name)}; use probabilities or interval"
             )
     return Wanted(**wanted)
 
@@ -231,7 +233,7 @@ def read_level(text: str) -> float:
         level = math.nan
     if not 0.0 < level < 1.0:
         raise RequestError(
-            f"interval is {safe_repr(text)}; it is a probability between 0 and 1, such as 0.9"
+            f"interval is {safe_repr(text)}; it must be between 0 and 1, such as 0.9"
         )
     return level
 

@@ -87,7 +87,7 @@ class Service:
     def _check_wanted(self, wanted: Wanted) -> None:
         name = type(self.learner).__name__
         if wanted.probabilities and not self.classifies:
-            raise RequestError(f"a {name} predicts no probabilities; ask a classifier")
+            raise RequestError(f"{name} predicts no probabilities; use a classifier")
         if wanted.interval is not None and not self.has_intervals:
             raise RequestError(f"this {name} predicts no intervals; {WITH_INTERVALS} do")
 

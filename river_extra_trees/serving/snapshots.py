@@ -11,7 +11,7 @@ from .monitor import Monitor
 from .schema import RequestError, Sample, Wanted
 from .service import Service
 
-REFUSAL = "this server answers with a snapshot, which cannot learn; send samples to the process"
+REFUSAL = "this server predicts with a snapshot, which cannot learn; send samples to the process"
 
 
 class SnapshotService(Service):

@@ -24,7 +24,7 @@ class Telemetry:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        process = self.gauge("process_id", "Whose metrics these are: each replica has its own.")
+        process = self.gauge("process_id", "The process that reports these metrics.")
         process.set(os.getpid())
         labels = ("endpoint", "status")
         self.requests = Counter(
@@ -32,24 +32,24 @@ class Telemetry:
         )
         self.seconds = Histogram(
             f"{PREFIX}_request_seconds",
-            "Time from the head of a request to its answer.",
+            "Time from the head of a request to its response.",
             ("endpoint",),
             buckets=SECONDS,
             registry=self.registry,
         )
         self.waiting = self.gauge(
-            "requests_waiting", "Requests that are read, wait or are worked on."
+            "requests_waiting", "Requests being read, waiting or being processed."
         )
-        self.samples_seen = self.gauge("samples_seen", "Samples that the model has learned in all.")
+        self.samples_seen = self.gauge("samples_seen", "Samples that the model has learned.")
         self.learned = self.gauge("samples_learned", "Samples learned since the start.")
         self.predicted = self.gauge("samples_predicted", "Samples predicted since the start.")
         self.memory = self.gauge("model_memory_bytes", "Memory of the model.")
         self.score = self.gauge(
-            "recent_score", "Accuracy or mean absolute error of the latest samples learned."
+            "recent_score", "Accuracy or mean absolute error of the latest scored samples."
         )
         self.unsaved = self.gauge("samples_unsaved", "Samples learned since the last snapshot.")
         self.saved_at = self.gauge(
-            "last_snapshot_timestamp_seconds", "When the last snapshot was taken; 0 for never."
+            "last_snapshot_timestamp_seconds", "Time of the last snapshot; 0 if there is none."
         )
         self.failed_saves = self.gauge("snapshot_failures", "Snapshots that failed.")
 

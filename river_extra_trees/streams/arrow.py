@@ -107,8 +107,8 @@ def _check_type(name: str, column: str, kind: Any) -> None:
     )
     if not readable:
         raise TableError(
-            f"{name}: column {column!r} holds values of type {kind}, which are neither numbers nor "
-            f"names; leave it out with --drop {column}"
+            f"{name}: column {column!r} has the type {kind}, which is neither numeric nor nominal; "
+            f"leave it out with --drop {column}"
         )
 
 

@@ -131,8 +131,8 @@ def open_table(
     path = str(source)
     if not is_table(path):
         raise TableError(
-            f"{path!r} is not a table: its name must end in {', '.join(SUFFIXES)}, "
-            f"the texts also with {', '.join(PACKED)}"
+            f"{path!r} is not a table: its name must end in {', '.join(SUFFIXES)}; "
+            f"text files may also end in {', '.join(PACKED)}"
         )
     if path != "-" and not Path(path).is_file():
         raise TableError(f"there is no file {path!r}")
@@ -144,7 +144,7 @@ def open_table(
     if target is not None and target in drop:
         raise TableError(f"the target {target!r} cannot be dropped")
     if target is not None and target in nominal:
-        raise TableError(f"the target {target!r} is no feature: leave it out of the nominal ones")
+        raise TableError(f"the target {target!r} is not a feature: remove it from nominal")
     suffix, packed = suffix_of(path)
     name = "standard input" if path == "-" else path
     bad_rows = BadRows(name, on_bad_row)

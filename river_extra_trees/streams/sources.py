@@ -60,7 +60,7 @@ def _unpacked_zstd(file: IO[bytes]) -> Any:
     try:
         import pyarrow
     except ImportError as error:
-        raise TableError("files packed by zstd need pyarrow: pip install pyarrow") from error
+        raise TableError("zstd files need pyarrow: pip install pyarrow") from error
     return pyarrow.CompressedInputStream(file, "zstd")
 
 
@@ -103,7 +103,7 @@ class Lines:
             b"a".decode(encoding, "ignore")  # not so codecs of bytes, such as hex
             self.decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
         except LookupError as error:
-            raise TableError(f"there is no encoding {encoding!r} of texts") from error
+            raise TableError(f"there is no text encoding {encoding!r}") from error
         self.ready: deque[str] = deque()
         self.rest = ""
         self.is_over = False

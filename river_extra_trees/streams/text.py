@@ -290,7 +290,7 @@ def _object(line: str, encoding: str) -> tuple[Record, str | None]:
     except (ValueError, RecursionError) as error:
         return {}, f"not JSON: {error}"
     if not isinstance(record, dict):
-        return {}, "not an object of JSON"
+        return {}, "not a JSON object"
     nested = next((name for name, value in record.items() if isinstance(value, dict | list)), None)
     if nested is not None:
         return {}, f"column {nested!r} is an object or a list of JSON"

@@ -64,7 +64,7 @@ def moment_of(text: str) -> float:
 
     """
     if not MOMENT.fullmatch(text):
-        raise ValueError(f"{text!r} is not a moment in ISO 8601")
+        raise ValueError(f"{text!r} is not a date in ISO 8601")
     return seconds(datetime.datetime.fromisoformat(text))
 
 

@@ -78,7 +78,7 @@ def test_checkpoints_of_other_races_are_refused(checkpoint: Path) -> None:
     assert_refused(run(*usual, FAST, OURS), "exists", "--resume")
     assert_refused(run(*usual, FAST, "--resume"), "another learners", OURS)
     assert_refused(run(*usual, FAST, OURS, "--seed", 9, "--resume"), "another seed", "1, not 9")
-    assert_refused(run(*usual, FAST, OURS, "--limit", 50, "--resume"), "fewer than the 60 rows")
+    assert_refused(run(*usual, FAST, OURS, "--limit", 50, "--resume"), "fewer rows than the 60")
     assert_refused(run("ImageSegments", FAST, "--resume"), "--checkpoint")
     assert_refused(run("ImageSegments", "--checkpoint", "no/folder/c"), "no folder")
 
@@ -186,7 +186,7 @@ def test_checkpoints_that_cannot_be_written(
     path = tmp_path / "results.json"
     kept = ("--checkpoint", tmp_path / "race", "--every", 5, "--json", path)
     result = run("ImageSegments", FAST, "--limit", 9, *kept)
-    assert_refused(result, "cannot write", "No space left", stdout="5 of 9 items")
+    assert_refused(result, "cannot write", "No space left", stdout="5 of 9 samples")
     assert json.loads(path.read_text())["items"] == 5
 
 
@@ -199,14 +199,14 @@ def test_models_with_labels_that_no_model_file_holds_are_pickled(tmp_path: Path)
     assert run(*usual, "--limit", 30).exit_code == 0
     result = run(*usual, "--resume")
     assert result.exit_code == 0, result.output
-    assert "60 of 60 items" in result.stdout
+    assert "60 of 60 samples" in result.stdout
 
 
 def test_a_model_that_nothing_can_hold_replaces_no_checkpoint() -> None:
     """The error says which learner it is, and why."""
     model = river_extra_trees.StreamDecisionTreeClassifier()
     model.learn_one({"a": 1.0}, lambda: None)
-    with pytest.raises(UserError, match="cannot hold this StreamDecisionTreeClassifier"):
+    with pytest.raises(UserError, match="this StreamDecisionTreeClassifier cannot be saved"):
         checkpoints.require_pickle(model)
 
 

@@ -46,7 +46,7 @@ def test_default_learners() -> None:
     assert result.exit_code == 0, result.output
     for name in learners.usual_learners("classification"):
         assert name in result.stdout
-    assert "120 of 120 items" in result.stdout
+    assert "120 of 120 samples" in result.stdout
 
 
 def test_seed_makes_a_race_repeatable(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_learner_that_gives_up() -> None:
         stdin=rows.replace("\n0,", "\n0.0,"),
     )
     assert result.exit_code == 1, result.output
-    assert "failed at item" in result.stdout
+    assert "failed at sample" in result.stdout
     assert "NoChangeClassifier" in result.stdout
 
 
@@ -213,9 +213,9 @@ def test_bundled_streams(name: str) -> None:
         (["Phishing", f"{FAST}:max_depth="], ["Name:key=value"]),
         (["Phishing", f"{FAST}:3"], ["Name:key=value"]),
         (["Phishing", "StreamDecisionTreeClassifier:batch_size=0"], ["batch_size"]),
-        (["Phishing", FAST, FAST], ["named twice"]),
+        (["Phishing", FAST, FAST], ["given twice"]),
         (["Phishing", FAST, "--metric", "Acuracy"], ["did you mean Accuracy?"]),
-        (["Phishing", FAST, "--metric", "ConfusionMatrix"], ["not a single number"]),
+        (["Phishing", FAST, "--metric", "ConfusionMatrix"], ["not give a single number"]),
         (["Phishing", FAST, "--metric", "MAE"], ["cannot score"]),
         (["Phishing", FAST, "--csv", "no/such/folder.csv"], ["no folder"]),
         (["Phishing", FAST, "--plot", "picture.doc"], [".png"]),
@@ -256,7 +256,7 @@ def test_row_is_refused(text: str, words: list[str]) -> None:
     """A row that cannot be read ends the race in one line; what was reached is told."""
     result = run("-", FAST, "--target", "y", stdin=text)
     reached = int(words[0].removeprefix("row ")) - 1
-    assert_refused(result, "standard input", *words, stdout=f"{reached} items")
+    assert_refused(result, "standard input", *words, stdout=f"{reached} samples")
 
 
 def test_target_of_a_regression_is_refused() -> None:
@@ -265,7 +265,7 @@ def test_target_of_a_regression_is_refused() -> None:
         *("-", "HoeffdingTreeRegressor", "--target", "y", "--task", "regression"),
         stdin="a,y\n1,0.5\n2,high\n",
     )
-    assert_refused(result, "row 2", "'high'", stdout="1 items")
+    assert_refused(result, "row 2", "'high'", stdout="1 samples")
 
 
 def test_target_is_needed(table: Path) -> None:
@@ -281,7 +281,7 @@ def test_damaged_files(tmp_path: Path) -> None:
     latin.write_bytes("a,y\n1,\xe9\n".encode("latin-1"))
     fake = tmp_path / "fake.parquet"
     fake.write_bytes(b"no parquet at all")
-    for path, reached in ((cut, " items"), (latin, ""), (fake, "")):
+    for path, reached in ((cut, " samples"), (latin, ""), (fake, "")):
         assert_refused(run(path, FAST, "--target", "y"), path.name, stdout=reached)
 
 
@@ -295,7 +295,7 @@ class Broken(dummy.NoChangeClassifier):
 def test_learner_that_cannot_be_made() -> None:
     """Whatever its constructor raises, as river's do where a package is missing."""
     refused = run("Phishing", f"{__name__}.Broken")
-    assert_refused(refused, f"cannot make {__name__}.Broken: install that first")
+    assert_refused(refused, f"cannot create {__name__}.Broken: install that first")
 
 
 OUTPUTS = {
@@ -406,7 +406,7 @@ def test_metric_of_probabilities_needs_them() -> None:
     model = dummy.NoChangeClassifier()
     entrant = race.Entrant("x", model, {"LogLoss": metrics.LogLoss()})
     assert entrant.wants_probabilities
-    with pytest.raises(UserError, match="no probabilities"):
+    with pytest.raises(UserError, match="predicts no probabilities"):
         race.enter("x", object(), {"LogLoss": metrics.LogLoss()})  # type: ignore[arg-type]
 
 
@@ -449,7 +449,7 @@ def test_ended_while_waiting_for_input(tmp_path: Path, ending: signal.Signals) -
     process.send_signal(ending)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (130, "")
-    assert "3 items" in out
+    assert "3 samples" in out
     document = json.loads(path.read_text())
     assert document["interrupted"]
     assert document["items"] == 3

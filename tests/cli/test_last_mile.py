@@ -111,7 +111,7 @@ def test_ctrl_c_saves_the_model(tmp_path: Path) -> None:
     process.stdin.write("a,y\n" + "1,u\n2,v\n" * 20)
     process.stdin.flush()
     deadline = time.monotonic() + 120
-    while "items         40" not in _info(tmp_path / "kept") and time.monotonic() < deadline:
+    while "samples       40" not in _info(tmp_path / "kept") and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
@@ -137,7 +137,10 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
     """Before anything is learned, with what to do."""
     path = tmp_path / "m.model"
     cases: list[tuple[list[object], str]] = [
-        (["HoeffdingTreeClassifier", "--save", path], "a model file cannot hold this learner"),
+        (
+            ["HoeffdingTreeClassifier", "--save", path],
+            "this learner cannot be saved to a model file",
+        ),
         ([OURS, "--save", tmp_path / "no" / "m"], "there is no folder"),
         ([OURS, "--save", path, "--set", "batch"], "write it as name=value"),
         ([OURS, "--save", path, "--set", "batches=1"], "has no parameter 'batches'"),
@@ -296,7 +299,7 @@ def test_a_failed_prediction_leaves_the_old_file(model: Path, tmp_path: Path) ->
     assert answers.read_text() == "old"
     assert_refused(run("predict", model, data, "--output", tmp_path / "a.txt"), ".csv or .parquet")
     assert_refused(run("predict", model, data, "--output", model.with_suffix("")), ".csv or")
-    assert_refused(run("predict", model, data, "--interval", 0.9), "has no intervals")
+    assert_refused(run("predict", model, data, "--interval", 0.9), "predicts no intervals")
     assert_refused(run("predict", tmp_path / "no.model", data), "cannot read")
     assert sorted(os.listdir(tmp_path)) == ["a.csv", "m.model", "new.csv", "table.csv"]
 

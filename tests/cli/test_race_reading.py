@@ -72,7 +72,7 @@ def test_bad_rows_are_skipped_and_counted(tmp_path: Path) -> None:
     )
     document = json.loads(path.read_text())
     assert (document["items"], document["skipped_rows"], document["error"]) == (3, 1, None)
-    assert_refused(run(*usual, stdin=text), "row 3", stdout="2 items")
+    assert_refused(run(*usual, stdin=text), "row 3", stdout="2 samples")
     document = json.loads(path.read_text())
     assert document["items"] == 2
     assert "row 3" in document["error"]
@@ -148,7 +148,7 @@ def test_a_learner_that_fails_names_the_item() -> None:
     for _ in contest.run([batch]):
         pass
     assert entrant.error is not None
-    assert "failed at item 91" in entrant.error
+    assert "failed at sample 91" in entrant.error
     assert (entrant.items, model.n_samples_seen) == (90, 90)
 
 
@@ -186,7 +186,7 @@ def test_a_log_that_is_rotated_and_resumed(tmp_path: Path) -> None:
     refused = run(*usual, stdin=log(slice(70, 90)))
     assert_refused(refused, "the first row of standard input", "add --unseen")
     refused = run(*usual, stdin=log(slice(40, 60)))
-    assert_refused(refused, "fewer than")
+    assert_refused(refused, "fewer rows than")
     refused = run(*usual, stdin=log(slice(40, 65), slice(70, 80)).replace("\na,y", ""))
     assert_refused(refused, "the first 30 rows", "add --unseen")
     assert run(*usual, "--unseen", stdin=log(slice(70, 90))).exit_code == 0
@@ -206,7 +206,7 @@ def test_outputs_are_written_each_by_itself(tmp_path: Path, monkeypatch: Any) ->
     monkeypatch.setattr("river_extra_trees.cli.report.write_csv", fail)
     paths = tmp_path / "o.csv", tmp_path / "o.json"
     result = run("Phishing", FAST, "--limit", 40, "--csv", paths[0], "--json", paths[1])
-    assert_refused(result, "cannot write", "No space left", stdout="40 of 40 items")
+    assert_refused(result, "cannot write", "No space left", stdout="40 of 40 samples")
     assert json.loads(paths[1].read_text())["items"] == 40
 
 

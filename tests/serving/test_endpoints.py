@@ -101,7 +101,7 @@ def test_intervals(tmp_path: Path, model: Any) -> None:
     assert low < answer["y"] < high
     assert [low, high] == list(model.predict_one(x, with_dist=True).interval(0.9))
     refused = asked(app, "/predict?probabilities=1", body_of({"x": x}))
-    assert (refused.status, "ask a classifier" in refused.json["error"]) == (400, True)
+    assert (refused.status, "use a classifier" in refused.json["error"]) == (400, True)
     without = ret.StreamDecisionForestRegressor(swap_rule="always", window_size=100)
     other = application(tmp_path, without)
     for path in ("/predict", "/predict-learn"):
@@ -237,8 +237,8 @@ def test_statuses(tmp_path: Path) -> None:
     app = application(tmp_path, body=1000)
     good = body_of(*SAMPLES[:1])
     cases: list[tuple[int, str, dict[str, Any]]] = [
-        (404, "there are POST /predict", {"path": "/x"}),
-        (405, "there are POST /predict", {"path": "/learn"}),
+        (404, "the endpoints are POST /predict", {"path": "/x"}),
+        (405, "the endpoints are POST /predict", {"path": "/learn"}),
         (413, "longer than 1,000 bytes", {"path": "/learn", "body": b" " * 1001}),
         (413, "send fewer samples", {"path": "/learn", "body": [b" " * 600] * 2}),
         (415, JSON, {"path": "/learn", "body": good, "kind": "text/plain"}),

@@ -23,14 +23,14 @@ REFUSED = [
     (b"\xff", "line 1: not UTF-8"),
     (b"[" * 100_000, "nested too deeply"),
     (b"1" * 5000, "too many digits"),
-    (b"[1]", "a sample is an object"),
+    (b"[1]", "a sample must be an object"),
     (b'{"x": {"a": NaN}, "y": 1}', "NaN is not JSON; send null"),
-    (b'{"x": {"a": 1, "a": 2}, "y": 1}', "'a' comes twice"),
+    (b'{"x": {"a": 1, "a": 2}, "y": 1}', "'a' occurs twice"),
     (b'{"x": {}, "y": 1, "z": 1}', "no field 'z'; it has x, y, w"),
     (b'{"x": {}}', "the field 'y' is missing"),
     (b'{"y": 1}', "the field 'x' is missing"),
-    (b'{"x": [1], "y": 1}', "x is an object of features by name, not a list"),
-    (b'{"x": {"a": {}}, "y": 1}', "feature 'a' is a number, a text, true, false or null, not an"),
+    (b'{"x": [1], "y": 1}', "x must be an object of features by name, not a list"),
+    (b'{"x": {"a": {}}, "y": 1}', "feature 'a' must be a number, a text, true, false or null, not"),
 ]
 
 
@@ -46,7 +46,7 @@ def test_the_line_is_named() -> None:
     """The message names the line of many."""
     with pytest.raises(RequestError, match=r"^line 2: the field 'y' is missing"):
         schema.read_samples(b'{"x": {}, "y": 1}\n{"x": {}}', many=True, learned=True)
-    with pytest.raises(RequestError, match="holds no sample"):
+    with pytest.raises(RequestError, match="contains no sample"):
         schema.read_samples(b"\n\n", many=True, learned=True)
     with pytest.raises(RequestError, match="a sample to predict has no target"):
         schema.read_samples(b'{"x": {}, "y": 1}', many=False, learned=False)

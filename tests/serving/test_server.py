@@ -53,7 +53,7 @@ def test_signals_stop_it_and_save(path: Path) -> None:
         service.process.send_signal(signal.SIGTERM)
         out, err = service.process.communicate(timeout=60)
     assert (service.process.returncode, err) == (0, "")
-    assert "holds 200 samples" in out
+    assert "has learned 200 samples" in out
     assert path.read_bytes() == learned(200)
     with served(path) as service:
         learn(service, SAMPLES[200:300])

@@ -256,13 +256,14 @@ class DistributedKeyedModels(Feeder):
 
     def counts(self) -> Counts:
         """Return the numbers of models, and of samples learned and refused by the workers."""
-        delivery = self._delivery.begin()
-        delivery.send_gathered()
+        with self._turn():
+            delivery = self._delivery.begin()
+            delivery.send_gathered()
 
-        def send() -> list[typing.Any]:
-            return [link.ask("counts") for link in delivery.links]
+            def send() -> list[typing.Any]:
+                return [link.ask("counts") for link in delivery.links]
 
-        return total(delivery.answered(send))
+            return total(delivery.answered(send))
 
     def processes(self) -> list[int]:
         """Return the process id of each worker."""
