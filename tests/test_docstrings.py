@@ -1,0 +1,47 @@
+"""Docstrings name the parameters of what they describe."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+import pytest
+
+import river_extra_trees
+from river_extra_trees import distributed, evaluate, keyed, persistence, plotting
+
+MODULES = [river_extra_trees, distributed, evaluate, keyed, persistence, plotting]
+
+
+def is_error(thing: Any) -> bool:
+    return inspect.isclass(thing) and issubclass(thing, Exception)
+
+
+PUBLIC = sorted(
+    {
+        (f"{module.__name__}.{name}", thing)
+        for module in MODULES
+        for name in module.__all__
+        if callable(thing := getattr(module, name)) and not is_error(thing)
+    },
+    key=lambda each: each[0],
+)
+
+
+def described(docstring: str) -> set[str]:
+    """Return the names in the section of parameters, or of the attributes of a tuple."""
+    found = re.search(
+        r"^(?:Parameters|Attributes)\n-+\n(.*?)(?:^\w[\w ]*\n-+$|\Z)", docstring, re.M | re.S
+    )
+    lines = (
+        re.findall(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: : .*)?$", found[1], re.M) if found else []
+    )
+    return {name.strip("* ") for line in lines for name in line.split(",")}
+
+
+@pytest.mark.parametrize(("name", "thing"), PUBLIC, ids=[name for name, _ in PUBLIC])
+def test_every_parameter_is_described(name: str, thing: Any) -> None:
+    """No parameter is left out, and none is described that does not exist."""
+    taken = set(inspect.signature(thing).parameters) - {"self"}
+    assert described(inspect.getdoc(thing) or "") == taken
