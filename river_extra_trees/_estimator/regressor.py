@@ -118,7 +118,7 @@ class DistributionRegressor(TreeRegressor):
             `"rotation"`.
         """
         if with_dist:
-            from .mixture import StudentMixture, seed_of  # imports river.proba, which takes a second
+            from .mixture import StudentMixture, seed_of  # imports river.proba: takes a second
 
             components = self._mixture(x)
             return StudentMixture(components, seed=seed_of(components, self.seed))
