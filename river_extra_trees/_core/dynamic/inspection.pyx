@@ -205,9 +205,7 @@ cdef class Acquisition:
     cdef double* box_of(self, int node) noexcept nogil:
         return self.boxes + 2 * <size_t>node * self.filter.model.n_regressors
 
-    cdef double alc(
-        self, const Fit* posterior, const double* v, const double* box
-    ) noexcept nogil:
+    cdef double alc(self, const Fit* posterior, const double* v, const double* box) noexcept nogil:
         """Decrease of the predictive variance, averaged over the box, by another sample at v.
 
         The closed form of section 4.2: with u = S^-1 (v - mean) the covariance of the predictions

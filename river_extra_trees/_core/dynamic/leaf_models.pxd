@@ -81,42 +81,29 @@ cdef int row_width(bint multinomial, int n_regressors, int n_classes) noexcept n
 cdef int scratch_size(int n_regressors) noexcept nogil
 
 cdef double log_gamma(double x) noexcept nogil
-cdef void add_sample(
-    const LeafModel* model, double* row, const double* v, double weight
-) noexcept nogil
-cdef void add_samples(
-    const LeafModel* model, double* row, const double* v, const int* slots, int n,
-    const double* weights
-) noexcept nogil
-cdef void merge(
-    const LeafModel* model, double* row, const double* other, double share
-) noexcept nogil
+cdef void add_sample(const LeafModel* model, double* row, const double* v,
+                     double weight) noexcept nogil
+cdef void add_samples(const LeafModel* model, double* row, const double* v, const int* slots, int n,
+                      const double* weights) noexcept nogil
+cdef void merge(const LeafModel* model, double* row, const double* other,
+                double share) noexcept nogil
 cdef void scale(const LeafModel* model, double* row, double factor) noexcept nogil
 cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept nogil
-cdef double log_marginal(
-    const LeafModel* model, const double* row, bint linear, bint* is_linear
-) noexcept nogil
-cdef double leverage(
-    const LeafModel* model, const Fit* fit, const double* v, double* mean
-) noexcept nogil
-cdef Predictive predictive(
-    const LeafModel* model, const double* row, const double* v
-) noexcept nogil
-cdef double log_multinomial(
-    const LeafModel* model, const double* row, int stride
-) noexcept nogil
+cdef double log_marginal(const LeafModel* model, const double* row, bint linear,
+                         bint* is_linear) noexcept nogil
+cdef double leverage(const LeafModel* model, const Fit* fit, const double* v,
+                     double* mean) noexcept nogil
+cdef Predictive predictive(const LeafModel* model, const double* row,
+                           const double* v) noexcept nogil
+cdef double log_multinomial(const LeafModel* model, const double* row, int stride) noexcept nogil
 cdef double evidence(const LeafModel* model, const Fit* fit, double weight) noexcept nogil
-cdef double reference_score(
-    const LeafModel* model, const Fit* fit, double mean, const double* retired, double share
-) noexcept nogil
+cdef double reference_score(const LeafModel* model, const Fit* fit, double mean,
+                            const double* retired, double share) noexcept nogil
 
-cdef void to_cells(
-    const LeafModel* model, const double* row, const double* origin, double* cells
-) noexcept nogil
-cdef void add_to_cells(
-    const LeafModel* model, double* cells, const double* offsets, const int* slots, int n,
-    const double* weights
-) noexcept nogil
+cdef void to_cells(const LeafModel* model, const double* row, const double* origin,
+                   double* cells) noexcept nogil
+cdef void add_to_cells(const LeafModel* model, double* cells, const double* offsets,
+                       const int* slots, int n, const double* weights) noexcept nogil
 cdef void fit_batch(const LeafModel* model, double* cells, int n_leaves, Fit* fits) noexcept nogil
 
 cdef inline double* solved_of(const LeafModel* model) noexcept nogil:

@@ -31,10 +31,8 @@ cdef double log_gamma(double x) noexcept nogil:
 
 # --- Rows -----------------------------------------------------------------------------------
 
-cdef inline void combine(
-    const LeafModel* model, double* row, const double* others, const double* addend, double share,
-    double added
-) noexcept nogil:
+cdef inline void combine(const LeafModel* model, double* row, const double* others,
+                         const double* addend, double share, double added) noexcept nogil:
     """Equation (3): add samples with total weight `added` and means `others` to a regression row.
 
     `addend` times `share` are their products about these means; NULL stands for zeros. The new
@@ -66,9 +64,8 @@ cdef inline void combine(
         products += i + 1
 
 
-cdef void add_sample(
-    const LeafModel* model, double* row, const double* v, double weight
-) noexcept nogil:
+cdef void add_sample(const LeafModel* model, double* row, const double* v,
+                     double weight) noexcept nogil:
     """Add a sample v = (regressors, target) or (class code): equation (4), about the means."""
     if model.multinomial:
         row[0] += weight
@@ -77,10 +74,8 @@ cdef void add_sample(
         combine(model, row, v, NULL, 0.0, weight)
 
 
-cdef void add_samples(
-    const LeafModel* model, double* row, const double* v, const int* slots, int n,
-    const double* weights
-) noexcept nogil:
+cdef void add_samples(const LeafModel* model, double* row, const double* v, const int* slots, int n,
+                      const double* weights) noexcept nogil:
     """Add samples: that in slot slots[i] has its v at v + slot * (q + 1), weight weights[slot]."""
     cdef Py_ssize_t size = model.n_regressors + 1
     cdef int i
@@ -88,9 +83,8 @@ cdef void add_samples(
         add_sample(model, row, v + slots[i] * size, weights[slots[i]])
 
 
-cdef void merge(
-    const LeafModel* model, double* row, const double* other, double share
-) noexcept nogil:
+cdef void merge(const LeafModel* model, double* row, const double* other,
+                double share) noexcept nogil:
     """Add `share` times other statistics to a row: equation (3)."""
     cdef int i
     if share * other[0] <= 0.0:
@@ -170,9 +164,8 @@ cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept no
     return result
 
 
-cdef void merge_prior(
-    const LeafModel* model, const double* row, double* means, double* factor
-) noexcept nogil:
+cdef void merge_prior(const LeafModel* model, const double* row, double* means,
+                      double* factor) noexcept nogil:
     """Equation (3): store the products of row and prior in `factor`, and the means in `means`."""
     cdef int size = model.n_regressors + 1, i, j
     cdef const double* products = row + 1 + size
@@ -196,9 +189,8 @@ cdef void merge_prior(
         addend += i + 1
 
 
-cdef double log_marginal(
-    const LeafModel* model, const double* row, bint linear, bint* is_linear
-) noexcept nogil:
+cdef double log_marginal(const LeafModel* model, const double* row, bint linear,
+                         bint* is_linear) noexcept nogil:
     """Log marginal likelihood p(y | x) of a leaf, section 2.1, with its active and retired samples.
 
     Its increase by a sample is the log predictive density of the sample. `is_linear` is set to
@@ -229,9 +221,7 @@ cdef double evidence(const LeafModel* model, const Fit* fit, double weight) noex
     )
 
 
-cdef double log_multinomial(
-    const LeafModel* model, const double* row, int stride
-) noexcept nogil:
+cdef double log_multinomial(const LeafModel* model, const double* row, int stride) noexcept nogil:
     """Log marginal likelihood of a multinomial leaf with prior Dirichlet(a, ..., a).
 
     Sections 2.1 and 3.1: the product of the gamma functions of the counts, divided by the gamma
@@ -248,9 +238,8 @@ cdef double log_multinomial(
     return total + log(below / product)
 
 
-cdef double leverage(
-    const LeafModel* model, const Fit* fit, const double* v, double* mean
-) noexcept nogil:
+cdef double leverage(const LeafModel* model, const Fit* fit, const double* v,
+                     double* mean) noexcept nogil:
     """Leverage 1/n + x' G^-1 x of v in the leaf that was fitted last; set `mean` to its prediction.
 
     Stores L^-1 (v - mean of v) in `solved_of`.
@@ -272,9 +261,8 @@ cdef double leverage(
     return total
 
 
-cdef Predictive predictive(
-    const LeafModel* model, const double* row, const double* v
-) noexcept nogil:
+cdef Predictive predictive(const LeafModel* model, const double* row,
+                           const double* v) noexcept nogil:
     """Posterior predictive of a regression leaf at the regressors in v: equation (1)."""
     cdef Predictive answer
     cdef Fit result = fit(model, row, True)
@@ -287,9 +275,8 @@ cdef Predictive predictive(
     return answer
 
 
-cdef double reference_score(
-    const LeafModel* model, const Fit* fit, double mean, const double* retired, double share
-) noexcept nogil:
+cdef double reference_score(const LeafModel* model, const Fit* fit, double mean,
+                            const double* retired, double share) noexcept nogil:
     """Score of a leaf in the moves of dynaTree 1.2-17, for comparisons with its output.
 
     It differs from the marginal likelihood in a constant (2/pi instead of 2 pi) and, if there are
@@ -330,9 +317,8 @@ cdef struct Factor:             # results of a factorisation, per lane
     bint independent[BATCH_SIZE]     # whether the regressors are linearly independent
 
 
-cdef void to_cells(
-    const LeafModel* model, const double* row, const double* origin, double* cells
-) noexcept nogil:
+cdef void to_cells(const LeafModel* model, const double* row, const double* origin,
+                   double* cells) noexcept nogil:
     """Convert a row to cells."""
     cdef int size = model.n_regressors + 1, i, j
     cdef const double* products = row + 1 + size
@@ -351,10 +337,8 @@ cdef void to_cells(
         products += i + 1
 
 
-cdef void add_to_cells(
-    const LeafModel* model, double* cells, const double* offsets, const int* slots, int n,
-    const double* weights
-) noexcept nogil:
+cdef void add_to_cells(const LeafModel* model, double* cells, const double* offsets,
+                       const int* slots, int n, const double* weights) noexcept nogil:
     """Add samples: that in slots[i] has v - origin at offsets + slot * (q + 1)."""
     cdef int size = model.n_regressors + 1, i, slot
     cdef double share
@@ -380,10 +364,8 @@ cdef void add_to_cells(
                      offsets + <size_t>slots[i] * size, 0.0)
 
 
-cdef void add_pair(
-    double* cells, int size, const double* first, double first_weight, const double* second,
-    double second_weight
-) noexcept nogil:
+cdef void add_pair(double* cells, int size, const double* first, double first_weight,
+                   const double* second, double second_weight) noexcept nogil:
     """Add two samples, which reads and writes the cells only once."""
     cdef double one[MAX_REGRESSORS + 1]
     cdef double two[MAX_REGRESSORS + 1]
@@ -453,10 +435,8 @@ cdef void factorise(double* cells, int size, Factor* factor) noexcept nogil:
         line += (i + 1) * BATCH_SIZE
 
 
-cdef void take_pivot(
-    Factor* factor, int i, int size, const double* line, const double* scaled,
-    const double* pivots, double* inverse
-) noexcept nogil:
+cdef void take_pivot(Factor* factor, int i, int size, const double* line, const double* scaled,
+                     const double* pivots, double* inverse) noexcept nogil:
     """Store the results of the pivots of row i; skip pivots that are rounding errors."""
     cdef int lane
     cdef double centred

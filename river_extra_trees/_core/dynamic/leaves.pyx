@@ -18,9 +18,8 @@ from .pool cimport Pool
 from .shared_trees cimport MAX_DEPTH, Leaf, Node, pop
 
 
-cdef void inflate_prior(
-    ParticleFilter filter, double* target, int size, double mean
-) noexcept nogil:
+cdef void inflate_prior(ParticleFilter filter, double* target, int size,
+                        double mean) noexcept nogil:
     """Weaken the prior's fit of the target after few samples.
 
     With as many samples as coefficients, the fit is exact whatever the noise. So the slopes of the
@@ -141,9 +140,7 @@ cdef double fading(ParticleFilter filter, int leaf, int ahead) noexcept nogil:
     return kept(filter, here, filter.n_seen + ahead - here.time)
 
 
-cdef const double* faded(
-    ParticleFilter filter, int leaf, int ahead, double* row
-) noexcept nogil:
+cdef const double* faded(ParticleFilter filter, int leaf, int ahead, double* row) noexcept nogil:
     """Statistics of a leaf `ahead` samples from now; in `row` if they differ from the present."""
     cdef double share = fading(filter, leaf, ahead)
     if share == 1.0:
@@ -157,9 +154,8 @@ cdef void sum_slots(ParticleFilter filter, const int* slots, int n, double* row)
     add_samples(&filter.model, row, filter.pool.v, slots, n, filter.sample_weight)
 
 
-cdef double row_score(
-    ParticleFilter filter, const double* total, const double* retired
-) noexcept nogil:
+cdef double row_score(ParticleFilter filter, const double* total,
+                      const double* retired) noexcept nogil:
     """Log marginal likelihood of a leaf with these statistics: section 2.1, or the reference."""
     cdef bint is_linear
     cdef Fit posterior
@@ -244,9 +240,8 @@ cdef int follow(ParticleFilter filter, int n_regressors, int n_classes,
     return 0
 
 
-cdef int reshape(
-    ParticleFilter filter, int n_columns, int n_regressors, int n_classes, int capacity
-) except -1:
+cdef int reshape(ParticleFilter filter, int n_columns, int n_regressors, int n_classes,
+                 int capacity) except -1:
     """Change the shape of all data that depend on these numbers.
 
     A new feature is missing in earlier samples; their statistics have the value 0 for it.
@@ -305,9 +300,8 @@ cdef int least_leaf(ParticleFilter filter) noexcept nogil:
     return 2 * q + 4 if filter.reference else max(4, min(q + 3, filter.window // 8))
 
 
-cdef void move_block(
-    ParticleFilter filter, double* block, int width, int n_regressors
-) noexcept nogil:
+cdef void move_block(ParticleFilter filter, double* block, int width,
+                     int n_regressors) noexcept nogil:
     """Replace `block`, which contains single rows and data per column, and copy its content."""
     cdef int size = n_regressors + 1, n_old = filter.model.n_regressors
     cdef double* fill = block + 5 * width
@@ -329,10 +323,8 @@ cdef void move_block(
     filter.regressors, filter.nominal = regressors, nominal
 
 
-cdef void copy_rows(
-    ParticleFilter filter, const double* rows, double* into, size_t n_rows, int width,
-    int n_regressors
-) noexcept nogil:
+cdef void copy_rows(ParticleFilter filter, const double* rows, double* into, size_t n_rows,
+                    int width, int n_regressors) noexcept nogil:
     """Copy rows of the current shape into zeroed rows of a new shape."""
     cdef size_t i, old = filter.model.n_regressors, old_width = filter.model.width
     cdef double* to_row
@@ -352,9 +344,8 @@ cdef void copy_rows(
         to_row[n_regressors] = row[old]
 
 
-cdef int reserve_scratch(
-    ParticleFilter filter, size_t capacity, size_t columns, size_t size_v, size_t width
-) except -1 nogil:
+cdef int reserve_scratch(ParticleFilter filter, size_t capacity, size_t columns, size_t size_v,
+                         size_t width) except -1 nogil:
     """Allocate the scratch memory for the cuts of a leaf that contains all samples of a pool."""
     cdef size_t n_words = capacity // 64 + 1
     cdef size_t n_bytes = (

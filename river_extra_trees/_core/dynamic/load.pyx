@@ -323,9 +323,8 @@ cdef int restore_trees(ParticleFilter filter, state) except -1:
     return 0
 
 
-cdef int restore_strata(
-    ParticleFilter filter, const double[::1] posterior, const int[::1] stratum
-) except -1:
+cdef int restore_strata(ParticleFilter filter, const double[::1] posterior,
+                        const int[::1] stratum) except -1:
     """Restore the probabilities of the forgetting factors, and the bounds of their particles."""
     cdef int k
     require(stratum[0] == 0 and stratum[filter.n_decays] == filter.n_alive
@@ -458,9 +457,8 @@ cdef int check_trees(ParticleFilter filter) except -1:
     return 0
 
 
-cdef bint holds_its_samples(
-    ParticleFilter filter, int number, const int[::1] parent, int[::1] holder
-) noexcept:
+cdef bint holds_its_samples(ParticleFilter filter, int number, const int[::1] parent,
+                            int[::1] holder) noexcept:
     """Whether the samples of a leaf are distinct and active, and reach it from the root.
 
     `holder` is the last leaf found with a sample. Any parent will do, as all have the same split.

@@ -47,9 +47,7 @@ cdef void move_all(ParticleFilter filter, const double* x, int first, int stop) 
             move_at(filter, x, &filter.hits[hit], &rng)
 
 
-cdef void move_at(
-    ParticleFilter filter, const double* x, LeafHit* hit, Rng* rng
-) noexcept nogil:
+cdef void move_at(ParticleFilter filter, const double* x, LeafHit* hit, Rng* rng) noexcept nogil:
     """Move all particles with one leaf; there is at least one."""
     cdef int particle = hit.first, n_cuts = propose_all(filter, hit, rng)
     cdef Cut* cuts = filter.cuts
@@ -129,9 +127,8 @@ cdef double pruned_score(ParticleFilter filter, int parent) noexcept nogil:
     return row_score(filter, row, row + filter.model.width)
 
 
-cdef void apply_prune(
-    ParticleFilter filter, const double* x, int particle, LeafParent* pair
-) noexcept nogil:
+cdef void apply_prune(ParticleFilter filter, const double* x, int particle,
+                      LeafParent* pair) noexcept nogil:
     """Replace the parent by one leaf, which the particles of the pair share."""
     cdef int depth = filter.trees.nodes[pair.parent].depth
     if pair.pruned < 0:
@@ -177,9 +174,8 @@ cdef int new_pruned_leaf(ParticleFilter filter, LeafParent* pair) noexcept nogil
     return node
 
 
-cdef void apply_grow(
-    ParticleFilter filter, const double* x, int particle, int node, Cut* cut
-) noexcept nogil:
+cdef void apply_grow(ParticleFilter filter, const double* x, int particle, int node,
+                     Cut* cut) noexcept nogil:
     """Split the leaf in this particle; all particles with the same cut share the split."""
     cdef int depth = filter.trees.nodes[node].depth
     if cut.grown < 0:

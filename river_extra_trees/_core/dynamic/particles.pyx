@@ -67,11 +67,9 @@ cdef class ParticleFilter(Learner):
         Number of samples during which the early pool predicts.
     """
 
-    def __cinit__(
-        self, *, int n_particles, int window, bint classifier, bint linear, int min_samples_leaf,
-        double alpha, double beta, double leaf_bonus, decays, double prior_weight, bint reference,
-        uint64_t seed, int64_t warm_up=0,
-    ):
+    def __cinit__(self, *, int n_particles, int window, bint classifier, bint linear,
+                  int min_samples_leaf, double alpha, double beta, double leaf_bonus, decays,
+                  double prior_weight, bint reference, uint64_t seed, int64_t warm_up=0):
         cdef int k, age
         assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles)
         self.regression, self.linear, self.reference = not classifier, linear, reference

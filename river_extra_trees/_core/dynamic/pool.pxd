@@ -66,12 +66,10 @@ cdef class LogisticLeaves:
     cdef void scale_points(self, Pool pool, int n) noexcept nogil
     cdef void scaled(self, const double* v, double* z) noexcept nogil
     cdef void fit_points(self, int n, int model, const double* at) noexcept nogil
-    cdef void newton_step(
-        self, Pool pool, const int* slots, int n, int model, const double* prior, double* at
-    ) noexcept nogil
-    cdef const double* chances_in(
-        self, Pool pool, const int* slots, int n, double decay, const double* v, int64_t now
-    ) noexcept nogil
+    cdef void newton_step(self, Pool pool, const int* slots, int n, int model, const double* prior,
+                          double* at) noexcept nogil
+    cdef const double* chances_in(self, Pool pool, const int* slots, int n, double decay,
+                                  const double* v, int64_t now) noexcept nogil
 
 cdef inline double* x_of(Pool pool, Py_ssize_t slot) noexcept nogil:
     """The features of the sample in a slot."""

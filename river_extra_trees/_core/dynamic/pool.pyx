@@ -209,10 +209,8 @@ cdef class Pool:
         return reduced(type(self), self.state())
 
 
-cdef Pool filled(
-    Pool pool, const int[::1] slots, const double[:, ::1] x, const double[:, ::1] v,
-    const double[::1] weight, const int64_t[::1] arrival
-):
+cdef Pool filled(Pool pool, const int[::1] slots, const double[:, ::1] x, const double[:, ::1] v,
+                 const double[::1] weight, const int64_t[::1] arrival):
     """Fill an empty pool with valid samples."""
     cdef Py_ssize_t i, slot, n = arrival.shape[0]
     cdef int rank, column
@@ -361,9 +359,8 @@ cdef class LogisticLeaves:
             self.fitted[model * self.capacity + slot] = chance(
                 at, self.points + <size_t>slot * self.size, self.size)
 
-    cdef void newton_step(
-        self, Pool pool, const int* slots, int n, int model, const double* prior, double* at
-    ) noexcept nogil:
+    cdef void newton_step(self, Pool pool, const int* slots, int n, int model, const double* prior,
+                          double* at) noexcept nogil:
         """Make a Newton step of the coefficients `at`, to which `fitted` belongs."""
         cdef int i, j, k, slot, size = self.size, code = 1 if self.n_models == 1 else model
         cdef double p, gap, curvature, part, total = 0.0
@@ -396,9 +393,8 @@ cdef class LogisticLeaves:
         for j in range(size):
             at[j] -= part * self.gradient[j]
 
-    cdef const double* chances_in(
-        self, Pool pool, const int* slots, int n, double decay, const double* v, int64_t now
-    ) noexcept nogil:
+    cdef const double* chances_in(self, Pool pool, const int* slots, int n, double decay,
+                                  const double* v, int64_t now) noexcept nogil:
         """Class probabilities of the sample v in a leaf with these active samples."""
         cdef const double* window
         cdef int i, model

@@ -81,9 +81,7 @@ cdef void sort_leaf(ParticleFilter filter, int leaf, int column) noexcept nogil:
     filter.n_present[column] = n_present
 
 
-cdef void place_cut(
-    ParticleFilter filter, Rng* rng, int leaf, Cut* cut, double u
-) noexcept nogil:
+cdef void place_cut(ParticleFilter filter, Rng* rng, int leaf, Cut* cut, double u) noexcept nogil:
     """Place a cut at u in [0, 1), and request its odds; `odds` stays NULL if no cut is allowed."""
     cdef int n = filter.trees.leaves[leaf].n_active, n_present = filter.n_present[cut.column]
     cdef int least = filter.min_samples_leaf, low, high, middle, cell, which
@@ -203,9 +201,8 @@ cdef int find_places(ParticleFilter filter, int which) noexcept nogil:
     return n
 
 
-cdef void scan_numeric(
-    ParticleFilter filter, int column, bint missing_left, int n_places
-) noexcept nogil:
+cdef void scan_numeric(ParticleFilter filter, int column, bint missing_left,
+                       int n_places) noexcept nogil:
     """Scan the sorted samples from both ends, up to the largest gap between two cuts."""
     cdef const int* places = filter.places
     cdef int n_present = filter.n_present[column], i, here, after = 0, gap = places[0]
@@ -223,9 +220,8 @@ cdef void scan_numeric(
         add_cut(filter, column, missing_left, places[i], n_present - places[i], not missing_left)
 
 
-cdef void scan_nominal(
-    ParticleFilter filter, int column, bint missing_left, int n_places
-) noexcept nogil:
+cdef void scan_nominal(ParticleFilter filter, int column, bint missing_left,
+                       int n_places) noexcept nogil:
     """Score the cuts proposed for a nominal column: one value against all others."""
     cdef const int* order = filter.order + <Py_ssize_t>column * filter.scratch_capacity
     cdef const double* x = filter.pool.x + column
@@ -256,9 +252,8 @@ cdef void pass_samples(ParticleFilter filter, int column, int start, int stop) n
         filter.sample_weight)
 
 
-cdef void add_cut(
-    ParticleFilter filter, int column, bint missing_left, int place, int n_passed, bint with_missing
-) noexcept nogil:
+cdef void add_cut(ParticleFilter filter, int column, bint missing_left, int place, int n_passed,
+                  bint with_missing) noexcept nogil:
     """Add a cut to the batch. One child has the samples scanned so far, the other has the rest.
 
     Both inherit the retired statistics of the leaf in proportion to their active samples (section

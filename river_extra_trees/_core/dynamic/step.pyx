@@ -257,9 +257,8 @@ cdef void resample(ParticleFilter filter, int first) noexcept nogil:
     set_shares(filter, first)
 
 
-cdef void draw(
-    ParticleFilter filter, double u, int first, int stop, int n, int n_end
-) noexcept nogil:
+cdef void draw(ParticleFilter filter, double u, int first, int stop, int n,
+               int n_end) noexcept nogil:
     """Systematic resampling of particles `first` to `stop` into places `n` to `n_end`.
 
     The number of copies of a particle is its normalised weight times the number of places, rounded
@@ -287,9 +286,8 @@ cdef void draw(
         filter.trees.count(filter.roots[particle], n - copies - 1)
 
 
-cdef void draw_residual(
-    ParticleFilter filter, Rng* rng, int first, int stop, int n_end
-) noexcept nogil:
+cdef void draw_residual(ParticleFilter filter, Rng* rng, int first, int stop,
+                        int n_end) noexcept nogil:
     """Residual resampling of particles `first` to `stop` into `n_end` places, for the reference.
 
     A particle with an expected number of copies w gets floor(w). The remaining places are drawn
