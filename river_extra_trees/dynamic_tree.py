@@ -9,46 +9,25 @@ retires into the conjugate prior of its leaf, which loses its position only.
 
 from __future__ import annotations
 
-import abc
 import math
 import typing
 
-from ._core.dynamic import ParticleFilter
 from ._estimator.classifier import TreeClassifier
 from ._estimator.frames import Sample
-from ._estimator.inspection import describe_classes, describe_number
-from ._estimator.learner import TreeLearner
+from ._estimator.inspection import Node, describe_classes, describe_number
 from ._estimator.parameters import (
     check_choice,
-    check_number,
     check_parameter,
     check_switch,
-    check_whole,
-    draw_seed,
     plain_parameters,
 )
 from ._estimator.regressor import DistributionRegressor
-
-if typing.TYPE_CHECKING:
-    from ._core.batch import Reader
-    from ._estimator.mixture import StudentMixture  # imports river.proba, which takes a second
+from .dynamic_learner import DynamicTreeLearner
 
 __all__ = ["DynamicTreeClassifier", "DynamicTreeRegressor"]
 
-# Weight of the leaves' prior in samples.
-PRIOR_WEIGHT = 0.3
-# The same where memories of regression compete: the leaves of the short ones hold few samples.
-COMPETING_PRIOR_WEIGHT = 0.1
 # What every leaf adds to the log prior of a tree, beside alpha and beta.
 LEAF_BONUS = {"linear": 6.0, "constant": 0.0}
-# Of a classifier without a `beta` of its own, and with `reference`. The 40 trees of the default
-# do better with the former than 100 with the latter.
-BETA, PAPER_BETA = 0.5, 2.0
-# Forgetting factors that compete when it is "auto": those of these memories in samples.
-MEMORIES = {
-    "regression": (math.inf, 500.0, 250.0, 120.0, 60.0, 30.0),
-    "classification": (math.inf, 500.0, 120.0, 30.0),
-}
 # Degrees of freedom beyond two that "alm" computes a variance with at least, as discarding does.
 LEAST_DF = 0.1
 
@@ -66,139 +45,7 @@ def variance_of(components: list[tuple[float, float, float, float]]) -> float:
     return (inside + between) / total
 
 
-class _DynamicTree(TreeLearner):
-    """Base of both learners. Subclasses set their parameters and call `_begin`."""
-
-    _core: ParticleFilter
-
-    n_particles: int
-    window: int
-    discard: str
-    forgetting_factor: float | str
-    rejuvenate_every: int | None
-    alpha: float
-    beta: float | None  # None: of classifiers
-    min_samples_leaf: int | None
-    warm_up: int = 0  # of classifiers
-    reference: bool
-    seed: int | None
-    _more_columns: typing.ClassVar[tuple[str, ...]] = ("active", "retired")
-    _mutable = frozenset({"discard", "rejuvenate_every"})
-
-    def _begin(
-        self, classifier: bool, linear: bool, min_samples_leaf: int, leaf_bonus: float
-    ) -> None:
-        policies = ("entropy",) if classifier else ("alc", "alm")
-        check_choice("discard", self.discard, "oldest", "random", *policies)
-        check_whole("rejuvenate_every", self.rejuvenate_every, 1, optional=True)
-        check_whole("n_particles", self.n_particles, 1)
-        check_whole("window", self.window, 2)
-        check_number("forgetting_factor", self.forgetting_factor, 0, 1, "(]", ("auto",))
-        check_number("alpha", self.alpha, 0, 1, "[)")
-        check_number("beta", self.beta, 0, words=(None,) if classifier else ())
-        check_whole("min_samples_leaf", self.min_samples_leaf, 1, optional=True)
-        check_whole("warm_up", self.warm_up, 0)
-        check_switch("reference", self.reference)
-        automatic = self.forgetting_factor == "auto"
-        check_parameter(
-            not (automatic and self.reference), "reference", True, "False when forgetting is 'auto'"
-        )
-        memories = MEMORIES["classification" if classifier else "regression"]
-        lighter = automatic and not classifier
-        factors = [1.0 - 1.0 / memory for memory in memories[: self.n_particles]]
-        self._core = ParticleFilter(
-            n_particles=self.n_particles,
-            window=self.window,
-            classifier=classifier,
-            linear=linear,
-            min_samples_leaf=self.min_samples_leaf or min_samples_leaf,
-            alpha=self.alpha,
-            beta=self.beta if self.beta is not None else PAPER_BETA if self.reference else BETA,
-            leaf_bonus=0.0 if self.reference else leaf_bonus,
-            decays=factors if automatic else [float(self.forgetting_factor)],
-            prior_weight=COMPETING_PRIOR_WEIGHT if lighter else PRIOR_WEIGHT,
-            reference=self.reference,
-            seed=draw_seed(self.seed),
-            warm_up=self.warm_up,
-        )
-
-    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
-        self._rejuvenate_after(self._core.learn(x, y, w, self.discard))
-
-    learn_one.__doc__ = TreeLearner.learn_one.__doc__
-
-    def _learn_rows(self, reader: Reader) -> None:
-        while reader.row < reader.n:
-            self._rejuvenate_after(self._core.go_on(reader, self.discard, self.rejuvenate_every))
-
-    def _rejuvenate_after(self, number: int | None) -> None:
-        """Rejuvenate the particles if it is time after the sample of this number."""
-        if number and self.rejuvenate_every and number % self.rejuvenate_every == 0:
-            self._core.rejuvenate()
-
-    _sizes = {"n_particles": "n_particles"}  # noqa: RUF012
-
-    @property
-    def log_evidence(self) -> float:
-        """Sum of the log predictive densities; differences are log Bayes factors."""
-        return self._core.log_evidence
-
-    @property
-    def log_predictive(self) -> float:
-        """Log predictive density (or probability) of the last target, before it was learned."""
-        return self._core.log_predictive
-
-    @property
-    def forgetting_factors(self) -> dict[float, float]:
-        """Forgetting factors and their probabilities; a fixed factor has probability 1."""
-        return self._core.factor_weights()
-
-    def active_samples(self) -> list[tuple[dict[typing.Any, typing.Any], typing.Any]]:
-        """Return the samples in the window, in order of arrival.
-
-        Returns
-        -------
-        Pairs of features and target; missing features are left out.
-        """
-        core = self._core
-        samples = []
-        for row, values, _, _ in core.active_points():
-            x = {
-                core.schema.names[column]: core.schema.value_of(column, number)
-                for column, number in enumerate(row)
-                if not math.isnan(number)
-            }
-            samples.append((x, self._target_of(values[-1])))
-        return samples
-
-    @abc.abstractmethod
-    def _target_of(self, number: float) -> typing.Any:
-        """Return the target that a stored number encodes."""
-
-    def relevance(self) -> dict[typing.Any, float]:
-        """Return how much predictive variance (entropy) each feature removes, averaged over trees.
-
-        A split's gain is its variance minus that of its children, weighted by their samples.
-        Features of relevance 0 or less explain nothing.
-        """
-        return self._by_feature(self._core.relevance())
-
-    def split_shares(self) -> dict[typing.Any, float]:
-        """Return the share of each feature in the splits of a tree, averaged over trees."""
-        return self._by_feature(self._core.split_shares())
-
-    def _by_feature(self, rows: list[list[float]]) -> dict[typing.Any, float]:
-        """Average numbers per particle and column to numbers per feature."""
-        sums: dict[typing.Any, float] = {}
-        shares = self._core.shares()
-        for column, name in enumerate(self._core.schema.names):
-            if rows and column < len(rows[0]):
-                mean = sum(row[column] * share for row, share in zip(rows, shares, strict=True))
-                sums[name] = sums.get(name, 0.0) + mean
-        return sums
-
-
-class DynamicTreeRegressor(_DynamicTree, DistributionRegressor):
+class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
     """Dynamic trees for regression: Bayesian trees that every sample grows or prunes.
 
     A particle filter keeps many trees. Each sample weighs the trees by how well they predicted it,
@@ -321,29 +168,8 @@ class DynamicTreeRegressor(_DynamicTree, DistributionRegressor):
         check_choice("leaf", leaf, "linear", "constant")
         self._begin(False, leaf == "linear", 0, LEAF_BONUS[leaf])
 
-    @typing.overload
-    def predict_one(self, x: Sample, with_dist: typing.Literal[False] = False) -> float: ...
-
-    @typing.overload
-    def predict_one(self, x: Sample, with_dist: typing.Literal[True]) -> StudentMixture: ...
-
-    def predict_one(self, x: Sample, with_dist: bool = False) -> float | StudentMixture:
-        """Predict the target of a sample; 0 before the first sample was learned.
-
-        Parameters
-        ----------
-        x
-            Features.
-        with_dist
-            Return the whole predictive distribution instead of its mean. With a seed, its draws
-            are determined by the seed, the learned samples and x.
-        """
-        if with_dist:
-            from ._estimator.mixture import StudentMixture, seed_of
-
-            components = self._core.mixture(x)
-            return StudentMixture(components, seed=seed_of(components, self.seed))
-        return self._core.predict_number(x)
+    def _mixture(self, x: Sample) -> list[tuple[float, float, float, float]]:
+        return self._core.mixture(x)
 
     def acquisition_one(self, x: Sample, criterion: str = "alc") -> float:
         """Return the value of learning the target of a sample; higher is more valuable.
@@ -369,7 +195,7 @@ class DynamicTreeRegressor(_DynamicTree, DistributionRegressor):
         components = self._core.mixture(x)
         if criterion == "alm":
             return variance_of(components)
-        from ._estimator.mixture import StudentMixture
+        from ._estimator.mixture import StudentMixture  # imports river.proba, which takes a second
 
         return StudentMixture(components).expected_improvement(self._core.lowest)
 
@@ -377,38 +203,25 @@ class DynamicTreeRegressor(_DynamicTree, DistributionRegressor):
         return number
 
     _more_columns: typing.ClassVar[tuple[str, ...]] = (
-        *_DynamicTree._more_columns,
+        *DynamicTreeLearner._more_columns,
         "degrees_of_freedom",
         "residual_variance",
         "intercept",
         "coefficients",
     )
 
-    def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
-        nodes = super()._nodes(tree)
-        for node in nodes:
-            slopes = node["coefficients"]
-            node["coefficients"] = {
-                self._schema.names[column]: slope for column, slope in slopes.items()
-            }
-            # What the mean of the node is without.
-            node["linear_model"] = "linear model" if slopes and node["weight"] > 0.0 else ""
-        return nodes
+    def _linear_model_of(self, node: Node, tree: int) -> str:
+        return "linear model" if node["weight"] > 0.0 else ""
 
-    def _describe(self, node: dict[str, typing.Any]) -> str:
+    def _describe(self, node: Node) -> str:
         """Return the mean of the targets in a node, and the linear model with its deviation."""
         if not node["linear_model"] or not node["coefficients"]:
             return describe_number(node)
         noise = node["residual_variance"] ** 0.5
         return f"{node['values'][0]:.6g} (sd {noise:.3g} about the fit) + linear model"
 
-    def _describe_answer(self, leaf: dict[str, typing.Any], tree: int, x: Sample) -> str:
-        if not leaf["linear_model"]:
-            return self._describe(leaf)
-        return f"{self._describe(leaf)} = {self._core.number_of_tree(tree, x):.6g}"
 
-
-class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
+class DynamicTreeClassifier(DynamicTreeLearner, TreeClassifier):
     """Dynamic trees for classification: Bayesian trees that every sample grows or prunes.
 
     A particle filter keeps many trees. Each sample weighs the trees by the probability that they
@@ -546,7 +359,7 @@ class DynamicTreeClassifier(_DynamicTree, TreeClassifier):
         probabilities = self.predict_proba_one(x).values()
         return -sum(p * math.log(p) for p in probabilities if p > 0.0)
 
-    def _describe_answer(self, leaf: dict[str, typing.Any], tree: int, x: Sample) -> str:
+    def _describe_answer(self, leaf: Node, tree: int, x: Sample) -> str:
         if self.leaf == "multinomial" or leaf["weight"] <= 0.0:
             return self._describe(leaf)
         chances = self._core.chances_of_tree(tree, x)

@@ -10,31 +10,10 @@ there are regressors; and features may be missing, nominal or new.
 
 from __future__ import annotations
 
-import math
-import typing
-
-import numpy as np
-import numpy.typing as npt
-
-from ._core.cart.splitter import Splitter
-from ._core.forests.forgetful import ForgetfulForest
-from ._core.state import State, require
-from ._estimator.batch_forest import BatchForest
 from ._estimator.classifier import TreeClassifier
-from ._estimator.parameters import (
-    LARGEST,
-    check_choice,
-    check_number,
-    check_parameter,
-    check_switch,
-    check_whole,
-    draw_seed,
-    plain_parameters,
-)
+from ._estimator.parameters import check_choice, plain_parameters
 from ._estimator.regressor import TreeRegressor
-from .forgetting import AdaptParameters, BatchPlan, DriftTest, max_height
-
-MAX_COLUMNS = 2**14  # that the core can number
+from .forgetful_learner import ForgetfulLearner
 
 __all__ = [
     "ForgetfulDecisionTreeClassifier",
@@ -43,172 +22,8 @@ __all__ = [
     "ForgetfulRandomForestRegressor",
 ]
 
-Losses = npt.NDArray[np.float64]
 
-
-class _Forgetful(BatchForest):
-    """The batches of all four learners. Subclasses set their parameters and call `_begin`."""
-
-    _core: ForgetfulForest
-
-    batch_size: int
-    warm_size: int
-    initial_rate: float
-    max_depth: int | None
-    max_retained: int
-    max_columns: int
-    n_models: int
-    criterion: str  # of classifiers
-    warm_up: int = 0  # of classifiers
-    significance: float = 0.05  # of forests
-    reference: bool
-    seed: int | None
-
-    _mutable = frozenset({"max_depth", "max_retained"})
-
-    def _begin(
-        self,
-        criterion: str,
-        n_models: int = 1,
-        is_forest: bool = False,
-        bagging: bool = False,
-        significance: float = 0.05,
-        n_jobs: int = 1,
-    ) -> None:
-        for name in ("batch_size", "warm_size"):
-            check_whole(name, getattr(self, name), 1)
-        check_whole("warm_up", self.warm_up, 0)
-        check_number("initial_rate", self.initial_rate, 0, LARGEST)
-        check_whole("max_depth", self.max_depth, 1, optional=True)
-        check_whole("max_retained", self.max_retained, 1)
-        check_parameter(
-            self.max_retained >= self.batch_size,
-            "max_retained",
-            self.max_retained,
-            "at least batch_size",
-        )
-        check_whole("max_columns", self.max_columns, 1)
-        check_parameter(
-            self.max_columns <= MAX_COLUMNS,
-            "max_columns",
-            self.max_columns,
-            f"at most {MAX_COLUMNS}",
-        )
-        check_whole("n_models", n_models, 1)
-        check_number("significance", significance, 0, 1)
-        check_switch("bagging", bagging)
-        check_switch("reference", self.reference)
-        check_whole("n_jobs", n_jobs, 1)
-        self._core = ForgetfulForest(
-            n_trees=n_models,
-            regression=criterion == "variance",
-            batch_size=self.batch_size,
-            reference=self.reference,
-            seed=draw_seed(self.seed),
-            warm_up=self.warm_up,
-            subsets=is_forest,
-            bagging=bagging,
-            max_columns=self.max_columns,
-        )
-        self._core.parameters = [self._new_parameters().state() for _ in range(n_models)]
-        self._core.drift = self._new_drift_test().state() if is_forest else None
-
-    def _new_splitter(self) -> Splitter:
-        return Splitter(
-            "variance" if self._core.regression else self.criterion,
-            program="forgetful" if self.reference else None,
-        )
-
-    def _new_parameters(self) -> AdaptParameters:
-        return AdaptParameters(
-            self.initial_rate, self.warm_size, self._core.regression, self.reference
-        )
-
-    def _new_drift_test(self) -> DriftTest:
-        return DriftTest(self.n_models, self.significance, self.reference)
-
-    @property
-    def _parameters(self) -> list[AdaptParameters]:
-        """What the retained size of each tree is decided by; copies of what the core keeps."""
-        return [self._new_parameters().resume(values) for values in self._core.parameters]
-
-    def _grow(self, losses: Losses | None = None) -> None:
-        """Let the trees forget and grow on a batch.
-
-        The losses are of all trees of the forest, of which others may be elsewhere.
-        """
-        batch, n = self._core.n_batches, self._core.n_in_batch
-        if n < self.batch_size:
-            depth = math.inf if self.max_depth is None else self.max_depth
-            depth = int(min(max_height(n), depth))
-            self._core.grow_early(self._new_splitters(), 0, depth, LARGEST)
-            return
-        self._core.grow(batch, self._new_splitters(), *self._plan(losses))
-
-    def _plan(self, losses: Losses | None) -> BatchPlan:
-        """What each tree retains, by its accuracy on the batch, and which trees are discarded."""
-        forest = self._core
-        guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
-        discarded, drift = self._discarded(guess, losses)
-        depth = math.inf if self.max_depth is None else self.max_depth
-        adapted = self._parameters
-        for tree, parameters in enumerate(adapted):
-            batch, held = forest.losses(tree), forest.n_retained(tree)
-            if self.reference and tree in discarded and held > 0:
-                parameters = adapted[tree] = self._new_parameters()
-                parameters.retained_size = held
-                depth_of_successor = int(min(parameters.max_height, depth))
-                batch = forest.successor_losses(tree, self._new_splitter(), depth_of_successor)
-            if batch[0] > 0:
-                parameters.adapt(batch, guess, held)
-        for tree in discarded:
-            adapted[tree].rate = self.initial_rate
-        return BatchPlan(
-            [min(parameters.retained_size, self.max_retained) for parameters in adapted],
-            [int(min(parameters.max_height, depth)) for parameters in adapted],
-            discarded,
-            [parameters.state() for parameters in adapted],
-            drift,
-        )
-
-    def _discarded(
-        self, guess: float, losses: Losses | None
-    ) -> tuple[list[int], dict[str, typing.Any] | None]:
-        """The trees here that are to be discarded, worst first (appendix C, function Discard).
-
-        They get new features and the initial rate, but what they retain follows their accuracy as
-        ever. To start cold with all the old samples, as the text has it, keeps the very concept
-        that failed, and often for long. With `reference` they start cold, and what decides is the
-        accuracy of the new tree, grown on the old samples.
-        """
-        forest = self._core
-        batch = forest.losses(self._n_trees, False)
-        if forest.drift is None or forest.n_batches == 0 or batch[0] == 0:
-            return [], forest.drift
-        if losses is None:
-            losses = forest.tree_losses()
-        drift_test = self._new_drift_test().resume(forest.drift)
-        n = drift_test.n_discarded(batch, guess)
-        worst = (-losses).argsort(kind="stable")[:n] - forest.first_tree
-        discarded = [tree for tree in worst.tolist() if 0 <= tree < self._n_trees]
-        return discarded, drift_test.state()
-
-    def _restore(self, state: State) -> None:
-        is_forest = self._core.drift is not None
-        super()._restore(state)
-        for values in self._core.parameters:
-            self._new_parameters().restore(values)
-        require((self._core.drift is not None) == is_forest, "a tree alone tests for no drift")
-        if is_forest:
-            self._new_drift_test().restore(self._core.drift)
-
-    @property
-    def retained_sizes(self) -> list[int]:
-        """Number of samples that each tree retains. Copies made by bagging count."""
-        return [self._core.n_retained(tree) for tree in range(self._n_trees)]
-
-
-class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
+class ForgetfulDecisionTreeClassifier(ForgetfulLearner, TreeClassifier):
     """Forgetful decision tree: CART on the newest samples that still help.
 
     After each batch, the tree is the one that CART grows on the retained samples. Their number
@@ -235,6 +50,8 @@ class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
         further limit. `mutate` can change it.
     max_retained
         Largest number of samples that a tree retains. `mutate` can change it.
+    max_columns
+        Largest number of columns, at most 16,384. Features that come later are ignored.
     warm_up
         Number of first samples during which naive Bayes and the latest classes answer beside
         the tree. 0: the tree answers alone, as with `reference`.
@@ -302,7 +119,7 @@ class ForgetfulDecisionTreeClassifier(_Forgetful, TreeClassifier):
         self._begin(criterion)
 
 
-class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
+class ForgetfulDecisionTreeRegressor(ForgetfulLearner, TreeRegressor):
     """Forgetful decision tree: CART on the newest samples that still help.
 
     After each batch, the tree is the one that CART grows on the retained samples. Their number
@@ -328,6 +145,8 @@ class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
         further limit. `mutate` can change it.
     max_retained
         Largest number of samples that a tree retains. `mutate` can change it.
+    max_columns
+        Largest number of columns, at most 16,384. Features that come later are ignored.
     reference
         Behave like the published implementation: the retained size may exceed the number of
         samples, samples are learned when their batch is complete, and thresholds are the largest
@@ -387,7 +206,7 @@ class ForgetfulDecisionTreeRegressor(_Forgetful, TreeRegressor):
         self._begin("variance")
 
 
-class ForgetfulRandomForestClassifier(_Forgetful, TreeClassifier):
+class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
     """Forgetful random forest: votes of forgetful trees that differ in features and memory.
 
     Every tree uses its own random subset of the features and forgets at random; its own accuracy
@@ -417,6 +236,8 @@ class ForgetfulRandomForestClassifier(_Forgetful, TreeClassifier):
     max_retained
         Largest number of samples that a tree retains. Copies made by bagging count. `mutate` can
         change it.
+    max_columns
+        Largest number of columns, at most 16,384. Features that come later are ignored.
     bagging
         Whether each tree learns a random number of copies of each batch (six on average, at most
         ten), drawn with replacement: more accurate on some streams, and several times slower.
@@ -500,7 +321,7 @@ class ForgetfulRandomForestClassifier(_Forgetful, TreeClassifier):
         self._begin(criterion, n_models, True, bagging, significance, n_jobs)
 
 
-class ForgetfulRandomForestRegressor(_Forgetful, TreeRegressor):
+class ForgetfulRandomForestRegressor(ForgetfulLearner, TreeRegressor):
     """Forgetful random forest: means of forgetful trees that differ in features and memory.
 
     Every tree uses its own random subset of the features and forgets at random; its own skill,
@@ -528,6 +349,8 @@ class ForgetfulRandomForestRegressor(_Forgetful, TreeRegressor):
     max_retained
         Largest number of samples that a tree retains. Copies made by bagging count. `mutate` can
         change it.
+    max_columns
+        Largest number of columns, at most 16,384. Features that come later are ignored.
     bagging
         Whether each tree learns a random number of copies of each batch (six on average, at most
         ten), drawn with replacement: more accurate on some streams, and several times slower.

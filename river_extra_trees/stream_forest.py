@@ -13,193 +13,21 @@ import typing
 import numpy as np
 import numpy.typing as npt
 
-from ._core.cart.splitter import Splitter
 from ._core.forests.memories import MemoryForest
-from ._core.forests.stream import StreamForest
-from ._estimator.batch_forest import BatchForest
 from ._estimator.classifier import TreeClassifier
 from ._estimator.frames import Sample
-from ._estimator.inspection import describe_number
+from ._estimator.inspection import Node, describe_number
 from ._estimator.parameters import (
-    LARGEST,
     MaxFeatures,
     check_choice,
-    check_max_features,
-    check_number,
-    check_parameter,
-    check_switch,
-    check_whole,
-    draw_seed,
-    is_whole,
-    n_features_visited,
     plain_parameters,
 )
 from ._estimator.regressor import DistributionRegressor
-
-if typing.TYPE_CHECKING:
-    from ._estimator.mixture import StudentMixture
+from .stream_learner import LINEAR_MODELS, StreamLearner
 
 __all__ = ["StreamDecisionForestClassifier", "StreamDecisionForestRegressor"]
 
 Losses = npt.NDArray[np.float64]
-
-# Of a regression: the nodes of a tree that have a linear model.
-LINEAR_MODELS = ("none", "leaves", "root")
-
-
-class StreamLearner(BatchForest):
-    """The batches of all four learners. Subclasses set their parameters and call `_begin`."""
-
-    _core: StreamForest | MemoryForest
-
-    batch_size: int
-    max_depth: int | None
-    min_samples_split: int
-    min_samples_leaf: int
-    max_features: MaxFeatures
-    max_nodes: int
-    leaf_memory: float | None
-    splitter: str
-    reference: bool
-    seed: int | None
-
-    # Of classifiers, and of forests.
-    criterion: str
-    warm_up: int = 0
-    n_swaps: int = 0
-    swap_rule: str = "published"
-
-    _mutable = frozenset({"max_features", "max_nodes"})
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        # With rotation, trees that are still growing were begun with these parameters.
-        return set() if isinstance(self._core, MemoryForest) else set(self._mutable)
-
-    def _begin(
-        self,
-        criterion: str,
-        n_models: int = 1,
-        n_swaps: int = 0,
-        swap_rule: str = "published",
-        window_size: int | tuple[int, ...] = 0,
-        n_jobs: int = 1,
-        bootstrap: bool = False,
-    ) -> None:
-        check_whole("max_depth", self.max_depth, 0, optional=True)
-        for name in ("batch_size", "min_samples_split", "min_samples_leaf", "max_nodes"):
-            check_whole(name, getattr(self, name), 1)
-        check_choice("splitter", self.splitter, "best", "random")
-        check_number("leaf_memory", self.leaf_memory, 1, words=(None,))
-        check_switch("reference", self.reference)
-        check_whole("n_models", n_models, 1)
-        check_whole("n_swaps", n_swaps, 0)
-        check_whole("warm_up", self.warm_up, 0)
-        check_whole("n_jobs", n_jobs, 1)
-        check_max_features(self.max_features)
-        if swap_rule == "rotation":
-            self._core = self._rotating(criterion, n_models, window_size)
-            return
-        check_whole("window_size", window_size, 0)
-        window_size = typing.cast(int, window_size)
-        self._core = StreamForest(
-            n_trees=n_models,
-            regression=criterion == "variance",
-            batch_size=self.batch_size,
-            reference=self.reference,
-            warm_up=self.warm_up,
-            seed=draw_seed(self.seed),
-            bootstrap=bootstrap,
-            fading=1.0 if self.leaf_memory is None else 1.0 - 1.0 / self.leaf_memory,
-            n_latest=window_size if n_swaps > 0 and not self.reference else 0,
-        )
-
-    def _new_splitter(self) -> Splitter:
-        return Splitter(
-            "variance" if self._core.regression else self.criterion,
-            self.max_depth,
-            self.min_samples_split,
-            self.min_samples_leaf,
-            self.splitter,
-            shuffled=self.reference,
-            program="stream" if self.reference else None,
-        )
-
-    def _rotating(self, criterion: str, n_models: int, window_size: typing.Any) -> MemoryForest:
-        """Make a forest whose trees are grown anew in turn, on windows of several sizes."""
-        check_parameter(
-            isinstance(window_size, tuple)
-            and len(window_size) > 0
-            and all(is_whole(size) and 1 <= size <= LARGEST // 4 for size in window_size)
-            and len(set(window_size)) == len(window_size),
-            "window_size",
-            window_size,
-            f"a tuple of different numbers of samples, from 1 to {LARGEST // 4}, when swap_rule is "
-            "'rotation'",
-        )
-        for name, value in (("splitter", "random"), ("reference", False)):
-            check_parameter(
-                getattr(self, name) == value,
-                name,
-                getattr(self, name),
-                f"{value!r} when swap_rule is 'rotation'",
-            )
-        check_parameter(
-            self.batch_size <= LARGEST // 4,
-            "batch_size",
-            self.batch_size,
-            f"at most {LARGEST // 4} when swap_rule is 'rotation'",
-        )
-        kinds = LINEAR_MODELS if criterion == "variance" else LINEAR_MODELS[:1]
-        groups = [(int(size), kind) for kind in kinds for size in window_size]
-        least, more = divmod(n_models, len(groups))
-        n_trees = [least + (i < more) for i in range(len(groups)) if least or i < more]
-        return MemoryForest(
-            regression=criterion == "variance",
-            memories=[(size, n) for (size, _), n in zip(groups, n_trees, strict=False)],
-            linear=[kind for (_, kind), _ in zip(groups, n_trees, strict=False)],
-            batch_size=self.batch_size,
-            fading=1.0 if self.leaf_memory is None else 1.0 - 1.0 / self.leaf_memory,
-            max_features=self.max_features,
-            max_nodes=self.max_nodes,
-            rules={
-                "criterion": criterion,
-                "max_depth": LARGEST if self.max_depth is None else self.max_depth,
-                "min_samples_split": self.min_samples_split,
-                "min_samples_leaf": self.min_samples_leaf,
-            },
-            seed=draw_seed(self.seed),
-        )
-
-    def _more_summary(self) -> dict[str, str]:
-        if not isinstance(self._core, MemoryForest):
-            return {}
-        weights = self._core.memory_weights()
-        texts = (f"{memory:,} samples {weight:.0%}" for memory, weight in weights)
-        return {"memory_weights": "; ".join(texts)}
-
-    def _grow(self, losses: Losses | None = None) -> None:
-        """Grow the trees on a batch, and swap some of them.
-
-        The losses are of all trees of the forest, of which others may be elsewhere.
-        """
-        forest = typing.cast(StreamForest, self._core)
-        batch = forest.n_batches
-        n_features = n_features_visited(self.max_features, len(forest.schema.names))
-        if forest.n_in_batch < self.batch_size:
-            depth = LARGEST if self.max_depth is None else self.max_depth
-            forest.grow_early(self._new_splitters(), n_features, depth, self.max_nodes)
-            return
-        if losses is None:
-            losses = forest.tree_losses()
-        always = self.swap_rule == "always" and not self.reference
-        forest.grow(
-            batch,
-            self._new_splitters(),
-            forest.trees_to_replace(losses, self.n_swaps, always),
-            n_features,
-            self.max_nodes,
-        )
 
 
 class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
@@ -341,8 +169,7 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
         self.reference = reference
         self.seed = seed
         check_choice("criterion", criterion, "gini", "entropy")
-        check_choice("swap_rule", swap_rule, "rotation", "always", "published")
-        self._begin(criterion, n_models, n_swaps, swap_rule, window_size, n_jobs, bootstrap=True)
+        self._begin_forest(criterion)
 
     @property
     def memory_weights(self) -> dict[int, float]:
@@ -508,39 +335,9 @@ class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
         self.n_jobs = n_jobs
         self.reference = reference
         self.seed = seed
-        check_choice("swap_rule", swap_rule, "rotation", "always", "published")
-        self._begin("variance", n_models, n_swaps, swap_rule, window_size, n_jobs, bootstrap=True)
+        self._begin_forest("variance")
 
-    @typing.overload
-    def predict_one(self, x: Sample, with_dist: typing.Literal[False] = False) -> float: ...
-
-    @typing.overload
-    def predict_one(self, x: Sample, with_dist: typing.Literal[True]) -> StudentMixture: ...
-
-    def predict_one(self, x: Sample, with_dist: bool = False) -> float | StudentMixture:
-        """Predict the target of a sample; 0 before the first sample was learned.
-
-        Parameters
-        ----------
-        x
-            Features.
-        with_dist
-            Return the whole predictive distribution instead of its mean. With a seed, its draws
-            are determined by the seed, the learned samples and x.
-
-        Raises
-        ------
-        ValueError
-            If a distribution is wanted and `swap_rule` is not `"rotation"`.
-        """
-        if with_dist:
-            from ._estimator.mixture import StudentMixture, seed_of
-
-            if not isinstance(self._core, MemoryForest):
-                raise ValueError("only a forest with swap_rule='rotation' predicts distributions")
-            components = [(*self._core.predict_spread(x), 1.0)]
-            return StudentMixture(components, seed=seed_of(components, self.seed))
-        return self._core.predict_number(x)
+    _more_columns: typing.ClassVar[tuple[str, ...]] = ("coefficients",)
 
     @property
     def memory_weights(self) -> dict[int, float]:
@@ -555,32 +352,17 @@ class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
             raise AttributeError("only a forest with swap_rule='rotation' weighs its memories")
         return dict(self._core.memory_weights())
 
-    _more_columns: typing.ClassVar[tuple[str, ...]] = ("coefficients",)
+    def _mixture(self, x: Sample) -> list[tuple[float, float, float, float]]:
+        if not isinstance(self._core, MemoryForest):
+            raise ValueError("only a forest with swap_rule='rotation' predicts distributions")
+        return [(*self._core.predict_spread(x), 1.0)]
 
-    def _nodes(self, tree: int) -> list[dict[str, typing.Any]]:
-        nodes = super()._nodes(tree)
-        for node in nodes:
-            slopes = node.get("coefficients", {})
-            node["coefficients"] = {
-                self._schema.names[column]: slope for column, slope in slopes.items()
-            }
-            # What the mean of the node is without.
-            node["linear_model"] = self._linear_model_of(tree) if slopes else ""
-        return nodes
-
-    def _linear_model_of(self, tree: int) -> str:
-        """What a tree adds to the means of its leaves, in words."""
+    def _linear_model_of(self, node: Node, tree: int) -> str:
         core = typing.cast(MemoryForest, self._core)
         in_root = core.models[tree].kind == LINEAR_MODELS.index("root")
         return "model of the root" if in_root else "linear model"
 
-    def _describe(self, node: dict[str, typing.Any]) -> str:
+    def _describe(self, node: Node) -> str:
         """Return the mean of what a node has learned, and the model that its tree adds to it."""
         model = node["linear_model"]
         return describe_number(node) + (f" + {model}" if model else "")
-
-    def _describe_answer(self, leaf: dict[str, typing.Any], tree: int, x: Sample) -> str:
-        if not leaf["linear_model"]:
-            return self._describe(leaf)
-        core = typing.cast(MemoryForest, self._core)
-        return f"{self._describe(leaf)} = {core.number_of_tree(tree, x):.6g}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ._estimator.classifier import TreeClassifier
 from ._estimator.parameters import MaxFeatures, check_choice, plain_parameters
 from ._estimator.regressor import TreeRegressor
-from .stream_forest import StreamLearner
+from .stream_learner import StreamLearner
 
 __all__ = ["StreamDecisionTreeClassifier", "StreamDecisionTreeRegressor"]
 

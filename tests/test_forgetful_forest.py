@@ -19,8 +19,8 @@ from river_extra_trees import (
     ForgetfulRandomForestRegressor,
     persistence,
 )
+from river_extra_trees._core.forests.batch_growth import Retained
 from river_extra_trees._core.forests.forgetful import ForgetfulForest
-from river_extra_trees._core.forests.retained import Retained
 from river_extra_trees._core.state import StateError
 from river_extra_trees._core.window import Window
 from river_extra_trees.distributed import Block, learn_together, merge, split

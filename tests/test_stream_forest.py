@@ -19,7 +19,7 @@ from river_extra_trees import (
     StreamDecisionTreeRegressor,
 )
 from river_extra_trees._estimator.inspection import path
-from river_extra_trees.stream_forest import n_features_visited
+from river_extra_trees._estimator.parameters import n_features_visited
 from tests.naive.cart import Rules, Sample
 from tests.naive.rng import NaiveRng
 from tests.naive.stream_tree import NaiveStreamTree, ReferenceStreamTree

@@ -1,51 +1,36 @@
 """The compiled core. It knows nothing of river, and never calls an estimator.
 
+Each module is a pair of files: the `.pxd` says how the data lie, the `.pyx` what is done with them.
+
 Who holds whom::
 
-    Learner                    learner.pyx: one call at a time; reads targets, weights and samples
-      |- EarlyPool             early_pool.pyx: naive Bayes and the latest classes beside the trees
-      |                          of a classifier, during its first samples; then nothing
-      |- Schema, Labels        schema.pyx: names -> columns, dicts -> rows; labels -> codes
-      |                          (feature_values.pyx: what is a number, nominal, missing, refused)
+    Learner                learner: one call at a time; reads samples, answers, learns
+      |- Schema, Labels    schema: features -> columns, labels -> codes (values: what is refused)
+      |- EarlyPool         naive_bayes: what answers beside young trees
       |
-      |- Forest                forests/forest.pyx: trees that learn in batches, and the threads
-      |   |                      of a growth; early.pyx: the first trees
-      |   |- Window            window.pyx: the samples of the batch, every column sorted
-      |   |                      (sorting.pyx)
-      |   |- Trees ...         trees.pyx: nodes and their statistics; one object per tree
-      |   |- StreamForest      stream.pyx: bootstraps, replaced trees, the latest samples
-      |   `- ForgetfulForest   forgetful.pyx: one Retained (retained.pyx) per tree;
-      |                          forgetful_growth.pyx: its growth on one batch
+      |- Forest            forests/forest: trees that learn in batches (batch_growth: in threads)
+      |   |                  StreamForest in stream, ForgetfulForest in forgetful
+      |   |- Window        window: the samples of the batch, every column sorted (sorting)
+      |   `- Trees ...     trees: nodes and their statistics; one object per tree
       |
-      |- MemoryForest          forests/memories.pyx: trees with several memories, and their weights
-      |   |                      (rotation.pyx: trees grown anew in turn; memory_parts.pyx: what
-      |   |                      parts tell each other; memory_state.pyx: saving and loading)
-      |   |- Buffer            buffer.pyx: the latest samples, by column, in blocks
-      |   |- Trees ...         one object per tree; CompactTrees (compact_trees.pyx) of classes
-      |   |- Group ...         the trees of one memory; each holds the TreeGrowth (tree_growth.pyx,
-      |   |                      growth.pyx) of its next tree, which takes a few steps per sample
-      |   |- ClassPool         class_pool.pyx: one answer of those of the groups
-      |   |- NaiveBayes        naive_bayes.pyx: a member of the pool
-      |   |- NumberMixture     number_mixture.pyx: one answer of those of a regression's groups
-      |   `- LinearModels ...  linear_models.pyx: one object per tree of a regression
+      |- MemoryForest      forests/memories: trees that remember more or fewer samples
+      |   |                  (memory_exchange: saving, loading, parts)
+      |   |- Buffer        buffer: the latest samples, in blocks
+      |   |- Trees ...     CompactTrees (compact_trees), or Trees with LinearModels (model_trees)
+      |   |- Group ...     the trees of one memory, grown anew in turn (rotation, growth)
+      |   `- mixtures      one answer of those of the groups: ClassPool or NumberMixture
       |
-      |- Shrubs                shrubs/ensemble.pyx: a weighted ensemble on a sliding window
-      |   |                      (weights.pyx: gradient and proximal step)
-      |   |- Window, Trees     one arena holds all trees
-      |   `- Splitter
+      |- Shrubs            shrubs/ensemble: a weighted ensemble on a window (weights)
+      |   `- Window, Trees     one object holds all trees
       |
-      `- ParticleFilter        dynamic/particles.pyx: many versions of a tree
-          |                      (step.pyx: one step of particle learning, of moves.pyx and
-          |                      proposals.pyx; rejuvenation.pyx, scores.pyx, shape.pyx, load.pyx,
-          |                      inspection.pyx)
-          |- Pool              pool.pyx: the active samples
-          |- SharedTrees       shared_trees.pyx: nodes with reference counts: particles share what
-          |                      is equal
-          |- leaves            leaves.pyx: what a leaf knows; leaf_models.pyx: conjugate models
-          `- LogisticLeaves    logistic.pyx
+      `- ParticleFilter    dynamic/particles: many versions of a tree; step learns a sample
+          |                  (moves, proposals; inspection, load)
+          |- Pool          pool: the active samples
+          `- SharedTrees   shared_trees: particles share the nodes that are equal
+                             (leaves, leaf_models: what a leaf knows)
 
-    Splitter                   cart/splitter.pyx: grows trees on a window; search.pyx: the best
-                                 split of a node; workspace.pyx: the scratch of a growth
+    Splitter               cart/splitter: grows trees on a window (search: the best split of a node;
+                             workspace: scratch)
 
 The way of a sample::
 
@@ -57,9 +42,8 @@ The way of a sample::
           `- take              the family learns the row; no Python code runs here
       `- estimator._grow       if a batch is full: plan (Python), then core.grow (compiled)
 
-The first samples: until the first batch of a forest is full, `grow_early` grows its trees on the
-samples so far after 10, 20, 30, 45 ... of them (early.pyx). A `MemoryForest` splits the leaves of
-its first trees in between (rotation.pyx), and `NaiveBayes` answers beside them.
+Until its first batch is full, a `Forest` grows its trees on the samples so far, after 10, 20, 30,
+45 ... of them (`grow_early`). A `MemoryForest` splits the leaves of its first trees in between.
 
 The way of a batch::
 
@@ -69,7 +53,7 @@ The way of a batch::
       |                          at all (batch.pyx)
       `- core.go_on            row by row, until a batch of the family is full:
           |- run               rows that bring nothing new, without Python's lock; forests that
-          |                      learn in batches take several at once (ahead.pxd)
+          |                      learn in batches take several at once (`Ahead`)
           |- Reader.read       the row, without a look-up but of new nominal values
           |- row_label ...     the answer, where `predict_learn_many` asks for it
           |- Reader.admit      only where a feature or a nominal value is new
@@ -89,6 +73,6 @@ The way of a state::
                                  ranges and shapes, then `check()` of the structure
 
 Sharing: `memory` (allocation), `rng` (random numbers by name), `split` (the struct of a split),
-`shares` (the largest, the sum), `targets` (targets and weights as numbers), `state` (what is saved,
-and how a state is read with distrust), `safe_repr` (values in messages).
+`shares` (the largest, the sum), `state` (what is saved, and how a state is read with distrust),
+`safe_repr` (values in messages).
 """

@@ -12,7 +12,6 @@ One reader can serve several learners, one after the other: each takes over a pa
 (`Learner.take_over`).
 """
 
-from .ahead cimport Ahead
 from .columns cimport Column
 from .schema cimport Labels, Schema
 
@@ -21,6 +20,24 @@ cdef class Batch:
     cdef readonly list columns          # of Column
     cdef readonly Column targets        # numbers, or labels by their codes; or None
     cdef readonly Column weights        # numbers, or None where every weight is 1
+
+cdef enum:
+    AHEAD = 8   # rows of a batch that are read ahead
+
+cdef class Ahead:
+    """Rows of a batch that are read ahead, and the leaves that they reach.
+
+    A step down a tree waits for the step before it, but not for those of other rows. So several
+    rows go down a tree at once.
+    """
+    cdef double* rows           # rows[i * n_columns + column]
+    cdef int* leaves            # leaves[tree * AHEAD + i]
+    cdef double[AHEAD] targets
+    cdef double[AHEAD] weights  # 0: the row is only answered
+    cdef size_t n_cells         # doubles allocated in `rows`
+    cdef size_t n_trees         # that `leaves` has room for
+
+    cdef int reserve(self, size_t n_columns, size_t n_trees) except -1
 
 cdef struct Link:
     # A column of the batch, and where its values go in the row.
@@ -73,9 +90,9 @@ cdef class Reader:
     cdef int link_labels(self, Labels labels) except -1
     cdef bint read(self) except -1
     cdef bint encode(self) noexcept nogil
+    cdef bint encode_into(self, double* row) noexcept nogil
     cdef int look_up(self) except -1
     cdef int admit(self) except -1
-    cdef bint learnable(self, const Link* link, object value) except -1
     cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1
     cdef void put_shares(self, const double* shares, int n) noexcept nogil
     cdef double weight(self) noexcept nogil

@@ -3,8 +3,8 @@
 from libc.math cimport NAN
 
 from .columns cimport Column
-from .memory cimport free, zeroed
-from .feature_values cimport order_of
+from .memory cimport free, product, resized, zeroed
+from .values cimport order_of
 from .shares cimport total_of
 from .schema cimport MAX_CATEGORIES, MAX_LABELS, OTHER, Labels, Schema, find_room
 
@@ -76,6 +76,15 @@ cdef object numbers_of(Column column):
     if column.numbers is None:
         raise ValueError("a column of targets or weights holds no numbers")
     return column.numbers
+
+
+cdef int code_for(Schema schema, int column, object value) except? -1:
+    """The code of a nominal value in a column; a new one if there is room."""
+    cdef dict codes = <dict>schema.codes[column]
+    if len(codes) >= MAX_CATEGORIES:
+        return codes.get(value, OTHER)
+    schema.lengths.append((codes, len(codes)))      # for `retract`
+    return codes.setdefault(value, len(codes))
 
 
 cdef class Reader:
@@ -227,19 +236,22 @@ cdef class Reader:
         return 0
 
     cdef bint encode(self) noexcept nogil:
-        """Encode the next row, but for values that were not looked up yet.
+        """Encode the next row, but for values that were not looked up yet."""
+        return self.encode_into(self.schema.row)
+
+    cdef bint encode_into(self, double* row) noexcept nogil:
+        """Encode the next row, as `encode` does, into a row with a place for every column.
 
         Numbers are checked once more, for the arrays may be the caller's.
         """
         cdef Py_ssize_t place = self.place(self.row)
-        cdef double* row = self.schema.row
         cdef const Link* link
         cdef double number
-        cdef int i, code
-        cdef bint all_known = True
-        self.finds = False
-        self.schema.blank()
-        for i in range(self.n_links):
+        cdef int i, code, n_links = self.n_links
+        cdef bint all_known = True, finds = False
+        for i in range(self.schema.n_columns):
+            row[i] = NAN
+        for i in range(n_links):
             link = &self.links[i]
             if link.numbers != NULL:
                 number = (<const double*>(link.numbers + place * link.number_step))[0]
@@ -252,19 +264,20 @@ cdef class Reader:
                 code = (<const int*>(link.codes + place * link.code_step))[0]
                 if 0 <= code < link.n_values:
                     if link.nominal >= 0:
-                        self.finds |= link.known[code] == UNSEEN or (
+                        finds |= link.known[code] == UNSEEN or (
                             self.learns and link.known[code] == UNKNOWN)
                         all_known &= link.known[code] != UNKNOWN
                         row[link.nominal] = OTHER if link.known[code] < 0 else link.known[code]
                     else:
                         all_known &= link.nominal == IGNORED
+        self.finds = finds
         return all_known
 
     cdef int admit(self) except -1:
         """Learn what the next row brings for the first time, as `Schema.admit` does; encode it."""
         cdef Py_ssize_t place = self.place(self.row)
         cdef list fresh = [], places = []
-        cdef const Link* link
+        cdef Link* link
         cdef Column column
         cdef double number
         cdef int i, code
@@ -275,29 +288,29 @@ cdef class Reader:
                 if number - number == 0.0:
                     fresh.append((column.name, False, None))
                     places.append((i, False, 0))
-            if link.codes != NULL and link.nominal != IGNORED:
+            if link.codes != NULL and link.nominal == UNKNOWN:
                 code = (<const int*>(link.codes + place * link.code_step))[0]
-                if 0 <= code < link.n_values and (
-                        link.nominal == UNKNOWN or link.known[code] == UNKNOWN):
+                if 0 <= code < link.n_values:
+                    fresh.append((column.name, True, column.values[code]))
                     places.append((i, True, code))
-                    if link.nominal == UNKNOWN or self.learnable(link, column.values[code]):
-                        fresh.append((column.name, True, column.values[code]))
         fresh.sort(key=order_of)
         self.schema.extend(fresh)
         self.version = self.schema.version
         try:
             for i, is_nominal, code in places:
                 self.relink(&self.links[i], <Column>self.batch.columns[i], is_nominal, code)
+            for i in range(self.n_links):
+                link = &self.links[i]
+                if link.codes != NULL and link.nominal >= 0:
+                    code = (<const int*>(link.codes + place * link.code_step))[0]
+                    if 0 <= code < link.n_values and link.known[code] == UNKNOWN:
+                        link.known[code] = code_for(
+                            self.schema, link.nominal, (<Column>self.batch.columns[i]).values[code])
             self.read()
         except BaseException:
             self.schema.retract()       # `link` looks all up again
             raise
         return 0
-
-    cdef bint learnable(self, const Link* link, object value) except -1:
-        """Whether a nominal value has no code yet, and there is room for one."""
-        cdef dict codes = <dict>self.schema.codes[link.nominal]
-        return len(codes) < MAX_CATEGORIES and value not in codes
 
     cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1:
         """Look up again what was learned, or found no room."""
@@ -411,4 +424,24 @@ cdef class Reader:
                 break
             if not self.is_weighted or self.weights[place] > 0.0:
                 coming.add(targets.values[code])
+        return 0
+
+
+cdef class Ahead:
+    """Rows of a batch that are read ahead. See the header."""
+
+    def __dealloc__(self):
+        free(self.rows)
+        free(self.leaves)
+
+    cdef int reserve(self, size_t n_columns, size_t n_trees) except -1:
+        """Make room for rows of so many columns, and for their leaves in so many trees."""
+        cdef size_t n_cells = product(max(n_columns, <size_t>1), AHEAD)
+        if n_cells > self.n_cells:
+            self.rows = <double*>resized(self.rows, n_cells, sizeof(double))
+            self.n_cells = n_cells
+        if n_trees > self.n_trees:
+            self.leaves = <int*>resized(
+                self.leaves, product(n_trees, AHEAD), sizeof(int))
+            self.n_trees = n_trees
         return 0

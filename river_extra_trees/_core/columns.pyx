@@ -2,16 +2,19 @@
 
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
+from cpython.object cimport PyObject
 from libc.math cimport NAN
 
-from .feature_values cimport CATEGORY, MISSING, NUMBER, Kind, check_name, classify
 from .schema cimport Labels
-from .targets cimport read_number, read_weight
+from .values cimport (
+    CATEGORY, MISSING, NUMBER, Kind, check_name, classify, read_number, read_weight,
+)
 
 import numpy as np
 
 cdef extern from "Python.h":
     double int_as_double "PyLong_AsDouble"(object) except? -1.0
+    PyObject* PyDict_SetDefault(dict, object key, object value) except NULL     # borrowed
 
 
 cdef int check_length(Py_ssize_t found, Py_ssize_t length) except -1:
@@ -77,20 +80,42 @@ def column_of_numbers(name, numbers):
     """A column of numbers, from an array of doubles; NaN is missing."""
     cdef Column column = Column(name, len(numbers), numbers)
     cdef const double[:] view = column.number_view
-    cdef Py_ssize_t row = 0
+    cdef Py_ssize_t row
+    cdef int n_infinite = 0
     cdef double value
     with nogil:
-        while row < view.shape[0]:
+        for row in range(view.shape[0]):    # without a way out, so that it takes several at once
             value = view[row]
-            if value - value != 0.0 and value == value:
-                break
-            row += 1
-    if row < view.shape[0]:
+            n_infinite |= (value - value != 0.0) & (value == value)
+    if n_infinite:
+        row = int(np.isinf(numbers).argmax())
         try:
             classify(name, view[row], &value)
         except ValueError as error:
             column.refuse(row, error)
     return named(column)
+
+
+def column_of_texts(name, codes, list values):
+    """A column of texts, from their positions in a list that has each once; -1 is missing."""
+    return named(Column(name, len(codes), None, codes, values))
+
+
+def codes_of_texts(list texts):
+    """Texts as positions in a list that has each once, and the list; -1 for what is no text."""
+    cdef Py_ssize_t row, n = len(texts)
+    cdef int[::1] codes = np.full(n, -1, dtype=np.intc)
+    cdef dict known = {}
+    cdef object fresh = 0
+    cdef PyObject* found
+    for row in range(n):
+        text = texts[row]
+        if isinstance(text, str):
+            found = PyDict_SetDefault(known, text, fresh)
+            codes[row] = <object>found
+            if found == <PyObject*>fresh:
+                fresh = len(known)
+    return codes.base, list(known)
 
 
 def column_of_values(name, list values):

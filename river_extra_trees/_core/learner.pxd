@@ -1,14 +1,11 @@
-"""The base of the core objects of all families: schema, labels, and one call at a time.
-
-A call of a core object may run Python: the methods of a value in the sample, or a finalizer. That
-Python, another thread or a signal handler may call the same object again, half-way through a
-change. So every method that reads or writes a structure holds the object while it runs, and a
-second call raises a RuntimeError.
+"""The base of the core objects of all families: schema, labels, and the way of a sample.
 
 The way of a sample: `learn` reads the weight and the target, `Schema.admit` encodes the row,
 `reserve` makes all the room that the sample needs, and then `take`, which cannot fail, learns it.
 A sample that is refused, for want of memory for instance, leaves no trace. `learn` tells whether a
-batch is full now; what is to be done with it the estimator plans, and the core object carries out.
+batch is full now. The estimator plans what is to be done with it, and the core object carries that
+out. If that fails, or a signal interrupts it, the batch stays full, and no sample is learned before
+it is done.
 
 The way of a batch: `reader` refuses it as a whole or links its columns to the schema, and then
 `go_on` reads row by row, answers it if it was asked to, and learns it as `learn` does. It stops
@@ -16,7 +13,8 @@ where a batch is full.
 """
 
 from .batch cimport Reader
-from .early_pool cimport EarlyPool
+from .guarded cimport Guarded
+from .naive_bayes cimport EarlyPool
 from .schema cimport Labels, Schema
 
 # So many rows of a batch are read in one call: between calls Python handles signals, and lets other
@@ -24,19 +22,11 @@ from .schema cimport Labels, Schema
 cdef enum:
     STRETCH = 256
 
-cdef dict normalised(const double* shares, list labels)
-
-cdef class Learner:
+cdef class Learner(Guarded):
     cdef readonly Schema schema
     cdef readonly Labels labels         # empty in a regression
     cdef readonly bint regression
     cdef readonly EarlyPool early       # what answers beside the family at first; then None
-    cdef long in_use                    # 1 while a call holds this object; no part of the state
-
-    # --- One call at a time -------------------------------------------------------------------
-    cdef int enter(self) except -1
-    cdef void leave(self) noexcept
-    cdef Use using(self)
 
     # --- What a family brings -----------------------------------------------------------------
     # Refuses a sample for reasons of the family's own.
@@ -80,8 +70,7 @@ cdef class Learner:
 
     # --- What all families share --------------------------------------------------------------
     cdef double read_target(self, object y) except? -1.0
-    cdef int read_and_refuse(self, object x, object y, object w) except -1
-    cdef bint learn_sample(self, object x, object y, object w) except -1
+    cdef object learn_sample(self, object x, object y, object w)
     cdef int learn_row(self, double target, double weight, object y) except -1
     cdef int refuse_targets(self, Reader reader, list refusals) except -1
     cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1
@@ -93,11 +82,3 @@ cdef class Learner:
     cdef double* shares(self) except? NULL nogil
     cdef int label(self) except -1 nogil
     cdef int read_early(self, object state, int n_answers) except -1
-
-cdef class Use:
-    """Holds a core object in a `with` statement; for methods that are not called per sample."""
-    cdef Learner learner
-
-cdef class Holder:
-    """Holds a core object for as long as this object lives."""
-    cdef Learner learner

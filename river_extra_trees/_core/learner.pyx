@@ -2,37 +2,20 @@
 
 from cpython.object cimport PyObject
 
-from .ahead cimport AHEAD, length_of
-from .batch cimport Batch, Reader
+from .batch cimport AHEAD, Batch, Reader
 from .columns cimport Column
-from .early_pool cimport EarlyPool
+from .guarded cimport Guarded, Holder, hold, release
+from .lists cimport length_of
+from .naive_bayes cimport EarlyPool
 from .schema cimport MAX_LABELS, Labels, Schema, find_room
 from .shares cimport first_largest, total_of
-from .targets cimport read_number, read_weight
+from .values cimport read_number, read_weight
 
 from copy import deepcopy
 from operator import index
 
 from .safe_repr import safe_repr, with_text
 from .state import captured, reduced, require
-
-cdef extern from *:
-    """
-    #if defined(_MSC_VER)
-    #include <intrin.h>
-    #define begin_use(flag) (_InterlockedExchange((flag), 1) == 0)
-    #define end_use(flag) ((void)_InterlockedExchange((flag), 0))
-    #elif defined(Py_GIL_DISABLED)
-    #define begin_use(flag) (__atomic_exchange_n((flag), 1, __ATOMIC_ACQUIRE) == 0)
-    #define end_use(flag) __atomic_store_n((flag), 0, __ATOMIC_RELEASE)
-    #else
-    /* Python's lock is held. */
-    #define begin_use(flag) (*(flag) ? 0 : (*(flag) = 1))
-    #define end_use(flag) (*(flag) = 0)
-    #endif
-    """
-    bint begin_use(long* flag) noexcept
-    void end_use(long* flag) noexcept
 
 cdef enum:
     CHECKED = -1    # place of a refusal: after weight and target, before the features
@@ -46,17 +29,6 @@ cdef dict normalised(const double* shares, list labels):
     for code in range(n):
         found[labels[code]] = shares[code] / total
     return found
-
-
-cdef inline int hold(Learner learner) except -1:
-    """Hold an object, or refuse a call while another one runs."""
-    if not begin_use(&learner.in_use):
-        raise RuntimeError(
-            "the model is in use: another thread calls it, or code that one of its own calls "
-            "runs (a method of a value, a signal handler). Calls must come one after the "
-            "other: guard the model with a lock, or give each thread a copy"
-        )
-    return 0
 
 
 cdef int read_tree(object tree) except? -1:
@@ -87,49 +59,27 @@ def row_and_place(refusal):
     return refusal[:2]
 
 
-class WaitingBatchError(RuntimeError):
-    """A batch waits to be grown on: the sample was not learned."""
-
-
-cdef class Learner:
+cdef class Learner(Guarded):
     """What the core objects of all families have in common. See the header."""
 
     def __cinit__(self, *_, **__):
         self.schema = Schema()
         self.labels = Labels()
 
-    # --- One call at a time -------------------------------------------------------------------
-
-    cdef int enter(self) except -1:
-        """Hold the object, or refuse a call while another one runs."""
-        return hold(self)
-
-    cdef void leave(self) noexcept:
-        end_use(&self.in_use)
-
-    cdef Use using(self):
-        """Hold the object for a `with` statement."""
-        cdef Use use = Use.__new__(Use)
-        use.learner = self
-        return use
-
     # --- Learning -----------------------------------------------------------------------------
 
     def learn(self, x, y, w=1.0):
         """Learn a sample; return whether a batch is full now.
 
-        Raises
-        ------
-        WaitingBatchError
-            If a batch was full already. The sample is valid, and can be learned after the growth.
+        None if one was full before: the sample is valid, and can be learned after the growth.
         """
         hold(self)
         try:
             return self.learn_sample(x, y, w)
         finally:
-            end_use(&self.in_use)
+            release(self)
 
-    cdef bint learn_sample(self, object x, object y, object w) except -1:
+    cdef object learn_sample(self, object x, object y, object w):
         cdef double weight = read_weight(w), target = self.read_target(y)
         self.check_sample(target, weight)
         if weight == 0.0:
@@ -137,8 +87,7 @@ cdef class Learner:
             return False
         if self.batch_is_full():
             self.schema.validate(x)
-            raise WaitingBatchError(
-                "the last batch has not been grown on: there was no memory, or a signal broke in")
+            return None
         self.schema.admit(x)
         self.learn_row(target, weight, y)
         return self.batch_is_full()
@@ -181,14 +130,11 @@ cdef class Learner:
         """
         cdef Reader reader = Reader(batch, learns)
         cdef list refusals
-        hold(self)
-        try:
+        with self.using():
             reader.link(self.schema, self.labels)
             refusals = reader.refusals()
             if learns:
                 self.refuse_targets(reader, refusals)
-        finally:
-            end_use(&self.in_use)
         if refusals:
             row, _, error = min(refusals, key=row_and_place)
             raise with_text(error, f"row {row}: {error}") from None
@@ -206,14 +152,11 @@ cdef class Learner:
         for column in (reader.batch.targets, reader.batch.weights) if reader.learns else ():
             if column is not None and column.refused >= 0:
                 raise column.error
-        hold(self)
-        try:
+        with self.using():
             reader.go_between(start, stop)
             reader.link(self.schema, self.labels)
             if reader.learns:
                 self.refuse_targets(reader, refusals)
-        finally:
-            end_use(&self.in_use)
         if refusals:
             raise refusals[0][2]
 
@@ -248,11 +191,8 @@ cdef class Learner:
 
         It goes on after the growth, or when Python has looked for signals.
         """
-        hold(self)
-        try:
+        with self.using():
             return self.read_rows(reader, reader.row + STRETCH)
-        finally:
-            end_use(&self.in_use)
 
     cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1:
         cdef double weight
@@ -359,16 +299,11 @@ cdef class Learner:
 
     def validate(self, x, y, w):
         """Raise what learning this sample would raise, and learn nothing."""
-        hold(self)
-        try:
-            self.read_and_refuse(x, y, w)
-        finally:
-            end_use(&self.in_use)
-
-    cdef int read_and_refuse(self, object x, object y, object w) except -1:
-        cdef double weight = read_weight(w)
-        self.check_sample(self.read_target(y), weight)
-        return self.schema.validate(x)
+        cdef double weight
+        with self.using():
+            weight = read_weight(w)
+            self.check_sample(self.read_target(y), weight)
+            self.schema.validate(x)
 
     cdef double read_target(self, object y) except? -1.0:
         """Number or code of a target; -1 for a label that is new. Raises where it is neither."""
@@ -385,7 +320,7 @@ cdef class Learner:
             code = self.label() if self.labels.labels else -1
             return self.labels.labels[code] if code >= 0 else None
         finally:
-            end_use(&self.in_use)
+            release(self)
 
     def predict_proba(self, x):
         """Every label learned so far and its probability."""
@@ -394,7 +329,7 @@ cdef class Learner:
             self.schema.encode(x)
             return normalised(self.shares(), self.labels.labels)
         finally:
-            end_use(&self.in_use)
+            release(self)
 
     def predict_number(self, x):
         """The predicted target; 0 before the first sample."""
@@ -403,7 +338,7 @@ cdef class Learner:
             self.schema.encode(x)
             return self.row_number()
         finally:
-            end_use(&self.in_use)
+            release(self)
 
     cdef bint pools(self) noexcept nogil:
         """Whether the early pool answers."""
@@ -443,8 +378,7 @@ cdef class Learner:
         and `values`. A model without trees has an empty tree 0.
         """
         cdef int n_trees, number = read_tree(tree)
-        hold(self)
-        try:
+        with self.using():
             n_trees = self.count_trees()
             if not 0 <= number < max(1, n_trees):
                 raise IndexError(f"there is no tree {safe_repr(tree)}: this model has " + (
@@ -452,37 +386,26 @@ cdef class Learner:
                     else f"trees 0 to {n_trees - 1}"))
             return [name_node(node, self.schema) for node in self.tree_nodes(number)] if (
                 n_trees) else []
-        finally:
-            end_use(&self.in_use)
 
     def sizes(self):
         """(number of nodes of all trees, number of splits on the longest way to a leaf)."""
-        hold(self)
-        try:
+        with self.using():
             return self.tree_sizes()
-        finally:
-            end_use(&self.in_use)
 
     def row_of(self, x):
         """The row of doubles that x encodes to, by column."""
-        hold(self)
-        try:
+        with self.using():
             return self.schema.row_of(x)
-        finally:
-            end_use(&self.in_use)
 
     # --- Copies and states --------------------------------------------------------------------
 
     def for_serving(self):
         """A copy that answers alike, without what only learning needs."""
         cdef Learner copy
-        hold(self)
-        try:
+        with self.using():
             copy = self.serving_copy()
             copy.early = deepcopy(self.early)
             return copy
-        finally:
-            end_use(&self.in_use)
 
     def state(self):
         """What the object and its parts remember at this moment, see `state.py`."""
@@ -507,15 +430,12 @@ cdef class Learner:
 
     def check(self):
         """Raise an error if an invariant is broken, of a part or of the whole."""
-        hold(self)
-        try:
+        with self.using():
             for field in self.fields().values():
                 for part in field if type(field) is list else [field]:
                     if hasattr(type(part), "check"):
                         part.check()
             self.check_structure()
-        finally:
-            end_use(&self.in_use)
 
     # --- What a family brings -----------------------------------------------------------------
 
@@ -565,25 +485,3 @@ cdef class Learner:
 
     cdef int check_structure(self) except -1:
         raise NotImplementedError
-
-
-cdef class Use:
-    """Holds a core object in a `with` statement."""
-
-    def __enter__(self):
-        self.learner.enter()
-
-    def __exit__(self, *_):
-        self.learner.leave()
-
-
-cdef class Holder:
-    """Holds a core object for as long as this object lives."""
-
-    def __cinit__(self, Learner learner):
-        hold(learner)
-        self.learner = learner
-
-    def __dealloc__(self):
-        if self.learner is not None:
-            end_use(&self.learner.in_use)

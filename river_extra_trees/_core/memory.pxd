@@ -46,3 +46,8 @@ cdef inline void* trimmed(void* memory, size_t size) noexcept nogil:
     """The memory, cut to so many bytes; a block that cannot be made smaller stays as it is."""
     cdef void* found = realloc(memory, size)
     return memory if found == NULL else found
+
+
+cdef inline Py_ssize_t enough(Py_ssize_t n, Py_ssize_t capacity) noexcept nogil:
+    """The capacity, or where n is more, one with room for n and a sixteenth more than now."""
+    return capacity if n <= capacity else max(n, capacity + capacity // 16)

@@ -8,7 +8,7 @@ changes its type in mid-stream is no error and loses nothing.
 
 from cpython.object cimport PyObject
 
-from .ahead cimport item_of
+from .lists cimport item_of
 
 cdef extern from "Python.h":
     PyObject* none "Py_None"

@@ -5,7 +5,7 @@ from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.object cimport PyObject, PyTypeObject
 from libc.math cimport NAN
 
-from .feature_values cimport (
+from .values cimport (
     CATEGORY, MISSING, NUMBER, Kind, check_name, classify, holds_nan, order_of
 )
 from .memory cimport free, resized

@@ -33,7 +33,10 @@ cdef struct Entry:
 
 cdef void sort_slots(int* slots, int* spare, const double* key, int n) noexcept nogil:
     """Sort slots by key[slot], missing last, equal keys in the order given."""
-    sort_by_merging(slots, spare, key, n, FEW if n < LEAST else MANY)
+    if n <= FEW:
+        sort_few(slots, slots, key, n)
+    else:
+        sort_by_merging(slots, spare, key, n, FEW if n < LEAST else MANY)
 
 
 cdef void sort_by_merging(int* slots, int* spare, const double* key, int n,
@@ -72,12 +75,14 @@ cdef void sort_by_merging(int* slots, int* spare, const double* key, int n,
 
 
 cdef inline void sort_few(int* into, const int* slots, const double* key, int n) noexcept nogil:
-    """Sort up to FEW slots by counting for each how many come before it."""
+    """Sort up to FEW slots by counting for each how many come before it. `into` may be `slots`."""
     cdef int ranks[FEW]
+    cdef int given[FEW]
     cdef double keys[FEW]
     cdef int i, j, later
     for i in range(n):
         ranks[i] = 0
+        given[i] = slots[i]
         keys[i] = key[slots[i]]
     for i in range(1, n):
         for j in range(i):
@@ -85,7 +90,7 @@ cdef inline void sort_few(int* into, const int* slots, const double* key, int n)
             ranks[j] += later
             ranks[i] += 1 - later
     for i in range(n):
-        into[ranks[i]] = slots[i]
+        into[ranks[i]] = given[i]
 
 
 cdef void sort_many(int* into, int* slots, const double* key, int n) noexcept nogil:

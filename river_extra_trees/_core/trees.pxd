@@ -8,6 +8,7 @@ then touches half a cache line. Nothing outside `trees.pyx` and `cart/splitter.p
 """
 
 from libc.stdint cimport uint8_t
+from .shares cimport first_largest
 from .split cimport Split, goes_left
 
 cdef enum:
@@ -96,11 +97,27 @@ cdef class Trees:
             node = self.step(node, x, stride, n_columns)
         return node
 
-    cdef void walk_rows(self, const double* rows, int n, Py_ssize_t n_columns,
-                        int* leaves) noexcept nogil
+    cdef inline void walk_rows(self, int root, const double** rows, int n, Py_ssize_t stride,
+                               Py_ssize_t n_columns, int* leaves) noexcept nogil:
+        """Find the leaves below `root` of n rows, which go down side by side; see `walk`."""
+        cdef int i, node
+        cdef bint go = True
+        for i in range(n):
+            leaves[i] = root
+        while go:
+            go = False
+            for i in range(n):
+                node = leaves[i]
+                if self.nodes[node].split.feature >= 0:
+                    leaves[i] = self.step(node, rows[i], stride, n_columns)
+                    go = True
+
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil
     cdef void add_number(self, int node, double y, double weight, double batch) noexcept nogil
     cdef void learn(self, int leaf, double target, double weight, double batch) noexcept nogil
     cdef void fade(self, int leaf) noexcept nogil
-    cdef void reset(self, int node) noexcept nogil
-    cdef int majority(self, int node) noexcept nogil
+
+    cdef inline int majority(self, int node) noexcept nogil:
+        """The heaviest class of a node, the first of equals; -1 if it is empty."""
+        cdef const double* row = self.row(node)
+        return first_largest(row + HEADER, self.n_values) if row[WEIGHT] > 0.0 else -1

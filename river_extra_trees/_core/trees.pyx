@@ -1,7 +1,6 @@
 """Decision trees in one arena. See the header for the layout.
 
-Nothing here decides where to split: `cart` does. Here a tree is walked, asked, cut back, checked,
-pickled and described in plain Python values.
+Nothing here decides where to split. Trees are asked, cut back, checked, pickled and described here.
 """
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memmove, memset
 
-from .memory cimport free, product, raise_memory_error, resized, trimmed
+from .memory cimport enough, free, product, raise_memory_error, resized, trimmed
 
 from .state import (
     FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require, without_defaults,
@@ -18,7 +17,22 @@ from .state import (
 cdef enum:
     LARGEST_ARENA = 1 << 29     # nodes: twice as many are still counted in 32 bits
     MAX_CLASSES = 1 << 24       # of a restored arena, whose widths so stay countable
-    SLACK = 16                  # an arena that is full grows by one part in so many
+
+
+cdef inline void count_class(double* row, int code, double weight, double batch) noexcept nogil:
+    """Add a sample to the statistics of a node."""
+    row[WEIGHT] += weight
+    row[VISITED] = batch
+    row[HEADER + code] += weight
+
+
+cdef inline void count_number(double* row, double y, double weight, double batch) noexcept nogil:
+    """West (1979): mean and squared deviations of a weighted sample, one at a time."""
+    cdef double delta = y - row[HEADER]
+    row[WEIGHT] += weight
+    row[VISITED] = batch
+    row[HEADER] += delta * (weight / row[WEIGHT])   # exactly y for the first sample
+    row[HEADER + 1] += weight * delta * (y - row[HEADER])
 
 
 cdef class Trees:
@@ -54,11 +68,7 @@ cdef class Trees:
 
         Nothing but memory changes, so that nothing is to be undone if there is none.
         """
-        cdef Py_ssize_t capacity = self.n_used - self.n_free + extra
-        if capacity <= self.capacity:
-            capacity = self.capacity
-        else:
-            capacity = max(capacity, self.capacity + self.capacity // SLACK)
+        cdef Py_ssize_t capacity = enough(self.n_used - self.n_free + extra, self.capacity)
         if capacity > LARGEST_ARENA:
             raise_memory_error()
         self.reserve_stats(capacity, extra, n_values)
@@ -108,8 +118,7 @@ cdef class Trees:
                     self.width * sizeof(double))
             memset(self.stats + <Py_ssize_t>node * width + self.width, 0,
                    (width - self.width) * sizeof(double))
-        self.width = width
-        self.n_values = n_values
+        self.width, self.n_values = width, n_values
 
     cdef int new_node(self, int parent, int depth) noexcept nogil:
         """A leaf with empty statistics. Room for it was made by `reserve`."""
@@ -267,47 +276,26 @@ cdef class Trees:
 
     # ---------------------------------------------------------------- learning
 
-    cdef void walk_rows(self, const double* rows, int n, Py_ssize_t n_columns,
-                        int* leaves) noexcept nogil:
-        """Find the leaves of n rows in the first tree, which they go down side by side."""
-        cdef int i, node
-        cdef bint go = True
-        for i in range(n):
-            leaves[i] = self.roots[0]
-        while go:
-            go = False
-            for i in range(n):
-                node = leaves[i]
-                if self.nodes[node].split.feature >= 0:
-                    leaves[i] = self.step(node, rows + i * n_columns, 1, n_columns)
-                    go = True
-
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil:
-        cdef double* row = self.row(node)
-        row[WEIGHT] += weight
-        row[VISITED] = batch
-        row[HEADER + code] += weight
+        count_class(self.row(node), code, weight, batch)
 
     cdef void add_number(self, int node, double y, double weight, double batch) noexcept nogil:
-        """West (1979): mean and squared deviations of a weighted sample, one at a time."""
-        cdef double* row = self.row(node)
-        cdef double delta = y - row[HEADER]
-        row[WEIGHT] += weight
-        row[VISITED] = batch
-        row[HEADER] += delta * (weight / row[WEIGHT])   # exactly y for the first sample
-        row[HEADER + 1] += weight * delta * (y - row[HEADER])
+        count_number(self.row(node), y, weight, batch)
 
     cdef void learn(self, int leaf, double target, double weight, double batch) noexcept nogil:
         """Add a sample to the statistics of its leaf, which fade, and of every node above."""
-        cdef int node = leaf
+        cdef int node = leaf, code = 0 if self.regression else <int>target
+        cdef const Node* nodes = self.nodes
+        cdef double* stats = self.stats
+        cdef Py_ssize_t width = self.width
         if self.fading < 1.0:
             self.fade(leaf)
         while node >= 0:
             if self.regression:
-                self.add_number(node, target, weight, batch)
+                count_number(stats + node * width, target, weight, batch)
             else:
-                self.add_class(node, <int>target, weight, batch)
-            node = self.nodes[node].parent
+                count_class(stats + node * width, code, weight, batch)
+            node = nodes[node].parent
 
     cdef void fade(self, int leaf) noexcept nogil:
         """Take from the samples that a leaf holds a share of their weight."""
@@ -322,21 +310,6 @@ cdef class Trees:
             if row[HEADER + code] < FAINTEST:       # nor may it end in slow subnormal numbers
                 row[HEADER + code] = 0.0
 
-    cdef void reset(self, int node) noexcept nogil:
-        """Forget the statistics of a node."""
-        memset(self.row(node), 0, self.width * sizeof(double))
-
-    cdef int majority(self, int node) noexcept nogil:
-        """The heaviest class of a node, the first of equals; -1 if it is empty."""
-        cdef const double* row = self.row(node)
-        cdef int code, best = 0
-        if row[WEIGHT] <= 0.0:
-            return -1
-        for code in range(1, self.n_values):
-            if row[HEADER + code] > row[HEADER + best]:
-                best = code
-        return best
-
     # ---------------------------------------------------------------- answers in Python values
 
     @property
@@ -348,10 +321,6 @@ cdef class Trees:
     @property
     def n_nodes(self):
         return self.n_used - self.n_free
-
-    @property
-    def n_leaves(self):
-        return (self.n_nodes + self.n_roots) // 2
 
     @property
     def height(self):
@@ -454,11 +423,10 @@ cdef class Trees:
         regression = state.flag("regression")
         stats = state.array("stats", np.float64, None, None)
         n, width = stats.shape
-        require(HEADER <= width <= HEADER + MAX_CLASSES
+        require(n <= LARGEST_ARENA and HEADER <= width <= HEADER + MAX_CLASSES
                 and (width == HEADER + 2 or not regression),
                 "Trees: the statistics are not those of such a tree")
         trees = cls(width - HEADER, regression, state.number("fading", 0.0, 1.0))
-        require(n <= LARGEST_ARENA, "Trees: too many nodes")
         check_stats(stats, regression)
         links = state.array("links", np.int32, n_splits, 4)
         splits = links[:, 0]

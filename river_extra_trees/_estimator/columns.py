@@ -16,10 +16,12 @@ import numpy.typing as npt
 from river_extra_trees._core.batch import Batch
 from river_extra_trees._core.columns import (
     Column,
+    codes_of_texts,
     column_of_codes,
     column_of_labels,
     column_of_numbers,
     column_of_targets,
+    column_of_texts,
     column_of_values,
     column_of_weights,
 )
@@ -32,6 +34,7 @@ __all__ = ["batch_of", "labelled_batch_of"]
 
 Numbers = npt.NDArray[np.float64]
 Codes = tuple[npt.NDArray[np.intc], list[typing.Any]]  # positions, -1 where missing; and the values
+FLOAT64 = np.dtype(np.float64)
 
 
 def batch_of(frame: typing.Any) -> Batch:
@@ -83,30 +86,35 @@ def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
 
 def columns_of_pandas(frame: typing.Any) -> list[Column]:
     """The columns of a frame of pandas. What numpy holds as numbers is read in one go."""
-    names = frame.columns.tolist()
-    plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in frame.dtypes.tolist()]
-    if all(plain):
-        numeric = frame
-    else:
-        numeric = frame.iloc[:, [i for i, is_plain in enumerate(plain) if is_plain]]
-    numbers = iter(numeric.to_numpy(dtype=np.float64).T)
+    names, dtypes = frame.columns.tolist(), frame.dtypes.tolist()
+    if dtypes.count(FLOAT64) == len(dtypes):
+        return list(map(column_of_numbers, names, frame.to_numpy().T))
+    plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in dtypes]
+    numbers = iter(part_of(frame, plain, True).to_numpy(dtype=np.float64).T)
+    others = iter(part_of(frame, plain, False).items())
     return [
-        column_of_numbers(name, next(numbers)) if is_plain else column_of(name, frame.iloc[:, i])
-        for i, (name, is_plain) in enumerate(zip(names, plain, strict=True))
+        column_of_numbers(name, next(numbers)) if is_plain else column_of(name, next(others)[1])
+        for name, is_plain in zip(names, plain, strict=True)
     ]
+
+
+def part_of(frame: typing.Any, flags: list[bool], flag: bool) -> typing.Any:
+    """The columns of a frame of pandas that have a flag; the frame itself if all have it."""
+    places = [i for i, each in enumerate(flags) if each is flag]
+    return frame if len(places) == len(flags) else frame.iloc[:, places]
 
 
 def columns_of_polars(frame: typing.Any) -> list[Column]:
     """The columns of a frame of polars."""
     import polars
 
-    double = polars.Float64()
-    return [
-        column_of_numbers(name, series.to_numpy()) if dtype == double else column_of(name, series)
-        for name, dtype, series in zip(
-            frame.columns, frame.dtypes, frame.get_columns(), strict=True
-        )
-    ]
+    names, dtypes, columns = frame.columns, frame.dtypes, frame.get_columns()
+    if dtypes.count(polars.Float64) == len(dtypes):
+        return [
+            column_of_numbers(name, series.to_numpy())
+            for name, series in zip(names, columns, strict=True)
+        ]
+    return [column_of(name, series) for name, series in zip(names, columns, strict=True)]
 
 
 def columns_of_pyarrow(table: typing.Any) -> list[Column]:
@@ -134,7 +142,10 @@ def column_of(name: typing.Hashable, series: typing.Any) -> Column:
     numbers = numbers_in(series)
     if numbers is not None:
         return column_of_numbers(name, numbers)
-    coded = codes_in(series, f"feature {safe_repr(name)}")
+    coded = texts_in(series)
+    if coded is not None:
+        return column_of_texts(name, *coded)
+    coded = categories_in(series, f"feature {safe_repr(name)}")
     if coded is not None:
         return column_of_codes(name, *coded)
     return column_of_values(name, values_of(series, "a column"))
@@ -216,35 +227,82 @@ def numbers_in_pyarrow(column: typing.Any) -> Numbers | None:
 
 def codes_in(series: typing.Any, what: str) -> Codes | None:
     """A series by its codes; None if it has none at hand. Errors say what it is."""
+    return texts_in(series) or categories_in(series, what)
+
+
+def texts_in(series: typing.Any) -> Codes | None:
+    """A series of texts by their codes, each text once; None if it holds anything else."""
     read = {
-        "pandas": codes_in_pandas,
-        "polars": codes_in_polars,
-        "pyarrow": codes_in_pyarrow,
+        "pandas": texts_in_pandas,
+        "polars": texts_in_polars,
+        "pyarrow": texts_in_pyarrow,
+    }.get(package_of(series))
+    return None if read is None else read(series)
+
+
+def texts_in_pandas(series: typing.Any) -> Codes | None:
+    import pandas
+
+    if not isinstance(series, pandas.Series) or not isinstance(series.dtype, pandas.StringDtype):
+        return None
+    if series.dtype.storage != "pyarrow":
+        return codes_of_texts(series.tolist())
+    import pyarrow
+
+    array = pyarrow.array(series.array)
+    is_whole = isinstance(array, pyarrow.Array)  # or in chunks already
+    return texts_in_pyarrow(pyarrow.chunked_array([array]) if is_whole else array)
+
+
+def texts_in_polars(series: typing.Any) -> Codes | None:
+    import polars
+
+    if not isinstance(series, polars.Series) or series.dtype not in (
+        polars.String,
+        polars.Categorical,
+    ):
+        return None
+    return codes_of_texts(series.to_list())
+
+
+def texts_in_pyarrow(column: typing.Any) -> Codes | None:
+    import pyarrow
+
+    if not isinstance(column, pyarrow.ChunkedArray) or not (
+        pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type)
+    ):
+        return None
+    if column.num_chunks == 1:
+        encoded = column.chunk(0).dictionary_encode()
+    else:
+        encoded = column.dictionary_encode().combine_chunks()
+    codes = encoded.indices
+    if codes.null_count:
+        codes = codes.fill_null(-1)
+    return codes.to_numpy().astype(np.intc, copy=False), encoded.dictionary.to_pylist()
+
+
+def categories_in(series: typing.Any, what: str) -> Codes | None:
+    """A series of categories by their codes; None if it has none. Errors say what it is."""
+    read = {
+        "pandas": categories_in_pandas,
+        "polars": categories_in_polars,
+        "pyarrow": categories_in_pyarrow,
     }.get(package_of(series))
     return None if read is None else read(series, what)
 
 
-def codes_in_pandas(series: typing.Any, what: str) -> Codes | None:
+def categories_in_pandas(series: typing.Any, what: str) -> Codes | None:
     import pandas
 
-    if not isinstance(series, pandas.Series):
+    if not isinstance(series, pandas.Series) or not isinstance(
+        series.dtype, pandas.CategoricalDtype
+    ):
         return None
-    if isinstance(series.dtype, pandas.CategoricalDtype):
-        return compacted(series.cat.codes.to_numpy(), series.cat.categories, what)
-    if isinstance(series.dtype, pandas.StringDtype):
-        if series.dtype.storage == "pyarrow":
-            import pyarrow
-
-            array = pyarrow.array(series.array)
-            is_whole = isinstance(array, pyarrow.Array)  # or in chunks already
-            chunked = pyarrow.chunked_array([array]) if is_whole else array
-            return codes_in_pyarrow(chunked, what)
-        codes, values = pandas.factorize(series)
-        return codes.astype(np.intc), values.tolist()
-    return None
+    return compacted(series.cat.codes.to_numpy(), series.cat.categories, what)
 
 
-def codes_in_polars(series: typing.Any, what: str) -> Codes | None:
+def categories_in_polars(series: typing.Any, what: str) -> Codes | None:
     import polars
 
     if not isinstance(series, polars.Series) or not isinstance(series.dtype, polars.Enum):
@@ -253,15 +311,12 @@ def codes_in_polars(series: typing.Any, what: str) -> Codes | None:
     return compacted(codes.to_numpy(), series.dtype.categories, what)
 
 
-def codes_in_pyarrow(column: typing.Any, what: str) -> Codes | None:
+def categories_in_pyarrow(column: typing.Any, what: str) -> Codes | None:
     import pyarrow
 
     if not isinstance(column, pyarrow.ChunkedArray) or not len(column):
         return None
-    types = pyarrow.types
-    if types.is_string(column.type) or types.is_large_string(column.type):
-        column = column.dictionary_encode()
-    elif not types.is_dictionary(column.type):
+    if not pyarrow.types.is_dictionary(column.type):
         return None
     try:
         array = column.unify_dictionaries().combine_chunks()

@@ -1,9 +1,8 @@
 """The base of all estimators: a core object that does the work, and what river expects of it.
 
 An estimator keeps its parameters as they were given, and a core object that learns and answers.
-`TreeClassifier` and `TreeRegressor` add the answers of either kind. Where a
-family takes decisions of its own per batch, the core's `learn` says that a batch is full, and the
-estimator plans in `_grow` what the core then carries out.
+`TreeClassifier` and `TreeRegressor` add the answers of either kind, and `BatchForest` what is
+decided when a batch is full.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from collections.abc import Hashable, Iterator
 
 from river import base
 
-from river_extra_trees._core.learner import WaitingBatchError
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT
 
@@ -174,21 +172,7 @@ class TreeLearner(base.Estimator):
             finite or not hashable, or the weight is negative or not finite. The message names it,
             and nothing is learned.
         """
-        while True:
-            try:
-                batch_is_full = self._core.learn(x, y, w)
-                break
-            except WaitingBatchError:  # there was no memory to grow, or a signal broke in
-                self._grow()
-        if batch_is_full:
-            self._grow()
-
-    def _grow(self) -> None:
-        """Plan the growth on the batch that is full, and let the core carry it out.
-
-        A failure leaves the batch as it is; the next `learn_one` tries again.
-        """
-        raise NotImplementedError
+        self._core.learn(x, y, w)
 
     def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
         """Raise if a label, learned after those that are coming, were one too many; note it."""
@@ -228,8 +212,7 @@ class TreeLearner(base.Estimator):
     def _learn_rows(self, reader: Reader) -> None:
         """Learn the rows of a batch, each after its answer if that was asked for."""
         while reader.row < reader.n:
-            if self._core.go_on(reader):
-                self._grow()
+            self._core.go_on(reader)
 
     def _answered(self, batch: Batch, shares: bool = False) -> Reader:
         """Answer the rows of a batch."""

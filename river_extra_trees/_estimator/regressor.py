@@ -14,6 +14,9 @@ from .learner import TreeLearner
 from .rows import rows_of
 from .snapshot import RegressorSnapshot
 
+if typing.TYPE_CHECKING:
+    from .mixture import StudentMixture
+
 __all__ = ["DistributionRegressor", "TreeRegressor"]
 
 
@@ -73,11 +76,42 @@ class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
 
 
 class DistributionRegressor(TreeRegressor):
-    """A regressor whose predictions can be whole distributions."""
+    """A regressor with linear models in its trees, whose predictions can be distributions."""
+
+    seed: int | None
+
+    @typing.overload
+    def predict_one(self, x: Sample, with_dist: typing.Literal[False] = False) -> float: ...
+
+    @typing.overload
+    def predict_one(self, x: Sample, with_dist: typing.Literal[True]) -> StudentMixture: ...
+
+    def predict_one(self, x: Sample, with_dist: bool = False) -> float | StudentMixture:
+        """Predict the target of a sample; 0 before the first sample was learned.
+
+        Parameters
+        ----------
+        x
+            Features.
+        with_dist
+            Return the whole predictive distribution instead of its mean. With a seed, its draws
+            are determined by the seed, the learned samples and x.
+
+        Raises
+        ------
+        ValueError
+            If a distribution is wanted of a stream forest whose `swap_rule` is not `"rotation"`.
+        """
+        if with_dist:
+            from .mixture import StudentMixture, seed_of  # imports river.proba: a second
+
+            components = self._mixture(x)
+            return StudentMixture(components, seed=seed_of(components, self.seed))
+        return self._core.predict_number(x)
 
     @abc.abstractmethod
-    def predict_one(self, x: Sample, with_dist: bool = False) -> typing.Any:
-        """Predict the target of a sample, or its whole distribution."""
+    def _mixture(self, x: Sample) -> list[tuple[float, float, float, float]]:
+        """Components of the distribution of a target, as `StudentMixture` takes them."""
 
     def predict_many(self, X: typing.Any, with_dist: bool = False) -> typing.Any:
         """Predict the rows of a data frame.
@@ -107,3 +141,25 @@ class DistributionRegressor(TreeRegressor):
         frame = readable_frame(X)
         self._core.reader(batch_of(frame))  # an error names the row
         return [self.predict_one(x, with_dist=True) for x in rows_of(frame)]
+
+    def _nodes(self, tree: int) -> list[inspection.Node]:
+        """The nodes of a tree, with the slopes of their linear models by feature.
+
+        `linear_model` says in words what the mean of a node is without; "" where that is nothing.
+        """
+        nodes = super()._nodes(tree)
+        names = self._schema.names
+        for node in nodes:
+            slopes = node.get("coefficients", {})
+            node["coefficients"] = {names[column]: slope for column, slope in slopes.items()}
+            node["linear_model"] = self._linear_model_of(node, tree) if slopes else ""
+        return nodes
+
+    @abc.abstractmethod
+    def _linear_model_of(self, node: inspection.Node, tree: int) -> str:
+        """What a node with slopes adds to its mean, in words."""
+
+    def _describe_answer(self, leaf: inspection.Node, tree: int, x: Sample) -> str:
+        if not leaf["linear_model"]:
+            return self._describe(leaf)
+        return f"{self._describe(leaf)} = {self._core.number_of_tree(tree, x):.6g}"

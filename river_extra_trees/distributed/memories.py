@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core.forests.memories import MemoryForest
-from .._core.forests.memory_state import IDLE, NO_GROWTH
+from .._core.forests.memory_exchange import IDLE, NO_GROWTH
 from .blocks import Block
 from .forests import ForestPart, add_up, common_history, shares
 from .parts import Votes

@@ -153,7 +153,7 @@ class KeyedModels:
             store is not None or when_full == "drop", "store", store, "a file when models spill"
         )
         self.model = model
-        self._turn = Turn()
+        self._turn = Turn("the models are")
         self._prior = None
         self._pooled = "none"
         if pooled is not None:
@@ -212,7 +212,7 @@ class KeyedModels:
         TypeError
             If the key has another type.
         """
-        with self._turn:
+        with self._turn():
             self._learn_row(key, x, y, w)
 
     def _learn_row(self, key: Key, x: Sample, y: typing.Any, w: float) -> None:
@@ -280,7 +280,7 @@ class KeyedModels:
         """
         block.check_learnable(self.model)
         rows = np.arange(len(block)) if rows is None else rows
-        with self._turn:
+        with self._turn():
             if block.batch is not None:
                 self._learn_columns(block, rows, None)
                 return
@@ -315,7 +315,7 @@ class KeyedModels:
         x
             Features.
         """
-        with self._turn:
+        with self._turn():
             return self._predict_row(key, x)
 
     def _predict_row(self, key: Key, x: Sample) -> typing.Any:
@@ -335,7 +335,7 @@ class KeyedModels:
             Features.
         """
         predict = self._predictor(True)
-        with self._turn:
+        with self._turn():
             return typing.cast(dict[Hashable, float], predict(key, x))
 
     def _share_row(self, key: Key, x: Sample) -> dict[Hashable, float]:
@@ -444,7 +444,7 @@ class KeyedModels:
         """
         predict = self._predictor(shares)
         rows = np.arange(len(block)) if rows is None else rows
-        with self._turn:
+        with self._turn():
             if block.batch is not None and self._prior is not None:
                 return predicted_with(self._prior, self._keeper, block, rows, shares)
             if block.batch is not None:
@@ -485,7 +485,7 @@ class KeyedModels:
         block.check_learnable(self.model)
         rows = np.arange(len(block)) if rows is None else rows
         answers: list[typing.Any] = []
-        with self._turn:
+        with self._turn():
             if block.batch is not None:
                 return self._learn_columns(block, rows, "shares" if shares else "predictions")
             for row in rows.tolist():
@@ -500,10 +500,12 @@ class KeyedModels:
     # ------------------------------------------------------------------ the whole
 
     def __len__(self) -> int:
-        return len(self._keeper)
+        with self._turn():
+            return len(self._keeper)
 
     def __contains__(self, key: Key) -> bool:
-        return plain_key(key) in self._keeper
+        with self._turn():
+            return plain_key(key) in self._keeper
 
     def model_of(self, key: Key) -> typing.Any:
         """A copy of the model of a key, or `None` for an unknown key.
@@ -513,7 +515,7 @@ class KeyedModels:
         key
             The key.
         """
-        with self._turn:
+        with self._turn():
             kept = self._keeper.look(plain_key(key))
             return None if kept is None else copy.deepcopy(kept.model)
 
@@ -532,20 +534,19 @@ class KeyedModels:
         -------
         Whether there was a model.
         """
-        with self._turn:
+        with self._turn():
             return self._keeper.forget(plain_key(key))
 
     def counts(self) -> Counts:
         """How much these models have learned."""
-        n_models = len(self._keeper)
-        return Counts(
-            n_models, self._keeper.n_in_memory, self._n_seen, self._n_refused, self._refusal
-        )
+        with self._turn():
+            n_models, n_in_memory = len(self._keeper), self._keeper.n_in_memory
+            return Counts(n_models, n_in_memory, self._n_seen, self._n_refused, self._refusal)
 
     @property
     def n_models(self) -> int:
         """Number of keys that have a model."""
-        return len(self._keeper)
+        return len(self)
 
     @property
     def n_samples_seen(self) -> int:
@@ -555,8 +556,9 @@ class KeyedModels:
     @property
     def _raw_memory_usage(self) -> int:
         """Bytes in memory."""
-        prior = 0 if self._prior is None else self._prior._raw_memory_usage
-        return self._keeper._raw_memory_usage + prior
+        with self._turn():
+            prior = 0 if self._prior is None else self._prior._raw_memory_usage
+            return self._keeper._raw_memory_usage + prior
 
     # ------------------------------------------------------------------ the store
 
@@ -573,7 +575,7 @@ class KeyedModels:
         RuntimeError
             If there is no store.
         """
-        with self._turn:
+        with self._turn():
             note = self.note if note is None else dict(note)
             state = {
                 "model": description(self.model),
@@ -587,7 +589,7 @@ class KeyedModels:
 
     def close(self) -> None:
         """Close the store, if there is one. What was learned since the last commit is lost."""
-        with self._turn:
+        with self._turn():
             self._keeper.close()
 
     def __enter__(self) -> typing.Self:

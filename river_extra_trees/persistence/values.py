@@ -16,17 +16,15 @@ from numpy.typing import NDArray
 
 from .._core.dynamic import ParticleFilter
 from .._core.dynamic.pool import Pool
-from .._core.early_pool import EarlyPool
+from .._core.forests.batch_growth import Retained
 from .._core.forests.buffer import Buffer
-from .._core.forests.class_pool import ClassPool
 from .._core.forests.compact_trees import CompactTrees
 from .._core.forests.forgetful import ForgetfulForest
-from .._core.forests.linear_models import LinearModels
 from .._core.forests.memories import MemoryForest
-from .._core.forests.naive_bayes import NaiveBayes
-from .._core.forests.number_mixture import NumberMixture
-from .._core.forests.retained import Retained
+from .._core.forests.mixtures import ClassPool, NumberMixture
+from .._core.forests.model_trees import LinearModels
 from .._core.forests.stream import StreamForest
+from .._core.naive_bayes import EarlyPool, NaiveBayes
 from .._core.safe_repr import safe_repr
 from .._core.schema import Labels, Schema
 from .._core.shrubs import Shrubs

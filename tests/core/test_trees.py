@@ -42,7 +42,7 @@ def test_an_arena_begins_empty() -> None:
     """Without a root there is no node."""
     trees = Trees(3)
     trees.check()
-    assert (trees.n_roots, trees.n_nodes, trees.n_leaves, trees.height) == (0, 0, 0, 0)
+    assert (trees.n_roots, trees.n_nodes, trees.height) == (0, 0, 0)
 
 
 def test_trees_are_added_and_removed() -> None:
@@ -56,7 +56,7 @@ def test_trees_are_added_and_removed() -> None:
     trees.add_tree()
     trees.check()
     assert trees.root(2) == roots[1]
-    assert trees.n_nodes == trees.n_leaves == 3
+    assert trees.n_nodes == 3
 
 
 def test_preorder_puts_parents_before_children() -> None:

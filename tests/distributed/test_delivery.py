@@ -192,3 +192,39 @@ def test_disturbed_at_any_message(
         events = {moment: rng.choice(["one dies", "all die", "rescale"]) for moment in moments}
         folder = tmp_path / str(number)
         end_of_run(feed, block_size, checkpoint_every, folder, disturbed, events)
+
+
+class Asking(dict[str, float]):
+    """A sample that, while it is read, calls the feeder."""
+
+    calls: ClassVar[list[Callable[[], object]]] = []
+
+    def items(self) -> Any:
+        for call in self.calls:
+            with pytest.raises(RuntimeError, match="the feeder is in use"):
+                call()
+        return super().items()
+
+
+def test_a_second_call_gets_an_error_and_changes_nothing(
+    disturbed: Disturbed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it is; the first one goes on."""
+    X = pd.DataFrame({"x": [0.0]})
+    with DistributedKeyedModels(Diary(), n_groups=4) as models:
+        calls = [
+            lambda: models.learn_one("b", {}, 1.0),
+            lambda: models.learn_many(["b"], X, [1.0]),
+            lambda: models.predict_one("a", {}),
+            lambda: models.predict_many(["a"], X),
+            lambda: models.predict_learn_many(["b"], X, [1.0]),
+            lambda: models.model_of("a"),
+            lambda: models.forget("a"),
+            lambda: models.position,
+            *(models.counts, models.wait, models.save),
+        ]
+        monkeypatch.setattr(Asking, "calls", calls)
+        models.learn_one("a", Asking(x=0.0), 1.0)
+        assert models.position == 1
+        assert models.predict_one("a", {}) == 1.0
+        assert models.counts().n_samples_seen == 1

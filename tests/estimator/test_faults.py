@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import _thread
 import io
+import math
 import multiprocessing
 import pickle
 import random
@@ -23,6 +24,7 @@ from tests.tools.systems import needs_timers
 
 Case = tuple[str, int]
 FIRST = [case for case in CASES if case[1] == 0]
+GROWING = [case for case in FIRST if case[0].startswith(("Stream", "Forgetful"))]
 THREADED = [case for case in CASES if PARAMETERS[case[0]][case[1]].get("n_jobs", 1) > 1]
 
 
@@ -92,6 +94,37 @@ def test_interrupted_anywhere(case: Case, alarm: Callable[[float], None]) -> Non
         assert state(model) in twins[learned : learned + 2]
         model._state()["core"].check()
     assert n_interrupted > 2
+
+
+# --- Growth that fails
+
+
+@pytest.mark.parametrize("case", GROWING, ids=str)
+def test_a_growth_that_failed_is_made_up_for(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The batch stays full; the next valid sample lets the trees grow on it first."""
+
+    def fail(_: Any) -> None:
+        raise MemoryError
+
+    rows = fuller_stream(case, 120, 2)
+    expected = learn(make(case), rows + rows[:1])
+    model, n_failures = make(case), 0
+    for i, (x, y) in enumerate(rows):
+        try:
+            with monkeypatch.context() as patch:
+                patch.setattr(type(model), "_grow", fail)
+                model.learn_one(x, y)
+        except MemoryError:
+            n_failures += 1
+            before = state(model)
+            with pytest.raises(ValueError, match="finite"):
+                model.learn_one({"a": math.inf}, y)
+            model.learn_one(x, y, w=0.0)
+            assert state(model) == before
+            if model.n_samples_seen == i:  # the growth before this sample has failed
+                model.learn_one(x, y)
+    assert n_failures > 2
+    assert state(learn(model, rows[:1])) == state(expected)
 
 
 # --- Threads and processes

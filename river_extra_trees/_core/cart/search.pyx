@@ -10,7 +10,8 @@ from libc.string cimport memcpy, memset
 from ..rng cimport below, uniform
 from ..trees cimport HEADER, VISITED, WEIGHT
 from .workspace cimport ENTROPY, GINI, NONE, STREAM, VARIANCE
-from .workspace cimport TABLE, Candidate, Side, Task, Workspace, threshold_between
+from .workspace cimport TABLE, Candidate, Side, Task, Workspace
+from .workspace cimport is_ranked, rank_few, threshold_between
 
 cdef double NO_CODE = -2.0      # threshold of a nominal split that sends only missing values left
 
@@ -109,6 +110,8 @@ cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil:
         n_visited += 1
         if is_perfect(work, &best) and (work.in_random_order or column > best.split.feature):
             continue
+        if work.bit[column] < 0 and not is_ranked(work, task):
+            rank_few(work, task, column)
         if work.random:
             try_random(work, task, column, &best)
         elif work.bit[column] >= 0:

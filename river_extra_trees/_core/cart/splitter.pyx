@@ -18,7 +18,8 @@ from .search cimport (
     count_missing, find_split, node_score, reference_impurity_before, x_log_x,
 )
 from .workspace cimport ENTROPY, FORGETFUL, GINI, NONE, STREAM, VARIANCE
-from .workspace cimport Candidate, Side, Task, Workspace, assign_leaves, is_open, make_tasks
+from .workspace cimport Candidate, Side, Task, Workspace
+from .workspace cimport assign_leaves, is_open, is_ranked, make_tasks
 
 # A later candidate wins only if it is better by more than this share of the node's weight (or
 # score): what rounding could have made of a tie does not decide.
@@ -88,13 +89,14 @@ cdef class Splitter(Workspace):
     cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
                   int max_features, double step, Rng rng, const uint8_t* chosen=NULL,
                   const int* members=NULL, int n_members=0) except -1:
-        """Grow the leaves below `root` that the sorted samples of the window reach.
+        """Grow the leaves below `root` that the samples of the window reach.
 
-        The statistics of the nodes that exist already must hold the samples (`Trees.learn`). The
-        new nodes get those of the samples in the window. `copies` gives per slot how often a
-        sample is in the tree (NULL: once each), `chosen` per column whether it may be split (NULL:
-        all may). `members` are the slots of the samples in the tree, in order of arrival, for
-        callers that have them at hand (NULL: all samples with copies).
+        These are the sorted samples or, where none is sorted, all. The statistics of the nodes that
+        exist already must hold them (`Trees.learn`). The new nodes get those of the samples in the
+        window. `copies` gives per slot how often a sample is in the tree (NULL: once each),
+        `chosen` per column whether it may be split (NULL: all may). `members` are the slots of the
+        samples in the tree, in order of arrival, for callers that have them at hand (NULL: all
+        samples with copies).
 
         Returns the number of leaves that were split. It cannot fail where `Trees.reserve` and
         `Workspace.reserve` made room.
@@ -179,12 +181,19 @@ cdef bint varies(Workspace work, const Task* task, int column) noexcept nogil:
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef double first, last
-    cdef int code
+    cdef int code, i
     cdef int64_t n_high = 0
     if work.bit[column] >= 0:
         for code in range(work.trees.n_values):
             n_high += work.high[code * 8 * work.n_bytes + work.bit[column]]
         return 0 < n_high < task.copies
+    if not is_ranked(work, task):
+        first = data[work.samples[task.start]]
+        for i in range(task.start + 1, task.end):
+            last = data[work.samples[i]]
+            if last != first and (last == last or first == first):
+                return True
+        return False
     first, last = data[ranked[task.start]], data[ranked[task.end - 1]]
     return first < last or (last != last and first == first)
 
@@ -296,7 +305,7 @@ cdef void divide(Workspace work, const Task* task, const Candidate* best, Task* 
         node.split.missing_left = (work.trees.row(left.node)[WEIGHT]
                                    >= work.trees.row(right.node)[WEIGHT])
     if left.n_active or right.n_active:
-        partition_all(work, task, best)
+        partition_all(work, task, best, left, right)
 
 
 cdef void fill_children(Workspace work, const Task* task, Task* left, Task* right) noexcept nogil:
@@ -381,10 +390,18 @@ cdef void fill_numbers(Workspace work, const Task* task, Task* left, Task* right
         work.trees.add_number(child[side], work.target[k], work.mass[k], work.step)
 
 
-cdef void partition_all(Workspace work, const Task* task, const Candidate* best) noexcept nogil:
+cdef bint is_kept(Workspace work, const Task* child) noexcept nogil:
+    """Whether a child needs the sorted orders of its samples."""
+    return child.n_active > 0 and is_ranked(work, child)
+
+
+cdef void partition_all(Workspace work, const Task* task, const Candidate* best, const Task* left,
+                        const Task* right) noexcept nogil:
     """Bring every order in line with the split. That of its own column mostly is already."""
     cdef int i, column
     partition(work, work.samples, task)
+    if not (is_kept(work, left) or is_kept(work, right)):
+        return
     for i in range(task.n_active):
         column = work.columns[i]
         if work.bit[column] >= 0:

@@ -2,7 +2,13 @@
 
 One call grows any number of leaves of one tree. The samples of a node are a range [start, end) of
 `samples` (in order of arrival) and of each row of `ranked` (in sorted order of that column); a
-split partitions all of them stably, so that children are ranges again and nothing is sorted.
+split partitions all of them stably, so that children are ranges again and are not sorted again.
+
+A node of few samples has no sorted orders, nor have those below it: it sorts the columns that it
+looks at, which is less work than to keep all of them in order.
+
+The sorted orders of the leaves come from those of the window. Where the window has none, because a
+tree reads its samples only once, each leaf that may be split sorts its own samples.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -14,6 +20,9 @@ from ..window cimport Window
 
 cdef enum:
     TABLE = 4096            # x log x is tabulated for the whole numbers below
+
+cdef enum:
+    FEW_SAMPLES = 6         # of a node that has no sorted orders
 
 cdef enum Criterion:
     GINI = 0
@@ -77,6 +86,7 @@ cdef class Workspace:
     cdef int n_chosen                   # columns that may be split
     cdef bint unit_weights              # classes, all weights are 1, at most 255 copies of each
     cdef bint in_table                  # ... and so few that the table has all logarithms
+    cdef int few                        # most samples of a node without sorted orders
     cdef int n                          # samples in the ranges
     cdef int n_groups
     # Per sample: the samples of this call are numbered 0 .. n-1, those of one leaf together.
@@ -131,6 +141,11 @@ cdef inline bint is_open(Workspace work, int node, int64_t copies, bint varies) 
     )
 
 
+cdef inline bint is_ranked(Workspace work, const Task* task) noexcept nogil:
+    """Whether a node has sorted orders of all columns."""
+    return task.end - task.start > work.few
+
+
 cdef inline double threshold_between(Workspace work, double value,
                                      double following) noexcept nogil:
     """The threshold between two neighbouring values: `value` goes left, `following` right."""
@@ -140,3 +155,4 @@ cdef inline double threshold_between(Workspace work, double value,
 
 cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot) noexcept nogil
 cdef int make_tasks(Workspace work) noexcept nogil
+cdef void rank_few(Workspace work, const Task* task, int column) noexcept nogil

@@ -1,10 +1,12 @@
 """The scratch memory of one growth, and how it is filled. See the header for its contents."""
 
-from libc.stdint cimport uint8_t, uint64_t
-from libc.string cimport memset
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
 
-from ..memory cimport free, product, raise_memory_error, zeroed
+from ..batch cimport AHEAD
+from ..memory cimport free, product, raise_memory_error, resized
 from ..schema cimport Schema
+from ..sorting cimport sort_slots
 
 
 cdef size_t take(size_t* end, size_t n, size_t size) except? 0 nogil:
@@ -33,7 +35,7 @@ cdef class Workspace:
             bytes += bytes // 2
             free(self.block)
             self.block, self.block_bytes = NULL, 0
-            self.block = <char*>zeroed(bytes, 1)
+            self.block = <char*>resized(NULL, bytes, 1)
             self.block_bytes = bytes
             self.lay_out(n_nodes, n, n_slots, n_columns, n_classes)
         return 0
@@ -77,10 +79,12 @@ cdef class Workspace:
                      int n_members) except -1 nogil:
         """Make room in the tree and in the scratch memory, and fill in what is known per column."""
         cdef int i
-        self.members = members if members != NULL else self.window.by_arrival
-        self.n_members = n_members if members != NULL else self.window.n_sorted
+        self.members, self.n_members = members, n_members
+        if members == NULL:
+            self.members = self.window.by_arrival if self.window.n_sorted else self.window.fresh
+            self.n_members = self.window.n_sorted if self.window.n_sorted else self.window.n_fresh
         self.trees.reserve(2 * <Py_ssize_t>self.n_members, self.trees.n_values)
-        self.reserve(self.trees.capacity, self.window.n_sorted, self.window.capacity,
+        self.reserve(self.trees.capacity, self.window.size, self.window.capacity,
                      self.window.n_columns, self.trees.n_values)
         self.n_columns = self.window.n_columns
         self.n_chosen = 0
@@ -96,44 +100,62 @@ cdef class Workspace:
 
 
 cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot) noexcept nogil:
-    """Find the leaf of every sample; samples of one leaf are a group."""
-    cdef int i, slot, leaf, copies = 1
-    cdef Group* group
-    cdef double* first = work.centred   # per group, for now: target of its first sample
+    """Find the leaf of every sample, several at once; samples of one leaf are a group."""
+    cdef int i, j, slot, n = 0
+    cdef int64_t latest = -1
+    cdef int[AHEAD] slots
+    cdef int[AHEAD] leaves
+    cdef (const double*)[AHEAD] rows
     memset(work.group_of_leaf, 0xFF, work.trees.n_used * sizeof(int))    # -1 everywhere
     memset(work.sample_of, 0xFF, work.window.capacity * sizeof(int))
     work.n_groups = 0
     work.batch_weight = 0.0
     work.unit_weights = work.criterion != VARIANCE and not work.random
+    work.few = FEW_SAMPLES
     for i in range(work.n_members):
         slot = work.members[i]
-        if copies_of_slot != NULL:
-            copies = copies_of_slot[slot]
-        work.group[slot] = -1
-        if copies == 0:
-            continue
-        leaf = work.trees.walk(root, work.window.data + slot, work.window.capacity,
-                               work.window.n_columns)
-        if work.group_of_leaf[leaf] < 0:
-            work.group_of_leaf[leaf] = work.n_groups
-            group = &work.groups[work.n_groups]
-            group.node, group.size, group.copies, group.varies = leaf, 0, 0, False
-            first[work.n_groups] = work.window.target[slot]
-            work.n_groups += 1
-        work.group[slot] = work.group_of_leaf[leaf]
-        work.sample_of[slot] = copies   # until `number_samples`
-        group = &work.groups[work.group[slot]]
-        group.size += 1
-        group.copies += copies
-        group.varies |= work.window.target[slot] != first[work.group[slot]]
-        work.batch_weight += work.window.weight[slot] * copies
-        work.unit_weights &= work.window.weight[slot] == 1.0 and copies <= 255
+        if work.window.arrival[slot] < latest:
+            work.few = 0                # sorted orders have equal values in order of arrival
+        latest = work.window.arrival[slot]
+        if copies_of_slot == NULL or copies_of_slot[slot]:
+            slots[n], rows[n] = slot, work.window.data + slot
+            n += 1
+        else:
+            work.group[slot] = -1
+        if n == AHEAD or i + 1 == work.n_members:
+            work.trees.walk_rows(root, rows, n, work.window.capacity, work.window.n_columns,
+                                 leaves)
+            for j in range(n):
+                assign(work, slots[j], leaves[j],
+                       1 if copies_of_slot == NULL else copies_of_slot[slots[j]])
+            n = 0
+
+
+cdef inline void assign(Workspace work, int slot, int leaf, int copies) noexcept nogil:
+    """Let a sample fall to a leaf."""
+    cdef double* first = work.centred   # per group, for now: target of its first sample
+    cdef double target = work.window.target[slot], weight = work.window.weight[slot]
+    cdef int g = work.group_of_leaf[leaf]
+    cdef Group* group
+    if g < 0:
+        g = work.group_of_leaf[leaf] = work.n_groups
+        group = &work.groups[g]
+        group.node, group.size, group.copies, group.varies = leaf, 0, 0, False
+        first[g] = target
+        work.n_groups += 1
+    work.group[slot] = g
+    work.sample_of[slot] = copies       # until `number_samples`
+    group = &work.groups[g]
+    group.size += 1
+    group.copies += copies
+    group.varies |= target != first[g]
+    work.batch_weight += weight * copies
+    work.unit_weights &= weight == 1.0 and copies <= 255
 
 
 cdef int make_tasks(Workspace work) noexcept nogil:
     """Lay the samples of the groups that can be split into ranges, in every order."""
-    cdef int g, i, k, column, n_tasks = 0
-    cdef const double* data
+    cdef int g, n_tasks = 0
     cdef Group* group
     cdef Task* task
     work.n = 0
@@ -150,21 +172,9 @@ cdef int make_tasks(Workspace work) noexcept nogil:
             task.node, task.start, task.end = group.node, group.start, group.start + group.size
             task.copies, task.n_active, task.is_new = group.copies, work.n_chosen, False
             n_tasks += 1
-    if n_tasks == 0:
-        return 0
-    number_samples(work)
-    work.in_table = work.unit_weights and work.batch_weight < TABLE
-    work.n_bits = 0
-    for i in range(work.n_chosen):
-        column = work.columns[i]
-        work.bit[column] = -1
-        if work.unit_weights and not work.nominal[column] and give_bit(work, column):
-            continue
-        data = work.window.data + <Py_ssize_t>column * work.window.capacity
-        for k in range(work.n):
-            work.values[<Py_ssize_t>column * work.n + k] = data[work.slot_of[k]]
-        rank_by_group(work, work.window.order + <Py_ssize_t>column * work.window.capacity,
-                      work.ranked + <Py_ssize_t>column * work.n)
+    if n_tasks:
+        number_samples(work)
+        rank_samples(work, n_tasks)
     return n_tasks
 
 
@@ -193,6 +203,55 @@ cdef void number_samples(Workspace work) noexcept nogil:
     memset(work.counters, 0, work.trees.n_values * work.n_bytes * sizeof(uint64_t))
 
 
+cdef void rank_samples(Workspace work, int n_tasks) noexcept nogil:
+    """Fill in the values of every column, and the order of the samples in it or its bits."""
+    cdef int i, k, column
+    cdef bint any_ranked = False
+    cdef const double* data
+    cdef double* values
+    for i in range(n_tasks):
+        any_ranked |= is_ranked(work, &work.tasks[i])
+    work.in_table = work.unit_weights and work.batch_weight < TABLE
+    work.n_bits = 0
+    for i in range(work.n_chosen):
+        column = work.columns[i]
+        data = work.window.data + <Py_ssize_t>column * work.window.capacity
+        values = work.values + <Py_ssize_t>column * work.n
+        for k in range(work.n):
+            values[k] = data[work.slot_of[k]]
+        work.bit[column] = -1
+        if work.unit_weights and not work.nominal[column] and give_bit(work, column, values):
+            continue
+        if not any_ranked:
+            continue
+        if work.window.n_sorted:
+            rank_by_group(work, work.window.order + <Py_ssize_t>column * work.window.capacity,
+                          work.ranked + <Py_ssize_t>column * work.n)
+        else:
+            sort_groups(work, n_tasks, values, work.ranked + <Py_ssize_t>column * work.n)
+
+
+cdef void sort_groups(Workspace work, int n_tasks, const double* values,
+                      int* ranked) noexcept nogil:
+    """Sort each group in its range, equal values in order of arrival."""
+    cdef int i, k
+    cdef const Task* task
+    for k in range(work.n):
+        ranked[k] = k
+    for i in range(n_tasks):
+        task = &work.tasks[i]
+        if is_ranked(work, task):
+            sort_slots(ranked + task.start, work.spare, values, task.end - task.start)
+
+
+cdef void rank_few(Workspace work, const Task* task, int column) noexcept nogil:
+    """Sort the samples of a node of few by one column."""
+    cdef int* ranked = work.ranked + <Py_ssize_t>column * work.n + task.start
+    memcpy(ranked, work.samples + task.start, (task.end - task.start) * sizeof(int))
+    sort_slots(ranked, work.spare, work.values + <Py_ssize_t>column * work.n,
+               task.end - task.start)
+
+
 cdef void rank_by_group(Workspace work, const int* order, int* ranked) noexcept nogil:
     """Copy a sorted order of the window, each group to its range."""
     cdef int i = 0, g, k, placed = 0
@@ -213,27 +272,25 @@ cdef void rank_by_group(Workspace work, const int* order, int* ranked) noexcept 
             work.spare[g] += 1
 
 
-cdef bint give_bit(Workspace work, int column) noexcept nogil:
-    """If the column has just two values in the window, note which samples have the higher."""
-    cdef const double* data = work.window.data + <Py_ssize_t>column * work.window.capacity
-    cdef const int* order = work.window.order + <Py_ssize_t>column * work.window.capacity
-    cdef int begin = 0, end = work.window.n_sorted - 1, middle, i, k, mask
+cdef bint give_bit(Workspace work, int column, const double* values) noexcept nogil:
+    """If the samples have just two values of a column, note which have the higher."""
+    cdef int k = 0, mask
     cdef Py_ssize_t byte
-    cdef double low = data[order[0]], high = data[order[end]]
-    if not low < high:              # constant, or missing somewhere
+    cdef double low = values[0], high
+    while k < work.n and values[k] == low:
+        k += 1
+    if k == work.n:                 # constant
         return False
-    while begin < end:              # the first high value
-        middle = (begin + end) // 2
-        if data[order[middle]] > low:
-            end = middle
-        else:
-            begin = middle + 1
-    if data[order[begin]] != high:
+    high = values[k]
+    for k in range(k, work.n):
+        if values[k] != low and values[k] != high:      # a third one, or missing
+            return False
+    if high != high or low != low:
         return False
+    low, high = min(low, high), max(low, high)
     byte, mask = work.n_bits // 8, 1 << (work.n_bits % 8)
-    for i in range(begin, work.window.n_sorted):
-        k = work.sample_of[order[i]]
-        if k >= 0:
+    for k in range(work.n):
+        if values[k] == high:
             work.bits[k * work.n_bytes + byte] |= mask
     work.cuts[work.n_bits] = threshold_between(work, low, high)
     work.bit[column] = <int>work.n_bits

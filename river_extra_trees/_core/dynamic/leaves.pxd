@@ -18,3 +18,14 @@ cdef double row_score(
 cdef double leaf_score(ParticleFilter filter, int leaf) noexcept nogil
 cdef double score_subtree(ParticleFilter filter, int node, bint read_only) noexcept nogil
 cdef int sum_subtree(ParticleFilter filter, int node, double* row) noexcept nogil
+
+cdef int regressors_wanted(ParticleFilter filter) noexcept nogil
+cdef int follow(ParticleFilter filter, int n_regressors, int n_classes,
+                int capacity) except -1 nogil
+cdef int reshape(
+    ParticleFilter filter, int n_columns, int n_regressors, int n_classes, int capacity
+) except -1
+cdef int reserve_scratch(
+    ParticleFilter filter, size_t capacity, size_t columns, size_t size_v, size_t width
+) except -1 nogil
+cdef void lay_out_scratch(ParticleFilter filter) noexcept nogil

@@ -14,10 +14,9 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
 from ..schema cimport Labels, Schema
-from .leaves cimport finish_leaf, set_prior
+from .leaves cimport finish_leaf, follow, regressors_wanted, set_prior
 from .particles cimport LARGEST_SQUARE, MAX_DECAYS, ParticleFilter
 from .pool cimport Pool, v_of, x_of
-from .shape cimport follow, regressors_wanted
 from .shared_trees cimport MAX_DEPTH, MIN_BLOCK, Leaf, Node, SharedTrees, leaf_at, side
 from .step cimport LARGEST_REGRESSOR, set_shares
 

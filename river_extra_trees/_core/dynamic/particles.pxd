@@ -13,8 +13,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..learner cimport Learner
 from .leaf_models cimport BATCH_PAIRS, LeafModel
-from .logistic cimport LogisticLeaves
-from .pool cimport Pool
+from .pool cimport LogisticLeaves, Pool
 from .shared_trees cimport MAX_DEPTH, SharedTrees
 
 cdef struct LeafHit:

@@ -6,23 +6,24 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ..batch cimport Reader
-from ..early_pool cimport EarlyPool
+from ..guarded cimport hold, release
 from ..learner cimport STRETCH, Learner
-from ..shares cimport first_largest, total_of
 from ..memory cimport free, zeroed
+from ..naive_bayes cimport EarlyPool
+from ..shares cimport first_largest, total_of
+from .inspection cimport (
+    alc_at, describe, distinct_roots, least_useful, nodes_at, relevance, scores, split_shares,
+    tree_statistics,
+)
 from .leaf_models cimport Predictive, predictive, row_width
-from .leaves cimport faded
-from .logistic cimport LogisticLeaves
-from .pool cimport Pool
-from .rejuvenation cimport rejuvenate
-from .scores cimport alc_at, least_useful, relevance, scores
-from .shape cimport follow, regressors_wanted, reserve_scratch, reshape
-from .shared_trees cimport SharedTrees
+from .leaves cimport faded, follow, regressors_wanted, reserve_scratch, reshape
+from .moves cimport rejuvenate
+from .pool cimport LogisticLeaves, Pool
+from .shared_trees cimport Leaf, SharedTrees
 from .step cimport (
     add_roots, fill_v, gather, learn_row, oldest, random, reserve_step, retire_slot
 )
 
-from .inspection import describe, distinct_roots, nodes_at, split_shares, tree_statistics
 from .load import check, restored, serving_state_of, settings_of, state_of
 
 LARGEST_SQUARE = 1e290
@@ -154,14 +155,14 @@ cdef class ParticleFilter(Learner):
             Which active sample retires first where the window is full, see `to_retire`.
         """
         cdef int64_t before
-        self.enter()
+        hold(self)
         try:
             before = self.n_seen
             self.discard = POLICIES[discard]
             self.learn_sample(x, y, w)
             return self.n_seen if self.n_seen > before else 0
         finally:
-            self.leave()
+            release(self)
 
     def go_on(self, Reader reader, discard="oldest", every=None):
         """Answer or learn some of the next rows; return what `learn` returns for the last one.
@@ -362,10 +363,11 @@ cdef class ParticleFilter(Learner):
         cdef double a = self.model.concentration, whole
         cdef double* shares = self.row_other + self.model.width
         cdef const double* row
+        cdef const Leaf* here = &self.trees.leaves[leaf]
         if self.logistic is not None:
             return self.logistic.chances_in(
-                self.pool, &self.trees.leaves[leaf],
-                self.trees.slots + self.trees.leaves[leaf].slots, self.v, self.n_seen + 1)
+                self.pool, self.trees.slots + here.slots, here.n_active, here.decay, self.v,
+                self.n_seen + 1)
         row = self.statistics_of(hit)
         whole = row[0] + a * self.model.n_classes
         for k in range(self.model.n_classes):       # Dirichlet(a, ..., a), section 2.1

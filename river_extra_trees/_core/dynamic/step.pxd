@@ -18,7 +18,6 @@ cdef void learn_row(ParticleFilter filter, double target, double weight) noexcep
 cdef void step(ParticleFilter filter, int slot, int first, int stop, bint weighed) noexcept nogil
 
 cdef void fill_v(ParticleFilter filter, const double* x, double target) noexcept nogil
-cdef void next_epoch(ParticleFilter filter) noexcept nogil
 cdef void gather(ParticleFilter filter, const double* x, int first, int stop) noexcept nogil
 cdef void set_shares(ParticleFilter filter, int first) noexcept nogil
 

@@ -3,14 +3,13 @@
 from libc.stdint cimport uint16_t
 from libc.string cimport memcpy, memmove, memset
 
-from ..memory cimport free, product, raise_memory_error, resized, trimmed
+from ..memory cimport enough, free, product, raise_memory_error, resized, trimmed
 from ..split cimport Split
 from ..trees cimport FAINTEST, GAIN, HEADER, LEAF, VISITED, WEIGHT, Node, Trees
 
 from ..state import require
 
 cdef enum:
-    SLACK = 16                  # room that is full grows by one part in so many
     SHORT_NUMBER = 254          # first byte of a number: two bytes follow with a whole one, ...
     LONG_NUMBER = 255           # ... or eight with any other
 
@@ -47,13 +46,9 @@ cdef class CompactTrees(Trees):
 
     cdef int reserve_rows(self, Py_ssize_t n, int n_values) except -1 nogil:
         """Make room for so many more leaves with several classes."""
-        cdef Py_ssize_t capacity = self.n_rows + max(<Py_ssize_t>0, n - self.n_free_rows)
-        cdef size_t cells
-        if capacity <= self.row_capacity:
-            capacity = self.row_capacity
-        else:
-            capacity = max(capacity, self.row_capacity + self.row_capacity // SLACK)
-        cells = product(capacity, max(n_values, self.n_values))
+        cdef Py_ssize_t capacity = enough(
+            self.n_rows + max(<Py_ssize_t>0, n - self.n_free_rows), self.row_capacity)
+        cdef size_t cells = product(capacity, max(n_values, self.n_values))
         if cells > self.row_cells:
             self.rows = <double*>resized(self.rows, cells, sizeof(double))
             self.row_cells = cells
@@ -68,9 +63,9 @@ cdef class CompactTrees(Trees):
             return 0
         live = self.n_bytes - self.n_dead
         if 2 * self.n_dead > self.n_bytes:
-            capacity = live + added + live // SLACK
+            capacity = live + added + live // 16
         else:
-            capacity = max(self.n_bytes + added, self.byte_capacity + self.byte_capacity // SLACK)
+            capacity = enough(self.n_bytes + added, self.byte_capacity)
         if capacity > MOST_BYTES:
             raise_memory_error()
         if 2 * self.n_dead > self.n_bytes:

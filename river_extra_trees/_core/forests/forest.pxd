@@ -1,14 +1,23 @@
 """Trees that learn one stream together: one schema, one window, one Trees object per tree."""
 
-from cpython.pythread cimport PyThread_type_lock
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..batch cimport Reader
-from ..cart.splitter cimport Splitter
+from ..learner cimport Learner
 from ..schema cimport Schema
 from ..trees cimport Trees
 from ..window cimport Window
-from .ensemble cimport Ensemble
+
+cdef class Ensemble(Learner):
+    cdef readonly list trees        # of Trees, one root each
+    cdef readonly double fading     # of the leaves, see `Trees.fade`
+    cdef readonly int batch_size    # number of samples of a batch
+    cdef readonly uint64_t seed     # names the streams of random numbers
+    cdef readonly int first_tree    # number of trees[0] in the whole forest: a forest that is split
+                                    #   names its random numbers as the whole one does
+    cdef readonly bint is_part      # whether other trees of the forest are elsewhere
+
+    cdef Trees new_tree(self)
 
 cdef int room_in(Window window, Schema schema) noexcept nogil
 
@@ -49,17 +58,3 @@ cdef class Forest(Ensemble):
     cdef object read(self, object state)
     cdef int check_fits(self) except -1
     cdef int check_targets(self, Window window) except -1
-
-cdef class Growth:
-    """The growth of the trees of a forest on one batch, in any number of threads.
-
-    What may fail is done before `run`. Every thread takes the next tree that none has taken yet,
-    and so does the calling thread: a thread that could not be started is not missed.
-    """
-    cdef list splitters             # one per thread
-    cdef long n_trees, n_workers, n_taken, n_grown
-    cdef object error               # of a tree: a bug
-    cdef PyThread_type_lock running     # held until all trees are grown
-
-    cdef int run(self) except -1
-    cdef int grow_tree(self, int tree, int worker, Splitter splitter) except -1

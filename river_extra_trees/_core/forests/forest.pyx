@@ -1,4 +1,4 @@
-"""Trees that learn one stream together: what is done per sample, and the threads of a growth.
+"""Trees that learn one stream together: what is done per sample.
 
 A forest of one is a tree. The families add to this how batches are weighed and how trees grow.
 
@@ -6,44 +6,29 @@ A forest may be split into parts, which hold some of its trees each and see all 
 """
 
 from cpython.object cimport PyObject
-from cpython.pythread cimport (
-    NOWAIT_LOCK, WAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock,
-    PyThread_release_lock,
-)
 from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-import _thread
 from copy import deepcopy
 
 import numpy as np
 
-from ..ahead cimport AHEAD, Ahead, item_of, length_of
-from ..batch cimport Batch, Reader
-from ..cart.splitter cimport Splitter
-from ..early_pool cimport EarlyPool
-from ..learner cimport Holder, Learner
+from ..batch cimport AHEAD, Ahead, Batch, Reader
+from ..guarded cimport Holder
+from ..learner cimport Learner
+from ..lists cimport item_of, length_of
 from ..memory cimport free, resized
+from ..naive_bayes cimport EarlyPool
 from ..schema cimport Labels, Schema
 from ..shares cimport first_largest
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
-from .early cimport grow_early, next_size
-from .ensemble cimport Ensemble
 
 from ..state import State, require
 
-cdef extern from *:
-    """
-    #if defined(_MSC_VER)
-    #include <intrin.h>
-    #define count_up(counter) (_InterlockedIncrement(counter) - 1)
-    #else
-    #define count_up(counter) __atomic_fetch_add((counter), 1, __ATOMIC_SEQ_CST)
-    #endif
-    """
-    long count_up(long* counter) noexcept       # returns what it was
+cdef enum:
+    FIRST = 10      # samples on which the trees grow first, and least step from there
 
 
 cdef int room_in(Window window, Schema schema) noexcept nogil:
@@ -51,6 +36,26 @@ cdef int room_in(Window window, Schema schema) noexcept nogil:
     if schema.n_columns > window.column_capacity:
         return 0
     return window.capacity - window.size
+
+
+cdef class Ensemble(Learner):
+    """Trees that learn one stream together, and vote."""
+
+    cdef Trees new_tree(self):
+        """A tree of one empty leaf."""
+        cdef Trees trees = Trees(len(self.labels), self.regression, self.fading)
+        trees.add_tree()
+        return trees
+
+    cdef int count_trees(self) noexcept:
+        return <int>len(self.trees)
+
+    cdef list tree_nodes(self, int tree):
+        return [self.trees[tree].node(node) for node in self.trees[tree].preorder()]
+
+    cdef tuple tree_sizes(self):
+        return (sum(trees.n_nodes for trees in self.trees),
+                max((trees.height for trees in self.trees), default=0))
 
 
 cdef class Forest(Ensemble):
@@ -111,7 +116,8 @@ cdef class Forest(Ensemble):
         """Number of samples in this batch at which the trees are to grow next."""
         if self.n_batches > 0 or self.reference:
             return self.batch_size
-        return <int>min(next_size(self.n_early), <int64_t>self.batch_size)
+        return <int>min(self.n_early + <int64_t>max(FIRST, self.n_early // 2),
+                        <int64_t>self.batch_size)
 
     cdef int n_gathered(self) noexcept nogil:
         """Number of samples in this batch."""
@@ -121,25 +127,6 @@ cdef class Forest(Ensemble):
     def n_in_batch(self):
         """Number of samples in this batch."""
         return self.n_gathered()
-
-    def grow_early(self, list splitters, int max_features, int max_depth, int max_nodes):
-        """Grow all trees on the samples of the first batch that are there, if it is time.
-
-        Parameters
-        ----------
-        splitters
-            One per thread.
-        max_features
-            Number of features that a split looks at; 0 for all.
-        max_depth
-            Depth at which leaves stay leaves.
-        max_nodes
-            Bound on the number of nodes of a tree.
-        """
-        with self.using():
-            if self.batch_is_full() and self.n_gathered() < self.batch_size:
-                self.make_bags()
-                grow_early(self, splitters, max_features, max_depth, max_nodes)
 
     cdef int make_bags(self) except -1:
         """Draw what the trees have of this batch, unless that is done: a loaded forest may wait."""
@@ -155,10 +142,10 @@ cdef class Forest(Ensemble):
         return 0
 
     cdef void learn_root(self, Trees trees, Window window, const int* copies) noexcept nogil:
-        """Let the root of a new tree learn the sorted samples; `copies` are by slots."""
+        """Let the root of a new tree learn the samples; `copies` are by slots."""
         cdef int i, slot, n
-        for i in range(window.n_sorted):
-            slot = window.by_arrival[i]
+        for i in range(window.size):
+            slot = window.slot_at(i)
             n = copies[slot] if copies != NULL else 1
             if n:
                 trees.learn(trees.roots[0], window.target[slot], window.weight[slot] * n,
@@ -185,19 +172,23 @@ cdef class Forest(Ensemble):
         """
         cdef Py_ssize_t tree, n_columns = self.schema.n_columns
         cdef int i, n
+        cdef PyObject* trees
+        cdef (const double*)[AHEAD] rows
+        for i in range(AHEAD):
+            rows[i] = reader.ahead.rows + i * n_columns
         while reader.row < stop and not (reader.answered or self.batch_is_full()):
             n = self.read_ahead(reader, stop, n_labels)
             if n == 0:
                 return 0
             for tree in range(length_of(<PyObject*>self.trees)):
-                (<Trees>item_of(<PyObject*>self.trees, tree)).walk_rows(
-                    reader.ahead.rows, n, n_columns, reader.ahead.leaves + tree * AHEAD)
+                trees = item_of(<PyObject*>self.trees, tree)
+                (<Trees>trees).walk_rows((<Trees>trees).roots[0], rows, n, 1, n_columns,
+                                         reader.ahead.leaves + tree * AHEAD)
             for i in range(n):
                 if reader.asks:
                     self.answer_ahead(reader, reader.ahead.leaves + i, n_labels)
                 if reader.ahead.weights[i] > 0.0:
-                    memcpy(self.schema.row, reader.ahead.rows + i * n_columns,
-                           n_columns * sizeof(double))
+                    memcpy(self.schema.row, rows[i], n_columns * sizeof(double))
                     self.take_row(reader.ahead.leaves + i, reader.ahead.targets[i],
                                   reader.ahead.weights[i], n_labels)
                 reader.row += 1
@@ -209,7 +200,7 @@ cdef class Forest(Ensemble):
         cdef int n = 0, room = self.room(n_labels) if reader.learns else 0
         cdef bint is_known, is_new
         while n < AHEAD and reader.row < stop:
-            is_known = reader.encode()
+            is_known = reader.encode_into(reader.ahead.rows + n * n_columns)
             if reader.finds:
                 break
             reader.ahead.weights[n] = reader.weight() if reader.learns else 0.0
@@ -219,7 +210,6 @@ cdef class Forest(Ensemble):
                 if room <= 0 or is_new or not is_known:
                     break
                 room -= 1
-            memcpy(reader.ahead.rows + n * n_columns, self.schema.row, n_columns * sizeof(double))
             n += 1
             reader.row += 1
             if reader.ahead.weights[n - 1] > 0.0 and room == 0:
@@ -403,14 +393,7 @@ cdef class Forest(Ensemble):
                 "batch_size": self.batch_size, "reference": self.reference, "seed": self.seed}
 
     cdef dict fields(self):
-        return {
-            "regression": self.regression, "batch_size": self.batch_size,
-            "reference": self.reference, "fading": self.fading, "seed": self.seed,
-            "n_batches": self.n_batches, "n_early": self.n_early, "schema": self.schema,
-            "labels": self.labels, "window": self.window, "trees": self.trees,
-            "root_statistics": self.root_statistics,
-            "first_tree": self.first_tree, "is_part": self.is_part, "early": self.early,
-        }
+        return {name: getattr(self, name) for name in Forest.STATE}
 
     STATE = ("regression", "batch_size", "reference", "fading", "seed", "n_batches", "n_early",
              "schema", "labels", "window", "trees", "root_statistics", "first_tree", "is_part",
@@ -447,9 +430,6 @@ cdef class Forest(Ensemble):
         self.read_early(state, len(self.trees))
 
     cdef int check_structure(self) except -1:
-        self.window.check()
-        for trees in [self.root_statistics, *self.trees]:
-            trees.check()
         return self.check_fits()
 
     cdef int check_fits(self) except -1:
@@ -482,51 +462,3 @@ cdef class Forest(Ensemble):
             require(self.regression or (0 <= target < n_labels and target == <int>target),
                     "Forest: a sample has no known label")
         return 0
-
-
-cdef class Growth:
-    """The growth of all trees on one batch. See the header."""
-
-    def __cinit__(self):
-        self.running = PyThread_allocate_lock()
-        if self.running == NULL:
-            raise MemoryError
-
-    def __dealloc__(self):
-        if self.running != NULL:
-            PyThread_free_lock(self.running)
-
-    cdef int run(self) except -1:
-        """Grow all trees. No Python code is run here, so a signal is handled when all is done."""
-        if self.n_trees == 0:
-            return 0
-        PyThread_acquire_lock(self.running, NOWAIT_LOCK)
-        for _ in range(1, len(self.splitters)):
-            try:
-                _thread.start_new_thread(self.work, ())
-            except (MemoryError, RuntimeError):
-                break
-        self.work()
-        with nogil:
-            PyThread_acquire_lock(self.running, WAIT_LOCK)
-        PyThread_release_lock(self.running)
-        if self.error is not None:
-            raise self.error
-        return 0
-
-    def work(self):
-        """Grow trees until all of them are taken."""
-        cdef int worker = <int>count_up(&self.n_workers), tree
-        while True:
-            tree = <int>count_up(&self.n_taken)
-            if tree >= self.n_trees:
-                return
-            try:
-                self.grow_tree(tree, worker, self.splitters[worker])
-            except BaseException as error:
-                self.error = error
-            if count_up(&self.n_grown) == self.n_trees - 1:
-                PyThread_release_lock(self.running)
-
-    cdef int grow_tree(self, int tree, int worker, Splitter splitter) except -1:
-        raise NotImplementedError

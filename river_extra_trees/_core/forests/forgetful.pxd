@@ -5,10 +5,7 @@ Yuan, Sun and Shasha (2023). How much a tree retains is decided in Python, betwe
 
 from libc.stdint cimport uint8_t, uint64_t
 
-from ..cart.splitter cimport Splitter
-from ..trees cimport Trees
 from .forest cimport Forest
-from .retained cimport Retained
 
 cdef class ForgetfulForest(Forest):
     cdef readonly bint subsets
@@ -33,8 +30,6 @@ cdef class ForgetfulForest(Forest):
     cdef int begin_again(self, const double[:, ::1] answers) except -1
     cdef void draw_bags(self) noexcept
     cdef tuple sum_losses(self, const double[::1] answers, int bag)
-    cdef int grow_anew(self, Trees trees, int tree, Retained retained, Splitter splitter,
-                       int depth, const int* counts, const uint8_t* chosen) except -1
     cdef int choose(self, uint64_t batch, int tree, uint8_t* chosen) except -1
     cdef void release(self, uint8_t* gone) noexcept
     cdef object votes_in_batch(self)

@@ -3,8 +3,8 @@ from typing import Any
 import numpy as np
 
 from ..cart.splitter import Splitter
+from .batch_growth import Retained
 from .forest import Forest
-from .retained import Retained
 
 class ForgetfulForest(Forest):
     subsets: bool

@@ -6,18 +6,17 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
-from ..ahead cimport item_of, length_of
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
+from ..lists cimport item_of, length_of
 from ..memory cimport free, product, resized, zeroed
-from ..rng cimport BOOTSTRAP, FORGET, SUBSET, Rng, below, next_word, poisson, rng_for, uniform
+from ..rng cimport BOOTSTRAP, SUBSET, Rng, below, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
 from ..shares cimport first_largest
 from ..trees cimport HEADER, Trees
 from ..window cimport united
+from .batch_growth cimport ForgetfulGrowth, Retained, grow_anew, moved
 from .forest cimport Forest
-from .forgetful_growth cimport ForgetfulGrowth
-from .retained cimport Retained, moved
 
 from ..state import require
 
@@ -283,7 +282,7 @@ cdef class ForgetfulForest(Forest):
             answers = np.zeros(self.batch_size)
             self.choose(self.n_batches, tree, &chosen[0])
             retained.mark(&counts[0])
-            self.grow_anew(successor, tree, retained, splitter, max_depth, &counts[0], &chosen[0])
+            grow_anew(self, successor, tree, retained, splitter, max_depth, &counts[0], &chosen[0])
             for position in range(self.window.n_fresh):
                 leaf = successor.walk(
                     successor.roots[0], self.window.data + self.window.fresh[position],
@@ -291,24 +290,6 @@ cdef class ForgetfulForest(Forest):
                 answers[position] = successor.row(leaf)[HEADER] if self.regression else (
                     successor.majority(leaf))
             return self.sum_losses(answers, tree)
-
-    cdef int grow_anew(self, Trees trees, int tree, Retained retained, Splitter splitter,
-                       int depth, const int* counts, const uint8_t* chosen) except -1:
-        """Grow a tree from its root on the samples retained: what CART grows on them."""
-        cdef int i, slot, max_depth, root = trees.roots[0]
-        with nogil:
-            trees.collapse(root)
-            trees.reset(root)
-            for i in range(retained.n):
-                slot = retained.slots[i]
-                trees.learn(root, self.window.target[slot],
-                            self.window.weight[slot] * retained.counts[i], self.n_batches + 1)
-        max_depth, splitter.max_depth = splitter.max_depth, depth
-        splitter.grow(trees, root, self.window, self.schema, counts, 0, self.n_batches + 1,
-                      rng_for(self.seed, self.first_tree + tree, self.n_batches, FORGET),
-                      chosen, retained.slots, retained.n)
-        splitter.max_depth = max_depth
-        return 0
 
     def n_retained(self, int tree):
         """Number of samples that a tree retains, copies counted."""
@@ -464,9 +445,9 @@ cdef class ForgetfulForest(Forest):
             self.batch_votes.base[:n] = state.numbers("batch_votes", n, n_trees, n_classes)
 
     cdef int check_structure(self) except -1:
-        for retained in self.retained:
-            retained.check()
-        return Forest.check_structure(self)
+        for part in [self.window, *self.retained]:      # `fields` holds copies of them
+            part.check()
+        return self.check_fits()
 
     cdef int check_fits(self) except -1:
         Forest.check_fits(self)

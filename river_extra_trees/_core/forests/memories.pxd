@@ -7,26 +7,24 @@ leaves learn every sample, and split on the small batches that reach them.
 
 A group answers with the mean of its trees. `ClassPool` makes one answer of those of the groups and
 of naive Bayes, with weights that are learned. In a regression the trees of a group may have linear
-models (`linear_models`), and `NumberMixture` makes one answer of those of the groups.
+models (`model_trees`), and `NumberMixture` makes one answer of those of the groups.
 
 A forest may be split into parts, which hold some of its trees each and see all of its samples. All
 parts go by one schedule: where the tree whose turn it is lies in another part, its growth is left
 to that part. A part does not know the answers of the groups. It keeps the votes of its trees on the
 sample learned last; the weights of all parts learn from the votes of all parts, put together, once
-per block of samples (`memory_parts`), since no tree depends on them.
+per block of samples (`memory_exchange`), since no tree depends on them.
 """
 
 from libc.stdint cimport int64_t
 
+from ..naive_bayes cimport NaiveBayes
 from ..trees cimport Trees
 from .buffer cimport Buffer
-from .class_pool cimport ClassPool
-from .ensemble cimport Ensemble
+from .forest cimport Ensemble
 from .growth cimport Growth
-from .linear_models cimport LinearModels
-from .naive_bayes cimport NaiveBayes
-from .number_mixture cimport NumberMixture
-from .tree_growth cimport TreeGrowth
+from .model_trees cimport LinearModels, TreeGrowth
+from .mixtures cimport ClassPool, NumberMixture
 
 cdef int n_features_of(object max_features, int n_columns) except -1
 
@@ -54,7 +52,7 @@ cdef class MemoryForest(Ensemble):
     cdef readonly list linear           # per group: which nodes of its trees have linear models
     cdef readonly Buffer buffer
     cdef readonly int max_nodes
-    cdef object max_features            # None, "sqrt", "log2", a number or a share
+    cdef readonly object max_features   # None, "sqrt", "log2", a number or a share
     cdef int n_visited                  # the number that these are now
     cdef readonly dict rules            # of the growths
     cdef Growth small                   # of leaves on batches
@@ -74,7 +72,7 @@ cdef class MemoryForest(Ensemble):
     cdef int answer_capacity
     cdef readonly ClassPool pool                 # None in a regression
     cdef readonly NumberMixture mixture          # of a regression, else None
-    cdef NaiveBayes naive               # None in a regression
+    cdef readonly NaiveBayes naive      # None in a regression
     cdef NaiveBayes next_naive          # with room for the sample that was read last
     cdef double* latest_votes           # of a part, on the sample learned last: see `vote` ...
     cdef double latest_target           # ... and its target

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from ..batch import Batch, Reader
 from ..learner import Learner
 from ..trees import Trees
-from .linear_models import LinearModels
-from .number_mixture import NumberMixture
+from .mixtures import NumberMixture
+from .model_trees import LinearModels
 
 class MemoryForest(Learner):
     trees: list[Trees]

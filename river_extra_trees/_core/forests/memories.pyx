@@ -5,26 +5,26 @@ from libc.math cimport log2, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from ..ahead cimport item_of
 from ..batch cimport Reader
 from ..learner cimport Learner
+from ..lists cimport item_of
 from ..memory cimport free, product, resized, zeroed
+from ..naive_bayes cimport NaiveBayes
 from ..trees cimport HEADER, WEIGHT, Trees
 from .buffer cimport Buffer
-from .class_pool cimport ClassPool
 from .compact_trees cimport CompactTrees
-from .ensemble cimport Ensemble
+from .forest cimport Ensemble
 from .growth cimport Growth
-from .linear_models cimport IN_LEAVES, LinearModels, remainder
-from .naive_bayes cimport NaiveBayes
-from .number_mixture cimport NumberMixture
+from .mixtures cimport ClassPool, NumberMixture
+from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder
 from .rotation cimport continue_growth, reserve_growth, split_leaves
-from .tree_growth cimport TreeGrowth
 
 from copy import deepcopy
 
-from .memory_parts import combined, learn_and_vote, votes_of, weigh_answers
-from .memory_state import check, n_remembered, restored, serving_state, state_of
+from .memory_exchange import (
+    check, combined, learn_and_vote, n_remembered, restored, serving_state, state_of, votes_of,
+    weigh_answers,
+)
 
 cdef enum:
     FIRST_GROWTH = 10       # samples before the first trees are grown
@@ -400,19 +400,19 @@ cdef class MemoryForest(Ensemble):
             self.naive.answer(self.schema.row, votes + len(self.trees) * width)
 
     def votes(self, batch):
-        """See `memory_parts`."""
+        """See `memory_exchange`."""
         return votes_of(self, batch)
 
     def learn_and_vote(self, reader, n):
-        """See `memory_parts`."""
+        """See `memory_exchange`."""
         return learn_and_vote(self, reader, n)
 
     def combined(self, answers):
-        """See `memory_parts`."""
+        """See `memory_exchange`."""
         return combined(self, answers)
 
     def weigh_answers(self, answers, targets, widths):
-        """See `memory_parts`."""
+        """See `memory_exchange`."""
         weigh_answers(self, answers, targets, widths)
 
     # ---------------------------------------------------------------- looking at the trees

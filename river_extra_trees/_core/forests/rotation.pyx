@@ -8,11 +8,10 @@ from libc.string cimport memcpy
 
 from ..rng cimport BRANCH, RENEW, rng_for
 from ..trees cimport Trees
-from .linear_models cimport LinearModels, remainder
+from .model_trees cimport LinearModels, remainder, walk
 from .memories cimport Group, MemoryForest
-from .tree_growth cimport walk
 
-from .linear_models import KINDS
+from .model_trees import KINDS
 
 cdef enum:
     WALK = 16               # steps of a growth that take as long as a sample's way to its leaf

@@ -6,14 +6,15 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
-from ..ahead cimport item_of, length_of
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
+from ..lists cimport item_of, length_of
 from ..memory cimport free, product, resized, zeroed
 from ..rng cimport BOOTSTRAP, FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
 from ..trees cimport HEADER, VISITED, Trees
 from ..window cimport Window
-from .forest cimport Forest, Growth, room_in
+from .batch_growth cimport BatchGrowth
+from .forest cimport Forest, room_in
 
 from ..state import require
 
@@ -175,8 +176,7 @@ cdef class StreamForest(Forest):
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
             self.make_sample_counts()
-            self.window.sort()
-            self.latest.sort()
+            self.latest.sort()      # the batch is not: only leaves that may be split sort theirs
             growth = StreamGrowth(self, splitters, replaced, max_features, max_nodes)
             growth.run()
             self.trees = growth.trees
@@ -194,15 +194,15 @@ cdef class StreamForest(Forest):
         """Make the leaves that the batch has reached hold this batch alone."""
         cdef int i, slot, leaf, n
         cdef double step = self.n_batches + 1
-        for i in range(self.window.n_sorted):
-            slot = self.window.by_arrival[i]
+        for i in range(self.window.size):
+            slot = self.window.slot_at(i)
             n = copies[slot] if copies != NULL else 1
             if n == 0:
                 continue
             leaf = trees.walk(trees.roots[0], self.window.data + slot, self.window.capacity,
                               self.window.n_columns)
             if trees.row(leaf)[VISITED] != step:
-                trees.reset(leaf)
+                trees.clear(leaf)
             if self.regression:
                 trees.add_number(leaf, self.window.target[slot], n * self.window.weight[slot], step)
             else:
@@ -280,6 +280,8 @@ cdef class StreamForest(Forest):
     cdef int check_fits(self) except -1:
         Forest.check_fits(self)
         require(self.window.is_in_order(), "StreamForest: the batch is not in its slots")
+        require(self.window.n_sorted in (0, self.window.size),
+                "StreamForest: a part of the batch is sorted")
         require(self.latest.size - self.window.size <= self.n_latest,
                 "StreamForest: too many latest samples")
         return self.check_targets(self.latest)
@@ -297,7 +299,7 @@ cdef class Bootstrap:
         free(self.counts)
 
 
-cdef class StreamGrowth(Growth):
+cdef class StreamGrowth(BatchGrowth):
     """The growth of all trees on one batch: making it may fail, `run` cannot."""
 
     cdef StreamForest forest
@@ -342,8 +344,8 @@ cdef class StreamGrowth(Growth):
         cdef Window window = forest.latest if forest.n_latest else forest.window
         cdef Bootstrap bootstrap = Bootstrap(window.capacity)
         cdef Rng rng = rng_for(forest.seed, forest.first_tree + index, forest.n_batches, RENEW)
-        for _ in range(window.n_sorted):
-            bootstrap.counts[window.by_arrival[<int>below(&rng, window.n_sorted)]] += 1
+        for _ in range(window.size):
+            bootstrap.counts[window.slot_at(<int>below(&rng, window.size))] += 1
         return bootstrap
 
     cdef int grow_tree(self, int index, int worker, Splitter splitter) except -1:

@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from ..cart.splitter cimport Splitter
-from ..early_pool cimport EarlyPool
+from ..naive_bayes cimport EarlyPool
 from ..learner cimport Learner
 from ..memory cimport free, resized, zeroed
 from ..rng cimport FEATURES, rng_for

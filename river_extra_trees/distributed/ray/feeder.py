@@ -11,6 +11,7 @@ from ..._estimator.frames import Sample
 from ...keyed import Key, KeyedBlock
 from ...keyed.answers import frame_of_probabilities, series_of_answers
 from ...keyed.keys import plain_key
+from ...keyed.turn import Turn
 from ..blocks import check_sample
 from ..parcels import sorted_by_group
 from ..travel import check_block_travels, check_sample_travels
@@ -32,6 +33,10 @@ class Feeder:
     have not yet committed are kept here, and are sent again when a worker has died; those that have
     been learned are skipped, so that each counts once.
 
+    A call that comes while another one runs, from a second thread say, raises `RuntimeError` and
+    changes nothing. Give each thread a feeder and a partition of its own, or hold a lock around
+    every call.
+
     Parameters
     ----------
     settings
@@ -44,6 +49,7 @@ class Feeder:
         self.partition = partition
         self._settings = settings
         self._delivery = Delivery(settings, partition)
+        self._turn = Turn("the feeder is")
 
     def __reduce__(self) -> typing.Any:
         if self._delivery.links:
@@ -58,7 +64,8 @@ class Feeder:
     @property
     def position(self) -> int:
         """Number of the next sample to send: the one from which to read the partition."""
-        return self._delivery.begin().position
+        with self._turn():
+            return self._delivery.begin().position
 
     def learn_one(self, key: Key, x: Sample, y: typing.Any, w: float = 1.0) -> None:
         """Learn a sample. They are gathered, and sent to a worker when it has `block_size`.
@@ -79,12 +86,13 @@ class Feeder:
         TypeError
             If the key has another type, the sample is not a mapping, or a value cannot be pickled.
         """
-        delivery = self._delivery.begin()
-        key = plain_key(key)
-        check_sample(x)
-        row = dict(x.items())
-        check_sample_travels(row, y, w)
-        delivery.gather(key, row, y, w)
+        with self._turn():
+            delivery = self._delivery.begin()
+            key = plain_key(key)
+            check_sample(x)
+            row = dict(x.items())
+            check_sample_travels(row, y, w)
+            delivery.gather(key, row, y, w)
 
     def learn_many(
         self,
@@ -120,7 +128,8 @@ class Feeder:
             If a key is not a string, bytes or a whole number, the lengths differ, or a value cannot
             be pickled. Nothing of the frame is learned then.
         """
-        self._learn(keys, X, y, w, numbers, is_asked=False)
+        with self._turn():
+            self._learn(keys, X, y, w, numbers, is_asked=False)
 
     def predict_learn_many(
         self,
@@ -156,8 +165,9 @@ class Feeder:
         TypeError, ValueError
             As `learn_many`.
         """
-        wholes = self._learn(keys, X, y, w, numbers, is_asked=True)
-        self._delivery.drain(0)
+        with self._turn():
+            wholes = self._learn(keys, X, y, w, numbers, is_asked=True)
+            self._delivery.drain(0)
         answers: list[typing.Any] = []
         for whole in wholes:
             whole.is_asked = False
@@ -221,7 +231,8 @@ class Feeder:
         x
             Features.
         """
-        return self._ask_key(key, "predict_one", x)
+        with self._turn():
+            return self._ask_key(key, "predict_one", x)
 
     def predict_proba_one(self, key: Key, x: Sample) -> dict[Hashable, float]:
         """Predict the probabilities of the labels: an empty dict for an unknown key.
@@ -233,7 +244,8 @@ class Feeder:
         x
             Features.
         """
-        answer: dict[Hashable, float] = self._ask_key(key, "predict_proba_one", x)
+        with self._turn():
+            answer: dict[Hashable, float] = self._ask_key(key, "predict_proba_one", x)
         return answer
 
     def _ask_key(self, key: Key, method: str, *samples: Sample) -> typing.Any:
@@ -266,7 +278,9 @@ class Feeder:
         missing. Answers for which that kind has no type stay Python objects; pyarrow, which has no
         series of objects, raises a TypeError.
         """
-        return series_of_answers(self._ask_many(keys, X, shares=False), X)
+        with self._turn():
+            answers = self._ask_many(keys, X, shares=False)
+        return series_of_answers(answers, X)
 
     def predict_proba_many(self, keys: typing.Any, X: typing.Any) -> typing.Any:
         """Predict the class probabilities of the rows of a data frame.
@@ -284,7 +298,9 @@ class Feeder:
         learned, in the order of the rows in which they first appear. A probability is NaN where the
         row's model does not know the label.
         """
-        return frame_of_probabilities(self._ask_many(keys, X, shares=True), X)
+        with self._turn():
+            answers = self._ask_many(keys, X, shares=True)
+        return frame_of_probabilities(answers, X)
 
     def _ask_many(self, keys: typing.Any, X: typing.Any, shares: bool) -> list[typing.Any]:
         delivery = self._delivery.begin()
@@ -312,7 +328,8 @@ class Feeder:
         key
             The key.
         """
-        return self._ask_key(key, "model_of")
+        with self._turn():
+            return self._ask_key(key, "model_of")
 
     def forget(self, key: Key) -> bool:
         """Drop the model of a key, at once; return whether there was one.
@@ -322,25 +339,28 @@ class Feeder:
         key
             The key. Its next sample begins a new model.
         """
-        delivery = self._delivery.begin()
-        key = plain_key(key)
-        # Asked before: a worker that dies after it has forgotten the key is told to once more.
-        was_known = bool(self._ask_key(key, "__contains__"))
+        with self._turn():
+            delivery = self._delivery.begin()
+            key = plain_key(key)
+            # Asked before: a worker that dies after it has forgotten the key is told to once more.
+            was_known = bool(self._ask_key(key, "__contains__"))
 
-        def send() -> list[typing.Any]:
-            return [delivery.link_of(key).change("forget", delivery.group_of[key], key)]
+            def send() -> list[typing.Any]:
+                return [delivery.link_of(key).change("forget", delivery.group_of[key], key)]
 
-        delivery.answered(send)
-        return was_known
+            delivery.answered(send)
+            return was_known
 
     # ------------------------------------------------------------------ the whole
 
     def wait(self) -> None:
         """Send what is gathered, and wait until the workers have learned everything."""
-        delivery = self._delivery.begin()
-        delivery.send_gathered()
-        delivery.drain(0)
+        with self._turn():
+            delivery = self._delivery.begin()
+            delivery.send_gathered()
+            delivery.drain(0)
 
     def save(self) -> None:
         """Let the workers commit everything that this feeder was given, and wait for them."""
-        self._delivery.begin().commit()
+        with self._turn():
+            self._delivery.begin().commit()

@@ -253,13 +253,14 @@ class DistributedKeyedModels(Feeder):
 
     def counts(self) -> Counts:
         """How much the models have learned of what the workers have received."""
-        delivery = self._delivery.begin()
-        delivery.send_gathered()
+        with self._turn():
+            delivery = self._delivery.begin()
+            delivery.send_gathered()
 
-        def send() -> list[typing.Any]:
-            return [link.ask("counts") for link in delivery.links]
+            def send() -> list[typing.Any]:
+                return [link.ask("counts") for link in delivery.links]
 
-        return total(delivery.answered(send))
+            return total(delivery.answered(send))
 
     def processes(self) -> list[int]:
         """The process id of each worker."""

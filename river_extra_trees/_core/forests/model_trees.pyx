@@ -1,0 +1,497 @@
+"""Trees with linear models: the models, and the growth of such a tree. See the header."""
+
+import numpy as np
+
+from libc.math cimport INFINITY, log2, sqrt
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
+
+from ..dynamic.leaf_models cimport (
+    MAX_REGRESSORS, Fit, LeafModel, add_sample, fit, row_width, scratch_size,
+)
+from ..memory cimport free, product, resized, trimmed
+from ..rng cimport Rng
+from ..schema cimport Schema
+from ..split cimport goes_left
+from ..trees cimport Node, Trees
+from .buffer cimport Buffer
+from .growth cimport VARIANCE, Growth
+
+from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require
+
+cdef enum:
+    LEAST_SAMPLES = 10          # of a leaf with a model ...
+    SAMPLES_PER_REGRESSOR = 3   # ... and of each of its slopes
+
+cdef double LARGEST_Z = 1e100           # its products with ...
+cdef double LARGEST_SLOPE = 1e200       # ... coefficients stay finite
+cdef double NO_PRIOR = 0.0
+
+KINDS = ("none", "leaves", "root")      # which nodes have a model, by the numbers of `ModelKind`
+
+
+cdef int n_regressors_of(Schema schema, int n_columns) except -1:
+    """How many of the first columns are numeric, as far as models use them."""
+    cdef int column, n = 0
+    for column in range(n_columns):
+        n += schema.codes[column] is None
+    return min(n, MAX_REGRESSORS)
+
+
+cdef inline double standardised(double value, double center, double scale) noexcept nogil:
+    """A value in standard deviations from the mean; a missing one is the mean."""
+    cdef double z = (value - center) * scale
+    if z != z:
+        return 0.0
+    return min(max(z, -LARGEST_Z), LARGEST_Z)
+
+
+cdef class LinearModels:
+    """The linear models of one tree, of one of the `KINDS`. See the header."""
+
+    def __cinit__(self, kind="none"):
+        self.kind = KINDS.index(kind)
+        self.width = 2
+
+    def __dealloc__(self):
+        free(self.columns)
+        free(self.centers)
+        free(self.scales)
+        free(self.coefficients)
+        free(self.of_nodes)
+
+    cdef int reserve(self, int n_regressors, Py_ssize_t n_models, int n_nodes) except -1:
+        """Make room for the models of a tree with so many nodes."""
+        cdef size_t n_cells = product(n_models, n_regressors + 2)
+        if n_regressors > self.regressor_capacity:
+            self.columns = <int*>resized(self.columns, n_regressors, sizeof(int))
+            self.centers = <double*>resized(self.centers, n_regressors, sizeof(double))
+            self.scales = <double*>resized(self.scales, n_regressors, sizeof(double))
+            self.regressor_capacity = n_regressors
+        if n_cells > self.n_cells:
+            self.coefficients = <double*>resized(self.coefficients, n_cells, sizeof(double))
+            self.n_cells = n_cells
+        if n_nodes > self.node_capacity:
+            self.of_nodes = <int*>resized(self.of_nodes, n_nodes, sizeof(int))
+            self.node_capacity = n_nodes
+        return 0
+
+    cdef void trim(self) noexcept nogil:
+        """Give back the room for more models."""
+        cdef size_t n_cells = <size_t>self.n_models * self.width
+        if 0 < n_cells < self.n_cells:
+            self.n_cells = n_cells
+            self.coefficients = <double*>trimmed(self.coefficients, n_cells * sizeof(double))
+        if 0 < self.n_nodes < self.node_capacity:
+            self.node_capacity = self.n_nodes
+            self.of_nodes = <int*>trimmed(self.of_nodes, self.n_nodes * sizeof(int))
+
+    cdef double* add(self, int node) noexcept nogil:
+        """Where to write the model of a node, which has none yet; `reserve` made the room."""
+        if self.kind == IN_LEAVES:
+            while self.n_nodes <= node:
+                self.of_nodes[self.n_nodes] = -1
+                self.n_nodes += 1
+            self.of_nodes[node] = self.n_models
+        self.n_models += 1
+        return self.coefficients + <Py_ssize_t>(self.n_models - 1) * self.width
+
+    # ---------------------------------------------------------------- answers
+
+    cdef void standardise(self, Buffer buffer, int place, double* z) noexcept nogil:
+        """The regressors of a remembered sample."""
+        cdef int i
+        for i in range(self.n_regressors):
+            z[i] = standardised(
+                buffer.value(self.columns[i], place), self.centers[i], self.scales[i])
+
+    cdef double slope(self, const double* model, const double* z) noexcept nogil:
+        """What a model adds to the mean of its leaf."""
+        cdef double total = -model[self.n_regressors], limit = model[self.n_regressors + 1]
+        cdef int i
+        for i in range(self.n_regressors):
+            total += model[i] * z[i]
+        return min(max(total, -limit), limit)
+
+    cdef double at_place(self, int leaf, Buffer buffer, int place) noexcept nogil:
+        """What the model of a leaf adds at a remembered sample; 0 where there is none."""
+        cdef double[MAX_REGRESSORS] z
+        cdef const double* model = self.model_of(leaf)
+        if model == NULL:
+            return 0.0
+        self.standardise(buffer, place, z)
+        return self.slope(model, z)
+
+    cdef double at_row(self, int leaf, const double* row, int n_columns) noexcept nogil:
+        """The same at an encoded row."""
+        cdef double[MAX_REGRESSORS] z
+        cdef const double* model = self.model_of(leaf)
+        cdef int i, column
+        if model == NULL:
+            return 0.0
+        for i in range(self.n_regressors):
+            column = self.columns[i]
+            z[i] = standardised(
+                row[column], self.centers[i], self.scales[i]) if column < n_columns else 0.0
+        return self.slope(model, z)
+
+    def coefficients_of(self, int node):
+        """The slopes of a node in units of its features, by column."""
+        cdef const double* model = self.model_of(node)
+        if model == NULL:
+            return {}
+        return {self.columns[i]: model[i] * self.scales[i] for i in range(self.n_regressors)}
+
+    # ---------------------------------------------------------------- state
+
+    @property
+    def n_columns(self):
+        """One more than the highest column that is in use."""
+        return 1 + max((self.columns[i] for i in range(self.n_regressors)), default=-1)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + (
+            self.regressor_capacity * (sizeof(int) + 2 * sizeof(double))
+            + self.n_cells * sizeof(double) + self.node_capacity * sizeof(int))
+
+    def state(self):
+        """Everything but spare room."""
+        cdef double[:, ::1] coefficients = np.empty((self.n_models, self.width))
+        if self.n_models:
+            memcpy(&coefficients[0, 0], self.coefficients,
+                   <size_t>self.n_models * self.width * sizeof(double))
+        return {
+            "kind": KINDS[self.kind],
+            "columns": np.array([self.columns[i] for i in range(self.n_regressors)], np.int32),
+            "centers": np.array([self.centers[i] for i in range(self.n_regressors)], np.float64),
+            "scales": np.array([self.scales[i] for i in range(self.n_regressors)], np.float64),
+            "coefficients": coefficients.base,
+            "of_nodes": np.array([self.of_nodes[i] for i in range(self.n_nodes)], np.int32),
+        }
+
+    @classmethod
+    def restored(cls, values):
+        """The models of a state."""
+        cdef LinearModels models
+        cdef const double[:, ::1] found
+        cdef Py_ssize_t i
+        state = State("LinearModels", values, (
+            "kind", "columns", "centers", "scales", "coefficients", "of_nodes"))
+        models = LinearModels(state.word("kind", KINDS))
+        columns = state.array("columns", np.int32, None)
+        n = len(columns)
+        require(n <= MAX_REGRESSORS and np.all(columns >= 0), "LinearModels: no such columns")
+        centers = state.numbers("centers", n, least=-LARGEST_FLOAT, most=LARGEST_FLOAT)
+        scales = state.numbers("scales", n, least=0.0, most=LARGEST_FLOAT)
+        coefficients = state.numbers("coefficients", None, n + 2,
+                                     least=-LARGEST_FLOAT, most=LARGEST_FLOAT)
+        of_nodes = state.array("of_nodes", np.int32, None)
+        require(np.all(coefficients[:, -1] >= 0.0)
+                and np.all(coefficients[:, -1] <= 2.0 * LARGEST_TARGET)
+                and np.all((of_nodes >= -1) & (of_nodes < len(coefficients))),
+                "LinearModels: there is no such model")
+        models.reserve(n, len(coefficients), <int>len(of_nodes))
+        models.n_regressors, models.n_models = n, <int>len(coefficients)
+        models.width, models.n_nodes = n + 2, <int>len(of_nodes)
+        for i in range(n):
+            models.columns[i], models.centers[i] = columns[i], centers[i]
+            models.scales[i] = scales[i]
+        for i in range(len(of_nodes)):
+            models.of_nodes[i] = of_nodes[i]
+        if models.n_models:
+            found = coefficients
+            memcpy(models.coefficients, &found[0, 0],
+                   <size_t>models.n_models * models.width * sizeof(double))
+        return models
+
+    def __reduce__(self):
+        return reduced(type(self), self.state())
+
+
+cdef class Ridge:
+    """The sums of a ridge regression, and its solution. See the header."""
+
+    def __dealloc__(self):
+        free(self.row)
+        free(self.v)
+        free(self.model.scratch)
+
+    cdef int reserve(self, int n_regressors) except -1:
+        """Make room for so many regressors."""
+        if n_regressors > self.capacity or self.row == NULL:
+            self.row = <double*>resized(
+                self.row, row_width(False, n_regressors, 0), sizeof(double))
+            self.v = <double*>resized(self.v, n_regressors + 1, sizeof(double))
+            self.model.scratch = <double*>resized(
+                self.model.scratch, scratch_size(n_regressors), sizeof(double))
+            self.capacity = n_regressors
+        return 0
+
+    cdef size_t n_bytes(self):
+        """Memory that is held."""
+        if self.row == NULL:
+            return 0
+        return sizeof(double) * (row_width(False, self.capacity, 0) + self.capacity + 1
+                                 + scratch_size(self.capacity))
+
+    cdef void begin(self, int n_regressors) noexcept nogil:
+        """Forget all samples."""
+        init_model(&self.model, n_regressors, self.model.scratch)
+        memset(self.row, 0, self.model.width * sizeof(double))
+        self.n, self.weight = 0, 0.0
+        self.lowest, self.highest = INFINITY, -INFINITY
+
+    cdef void add(self, double target, double weight) noexcept nogil:
+        """One more sample, whose z stands in `v`."""
+        self.v[self.model.n_regressors] = target
+        self.lowest, self.highest = min(self.lowest, target), max(self.highest, target)
+        self.n += 1
+        self.weight += weight
+        add_sample(&self.model, self.row, self.v, weight)
+
+    cdef void solve(self, double* coefficients) noexcept nogil:
+        """Write a model: see `LinearModels.coefficients`. Uses up the sums."""
+        cdef int i, q = self.model.n_regressors
+        cdef double* diagonal = self.row + 2 + q
+        for i in range(q):
+            diagonal[i] += self.weight / self.n
+            diagonal += i + 1
+        solve_ridge(&self.model, self.row, coefficients)
+        coefficients[q] = 0.0
+        for i in range(q):
+            coefficients[q] += coefficients[i] * self.row[1 + i]
+        coefficients[q + 1] = self.highest - self.lowest
+
+
+cdef void init_model(LeafModel* model, int n_regressors, double* scratch) noexcept nogil:
+    """A regression without a prior: the ridge is added to its sums."""
+    memset(model, 0, sizeof(LeafModel))
+    model.n_regressors = n_regressors
+    model.width = row_width(False, n_regressors, 0)
+    model.df_offset = 1.0               # so that there is a solution whatever the samples weigh
+    model.prior, model.scratch = &NO_PRIOR, scratch
+
+
+cdef void solve_ridge(const LeafModel* model, const double* row, double* slopes) noexcept nogil:
+    """The coefficients of a row to which the ridge has been added; 0 where rounding is all."""
+    cdef int q = model.n_regressors, i, k
+    cdef Fit found = fit(model, row, True)
+    # The factor L by rows, without its unit diagonal; the last row is L^-1 s over D.
+    cdef const double* last = model.scratch + q * (q + 1) // 2
+    cdef const double* line
+    if found.n_regressors == 0:
+        memset(slopes, 0, q * sizeof(double))
+        return
+    for i in range(q):
+        slopes[i] = last[i]
+    for k in range(q - 1, -1, -1):      # L' b = (L^-1 s) / D
+        line = model.scratch + k * (k + 1) // 2
+        for i in range(k):
+            slopes[i] -= line[i] * slopes[k]
+        if not -LARGEST_SLOPE <= slopes[k] <= LARGEST_SLOPE:
+            memset(slopes, 0, q * sizeof(double))
+            return
+
+
+cdef class TreeGrowth:
+    """The growth of a whole tree, by the rules of `Growth`, with models of one of the `KINDS`."""
+
+    def __cinit__(self, kind, dict rules):
+        self.kind = KINDS.index(kind)
+        self.growth = Growth(**rules)
+        self.min_samples_leaf = self.growth.min_samples_leaf
+        self.ridge = Ridge()
+
+    def __dealloc__(self):
+        free(self.weights)
+
+    # ---------------------------------------------------------------- memory
+
+    cdef int reserve(self, Buffer buffer, Trees trees, LinearModels models, Schema schema,
+                     int n_columns, int n_labels, int n_samples) except -1:
+        """Make all the room that the growth of a tree on so many samples can need."""
+        cdef int n, n_leaves
+        if self.kind != NO_MODELS:
+            n = self.n_regressors = n_regressors_of(schema, n_columns)
+            self.ridge.reserve(n)
+            if n > self.capacity:
+                self.weights = <double*>resized(self.weights, n, sizeof(double))
+                self.capacity = n
+            if self.kind == IN_ROOT:
+                models.reserve(n, 1, 0)
+            else:
+                self.growth.min_samples_leaf = max(
+                    self.min_samples_leaf, LEAST_SAMPLES, SAMPLES_PER_REGRESSOR * n)
+                n_leaves = max(1, n_samples // self.growth.min_samples_leaf)
+                models.reserve(n, n_leaves, 2 * n_leaves)
+        self.growth.reserve(buffer, trees, schema, n_columns, n_labels, n_samples)
+        self.buffer, self.trees, self.models = buffer, trees, models
+        return 0
+
+    cdef size_t n_bytes(self):
+        """Memory that is held."""
+        return self.growth.n_bytes() + self.ridge.n_bytes() + self.capacity * sizeof(double)
+
+    # ---------------------------------------------------------------- the way of a growth
+
+    cdef int64_t n_steps(self) noexcept:
+        """Steps done since `begin`."""
+        return self.n_own_steps + self.growth.n_steps
+
+    cdef double expected_steps(self, int n_samples, int n_visited) noexcept:
+        """About as many steps as a growth takes: some per sample, feature and level of the tree."""
+        cdef double n = n_samples, q = self.n_regressors
+        cdef double splits = (2.0 * n_visited + 4.0) * log2(n + 2.0) * n
+        if self.kind == NO_MODELS:
+            return splits
+        return splits + n * (steps_of_sum(<int>q) + 3.0 * q + 3.0)
+
+    cdef void begin(self, int64_t first, int n_samples, int max_features, Rng rng) noexcept:
+        """Begin to grow a tree on the samples from the `first` in the stream on."""
+        cdef int i, place
+        self.n_samples, self.max_features, self.rng = n_samples, max_features, rng
+        self.n_own_steps = self.growth.n_steps = 0
+        for i in range(n_samples):
+            place = self.growth.places[i] = self.buffer.place_of(first + i)
+            if self.growth.criterion == VARIANCE:
+                self.growth.numbers[i] = self.buffer.target(place)
+            if self.kind != IN_ROOT:
+                self.growth.learn_root(i)
+        self.at = 0
+        if self.kind == NO_MODELS:
+            self.start_growth()
+            return
+        self.phase = MEASURE
+
+    cdef void start_growth(self) noexcept:
+        self.phase = GROW
+        self.growth.begin(self.trees.roots[0], self.n_samples, self.max_features, self.rng)
+
+    cdef bint advance(self, int64_t n_steps, int max_nodes) noexcept:
+        """Do so many steps, or a few more; say whether the growth has ended."""
+        cdef int64_t until = self.n_steps() + n_steps
+        while self.phase != DONE and self.n_steps() < until:
+            if self.phase == MEASURE:
+                self.measure()
+            elif self.phase == SUM:
+                self.sum_sample()
+            elif self.phase == LEARN:
+                self.learn_sample()
+            elif self.growth.advance(until - self.n_steps()):
+                self.trees.shrink_to(max_nodes)
+                self.phase = DONE
+                if self.kind == IN_LEAVES:
+                    self.at = 0
+                    self.begin_leaf()
+        return self.phase == DONE
+
+    # ---------------------------------------------------------------- linear models
+
+    cdef void measure(self) noexcept:
+        """Let one sample into the means and variances of the features (West 1979)."""
+        cdef int i, column, place
+        cdef double value, delta, weight
+        cdef LinearModels models = self.models
+        if self.at == 0:
+            models.n_regressors = 0
+            for column in range(self.growth.n_columns):
+                if self.growth.n_codes[column] == 0 and models.n_regressors < self.n_regressors:
+                    models.columns[models.n_regressors] = column
+                    models.n_regressors += 1
+            if models.n_regressors > 0:     # else there is no memory for any
+                memset(self.weights, 0, models.n_regressors * sizeof(double))
+                memset(models.centers, 0, models.n_regressors * sizeof(double))
+                memset(models.scales, 0, models.n_regressors * sizeof(double))
+        place = self.growth.places[self.at]
+        weight = self.buffer.weight(place)
+        self.n_own_steps += 1 + models.n_regressors
+        for i in range(models.n_regressors):
+            value = self.buffer.value(models.columns[i], place)
+            if value == value:
+                self.weights[i] += weight
+                delta = value - models.centers[i]
+                models.centers[i] += delta * (weight / self.weights[i])
+                models.scales[i] += weight * delta * (value - models.centers[i])
+        self.at += 1
+        if self.at == self.n_samples:
+            self.keep_varying()
+            self.at = 0
+            if self.kind == IN_ROOT:
+                self.begin_leaf()
+            else:
+                self.start_growth()
+
+    cdef void keep_varying(self) noexcept:
+        """Drop the features without variance, or with one that is no number."""
+        cdef LinearModels models = self.models
+        cdef int i, n = 0
+        cdef double variance, scale
+        for i in range(models.n_regressors):
+            variance = models.scales[i] / self.weights[i] if self.weights[i] > 0.0 else 0.0
+            scale = 1.0 / sqrt(variance) if variance > 0.0 else 0.0
+            if 0.0 < scale < INFINITY and -INFINITY < models.centers[i] < INFINITY:
+                models.columns[n], models.centers[n] = models.columns[i], models.centers[i]
+                models.scales[n] = scale
+                n += 1
+        models.n_regressors, models.width = n, n + 2
+
+    cdef void begin_leaf(self) noexcept:
+        """Begin with the leaf of the sample that is next; all samples of a leaf stand together."""
+        self.phase, self.start = SUM, self.at
+        self.leaf = self.leaf_of(self.at)
+        self.ridge.begin(self.models.n_regressors)
+
+    cdef int leaf_of(self, int i) noexcept:
+        """The leaf of one of the samples."""
+        return walk(self.trees, self.buffer, self.growth.places[i])
+
+    cdef void sum_sample(self) noexcept:
+        """Let one sample into the sums of its leaf; after the last one solve them."""
+        cdef int place
+        if self.at < self.n_samples and self.leaf_of(self.at) == self.leaf:
+            place = self.growth.places[self.at]
+            self.models.standardise(self.buffer, place, self.ridge.v)
+            self.ridge.add(self.growth.numbers[self.at], self.buffer.weight(place))
+            self.n_own_steps += <int64_t>steps_of_sum(self.models.n_regressors)
+            self.at += 1
+            return
+        self.ridge.solve(self.models.add(self.leaf))
+        self.n_own_steps += 1 + <int64_t>self.models.n_regressors**3 // 16
+        self.trees.clear(self.leaf)
+        self.phase, self.stop, self.at = LEARN, self.at, self.start
+
+    cdef void learn_sample(self) noexcept:
+        """Let a leaf learn what its model leaves of a target."""
+        cdef int place = self.growth.places[self.at]
+        self.n_own_steps += 1 + self.models.n_regressors
+        self.growth.numbers[self.at] = remainder(
+            self.growth.numbers[self.at], self.models.at_place(self.leaf, self.buffer, place))
+        self.trees.add_number(
+            self.leaf, self.growth.numbers[self.at], self.buffer.weight(place), 1.0)
+        self.at += 1
+        if self.at < self.stop:
+            return
+        if self.at < self.n_samples:
+            self.begin_leaf()
+        elif self.kind == IN_ROOT:
+            self.start_growth()
+        else:
+            self.models.trim()
+            self.phase = DONE
+
+
+cdef double steps_of_sum(int n_regressors) noexcept nogil:
+    """Steps that a sample in the sums takes: about as many products as they have cells."""
+    return 2.0 + 2.0 * n_regressors + 0.25 * n_regressors * n_regressors
+
+
+cdef int walk(Trees trees, Buffer buffer, int place) noexcept nogil:
+    """The leaf of the first tree that a remembered sample belongs to."""
+    cdef int node = trees.roots[0]
+    cdef double value
+    cdef const Node* this = &trees.nodes[node]
+    while this.split.feature >= 0:
+        value = buffer.value(this.split.feature, place)
+        node = this.left if goes_left(&this.split, value) else this.right
+        this = &trees.nodes[node]
+    return node

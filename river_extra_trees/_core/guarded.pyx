@@ -1,0 +1,41 @@
+"""Objects of which one call runs at a time. See the header."""
+
+
+cdef int refuse_call() except -1:
+    raise RuntimeError(
+        "the model is in use: another thread calls it, or code that one of its own calls runs (a "
+        "method of a value, a signal handler). Calls must come one after the other: guard the "
+        "model with a lock, or give each thread a copy"
+    )
+
+
+cdef class Guarded:
+    """An object of which one call runs at a time."""
+
+    cdef Use using(self):
+        """Hold the object for a `with` statement."""
+        cdef Use use = Use.__new__(Use)
+        use.held = self
+        return use
+
+
+cdef class Use:
+    """Holds an object in a `with` statement."""
+
+    def __enter__(self):
+        hold(self.held)
+
+    def __exit__(self, *_):
+        release(self.held)
+
+
+cdef class Holder:
+    """Holds an object for as long as this one lives."""
+
+    def __cinit__(self, Guarded guarded):
+        hold(guarded)
+        self.held = guarded
+
+    def __dealloc__(self):
+        if self.held is not None:
+            release(self.held)

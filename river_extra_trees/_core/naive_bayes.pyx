@@ -1,0 +1,488 @@
+"""Naive Bayes, and the pool in which it answers beside a family at first. See the header."""
+
+import numpy as np
+
+from libc.math cimport INFINITY, exp, log
+from libc.string cimport memcpy, memset
+
+from .memory cimport free, product, resized, zeroed
+from .opinion_pool cimport floored_log, learn_exponents, pool_logs
+from .schema cimport OTHER, Schema
+from .shares cimport total_of
+
+from .state import LARGEST_FLOAT, State, captured, reduced, require
+
+cdef double LARGEST_UNIT = 1e50
+# Counts that every class and value starts from, and the weight of the overall variance in that of
+# a class.
+cdef double PRIOR_COUNT = 0.5
+cdef double PRIOR_WEIGHT = 0.1
+cdef double FARTHEST = 1e4          # squared standard deviations: what is farther counts as this
+
+
+cdef class NaiveBayes:
+    """A naive Bayes classifier whose memory fades.
+
+    Parameters
+    ----------
+    memory
+        Number of samples after which the weight of a sample has fallen to about a third.
+    """
+
+    def __cinit__(self, double memory):
+        self.memory = memory
+        self.unit = 1.0
+
+    def __dealloc__(self):
+        cdef int column
+        for column in range(self.column_capacity):
+            free(self.counts[column])
+        free(self.counts)
+        free(self.n_values)
+        free(self.class_weights)
+        free(self.moments)
+        free(self.overall)
+
+    # ---------------------------------------------------------------- memory
+
+    cdef NaiveBayes reserved(self, Schema schema, int n_columns, int n_classes):
+        """A classifier that knows as much, and has room for columns and classes: this one, or a
+        copy where classes are new. Until `extend` nothing changes but memory."""
+        cdef NaiveBayes found = self if n_classes <= self.n_classes else self.widened(n_classes)
+        cdef int column
+        n_columns = min(n_columns, <int>MAX_CELLS)
+        if n_columns > found.column_capacity:
+            found.reserve_columns(max(n_columns, min(2 * found.column_capacity, <int>MAX_CELLS)))
+        for column in range(found.n_columns, n_columns):
+            if schema.codes[column] is not None and found.counts[column] == NULL:
+                found.counts[column] = <double*>zeroed(
+                    product(MAX_VALUES, found.n_classes), sizeof(double))
+        return found
+
+    cdef void extend(self, Schema schema) noexcept:
+        """Take over new columns, for which `reserved` made room."""
+        cdef int column, n_columns = min(schema.n_columns, <int>MAX_CELLS)
+        for column in range(self.n_columns, n_columns):
+            if schema.codes[column] is not None:
+                self.n_values[column] = 1
+        self.n_columns = max(self.n_columns, n_columns)
+
+    cdef int reserve_columns(self, int n_columns) except -1:
+        cdef int added = n_columns - self.column_capacity
+        cdef size_t cells = product(n_columns, max(1, self.n_classes))
+        self.counts = <double**>resized(self.counts, n_columns, sizeof(double*))
+        self.n_values = <int*>resized(self.n_values, n_columns, sizeof(int))
+        self.overall = <Moments*>resized(self.overall, n_columns, sizeof(Moments))
+        self.moments = <Moments*>resized(self.moments, cells, sizeof(Moments))
+        memset(self.counts + self.column_capacity, 0, added * sizeof(double*))
+        memset(self.n_values + self.column_capacity, 0, added * sizeof(int))
+        memset(self.overall + self.column_capacity, 0, added * sizeof(Moments))
+        memset(self.moments + <Py_ssize_t>self.column_capacity * self.n_classes, 0,
+               <size_t>added * self.n_classes * sizeof(Moments))
+        self.column_capacity = n_columns
+        return 0
+
+    cdef NaiveBayes widened(self, int n_classes):
+        """A copy with places for more classes."""
+        cdef NaiveBayes wide = NaiveBayes(self.memory)
+        cdef int column, value, n = self.n_classes
+        wide.n_classes = n_classes
+        wide.unit, wide.total = self.unit, self.total
+        wide.class_weights = <double*>zeroed(n_classes, sizeof(double))
+        wide.reserve_columns(max(1, self.column_capacity))
+        for column in range(self.n_columns):
+            wide.n_values[column] = self.n_values[column]
+            wide.overall[column] = self.overall[column]
+            memcpy(wide.moments + <Py_ssize_t>column * n_classes,
+                   self.moments + <Py_ssize_t>column * n, n * sizeof(Moments))
+            if self.n_values[column]:
+                wide.counts[column] = <double*>zeroed(
+                    product(MAX_VALUES, n_classes), sizeof(double))
+                for value in range(MAX_VALUES):
+                    memcpy(wide.counts[column] + value * n_classes,
+                           self.counts[column] + value * n, n * sizeof(double))
+        wide.n_columns = self.n_columns
+        if n:
+            memcpy(wide.class_weights, self.class_weights, n * sizeof(double))
+        return wide
+
+    cdef int n_used(self) noexcept nogil:
+        """Number of columns that are looked at."""
+        return min(self.n_columns, <int>MAX_CELLS // max(1, self.n_classes))
+
+    # ---------------------------------------------------------------- answers
+
+    cdef void answer(self, const double* row, double* answers) noexcept nogil:
+        """The probability of every class; uniform where nothing is known."""
+        cdef int c
+        cdef double largest = -INFINITY, total = 0.0
+        self.log_likelihoods(row, answers)
+        for c in range(self.n_classes):
+            largest = max(largest, answers[c])
+        for c in range(self.n_classes):
+            answers[c] = exp(answers[c] - largest)
+            total += answers[c]
+        for c in range(self.n_classes):
+            answers[c] = answers[c] / total if 0.0 < total < INFINITY else 1.0 / self.n_classes
+
+    cdef void log_likelihoods(self, const double* row, double* answers) noexcept nogil:
+        """Per class the logarithm of its prior times the likelihood of the row."""
+        cdef int column, c, value
+        cdef double weight, spread, variance, squared, prior
+        cdef const Moments* of_class
+        cdef const double* counts
+        prior = self.total / self.unit + PRIOR_COUNT * self.n_classes
+        for c in range(self.n_classes):
+            answers[c] = log((self.class_weights[c] / self.unit + PRIOR_COUNT) / prior)
+        for column in range(self.n_used()):
+            if row[column] != row[column]:
+                continue
+            if self.n_values[column]:
+                value = value_of(row[column])
+                counts = self.counts[column] + value * self.n_classes
+                for c in range(self.n_classes):
+                    weight = self.class_weights[c] / self.unit
+                    answers[c] += log((counts[c] / self.unit + PRIOR_COUNT)
+                                      / (weight + PRIOR_COUNT * self.n_values[column]))
+                continue
+            weight = self.overall[column].weight
+            if not weight > 0.0 or not self.overall[column].squares > 0.0:
+                continue
+            spread = self.overall[column].squares / weight
+            of_class = self.moments + <Py_ssize_t>column * self.n_classes
+            for c in range(self.n_classes):
+                weight = of_class[c].weight / self.unit
+                variance = (of_class[c].squares / self.unit + PRIOR_WEIGHT * spread) / (
+                    weight + PRIOR_WEIGHT)
+                squared = row[column] - (of_class[c].mean if weight > 0.0
+                                         else self.overall[column].mean)
+                squared = squared * squared / variance
+                answers[c] -= 0.5 * (log(variance) + (squared if squared < FARTHEST else FARTHEST))
+
+    # ---------------------------------------------------------------- learning
+
+    cdef void learn(self, const double* row, int code, double weight) noexcept nogil:
+        """Learn a sample, for whose columns and class `reserve` made room."""
+        cdef int column, value
+        cdef double share
+        self.unit /= 1.0 - 1.0 / self.memory
+        if self.unit > LARGEST_UNIT:
+            self.rescale()
+        share = weight * self.unit
+        self.total += share
+        self.class_weights[code] += share
+        for column in range(self.n_used()):
+            if row[column] != row[column]:
+                continue
+            if self.n_values[column]:
+                value = value_of(row[column])
+                self.n_values[column] = max(self.n_values[column], value + 1)
+                self.counts[column][value * self.n_classes + code] += share
+            else:
+                add(&self.moments[<Py_ssize_t>column * self.n_classes + code], row[column], share)
+                add(&self.overall[column], row[column], share)
+
+    cdef void rescale(self) noexcept nogil:
+        """Make the unit one again."""
+        cdef int column, c
+        cdef Py_ssize_t i
+        cdef double factor = 1.0 / self.unit
+        self.total *= factor
+        for c in range(self.n_classes):
+            self.class_weights[c] *= factor
+        for i in range(<Py_ssize_t>self.n_columns * self.n_classes):
+            self.moments[i].weight *= factor
+            self.moments[i].squares *= factor
+        for column in range(self.n_columns):
+            self.overall[column].weight *= factor
+            self.overall[column].squares *= factor
+            if self.n_values[column]:
+                for i in range(<Py_ssize_t>MAX_VALUES * self.n_classes):
+                    self.counts[column][i] *= factor
+        self.unit = 1.0
+
+    # ---------------------------------------------------------------- state
+
+    def check(self):
+        """Raise a StateError if an invariant is broken."""
+        require(1.0 <= self.unit <= LARGEST_UNIT and self.memory >= 1.0,
+                "NaiveBayes: the unit is out of bounds")
+        require(self.n_columns <= self.column_capacity, "NaiveBayes: a column has no place")
+
+    cdef bint belongs_to(self, Schema schema) except -1:
+        """Whether its columns are columns of the schema, of the same kinds."""
+        cdef int column
+        if self.n_columns > schema.n_columns:
+            return False
+        for column in range(self.n_columns):
+            if (self.n_values[column] > 0) != (schema.codes[column] is not None):
+                return False
+        return True
+
+    def __sizeof__(self):
+        cdef int column
+        cdef size_t size = self.n_classes * sizeof(double)
+        size += self.column_capacity * (
+            sizeof(double*) + sizeof(int) + (1 + <size_t>self.n_classes) * sizeof(Moments))
+        for column in range(self.n_columns):
+            if self.n_values[column]:
+                size += <size_t>MAX_VALUES * self.n_classes * sizeof(double)
+        return object.__sizeof__(self) + size
+
+    def state(self):
+        """All sums, times the unit."""
+        cdef Py_ssize_t n = self.n_columns, k = self.n_classes, i, c
+        cdef double[:, :, ::1] moments = np.zeros((n, k + 1, 3))
+        cdef Moments* found
+        for i in range(n):
+            for c in range(k + 1):
+                found = &self.overall[i] if c == k else &self.moments[i * k + c]
+                moments[i, c, 0], moments[i, c, 1] = found.weight, found.mean
+                moments[i, c, 2] = found.squares
+        nominal = [int(i) for i in range(n) if self.n_values[i]]
+        return {
+            "memory": self.memory, "unit": self.unit, "total": self.total,
+            "class_weights": np.array([self.class_weights[c] for c in range(k)], np.float64),
+            "moments": moments.base,
+            "n_values": np.array([self.n_values[i] for i in range(n)], np.int32),
+            "counts": np.array(
+                [[self.counts[<int>i][c] for c in range(MAX_VALUES * k)] for i in nominal],
+                np.float64).reshape(len(nominal), MAX_VALUES * k),
+        }
+
+    @classmethod
+    def restored(cls, values):
+        """The classifier of a state. Whether its columns and classes exist the owner checks."""
+        cdef NaiveBayes found
+        cdef Py_ssize_t i, c, k, place = 0
+        cdef const double[:, :, ::1] moments
+        cdef const double[:, ::1] counts
+        cdef Moments* to
+        state = State("NaiveBayes", values, ("memory", "unit", "total", "class_weights", "moments",
+                                             "n_values", "counts"))
+        weights = state.numbers("class_weights", None, least=0.0)
+        n_values = state.array("n_values", np.int32, None)
+        k = len(weights)
+        moments = state.array("moments", np.float64, len(n_values), k + 1, 3)
+        require(np.all((n_values >= 0) & (n_values <= MAX_VALUES)) and len(n_values) <= MAX_CELLS,
+                "NaiveBayes: too many columns or values")
+        counts = state.array("counts", np.float64, int(np.sum(n_values > 0)), MAX_VALUES * k)
+        found = NaiveBayes(state.number("memory", 1.0, LARGEST_FLOAT))
+        found.unit = state.number("unit", 1.0, LARGEST_UNIT)
+        found.total = state.number("total", 0.0, LARGEST_FLOAT)
+        if k:
+            found = found.widened(<int>k)
+            found.reserve_columns(max(1, <int>len(n_values)))
+        for c in range(k):
+            found.class_weights[c] = weights[c]
+        for i in range(len(n_values) if k else 0):
+            found.n_values[i] = n_values[i]
+            found.n_columns = <int>i + 1
+            for c in range(k + 1):
+                to = &found.overall[i] if c == k else &found.moments[i * k + c]
+                to.weight, to.mean = moments[i, c, 0], moments[i, c, 1]
+                to.squares = moments[i, c, 2]
+            if n_values[i]:
+                found.counts[i] = <double*>zeroed(product(MAX_VALUES, k), sizeof(double))
+                memcpy(found.counts[i], &counts[place, 0], MAX_VALUES * k * sizeof(double))
+                place += 1
+        return found
+
+    def __reduce__(self):
+        return reduced(type(self), self.state())
+
+
+cdef inline int value_of(double code) noexcept nogil:
+    """The place of a nominal value among those that are told apart."""
+    return min(<int>code - OTHER, <int>MAX_VALUES - 1)
+
+
+cdef inline void add(Moments* moments, double value, double weight) noexcept nogil:
+    """West (1979): mean and squared deviations of a weighted sample, one at a time."""
+    cdef double delta = value - moments.mean
+    moments.weight += weight
+    moments.mean += delta * (weight / moments.weight)
+    moments.squares += weight * delta * (value - moments.mean)
+
+
+# --- The early pool ----------------------------------------------------------------------------
+
+cdef enum:
+    FAMILY = 0          # the members of a pool
+    NAIVE_BAYES = 1
+    LATEST = 2
+
+cdef double NAIVE_MEMORY = 1000.0       # samples, as in the default forest
+cdef double LATEST_MEMORY = 3.0         # samples after which a weight has fallen to about a third
+cdef double LATEST_PRIOR = 0.5          # of all classes alike, in the frequencies of the latest
+FIRST_EXPONENTS = (0.5, 0.5, 0.0)
+LARGEST_EXPONENT = 1e6
+
+
+cdef class EarlyPool:
+    """What answers beside a family while its trees know little. See the header.
+
+    Parameters
+    ----------
+    n_answers
+        Number of answers of the family, each of which is pooled for itself.
+    n_samples
+        Number of samples after which the family answers alone.
+    """
+
+    def __cinit__(self, int n_answers, int64_t n_samples):
+        self.n_left = n_samples
+        self.naive = NaiveBayes(NAIVE_MEMORY)
+        self.set_exponents(np.tile(np.array(FIRST_EXPONENTS), (n_answers, 1)))
+
+    def __dealloc__(self):
+        free(self.exponents)
+        free(self.next_exponents)
+        free(self.latest)
+        free(self.logs)
+        free(self.sums)
+
+    cdef int set_exponents(self, const double[:, ::1] exponents) except -1:
+        """Take over the exponents of so many answers."""
+        cdef Py_ssize_t answer, member, n = exponents.shape[0]
+        self.exponents = <double*>resized(self.exponents, N_MEMBERS * n + 1, sizeof(double))
+        self.next_exponents = <double*>resized(
+            self.next_exponents, N_MEMBERS * n + 1, sizeof(double))
+        self.n_answers = <int>n
+        for answer in range(n):
+            for member in range(N_MEMBERS):
+                self.exponents[answer * N_MEMBERS + member] = exponents[answer, member]
+        self.forget_next()
+        return 0
+
+    cdef int allocate(self, int capacity) except -1:
+        """Make room for so many classes."""
+        self.latest = <double*>resized(self.latest, capacity, sizeof(double))
+        self.logs = <double*>resized(self.logs, product(capacity, N_MEMBERS), sizeof(double))
+        self.sums = <double*>resized(self.sums, capacity, sizeof(double))
+        self.capacity = capacity
+        return 0
+
+    cdef int reserve(self, Schema schema, int n_columns, int n_classes) except -1:
+        """Make room for a sample to learn; nothing else changes."""
+        if n_classes > self.capacity:
+            self.allocate(n_classes)
+        self.next_naive = self.naive.reserved(schema, n_columns, n_classes)
+        return 0
+
+    # --- Answers ------------------------------------------------------------------------------
+
+    cdef void look_at(self, const double* row) noexcept nogil:
+        """Let naive Bayes and the latest classes answer a row."""
+        cdef int c, n = self.n_classes
+        cdef double total = total_of(self.latest, n) + LATEST_PRIOR
+        cdef double* naive = self.logs + NAIVE_BAYES * n
+        cdef double* latest = self.logs + LATEST * n
+        self.naive.answer(row, naive)
+        for c in range(n):
+            naive[c] = floored_log(naive[c], n)
+            latest[c] = floored_log((self.latest[c] + LATEST_PRIOR / n) / total, n)
+
+    cdef void pool(self, int answer, double* shares) noexcept nogil:
+        """Pool an answer of the family to the row looked at last; the pool takes its place.
+
+        Where the family knows nothing, all its shares are zero.
+        """
+        cdef int c, n = self.n_classes
+        cdef double total = total_of(shares, n)
+        for c in range(n):
+            self.logs[FAMILY * n + c] = floored_log(
+                shares[c] / total if total > 0.0 else 1.0 / n, n)
+        pool_logs(self.exponents + answer * N_MEMBERS, N_MEMBERS, self.logs, n, shares)
+
+    # --- Learning -----------------------------------------------------------------------------
+
+    cdef void forget_next(self) noexcept nogil:
+        """Begin to `weigh` the answers to a sample: none has taught anything yet."""
+        memcpy(self.next_exponents, self.exponents,
+               <size_t>N_MEMBERS * self.n_answers * sizeof(double))
+
+    cdef void weigh(self, int answer, const double* pooled, int code) noexcept nogil:
+        """Learn how much each member is worth, from what was pooled last and the true class.
+
+        It counts when the sample is learned.
+        """
+        learn_exponents(self.next_exponents + answer * N_MEMBERS, N_MEMBERS, self.logs, pooled,
+                        code, self.n_classes)
+
+    cdef void learn(self, Schema schema, int code, double weight) noexcept:
+        """Learn the row that the schema encoded last, for which `reserve` made room."""
+        cdef int c
+        self.naive = self.next_naive
+        self.naive.extend(schema)
+        self.naive.learn(schema.row, code, weight)
+        for c in range(self.n_classes, self.naive.n_classes):
+            self.latest[c] = 0.0
+        self.n_classes = self.naive.n_classes
+        for c in range(self.n_classes):
+            self.latest[c] *= 1.0 - 1.0 / LATEST_MEMORY
+        self.latest[code] += 1.0
+        memcpy(self.exponents, self.next_exponents,
+               <size_t>N_MEMBERS * self.n_answers * sizeof(double))
+        self.n_left -= 1
+
+    # --- Parts --------------------------------------------------------------------------------
+
+    cdef object all_exponents(self):
+        cdef Py_ssize_t i
+        found = [self.exponents[i] for i in range(N_MEMBERS * self.n_answers)]
+        return np.array(found, np.float64).reshape(self.n_answers, N_MEMBERS)
+
+    cdef object keep_answers(self, int first, int stop):
+        """Forget the exponents of all answers but these."""
+        self.set_exponents(self.all_exponents()[first:stop])
+
+    cdef object join(self, list parts):
+        """Take over the exponents of all parts, of which this is one."""
+        self.set_exponents(np.concatenate([(<EarlyPool>part).all_exponents() for part in parts]))
+
+    # --- State --------------------------------------------------------------------------------
+
+    def exponents_of(self, int answer):
+        """The exponents of an answer of the family, of naive Bayes, and of the latest classes."""
+        return self.all_exponents()[answer].tolist()
+
+    def check(self):
+        """Raise a StateError if an invariant is broken."""
+        self.naive.check()
+        require(self.n_left > 0 and self.naive.n_classes == self.n_classes,
+                "EarlyPool: naive Bayes knows other classes")
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + sizeof(double) * (
+            2 * (N_MEMBERS * <size_t>self.n_answers + 1) + <size_t>self.capacity * (N_MEMBERS + 2))
+
+    def state(self):
+        """Exponents and statistics."""
+        cdef int c
+        latest = [self.latest[c] for c in range(self.n_classes)]
+        return captured({"n_left": self.n_left, "naive": self.naive,
+                         "exponents": self.all_exponents(),
+                         "latest": np.array(latest, np.float64)})
+
+    @classmethod
+    def restored(cls, values):
+        """The pool of a state. Whether its columns and classes exist the owner checks."""
+        cdef EarlyPool found
+        cdef const double[::1] latest
+        cdef int c
+        state = State("EarlyPool", values, ("n_left", "naive", "exponents", "latest"))
+        exponents = state.numbers(
+            "exponents", None, N_MEMBERS, least=0.0, most=LARGEST_EXPONENT)
+        found = EarlyPool(0, state.whole("n_left", 1))
+        found.set_exponents(exponents)
+        found.naive = found.next_naive = state.part("naive", NaiveBayes)
+        latest = state.numbers("latest", found.naive.n_classes, least=0.0, most=LARGEST_FLOAT)
+        found.n_classes = found.naive.n_classes
+        found.allocate(max(1, found.n_classes))
+        for c in range(found.n_classes):
+            found.latest[c] = latest[c]
+        return found
+
+    def __reduce__(self):
+        return reduced(type(self), self.state())

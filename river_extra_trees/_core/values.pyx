@@ -1,0 +1,175 @@
+"""Features, targets and weights of samples as values of known kinds. See the header."""
+
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
+from cpython.long cimport PyLong_Check
+from libc.math cimport INFINITY, NAN, fabs
+
+from datetime import date, time, timedelta
+from time import struct_time
+
+import numpy as np
+
+from . import state as limits
+from .safe_repr import safe_repr, with_text
+
+cdef double LARGEST_TARGET = limits.LARGEST_TARGET
+cdef double LARGEST_WEIGHT = limits.LARGEST_WEIGHT
+cdef double FAINTEST_WEIGHT = limits.FAINTEST_WEIGHT
+
+# What Python could take for a name. Each moment would be one of its own, of no use to a tree.
+cdef tuple DATES = (date, time, timedelta, struct_time, np.datetime64, np.timedelta64)
+
+# In what else numpy finds a float: it takes nanoseconds, the digits of a text, the real part.
+cdef type ARRAY = np.ndarray
+cdef tuple NO_NUMBERS = (np.datetime64, np.timedelta64, np.flexible, np.complexfloating)
+
+cdef bint is_number(object value) except -1:
+    """Whether a value is a number, or an array of one, and not only to numpy."""
+    if isinstance(value, ARRAY):
+        return value.dtype.kind in "biuf"
+    return hasattr(value, "__float__") and not isinstance(value, NO_NUMBERS)
+
+
+cdef Kind classify(object name, object value, double* number) except *:
+    """Say what kind of value a feature has, and its number where it is one."""
+    number[0] = NAN
+    if value is None:
+        return MISSING
+    if PyFloat_CheckExact(value):
+        number[0] = PyFloat_AS_DOUBLE(value)
+    elif isinstance(value, (str, bytes)):
+        check_hashable(name, value)
+        return CATEGORY
+    elif not is_number(value):
+        if isinstance(value, (complex, np.complexfloating)):
+            raise TypeError(
+                f"feature {safe_repr(name)}: complex numbers have no order: {safe_repr(value)}"
+            )
+        if is_date(value) and (isinstance(value, np.generic) or not is_missing(value)):
+            refuse_date(name, value)    # NaT of pandas is a date, too, but stands for none
+        check_hashable(name, value)
+        if isinstance(value, (tuple, frozenset)) and holds_nan(value):
+            raise ValueError(
+                f"feature {safe_repr(name)}: a nominal value must not hold NaN: {safe_repr(value)}"
+            )
+        return MISSING if is_missing(value) else CATEGORY
+    else:
+        check_hashable(name, value)
+        try:
+            number[0] = float(value)
+        except OverflowError:
+            raise ValueError(f"feature {safe_repr(name)}: too large a number for a float") from None
+        except (TypeError, ValueError) as error:
+            raise with_text(error, f"feature {safe_repr(name)}: {error}") from None
+    if number[0] == INFINITY or number[0] == -INFINITY:
+        raise ValueError(
+            f"feature {safe_repr(name)}: the value must be finite, not {safe_repr(value)}"
+        )
+    return NUMBER if number[0] == number[0] else MISSING
+
+
+cdef bint is_date(object value) except -1:
+    """Whether a value that is no number is a date, a time or a duration, of whatever library."""
+    kind = type(value)
+    return (
+        isinstance(value, DATES)
+        or hasattr(kind, "freqstr")                                     # periods of pandas
+        or (isinstance(value, tuple) and hasattr(kind, "nanoseconds"))  # of pyarrow
+    )
+
+
+cdef int refuse_date(object name, object value) except -1:
+    raise TypeError(
+        f"feature {safe_repr(name)}: a date, a time or a duration is no number: "
+        f"{safe_repr(value)}. Turn it into numbers first, such as the weekday, the hour or the "
+        "days since a date, for instance with river.compose.FuncTransformer"
+    )
+
+
+cdef bint is_missing(object value) except -1:
+    """Whether a value stands for none: it differs from itself, as NaN and pandas' NaT and NA do."""
+    differs = value != value
+    if isinstance(differs, (bool, np.bool_)):
+        return bool(differs)
+    return differs is value or bool(differs)    # NA answers every comparison with itself
+
+
+cdef bint holds_nan(object value) except -1:
+    """Whether a value, or what is in a tuple, differs from itself: a dict never finds it again."""
+    cdef list inside
+    if not isinstance(value, (tuple, frozenset)):
+        return type(value) is not str and is_missing(value)
+    inside = [value]
+    while inside:
+        value = inside.pop()
+        if isinstance(value, (tuple, frozenset)):
+            inside.extend(value)
+        elif is_missing(value):
+            return True
+    return False
+
+
+cdef int check_name(object name) except -1:
+    """Refuse a feature name that no later sample could bring again."""
+    if holds_nan(name):
+        raise ValueError(f"feature {safe_repr(name)}: a name must not be NaN, nor hold one")
+    return 0
+
+
+cdef int check_hashable(object name, object value) except -1:
+    try:
+        hash(value)
+    except TypeError:
+        raise TypeError(
+            f"feature {safe_repr(name)}: a value of type {type(value).__name__!r} is neither a "
+            "number nor hashable"
+        ) from None
+    return 0
+
+
+cdef object order_of(tuple column):
+    """Sort key of a new column: names of any mixture of types have an order.
+
+    A name without a text, such as a number of 5,000 digits, has no place in it.
+    """
+    kind = type(column[0]).__name__
+    try:
+        return kind, str(column[0]), column[1]
+    except ValueError as error:
+        raise ValueError(f"a feature's name of type {kind!r} cannot be written: {error}") from None
+
+
+# --- Targets and weights ---------------------------------------------------------------------
+
+cdef double as_double(object value, str name) except? -1.0:
+    """A number, infinity where it is too large for a double, or an error that names it."""
+    if PyFloat_CheckExact(value):
+        return PyFloat_AS_DOUBLE(value)
+    try:
+        if PyFloat_Check(value):
+            return float(value)     # a subclass may have its own
+        if PyLong_Check(value) or is_number(value):
+            return value
+    except OverflowError:
+        return INFINITY
+    except (TypeError, ValueError):
+        pass
+    raise TypeError(f"{name} must be a number, not {type(value).__name__!r}")
+
+
+cdef double read_weight(object w) except -1.0:
+    """A sample weight, 0 if it underflows, or an error that says what is wrong with it."""
+    cdef double weight = as_double(w, "w")
+    if not 0.0 <= weight <= LARGEST_WEIGHT:
+        raise ValueError(f"w must be between 0 and {LARGEST_WEIGHT:g}, not {safe_repr(w)}")
+    return weight if weight >= FAINTEST_WEIGHT else 0.0
+
+
+cdef double read_number(object y) except? -1.0:
+    """A numeric target, or an error that says what is wrong with it."""
+    cdef double target = as_double(y, "the target")
+    if not fabs(target) <= LARGEST_TARGET:
+        raise ValueError(
+            f"the target must be a finite number of at most {LARGEST_TARGET:g}, not {safe_repr(y)}"
+        )
+    return target

@@ -1,0 +1,169 @@
+"""What dynamic trees of both kinds have in common: parameters, rejuvenation, and a look inside."""
+
+from __future__ import annotations
+
+import abc
+import math
+import typing
+
+from ._core.dynamic import ParticleFilter
+from ._estimator.frames import Sample
+from ._estimator.learner import TreeLearner
+from ._estimator.parameters import (
+    check_choice,
+    check_number,
+    check_parameter,
+    check_switch,
+    check_whole,
+    draw_seed,
+)
+
+if typing.TYPE_CHECKING:
+    from ._core.batch import Reader
+
+__all__ = ["DynamicTreeLearner"]
+
+# Weight of the leaves' prior in samples.
+PRIOR_WEIGHT = 0.3
+# The same where memories of regression compete: the leaves of the short ones hold few samples.
+COMPETING_PRIOR_WEIGHT = 0.1
+# Of a classifier without a `beta` of its own, and with `reference`. The 40 trees of the default
+# do better with the former than 100 with the latter.
+BETA, PAPER_BETA = 0.5, 2.0
+# Forgetting factors that compete when it is "auto": those of these memories in samples.
+MEMORIES = {
+    "regression": (math.inf, 500.0, 250.0, 120.0, 60.0, 30.0),
+    "classification": (math.inf, 500.0, 120.0, 30.0),
+}
+
+
+class DynamicTreeLearner(TreeLearner):
+    """Base of both learners. Subclasses set their parameters and call `_begin`."""
+
+    _core: ParticleFilter
+
+    n_particles: int
+    window: int
+    discard: str
+    forgetting_factor: float | str
+    rejuvenate_every: int | None
+    alpha: float
+    beta: float | None  # None: of classifiers
+    min_samples_leaf: int | None
+    warm_up: int = 0  # of classifiers
+    reference: bool
+    seed: int | None
+    _more_columns: typing.ClassVar[tuple[str, ...]] = ("active", "retired")
+    _mutable = frozenset({"discard", "rejuvenate_every"})
+
+    def _begin(
+        self, classifier: bool, linear: bool, min_samples_leaf: int, leaf_bonus: float
+    ) -> None:
+        policies = ("entropy",) if classifier else ("alc", "alm")
+        check_choice("discard", self.discard, "oldest", "random", *policies)
+        check_whole("rejuvenate_every", self.rejuvenate_every, 1, optional=True)
+        check_whole("n_particles", self.n_particles, 1)
+        check_whole("window", self.window, 2)
+        check_number("forgetting_factor", self.forgetting_factor, 0, 1, "(]", ("auto",))
+        check_number("alpha", self.alpha, 0, 1, "[)")
+        check_number("beta", self.beta, 0, words=(None,) if classifier else ())
+        check_whole("min_samples_leaf", self.min_samples_leaf, 1, optional=True)
+        check_whole("warm_up", self.warm_up, 0)
+        check_switch("reference", self.reference)
+        automatic = self.forgetting_factor == "auto"
+        check_parameter(
+            not (automatic and self.reference), "reference", True, "False when forgetting is 'auto'"
+        )
+        memories = MEMORIES["classification" if classifier else "regression"]
+        lighter = automatic and not classifier
+        factors = [1.0 - 1.0 / memory for memory in memories[: self.n_particles]]
+        self._core = ParticleFilter(
+            n_particles=self.n_particles,
+            window=self.window,
+            classifier=classifier,
+            linear=linear,
+            min_samples_leaf=self.min_samples_leaf or min_samples_leaf,
+            alpha=self.alpha,
+            beta=self.beta if self.beta is not None else PAPER_BETA if self.reference else BETA,
+            leaf_bonus=0.0 if self.reference else leaf_bonus,
+            decays=factors if automatic else [float(self.forgetting_factor)],
+            prior_weight=COMPETING_PRIOR_WEIGHT if lighter else PRIOR_WEIGHT,
+            reference=self.reference,
+            seed=draw_seed(self.seed),
+            warm_up=self.warm_up,
+        )
+
+    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:  # noqa: D102
+        self._rejuvenate_after(self._core.learn(x, y, w, self.discard))
+
+    learn_one.__doc__ = TreeLearner.learn_one.__doc__
+
+    def _learn_rows(self, reader: Reader) -> None:
+        while reader.row < reader.n:
+            self._rejuvenate_after(self._core.go_on(reader, self.discard, self.rejuvenate_every))
+
+    def _rejuvenate_after(self, number: int | None) -> None:
+        """Rejuvenate the particles if it is time after the sample of this number."""
+        if number and self.rejuvenate_every and number % self.rejuvenate_every == 0:
+            self._core.rejuvenate()
+
+    _sizes = {"n_particles": "n_particles"}  # noqa: RUF012
+
+    @property
+    def log_evidence(self) -> float:
+        """Sum of the log predictive densities; differences are log Bayes factors."""
+        return self._core.log_evidence
+
+    @property
+    def log_predictive(self) -> float:
+        """Log predictive density (or probability) of the last target, before it was learned."""
+        return self._core.log_predictive
+
+    @property
+    def forgetting_factors(self) -> dict[float, float]:
+        """Forgetting factors and their probabilities; a fixed factor has probability 1."""
+        return self._core.factor_weights()
+
+    def active_samples(self) -> list[tuple[dict[typing.Any, typing.Any], typing.Any]]:
+        """Return the samples in the window, in order of arrival.
+
+        Returns
+        -------
+        Pairs of features and target; missing features are left out.
+        """
+        core = self._core
+        samples = []
+        for row, values, _, _ in core.active_points():
+            x = {
+                core.schema.names[column]: core.schema.value_of(column, number)
+                for column, number in enumerate(row)
+                if not math.isnan(number)
+            }
+            samples.append((x, self._target_of(values[-1])))
+        return samples
+
+    @abc.abstractmethod
+    def _target_of(self, number: float) -> typing.Any:
+        """Return the target that a stored number encodes."""
+
+    def relevance(self) -> dict[typing.Any, float]:
+        """Return how much predictive variance (entropy) each feature removes, averaged over trees.
+
+        A split's gain is its variance minus that of its children, weighted by their samples.
+        Features of relevance 0 or less explain nothing.
+        """
+        return self._by_feature(self._core.relevance())
+
+    def split_shares(self) -> dict[typing.Any, float]:
+        """Return the share of each feature in the splits of a tree, averaged over trees."""
+        return self._by_feature(self._core.split_shares())
+
+    def _by_feature(self, rows: list[list[float]]) -> dict[typing.Any, float]:
+        """Average numbers per particle and column to numbers per feature."""
+        sums: dict[typing.Any, float] = {}
+        shares = self._core.shares()
+        for column, name in enumerate(self._core.schema.names):
+            if rows and column < len(rows[0]):
+                mean = sum(row[column] * share for row, share in zip(rows, shares, strict=True))
+                sums[name] = sums.get(name, 0.0) + mean
+        return sums
