@@ -42,8 +42,8 @@ class Curve:
 class PrequentialDisplay(Display):
     """Scores, drifts and memory of learners in progressive validation.
 
-    Each sample is predicted and scored before it is learned. `from_stream` runs learners on a stream;
-    `from_records` takes recorded scores.
+    Each sample is predicted and scored before it is learned. `from_stream` runs learners on a
+    stream; `from_records` takes recorded scores.
 
     Parameters
     ----------
