@@ -7,8 +7,8 @@ Each learner predicts and learns every sample of a stream. The concept changes e
 and features come and go. The learner fails if, over the last half, the resident memory of the
 process grows by a byte per sample or by 5 MiB; if the 99.9th percentile of the time per sample of
 the last tenth is more than 1.5 times that of the second tenth; or if a prediction is not finite.
-Times are CPU time of the process. Each learner runs in a process of its own, so that memory freed by
-one does not hide the growth of another. The exit code is the number of learners that failed.
+Times are CPU time of the process. Each learner runs in a process of its own, so that memory freed
+by one does not hide the growth of another. The exit code is the number of learners that failed.
 """
 
 from __future__ import annotations
@@ -130,8 +130,8 @@ def main() -> int:
         failed += not sane
         print(
             f"{name:32} {found['slope']:8.4f} bytes per sample, "
-            f"{found['growth'] / 2**20:6.2f} MiB, {found['early']:7.1f} -> {found['late']:7.1f} µs, "
-            f"{found['insane']:.0f} not finite, "
+            f"{found['growth'] / 2**20:6.2f} MiB, "
+            f"{found['early']:7.1f} -> {found['late']:7.1f} µs, {found['insane']:.0f} not finite, "
             f"model {found['reported'] / 1024:.0f} KiB: {'passed' if sane else 'FAILED'}",
             flush=True,
         )
