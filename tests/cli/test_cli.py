@@ -416,8 +416,10 @@ def test_metric_of_probabilities_needs_them() -> None:
 # --- As a process
 
 
-def test_module_runs() -> None:
+def test_module_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """`python -m river_extra_trees race` works, and its exit status arrives."""
+    # Collecting doctests imports it, which `runpy` would warn about.
+    monkeypatch.delitem(sys.modules, "river_extra_trees.__main__", raising=False)
 
     def race(*arguments: object) -> Done:
         main = functools.partial(runpy.run_module, "river_extra_trees", run_name="__main__")
