@@ -19,22 +19,6 @@ cdef enum:
     MAX_CLASSES = 1 << 24       # of a restored arena, whose widths so stay countable
 
 
-cdef inline void count_class(double* row, int code, double weight, double batch) noexcept nogil:
-    """Add a sample to the statistics of a node."""
-    row[WEIGHT] += weight
-    row[VISITED] = batch
-    row[HEADER + code] += weight
-
-
-cdef inline void count_number(double* row, double y, double weight, double batch) noexcept nogil:
-    """West (1979): mean and squared deviations of a weighted sample, one at a time."""
-    cdef double delta = y - row[HEADER]
-    row[WEIGHT] += weight
-    row[VISITED] = batch
-    row[HEADER] += delta * (weight / row[WEIGHT])   # exactly y for the first sample
-    row[HEADER + 1] += weight * delta * (y - row[HEADER])
-
-
 cdef class Trees:
     """An arena of nodes and the roots of the trees in it.
 

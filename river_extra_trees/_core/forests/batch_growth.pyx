@@ -278,9 +278,7 @@ cdef Retained moved(Retained retained, const int[::1] place):
     return copy
 
 
-cdef void forget(
-    ForgetfulForest forest, int tree, Retained retained, int64_t k
-) noexcept nogil:
+cdef void forget(ForgetfulForest forest, int tree, Retained retained, int64_t k) noexcept nogil:
     k = min(k, retained.total)
     if k <= 0:
         return
@@ -303,10 +301,9 @@ cdef void add_batch(ForgetfulForest forest, int tree, Retained retained) noexcep
             retained.add(forest.window.fresh[position], forest.copies(tree, position))
 
 
-cdef int grow_anew(
-    ForgetfulForest forest, Trees trees, int tree, Retained retained, Splitter splitter, int depth,
-    const int* counts, const uint8_t* chosen
-) except -1:
+cdef int grow_anew(ForgetfulForest forest, Trees trees, int tree, Retained retained,
+                   Splitter splitter, int depth, const int* counts,
+                   const uint8_t* chosen) except -1:
     """Grow a tree from its root on the samples retained: what CART grows on them."""
     cdef int i, slot, max_depth, root = trees.roots[0]
     with nogil:
