@@ -206,9 +206,9 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
 
     The defaults were chosen on seven streams and are shown on seven others in
     `examples/benchmarks/shrubs/experiments.py`. The largest gain came from trying some features per
-    split (the paper's trees try all): it raised the mean accuracy on the first 5,000 items of the
+    split (the paper's trees try all): it raised the mean accuracy on the first 5,000 samples of the
     seven from 0.745 to 0.761. A step of 0.2 in place of the paper's 0.1 raised the mean accuracy on
-    17 streams from 0.713 to 0.742 after 100 items, and from 0.845 to 0.848 after 3,000. If
+    17 streams from 0.713 to 0.742 after 100 samples, and from 0.845 to 0.848 after 3,000. If
     neighbouring samples are alike, as in the electricity and forest
     cover streams, a shorter window or `retrain="error"` with one tree is more accurate.
 
