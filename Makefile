@@ -88,7 +88,7 @@ checked-core: $(VENV)/installed/test ## run the tests of the core with bounds ch
 # Left out are the notebook whose kernel waits half a minute for a cluster, which then takes longer,
 # and the test of leaks: Python's caches take longer to fill without its own allocator.
 UNSANITIZED := --deselect "tests/test_notebooks.py::test_notebook[beyond_one_machine]" \
-	--deselect "tests/estimator/test_no_memory.py::test_no_memory[test_no_memory_leaks_none]"
+	--deselect "tests/estimator/test_no_memory.py::test_no_memory[leaks]"
 asan: export RIVER_EXTRA_TREES_BUILD = asan
 asan: $(VENV)/installed/test ## run the tests under the sanitizers, which have to find planted bugs first
 	@$(RUN) setup.py --quiet build_ext --inplace

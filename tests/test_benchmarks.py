@@ -12,11 +12,13 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("resource", reason="benchmarks measure CPU time by what Windows lacks")
 
+import river_extra_trees as ret
 from examples.benchmarks.common import prequential
 from examples.benchmarks.peers import capymoa_process
 from examples.benchmarks.peers.boosting import WindowLightGBM
@@ -271,8 +273,14 @@ def test_pickles() -> None:
 
 
 @pytest.mark.parametrize("command", ["speed", "growth", "memory"])
-def test_cost_of_dynamic_trees(command: str) -> None:
+def test_cost_of_dynamic_trees(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line for each case, also with few particles and steps."""
+    kind = ret.DynamicTreeRegressor  # `growth` has its own numbers of particles: up to 10,000
+
+    def few(n: int, *given: Any, **named: Any) -> Any:
+        return kind(min(n, 10), *given, **named)
+
+    monkeypatch.setattr(ret, "DynamicTreeRegressor", few)
     options = ("--particles", 2, "--warm", 0, "--steps", 4)
     assert "linear" in succeed("dynamic.cost", *options, command)
 

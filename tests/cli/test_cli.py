@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import functools
 import gzip
 import itertools
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -24,6 +26,7 @@ from river_extra_trees.cli import UserError, learners, race, streams
 from river_extra_trees.cli.app import app
 from river_extra_trees.streams import Batch
 from tests.tools.command_line import FAST, assert_refused, run, start
+from tests.tools.scripts import Done, done
 from tests.tools.systems import needs_links, needs_pipes, needs_signals
 
 # --- Races
@@ -413,25 +416,26 @@ def test_metric_of_probabilities_needs_them() -> None:
 # --- As a process
 
 
-def test_module_runs() -> None:
+def test_module_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """`python -m river_extra_trees race` works, and its exit status arrives."""
-    good = start("Phishing", FAST, "--limit", 50)
-    bad = start("Fishing")
-    out, err = good.communicate(timeout=120)
-    assert (good.returncode, err) == (0, "")
-    assert "HoeffdingTreeClassifier" in out
-    out, err = bad.communicate(timeout=120)
-    assert (bad.returncode, out) == (2, "")
-    assert err.count("\n") == 1
+    # Collecting doctests imports it, which `runpy` would warn about.
+    monkeypatch.delitem(sys.modules, "river_extra_trees.__main__", raising=False)
+
+    def race(*arguments: object) -> Done:
+        main = functools.partial(runpy.run_module, "river_extra_trees", run_name="__main__")
+        return done(main, "race", *arguments)
+
+    good = race("Phishing", FAST, "--limit", 50)
+    assert (good.returncode, good.stderr) == (0, "")
+    assert "HoeffdingTreeClassifier" in good.stdout
+    bad = race("Fishing")
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert bad.stderr.count("\n") == 1
 
 
 @needs_signals
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_ended_while_waiting_for_input(tmp_path: Path, ending: signal.Signals) -> None:
-    """Ctrl-C in a pipe that has fallen silent reports the results so far, with status 130.
-
-    So does the signal by which services are stopped.
-    """
+def test_ctrl_c_while_waiting_for_input(tmp_path: Path) -> None:
+    """Ctrl-C in a pipe that has fallen silent reports the results so far, with status 130."""
     path = tmp_path / "out.json"
     kept = tmp_path / "race"
     process = start(
@@ -446,7 +450,7 @@ def test_ended_while_waiting_for_input(tmp_path: Path, ending: signal.Signals) -
         assert process.poll() is None
         time.sleep(0.05)
     time.sleep(0.2)  # until it waits again
-    process.send_signal(ending)
+    process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (130, "")
     assert "3 samples" in out
@@ -455,8 +459,10 @@ def test_ended_while_waiting_for_input(tmp_path: Path, ending: signal.Signals) -
     assert document["items"] == 3
 
 
-def test_ctrl_c_between_items() -> None:
-    """Ctrl-C while learning ends the race between two items."""
+@needs_signals
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_ended_between_items(ending: signal.Signals) -> None:
+    """Ctrl-C, or the signal by which services are stopped, ends the race between two items."""
     contest = race.Race(
         [race.enter("x", dummy.NoChangeClassifier(), {"Accuracy": metrics.Accuracy()})],
         "classification",
@@ -465,7 +471,7 @@ def test_ctrl_c_between_items() -> None:
         batches = (Batch([i + 1], {}, [1]) for i in range(100))
         for items in contest.run(interruptible.batches(batches)):
             if items == 7:
-                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(ending)
     assert contest.items == 7
     assert interruptible.interrupted
 
