@@ -24,7 +24,6 @@ from river_extra_trees.cli import UserError, learners, race, streams
 from river_extra_trees.cli.app import app
 from river_extra_trees.streams import Batch
 from tests.tools.command_line import FAST, assert_refused, run, start
-from tests.tools.scripts import Done, done
 from tests.tools.systems import needs_links, needs_pipes, needs_signals
 
 # --- Races
