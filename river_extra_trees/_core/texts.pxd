@@ -3,8 +3,8 @@
 `Texts` knows texts that it was told, and finds them by their bytes in an open hash table (linear
 probing, at most half full). Other texts of a stream of Arrow arrays get codes after these, and are
 forgotten when the stream ends. To forget the latest text is to free its slot: no insertion moves
-another text, so the table is then what it was before. The schema has such an object for each nominal
-column that frames brought as texts, and tells it the values of the column.
+another text, so the table is then what it was before. The schema has such an object for each
+nominal column that frames brought as texts, and tells it the values of the column.
 
 The arrays come through the Arrow C stream interface, which polars and pyarrow speak; the structs
 are those of its specification: https://arrow.apache.org/docs/format/CStreamInterface.html
