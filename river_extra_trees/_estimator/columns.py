@@ -1,9 +1,9 @@
-"""Data frames and arrays as batches, without a Python object per cell where their types allow it.
+"""Conversion of data frames and arrays to batches, without a Python object per cell if possible.
 
-Numbers are read from the buffers of pandas, polars, pyarrow and numpy, and texts and categories by
-their codes, if the library has codes at hand. All other values, and all frames of other libraries,
-take the slow road over lists of Python values. Either way a batch means what the dicts of its rows
-mean, to the bit.
+Numbers are read from the buffers of pandas, polars, pyarrow and numpy, and strings and categories
+by their codes, if the library stores codes. All other values, and all frames of other libraries,
+are converted to lists of Python values first. In all cases the model learns the same, bit for bit,
+as from the dicts of the rows.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ if typing.TYPE_CHECKING:
 __all__ = ["batch_of", "labelled_batch_of"]
 
 Numbers = npt.NDArray[np.float64]
-Codes = tuple[npt.NDArray[np.intc], list[typing.Any]]  # positions, -1 where missing; and the values
+Codes = tuple[npt.NDArray[np.intc], list[typing.Any]]  # codes, -1 where missing; values by code
 FLOAT64 = np.dtype(np.float64)
 
 
 def batch_of(frame: typing.Any, schema: Schema | None = None) -> Batch:
     """The rows of a data frame, or of an array of two dimensions, as a batch.
 
-    The columns of an array are numbered from 0, as `river.stream.iter_array` numbers them.
+    The columns of an array are named 0, 1, ..., as by `river.stream.iter_array`.
 
     Parameters
     ----------
     frame
-        What `readable_frame` or `into_frame` returns.
+        A result of `readable_frame` or `into_frame`.
     schema
-        The schema of a model that is going to read the batch. Texts that it knows are not made
-        anew; the batch means the same.
+        The schema of the model that will read the batch. Texts that it knows are not created again;
+        the meaning of the batch is the same.
     """
     native, library = opened(frame)
     columns_in = COLUMNS_IN.get(library)
@@ -68,7 +68,7 @@ def labelled_batch_of(
     regression: bool,
     schema: Schema | None = None,
 ) -> Batch:
-    """The rows of a frame, with targets and weights as `learn_many` takes them, as a batch."""
+    """Make a batch of the rows of a frame, with the targets and weights of `learn_many`."""
     batch = batch_of(frame, schema)
     targets = read_targets(y, regression)
     weights = read_weights(w, len(batch))
@@ -82,7 +82,7 @@ def labelled_batch_of(
 
 
 def columns_of_array(array: npt.NDArray[typing.Any], _: Schema | None) -> list[Column]:
-    """The columns of an array."""
+    """Columns of an array."""
     array = np.asarray(array)  # a column of a matrix has two dimensions
     if array.dtype.kind in "biuf":
         numbers = np.require(array, np.float64, "A")
@@ -91,13 +91,13 @@ def columns_of_array(array: npt.NDArray[typing.Any], _: Schema | None) -> list[C
 
 
 def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
-    """The values of an array as Python has them; moments as numpy has them."""
+    """Values of an array as Python objects; dates and durations as numpy scalars."""
     values: list[typing.Any] = list(array) if array.dtype.kind in "mM" else array.tolist()
     return values
 
 
 def columns_of_pandas(frame: typing.Any, schema: Schema | None) -> list[Column]:
-    """The columns of a frame of pandas. What numpy holds as numbers is read in one go."""
+    """Columns of a pandas frame. All columns of numpy numbers are converted at once."""
     names, dtypes = frame.columns.tolist(), frame.dtypes.tolist()
     if dtypes.count(FLOAT64) == len(dtypes):
         return list(map(column_of_numbers, names, frame.to_numpy().T))
@@ -133,7 +133,7 @@ def columns_of_polars(frame: typing.Any, schema: Schema | None) -> list[Column]:
 
 
 def columns_of_pyarrow(table: typing.Any, schema: Schema | None) -> list[Column]:
-    """The columns of a table of pyarrow."""
+    """Columns of a pyarrow table."""
     import pyarrow
 
     double = pyarrow.float64()
@@ -155,7 +155,7 @@ COLUMNS_IN: dict[str, typing.Callable[[typing.Any, Schema | None], list[Column]]
 
 
 def column_of(name: typing.Hashable, series: typing.Any, schema: Schema | None = None) -> Column:
-    """A series as a column: by its numbers, by its codes, or value by value."""
+    """Convert a series to a column: as numbers, as codes, or value by value."""
     numbers = numbers_in(series)
     if numbers is not None:
         return column_of_numbers(name, numbers)
@@ -173,12 +173,12 @@ def column_of(name: typing.Hashable, series: typing.Any, schema: Schema | None =
 
 
 def package_of(series: typing.Any) -> str:
-    """The first part of the name of the module of a series' class."""
+    """Top-level package of the class of a series."""
     return type(series).__module__.partition(".")[0]
 
 
 def numbers_in(series: typing.Any) -> Numbers | None:
-    """A series as doubles, NaN where missing; None if it holds no numbers of the machine."""
+    """A series as doubles, NaN where missing; None unless its type is a machine number."""
     read = {
         "numpy": numbers_in_numpy,
         "pandas": numbers_in_pandas,
@@ -220,7 +220,7 @@ def numbers_in_polars(series: typing.Any) -> Numbers | None:
     return numbers
 
 
-# Those that are cast to doubles as Python makes floats of their values.
+# Types for which a cast to doubles gives the same as `float` of each value.
 POLARS_NUMBERS = frozenset(
     ["Boolean", "Float32", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"]
 )
@@ -305,7 +305,7 @@ def stream_in_pyarrow(column: typing.Any) -> typing.Any:
 
 
 def categories_in(series: typing.Any, what: str) -> Codes | None:
-    """A series of categories by their codes; None if it has none. Errors say what it is."""
+    """Codes and categories of a series; None if it has no categories. Errors name `what`."""
     read = {
         "pandas": categories_in_pandas,
         "polars": categories_in_polars,
@@ -342,15 +342,15 @@ def categories_in_pyarrow(column: typing.Any, what: str) -> Codes | None:
         return None
     try:
         array = column.unify_dictionaries().combine_chunks()
-    except pyarrow.ArrowException:  # a dictionary holds null, or values of an uncommon type
+    except pyarrow.ArrowException:  # null in the dictionary, or an uncommon type of values
         return None
     codes = array.indices.cast(pyarrow.int64()).fill_null(-1)
     return compacted(codes.to_numpy(), array.dictionary, what)
 
 
 def compacted(codes: npt.NDArray[typing.Any], values: typing.Any, what: str) -> Codes:
-    """Codes and those of the values that they need, if the values are more than the codes."""
-    # Libraries make categoricals and dictionaries without a check of their codes, if told so.
+    """Codes and values, without unused values if there are more values than codes."""
+    # The libraries can make categoricals and dictionaries without checking the codes.
     wrong = (codes < -1) | (codes >= len(values))
     if wrong.any():
         row = int(wrong.argmax())
@@ -373,7 +373,7 @@ def compact(codes: npt.NDArray[typing.Any]) -> tuple[npt.NDArray[typing.Any], np
 
 
 def read_targets(y: typing.Any, regression: bool) -> Column:
-    """Targets as a column: of numbers for a regression, of labels else."""
+    """Convert targets to a column: of numbers for regression, otherwise of labels."""
     if regression:
         numbers = numbers_in(y)
         if numbers is not None and (np.abs(numbers) <= LARGEST_TARGET).all():
@@ -389,16 +389,16 @@ def read_targets(y: typing.Any, regression: bool) -> Column:
 
 
 def whole_codes_in(series: typing.Any) -> Codes | None:
-    """Whole numbers and truth values by their codes, if none is missing; else None.
+    """Codes and values of a series of integers or booleans; None for others, or if one is missing.
 
-    The values are those of a list of the series: Python's own, or numpy's of an array.
+    The values are Python objects; those of an array are numpy scalars.
     """
     if numbers_in(series) is None:
         return None
     array = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
     if array.dtype.kind not in "biu":
         return None
-    if array.dtype.kind == "b":  # without sorting
+    if array.dtype.kind == "b":  # no need to sort
         has_both = bool(array.any() and not array.all())
         values = np.array([False, True]) if has_both else array[:1]
         codes: npt.NDArray[typing.Any] = array if has_both else np.zeros(len(array))
@@ -408,7 +408,7 @@ def whole_codes_in(series: typing.Any) -> Codes | None:
 
 
 def read_weights(w: typing.Any, n: int) -> Column | None:
-    """Weights as a column, from one for all or from a sequence; None if each is 1."""
+    """Convert one weight or a sequence of weights to a column; None if the one weight is 1."""
     if is_one_weight(w):
         one = column_of_weights([w] if n else [])
         if one.refused >= 0:
