@@ -275,11 +275,12 @@ def stream_in_pandas(series: typing.Any) -> typing.Any:
         return None
     if series.dtype.storage != "pyarrow":
         return None
+    array = series.array.__arrow_array__()
+    if hasattr(array, "__arrow_c_stream__"):  # in chunks
+        return array.__arrow_c_stream__()
     import pyarrow
 
-    array = pyarrow.array(series.array)
-    is_whole = isinstance(array, pyarrow.Array)  # or in chunks already
-    return stream_in_pyarrow(pyarrow.chunked_array([array]) if is_whole else array)
+    return pyarrow.chunked_array([array]).__arrow_c_stream__()
 
 
 def stream_in_polars(series: typing.Any) -> typing.Any:

@@ -195,13 +195,11 @@ def series_of_codes(
     codes: npt.NDArray[np.intp], labels: list[typing.Any], frame: typing.Any
 ) -> typing.Any:
     """Make a series of the library of a frame from codes of labels; -1 stands for None."""
-    are_numpy = {type(label) for label in labels} in NUMPY_KINDS  # targets came as an array
-    is_an_array = is_array(frame)
-    unpacks = are_numpy and not is_an_array
-    known = array_of([label.item() for label in labels] if unpacks else labels)
-    is_plain = known.dtype.kind in "bif" or (are_numpy and is_an_array)
-    if is_plain and not (codes < 0).any():
-        return series_of_numbers(known[codes], frame)
+    known = labels if is_array(frame) else unpacked(labels)
+    array = array_of(known)
+    is_plain = array.dtype.kind in "bif" or are_numpy(known)
+    if is_plain and codes.min(initial=0) >= 0:
+        return series_of_numbers(array[codes], frame)
     answered = np.bincount(codes + 1, minlength=len(labels) + 1) > 0
     present = np.flatnonzero(answered)
     answers = [labels[code - 1] if code else None for code in present]
@@ -219,6 +217,16 @@ def series_of_codes(
 
 # Labels of these types become Python objects in series; arrays keep them.
 NUMPY_KINDS: tuple[set[type], ...] = ({np.bool_}, {np.int64}, {np.float64})
+
+
+def are_numpy(labels: list[typing.Any]) -> bool:
+    """Whether all labels are of one of `NUMPY_KINDS`."""
+    return {type(label) for label in labels} in NUMPY_KINDS
+
+
+def unpacked(labels: list[typing.Any]) -> list[typing.Any]:
+    """Labels as series have them."""
+    return [label.item() for label in labels] if are_numpy(labels) else labels
 
 
 def array_of(values: list[typing.Any]) -> npt.NDArray[typing.Any]:
@@ -281,7 +289,9 @@ def pandas_series(answers: list[typing.Any], frame: typing.Any, index: typing.An
 
 def check_labels(labels: list[typing.Any], frame: typing.Any, as_names: bool) -> None:
     """Raise if the library of a frame cannot hold labels in a series, or as names of columns."""
-    if opened(frame)[1] in ("numpy", "pandas") or array_of(labels).dtype.kind in "bif":
+    if opened(frame)[1] in ("numpy", "pandas"):
+        return
+    if array_of(unpacked(labels)).dtype.kind in "bif":
         return
     frame = into_frame(frame)
     if frame.implementation.is_pandas_like():

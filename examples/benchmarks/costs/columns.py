@@ -39,8 +39,6 @@ LIBRARIES: dict[str, Callable[[Columns], Any]] = {
     "pyarrow": pa.table,
     "numpy": lambda columns: np.column_stack(list(columns.values())),
 }
-# So many times as slow as a single tree, a learner gets fewer rows.
-SLOW = {"Dynamic": 20, "Shrub": 20, "StreamDecisionForest": 10, "ForgetfulRandomForest": 2}
 
 
 def numeric(n: int, rng: np.random.Generator) -> Columns:
@@ -153,12 +151,10 @@ def show_learners(names: list[str], n: int, repeats: int) -> None:
     for title, task in TASKS.items():
         lines = []
         for name in names:
-            slow = next((times for prefix, times in SLOW.items() if name.startswith(prefix)), 1)
-            few = max(50, n // slow)
             regression = issubclass(LEARNERS[name], base.Regressor)
-            given = {each: frames(numeric, each, few, regression) for each in LIBRARIES}
+            given = {each: frames(numeric, each, n, regression) for each in LIBRARIES}
             make = functools.partial(LEARNERS[name], seed=1)
-            times = measured(make, ways_of(given), few, repeats, **task)
+            times = measured(make, ways_of(given), n, repeats, **task)
             one = times.pop("loop")
             lines.append([name, f"{one:.2f}", *(f"{time / one:.2f}" for time in times.values())])
         tables.show([title, "loop, µs per row", *LIBRARIES], lines)
@@ -191,7 +187,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("learner", nargs="*", choices=[[], *LEARNERS], help="all by default")
-    parser.add_argument("--rows", type=int, default=20_000, help="for single trees; others fewer")
+    parser.add_argument("--rows", type=int, default=20_000, help="that each learner reads")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     show_learners(options.learner or list(LEARNERS), options.rows, options.repeats)
