@@ -4,7 +4,7 @@
 PYTHON ?= python3
 DEMO_STREAM ?= ImageSegments
 STEPS ?= 100000
-ITEMS ?= 10000000
+SAMPLES ?= 10000000
 # Of what Python writes alone: the report of a process that stops would be captured and lost.
 CAPTURE := --capture=sys
 CORE_TESTS := tests/core tests/estimator/test_contract_input.py \
@@ -88,7 +88,7 @@ checked-core: $(VENV)/installed/test ## run the tests of the core with bounds ch
 # Left out are the notebook whose kernel waits half a minute for a cluster, which then takes longer,
 # and the test of leaks: Python's caches take longer to fill without its own allocator.
 UNSANITIZED := --deselect "tests/test_notebooks.py::test_notebook[beyond_one_machine]" \
-	--deselect "tests/estimator/test_no_memory.py::test_no_memory[test_no_memory_leaks_none]"
+	--deselect "tests/estimator/test_no_memory.py::test_no_memory[leaks]"
 asan: export RIVER_EXTRA_TREES_BUILD = asan
 asan: $(VENV)/installed/test ## run the tests under the sanitizers, which have to find planted bugs first
 	@$(RUN) setup.py --quiet build_ext --inplace
@@ -120,8 +120,8 @@ machine: build $(VENV)/installed/test ## take 100,000 random steps with each fam
 mutants: build $(VENV)/installed/test ## plant small faults, each of which a test has to notice (ARGS= names some)
 	@$(RUN) tools/mutants.py $(ARGS)
 
-soak: build ## run ten million items through each family: memory, latency, answers (ITEMS=)
-	@$(RUN) -m examples.benchmarks.costs.soak --items $(ITEMS)
+soak: build ## run ten million samples through each family: memory, latency, predictions (SAMPLES=)
+	@$(RUN) -m examples.benchmarks.costs.soak --samples $(SAMPLES)
 
 SECONDS ?= 60
 fuzz: build $(VENV)/installed/test $(VENV)/installed/fuzz ## fuzz the loader of model files (SECONDS=600)

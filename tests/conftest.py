@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.tools.ray_ready import running_ray
+from tests.tools.scheduling import ByFunction, put_long_tests_first
 
 # Fuzzing needs atheris, which only `make fuzz` installs; there is no test in that folder.
 collect_ignore = ["fuzz"]
@@ -23,6 +24,18 @@ settings.register_profile(
     "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("suite")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFunction | None:
+    """Take our order in place of that of `--dist loadgroup`."""
+    return ByFunction(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let workers begin with the long tests; a single process goes file by file."""
+    if hasattr(config, "workerinput"):
+        put_long_tests_first(items)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
 import random
@@ -89,11 +90,11 @@ def test_reference_repeats_a_recorded_run(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "n"),
     [
-        ("elec", 6000),
-        ("gradual", 5000),
-        ("phishing", 2000),
-        ("power", 3000),
-        ("tune_gauss_50_3", 3000),
+        ("elec", 3000),
+        ("gradual", 2500),
+        ("phishing", 1000),
+        ("power", 1500),
+        ("tune_gauss_50_3", 1500),
     ],
 )
 def test_tree_equals_the_naive_tree(name: str, n: int, criterion: str) -> None:
@@ -109,9 +110,14 @@ def test_tree_equals_the_naive_tree(name: str, n: int, criterion: str) -> None:
         assert told(model) == naive.root
 
 
-@pytest.mark.parametrize("reference", [False, True])
-@pytest.mark.parametrize("bagging", [False, True])
-@pytest.mark.parametrize(("name", "n"), [("elec", 900), ("gradual", 600), ("phishing", 500)])
+@pytest.mark.parametrize(
+    ("name", "n", "bagging", "reference"),
+    [
+        *(("elec", 900, *switches) for switches in itertools.product([False, True], repeat=2)),
+        *(("gradual", 600, False, False), ("gradual", 600, True, True)),
+        *(("phishing", 500, True, False), ("phishing", 500, False, True)),
+    ],
+)
 def test_forest_equals_the_naive_forest(name: str, n: int, bagging: bool, reference: bool) -> None:
     """The same features, bags, forgotten copies, discarded trees, splits and answers."""
     X, Y = (values[:n] for values in read_stream(name))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import jupytext
 import pytest
+from jupyter_client import KernelManager
 from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell
 
 from tests.tools.ray_ready import prepare_ray, started
 
@@ -16,30 +19,52 @@ ROOT = Path(__file__).parents[1]
 NOTEBOOKS = [
     pytest.param(path, id=path.stem, marks=pytest.mark.xdist_group("ray"))
     if "import ray" in path.read_text(encoding="utf-8")
-    else pytest.param(path, id=path.stem)
+    else pytest.param(path, id=path.stem, marks=pytest.mark.xdist_group("notebooks"))
     for path in sorted((ROOT / "examples" / "notebooks").glob("*.py"))
 ]
 
 pytestmark = pytest.mark.slow
 
 
-def executed(path: Path) -> Any:
-    notebook = jupytext.read(path)
-    NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
-    return notebook
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS)
-def test_notebook(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A notebook runs in a fresh kernel, shows its pictures, and prints no warning."""
-    if "import ray" in path.read_text():
-        prepare_ray(monkeypatch)
-        monkeypatch.setenv("RAY_ADDRESS", "local")  # one of its own, whatever else is running
+def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("REPLAY_ROWS", "50000")
     # As in a notebook of a user, whose pictures are shown below the cells.
     monkeypatch.delenv("MPLBACKEND", raising=False)
-    notebook = started(lambda: executed(path))
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[KernelManager]:
+    """One for all notebooks without Ray: a new one would import for seconds."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        prepare(monkeypatch)
+        manager = KernelManager(kernel_name="python3")
+        manager.start_kernel()
+    yield manager
+    manager.shutdown_kernel(now=True)
+
+
+def executed(path: Path, kernel: KernelManager | None = None) -> Any:
+    """A notebook that has run, in a kernel that knows no names of another notebook."""
+    notebook = jupytext.read(path)
+    if kernel is not None:
+        notebook.cells.insert(0, new_code_cell("%reset -f"))
+    NotebookClient(notebook, km=kernel, timeout=300, kernel_name="python3").execute()
+    return notebook
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS)
+def test_notebook(
+    path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A notebook runs, shows its pictures, and prints no warning."""
+    if "import ray" in path.read_text():
+        prepare_ray(monkeypatch)
+        prepare(monkeypatch)
+        monkeypatch.setenv("RAY_ADDRESS", "local")  # one of its own, whatever else is running
+        notebook = started(lambda: executed(path))
+    else:
+        notebook = executed(path, request.getfixturevalue("kernel"))
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     if "plotting" in path.read_text():
         assert any("image/png" in output.get("data", {}) for output in outputs)

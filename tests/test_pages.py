@@ -1,7 +1,8 @@
 """The commands on every page work, in a clean copy of the repository.
 
 Each block runs as it stands, but for the commands that take minutes, need a network, compile, or
-never end. `NOT_RUN` lists them, with how each is checked instead.
+never end. `NOT_RUN` lists them, with how each is checked instead. Where the program stands alone,
+without anything of a shell, it runs in this process: a new one would import for seconds.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ import pytest
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
+from river_extra_trees.__main__ import main
 from tests.tools.pages import PAGES, ROOT, all_blocks, blocks, inline_code, name_of, pages_with
+from tests.tools.scripts import Done, done
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="the commands are for POSIX shells"),
@@ -35,6 +38,8 @@ MODULE = re.compile(r"\.venv/bin/python -m (?:examples|tests)\.")
 MAKE = re.compile(r"make\b")
 PIP = re.compile(r"(?:\.venv/bin/python -m )?pip install ")
 CLONE = re.compile(r"git clone |cd river-extra-trees$|sudo apt-get ")
+PROGRAM = re.compile(r"\.venv/bin/river-extra-trees [^|&;<>$`]*")
+STATE = re.compile(r"[&$]|\bexport\b")  # what only one shell for the whole block understands
 NOT_RUN = {
     MODULE: "a benchmark takes minutes: test_arguments parses its arguments",
     MAKE: "compiles, or runs what is tested elsewhere: test_make looks for its target",
@@ -45,8 +50,12 @@ NOT_RUN = {
 
 def commands(block: str) -> list[str]:
     """The commands of a block, without comments; a command may go on in the next line."""
-    lines = block.replace("\\\n", " ").splitlines()
-    return [shlex.join(shlex.split(line, comments=True)) for line in lines if line.strip()]
+    return [shlex.join(shlex.split(line, comments=True)) for line in lines_of(block)]
+
+
+def lines_of(block: str) -> list[str]:
+    """The commands of a block as a shell reads them."""
+    return [line for line in block.replace("\\\n", " ").splitlines() if line.strip()]
 
 
 def matching(pattern: re.Pattern[str]) -> list[str]:
@@ -185,14 +194,29 @@ def test_blocks(page: Path, clone: Path, tried: set[tuple[str, ...]]) -> None:
     tried.add(programs)
     for path in set(clone.iterdir()) - files_of(clone):
         path.unlink()  # what the commands of another page have left
-    env = {**os.environ, "PYTHONPATH": ""}
     for block in programs:
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", block],
-            cwd=clone,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        assert done.returncode == 0, f"{block}\n{done.stdout}{done.stderr}"
+        found = run(block, clone)
+        assert found.returncode == 0, f"{block}\n{found.stdout}{found.stderr}"
+
+
+def run(block: str, clone: Path) -> Done:
+    """Run a block in a folder, up to the first command that fails."""
+    found = Done(0, "", "")
+    for command in [block] if STATE.search(block) else lines_of(block):
+        if found.returncode == 0 and PROGRAM.fullmatch(command):
+            found = done(main, *shlex.split(command, comments=True)[1:], folder=clone)
+        elif found.returncode == 0:
+            found = run_in_shell(command, clone)
+    return found
+
+
+def run_in_shell(program: str, clone: Path) -> Done:
+    ended = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", program],
+        cwd=clone,
+        env={**os.environ, "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    return Done(ended.returncode, ended.stdout, ended.stderr)

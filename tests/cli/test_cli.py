@@ -415,8 +415,7 @@ def test_metric_of_probabilities_needs_them() -> None:
 
 def test_module_runs() -> None:
     """`python -m river_extra_trees race` works, and its exit status arrives."""
-    good = start("Phishing", FAST, "--limit", 50)
-    bad = start("Fishing")
+    good, bad = start("Phishing", FAST, "--limit", 50), start("Fishing")
     out, err = good.communicate(timeout=120)
     assert (good.returncode, err) == (0, "")
     assert "HoeffdingTreeClassifier" in out
@@ -426,12 +425,8 @@ def test_module_runs() -> None:
 
 
 @needs_signals
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_ended_while_waiting_for_input(tmp_path: Path, ending: signal.Signals) -> None:
-    """Ctrl-C in a pipe that has fallen silent reports the results so far, with status 130.
-
-    So does the signal by which services are stopped.
-    """
+def test_ctrl_c_while_waiting_for_input(tmp_path: Path) -> None:
+    """Ctrl-C in a pipe that has fallen silent reports the results so far, with status 130."""
     path = tmp_path / "out.json"
     kept = tmp_path / "race"
     process = start(
@@ -446,7 +441,7 @@ def test_ended_while_waiting_for_input(tmp_path: Path, ending: signal.Signals) -
         assert process.poll() is None
         time.sleep(0.05)
     time.sleep(0.2)  # until it waits again
-    process.send_signal(ending)
+    process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (130, "")
     assert "3 samples" in out
@@ -455,8 +450,10 @@ def test_ended_while_waiting_for_input(tmp_path: Path, ending: signal.Signals) -
     assert document["items"] == 3
 
 
-def test_ctrl_c_between_items() -> None:
-    """Ctrl-C while learning ends the race between two items."""
+@needs_signals
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_ended_between_items(ending: signal.Signals) -> None:
+    """Ctrl-C, or the signal by which services are stopped, ends the race between two items."""
     contest = race.Race(
         [race.enter("x", dummy.NoChangeClassifier(), {"Accuracy": metrics.Accuracy()})],
         "classification",
@@ -465,7 +462,7 @@ def test_ctrl_c_between_items() -> None:
         batches = (Batch([i + 1], {}, [1]) for i in range(100))
         for items in contest.run(interruptible.batches(batches)):
             if items == 7:
-                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(ending)
     assert contest.items == 7
     assert interruptible.interrupted
 

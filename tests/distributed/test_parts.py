@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import random
 from collections.abc import Sequence
@@ -196,13 +197,16 @@ def test_merged_in_the_middle_of_growths(case: Case) -> None:
     """Wherever growths stand, the file of a merged forest is that of one that was not split."""
     forest, n_parts = make(case), 3
     parts = split(forest, n_parts)
-    for number, (x, y) in enumerate(broken_stream(case, 391)):
-        forest.learn_one(x, y)
-        learn_together(parts, Block([x], [y]))
-        if number % 13 == 0:
-            merged = merge(parts)
-            assert persistence.save_bytes(merged) == persistence.save_bytes(forest)
-        if number % 65 == 0:
+    rows = iter(broken_stream(case, 391))
+    for number, size in enumerate(itertools.cycle((31, 1, 17))):
+        block = list(itertools.islice(rows, size))
+        if not block:
+            break
+        learn(forest, block)
+        learn_together(parts, Block(*zip(*block, strict=True)))
+        merged = merge(parts)
+        assert persistence.save_bytes(merged) == persistence.save_bytes(forest)
+        if number % 5 == 0:
             n_parts = 1 + number % make(case).n_models
             parts = split(merged, n_parts)
     assert merged.memory_weights == parts[0]._model.memory_weights != make(case).memory_weights

@@ -194,15 +194,14 @@ def test_ten_thousand_features(case: Case) -> None:
     assert is_finite(model, {f"f{k}": 1.0 for k in range(0, 10_000, 3)})
 
 
-@pytest.mark.parametrize("kind", ["constant", "rising", "falling"])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_monotone_streams(case: Case, kind: str) -> None:
+def test_monotone_streams(case: Case) -> None:
     """Constant, sorted and reversely sorted features are learned and answered."""
-    model = make(case)
-    step = {"constant": 0, "rising": 1, "falling": -1}[kind]
-    for i, (_, y) in enumerate(stream(case, 300)):
-        model.learn_one({"a": step * i, "b": "same"}, y)
-    assert is_finite(model, {"a": 150 * step, "b": "same"})
+    for step in (0, 1, -1):
+        model = make(case)
+        for i, (_, y) in enumerate(stream(case, 200)):
+            model.learn_one({"a": step * i, "b": "same"}, y)
+        assert is_finite(model, {"a": 100 * step, "b": "same"}), step
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -303,17 +302,17 @@ def test_weight_of_any_size(case: Case, w: float) -> None:
     assert is_finite(model, x)
 
 
-@pytest.mark.parametrize("exponents", [(0.0, 25.0), (-300.0, 99.0)], ids=str)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_weights_of_all_sizes_in_one_stream(case: Case, exponents: tuple[float, float]) -> None:
+def test_weights_of_all_sizes_in_one_stream(case: Case) -> None:
     """Light samples vanish beside heavy ones, and what rounding leaves of them does no harm."""
-    rng = random.Random(1)
-    model = make(case)
-    for i, (x, y) in enumerate(stream(case, 120)):
-        model.learn_one(x, y, w=10.0 ** rng.uniform(*exponents))
-        assert i < 3 or is_finite(model, x)
-    model._core.check()
-    assert answers(copy.deepcopy(model), [(x, y)]) == answers(model, [(x, y)])
+    for exponents in ((0.0, 25.0), (-300.0, 99.0)):
+        rng = random.Random(1)
+        model = make(case)
+        for i, (x, y) in enumerate(stream(case, 120)):
+            model.learn_one(x, y, w=10.0 ** rng.uniform(*exponents))
+            assert i < 3 or is_finite(model, x)
+        model._core.check()
+        assert answers(copy.deepcopy(model), [(x, y)]) == answers(model, [(x, y)])
 
 
 @pytest.mark.parametrize("w", [5e-324, 1e-310])

@@ -64,6 +64,7 @@ def test_metrics_of_labels(name: str, pairs: list[tuple[Any, Any]], cuts: list[i
 
 
 @pytest.mark.parametrize("name", NUMBER_METRICS)
+@settings(max_examples=40)
 @given(pairs=st.lists(st.tuples(NUMBERS | st.integers(), NUMBERS), max_size=40), cuts=CUTS)
 def test_metrics_of_numbers(name: str, pairs: list[tuple[Any, Any]], cuts: list[int]) -> None:
     """Means and variances have the same bits."""
@@ -71,6 +72,7 @@ def test_metrics_of_numbers(name: str, pairs: list[tuple[Any, Any]], cuts: list[
 
 
 @pytest.mark.parametrize("name", ["ROCAUC", "LogLoss", "CrossEntropy"])
+@settings(max_examples=40)
 @given(pairs=st.lists(st.tuples(st.booleans(), CHANCES), max_size=40), cuts=CUTS)
 def test_metrics_of_probabilities(
     name: str, pairs: list[tuple[Any, float]], cuts: list[int]

@@ -194,10 +194,10 @@ def p_values(found: list[list[int]], n_asked: int) -> dict[str, float]:
 
 
 def replications_to_notice(problem: Problem, simulated: DynamicTree, most: int) -> int | None:
-    """After how many replications, in steps of 100, some ranks are surely not uniform, if ever."""
+    """After how many replications, in steps of 25, some ranks are surely not uniform, if ever."""
     found: list[list[int]] = []
     for one in ranks(problem, simulated, most):
         found.append(one)
-        if len(found) % 100 == 0 and min(p_values(found, problem.n_asked).values()) < SMALLEST_P:
+        if len(found) % 25 == 0 and min(p_values(found, problem.n_asked).values()) < SMALLEST_P:
             return len(found)
     return None

@@ -12,12 +12,12 @@ from tests.tools.forgetful_runs import RUNS, read_run
 def test_naive_tree_repeats_a_recorded_run(name: str) -> None:
     """Every answer, and after every batch every parameter, is the recorded one.
 
-    Of the long streams a third of the batches is followed; the compiled tree follows all.
+    Of the long streams a sixth of the batches is followed; the compiled tree follows all.
     """
     run = read_run(name)
     trace = run.trace
     if len(run.X) > 10_000:
-        trace = trace[: len(trace) // 3]
+        trace = trace[: len(trace) // 6]
     tree = NaiveTree(run.n_classes, run.criterion, run.initial_rate, reference=True)
     start = 0
     for line in trace:

@@ -10,10 +10,10 @@ from tests.tools.shrub_runs import CASES, Run
 
 @pytest.mark.parametrize("name", CASES)
 def test_recorded_run(name: str) -> None:
-    """Weights and predictions are the recorded ones at each of the first 200 steps."""
+    """Weights and predictions are the recorded ones at each of the first 120 steps."""
     run = Run(name)
     model = NaiveShrubs(run.n_classes, step_size=run.step_size, **run.parameters, l2=run.l2)
-    for t, (x, y) in enumerate(run.rows[:200]):
+    for t, (x, y) in enumerate(run.rows[:120]):
         assert model.predict(x) == pytest.approx(run.predictions[t], abs=1e-9)
         model.learn(x, y)
         if run.has_ties:

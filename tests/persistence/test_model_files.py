@@ -18,7 +18,7 @@ import river_extra_trees as ret
 from river_extra_trees import active, persistence
 from river_extra_trees.persistence import container, files, values
 from tests.tools import stored_models
-from tests.tools.estimators import CASES, answers, learn, make, stream
+from tests.tools.estimators import CASES, TIGHTEST, answers, learn, make, stream
 
 Case = tuple[str, int]
 
@@ -32,8 +32,11 @@ class Colour(enum.IntEnum):
 # --- The same model
 
 
-@pytest.mark.parametrize("n", [0, 1, 137])
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize(
+    ("case", "n"),
+    [*((case, 137) for case in CASES), *((case, n) for case in TIGHTEST for n in (0, 1))],
+    ids=str,
+)
 def test_loaded_models_go_on_alike(case: Case, n: int, tmp_path: Path) -> None:
     """A model that was saved in mid-stream goes on as the original does, to the last bit."""
     model = learn(make(case), stream(case, n))

@@ -24,12 +24,12 @@ class Done(NamedTuple):
     stderr: str
 
 
-def done(script: Callable[[], Any], *arguments: object) -> Done:
-    """Call what runs a script, with its arguments, in the root of the repository."""
+def done(script: Callable[[], Any], *arguments: object, folder: Path = ROOT) -> Done:
+    """Call what runs a script, with its arguments, in a folder: the root of the repository."""
     out, err, status = io.StringIO(), io.StringIO(), 0
     with (
         mock.patch.object(sys, "argv", ["script", *map(str, arguments)]),
-        contextlib.chdir(ROOT),
+        contextlib.chdir(folder),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
         warnings.catch_warnings(),

@@ -157,7 +157,12 @@ cdef class Forest(Ensemble):
         return self.batch_size
 
     cdef Window early_window(self):
-        """The samples of the first batch so far, all sorted, in the slots of their positions."""
+        """The samples of the first batch so far, in the slots of their positions.
+
+        They are sorted where this serves several trees.
+        """
+        if len(self.trees) == 1 and self.window.n_sorted == 0 and self.window.is_in_order():
+            return self.window
         return self.window.sorted_copy()
 
     cdef const int* copies_of(self, int tree) noexcept nogil:
@@ -346,8 +351,7 @@ cdef class Forest(Ensemble):
         """The vote of each tree on each row, as an array [row, tree, class].
 
         Class frequencies, all zero where a tree is empty; during the first samples what the early
-        pool makes of them. Of numbers the one class is the mean,
-        NaN where a tree is empty.
+        pool makes of them. Of numbers the one class is the mean, NaN where a tree is empty.
         """
         cdef Py_ssize_t row, tree, width
         cdef double[:, :, ::1] votes
@@ -472,14 +476,12 @@ cdef class Forest(Ensemble):
         n_values = 2 if self.regression else len(self.labels)
         require((self.trees or self.is_part) and not (self.regression and self.labels.labels),
                 "Forest: there is no tree, or a regression has labels")
-        require(self.root_statistics.n_used == 1 and self.root_statistics.fading == 1.0,
-                "Forest: the root statistics are more than a leaf")
+        require(self.root_statistics.n_used == 1, "Forest: the root statistics are more than a leaf")
         for trees in [self.root_statistics, *self.trees]:
             require(trees.n_roots == 1 and trees.regression == self.regression
-                    and trees.n_values == n_values and trees.n_features <= self.schema.n_columns,
+                    and trees.n_values == n_values and trees.n_features <= self.schema.n_columns
+                    and trees.fading == (1.0 if trees is self.root_statistics else self.fading),
                     "Forest: a tree does not belong to it")
-        require(all(trees.fading == self.fading for trees in self.trees),
-                "Forest: a tree fades differently")
         require(self.n_gathered() <= self.batch_size,
                 "Forest: the batch has too many samples")
         require(self.n_batches > 0 or self.n_early <= self.n_gathered(),

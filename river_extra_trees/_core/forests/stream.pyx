@@ -110,10 +110,6 @@ cdef class StreamForest(Forest):
             if copies and not self.reference:
                 (<Trees>trees).learn(leaf, target, weight * copies, self.n_batches + 1)
 
-    cdef Window early_window(self):
-        self.window.sort()      # what is sorted already is not sorted again
-        return self.window
-
     # --- One batch ----------------------------------------------------------------------------
 
     def grow(self, uint64_t batch, list splitters, list replaced, int max_features,
@@ -139,9 +135,7 @@ cdef class StreamForest(Forest):
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
             self.make_bags()        # of a forest that was loaded with a full batch
-            self.latest.sort()
-            if self.window.n_sorted:    # by `early_window`; else the leaves sort what they need
-                self.window.sort()
+            self.latest.sort()      # the batch is not: only leaves that may be split sort theirs
             growth = StreamGrowth(self, splitters, replaced, max_features, max_nodes)
             growth.run()
             self.trees = growth.trees
