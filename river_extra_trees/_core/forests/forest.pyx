@@ -476,7 +476,7 @@ cdef class Forest(Ensemble):
         n_values = 2 if self.regression else len(self.labels)
         require((self.trees or self.is_part) and not (self.regression and self.labels.labels),
                 "Forest: there is no tree, or a regression has labels")
-        require(self.root_statistics.n_used == 1, "Forest: the root statistics are more than a leaf")
+        require(self.root_statistics.n_used == 1, "Forest: the root statistics are no leaf")
         for trees in [self.root_statistics, *self.trees]:
             require(trees.n_roots == 1 and trees.regression == self.regression
                     and trees.n_values == n_values and trees.n_features <= self.schema.n_columns
