@@ -48,10 +48,10 @@ Until its first batch is full, a `Forest` grows its trees on the samples so far,
 The way of a batch::
 
     estimator.learn_many(X, y, w)
-      |- batch_of              columns: buffers of numbers, codes of nominal values (columns.pyx);
-      |                          texts from the buffers of Arrow (texts.pyx)
+      |- batch_of              columns: buffers of numbers, codes of nominal values (columns), texts
+      |                          from the buffers of Arrow (texts)
       |- core.reader           links the columns to the schema; the batch is refused here or not
-      |                          at all (batch.pyx)
+      |                          at all (batch)
       `- core.go_on            row by row, until a batch of the family is full:
           |- run               rows that bring nothing new, without Python's lock; forests that
           |                      learn in batches take several at once (`Ahead`)
@@ -67,13 +67,14 @@ The way of a state::
 
     pickle, copy, persistence.save
       `- core.state            the fields that are no defaults, each part by its own `state()`
-          `- packed            small arrays in a few bytes (packing.py; pickles only)
+          `- packed            small arrays in a few bytes (packing; pickles only)
 
     unpickle, persistence.load
-      `- restored              a new object from the fields, read with distrust (state.py): types,
+      `- restored              a new object from the fields, read with distrust (state): types,
                                  ranges and shapes, then `check()` of the structure
 
-Sharing: `memory` (allocation), `rng` (random numbers by name), `split` (the struct of a split),
-`shares` (the largest, the sum), `state` (what is saved, and how a state is read with distrust),
-`safe_repr` (values in messages).
+All share: `guarded` (one call at a time), `memory` (allocation), `lists` (without Python's lock),
+`rng` (random numbers by name), `split` (the struct of a split), `shares` (the largest, the sum),
+`opinion_pool`, `state` (what is saved, and how a state is read with distrust), `safe_repr` (values
+in messages).
 """

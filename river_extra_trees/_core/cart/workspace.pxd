@@ -53,7 +53,7 @@ cdef struct Side:           # statistics of one side of a candidate split, or of
     double* counts          # weight per class
     int64_t copies
 
-cdef struct Group:          # the samples that fall to one leaf of the tree
+cdef struct LeafRange:      # the samples that fall to one leaf of the tree
     int node
     int size
     int start               # of its range; -1: not to be grown
@@ -88,7 +88,7 @@ cdef class Workspace:
     cdef bint in_table                  # ... and so few that the table has all logarithms
     cdef int few                        # most samples of a node without sorted orders
     cdef int n                          # samples in the ranges
-    cdef int n_groups
+    cdef int n_ranges
     # Per sample: the samples of this call are numbered 0 .. n-1, those of one leaf together.
     cdef double* values                 # values[column * n + sample]
     cdef double* target
@@ -104,7 +104,7 @@ cdef class Workspace:
     cdef const int* members             # slots of the samples to be looked at
     cdef int n_members
     # Per slot of the window.
-    cdef int* group                     # number of its group, or -1
+    cdef int* range_of_slot             # number of its range, or -1
     cdef int* sample_of                 # number of the sample, or -1
     # Per column.
     cdef int* columns                   # every chosen column once
@@ -120,9 +120,9 @@ cdef class Workspace:
     cdef int* high                      # high[class * 8 * n_bytes + bit]: in the node, with copies
     cdef uint64_t* counters             # counters[class * n_bytes + byte]: 8 counters of 8 bits
     # Others.
-    cdef Group* groups
+    cdef LeafRange* ranges
     cdef Task* tasks
-    cdef int* group_of_leaf             # per node of the tree
+    cdef int* range_of_leaf             # per node of the tree
     cdef int* spare                     # the larger of n and n_columns
 
     cdef int reserve(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,

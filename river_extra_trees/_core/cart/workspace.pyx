@@ -53,19 +53,19 @@ cdef class Workspace:
         self.waiting = <double*>take(&end, n_classes, sizeof(double))
         self.cuts = <double*>take(&end, n_columns, sizeof(double))
         self.counters = <uint64_t*>take(&end, product(n_classes, n_bytes), sizeof(uint64_t))
-        self.groups = <Group*>take(&end, n, sizeof(Group))
+        self.ranges = <LeafRange*>take(&end, n, sizeof(LeafRange))
         self.tasks = <Task*>take(&end, n + 1, sizeof(Task))
         self.ranked = <int*>take(&end, product(n_columns, n), sizeof(int))
         self.samples = <int*>take(&end, n, sizeof(int))
         self.copies = <int*>take(&end, n, sizeof(int))
         self.code = <int*>take(&end, n, sizeof(int))
         self.slot_of = <int*>take(&end, n, sizeof(int))
-        self.group = <int*>take(&end, n_slots, sizeof(int))
+        self.range_of_slot = <int*>take(&end, n_slots, sizeof(int))
         self.sample_of = <int*>take(&end, n_slots, sizeof(int))
         self.columns = <int*>take(&end, n_columns, sizeof(int))
         self.bit = <int*>take(&end, n_columns, sizeof(int))
         self.spare = <int*>take(&end, max(n, n_columns), sizeof(int))
-        self.group_of_leaf = <int*>take(&end, n_nodes, sizeof(int))
+        self.range_of_leaf = <int*>take(&end, n_nodes, sizeof(int))
         self.high = <int*>take(&end, product(n_classes, 8 * n_bytes), sizeof(int))
         self.nominal = <uint8_t*>take(&end, n_columns, 1)
         self.goes_left = <uint8_t*>take(&end, n, 1)
@@ -101,16 +101,16 @@ cdef class Workspace:
 
 cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot,
                         const int* leaf_of_slot) noexcept nogil:
-    """Find the leaf of every sample, several at once; samples of one leaf are a group."""
+    """Find the leaf of every sample, several at once; those of one leaf are a range."""
     cdef int i, j, slot, n = 0
     cdef bint all_known = leaf_of_slot != NULL
     cdef int64_t latest = -1
     cdef int[AHEAD] slots
     cdef int[AHEAD] leaves
     cdef (const double*)[AHEAD] rows
-    memset(work.group_of_leaf, 0xFF, work.trees.n_used * sizeof(int))    # -1 everywhere
+    memset(work.range_of_leaf, 0xFF, work.trees.n_used * sizeof(int))    # -1 everywhere
     memset(work.sample_of, 0xFF, work.window.capacity * sizeof(int))
-    work.n_groups = 0
+    work.n_ranges = 0
     work.batch_weight = 0.0
     work.unit_weights = work.criterion != VARIANCE and not work.random
     work.few = FEW_SAMPLES
@@ -126,7 +126,7 @@ cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot,
                 all_known &= leaves[n] >= 0
             n += 1
         else:
-            work.group[slot] = -1
+            work.range_of_slot[slot] = -1
         if n == AHEAD or i + 1 == work.n_members:
             if not all_known:
                 work.trees.walk_rows(root, rows, n, work.window.capacity, work.window.n_columns,
@@ -139,44 +139,44 @@ cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot,
 
 cdef inline void assign(Workspace work, int slot, int leaf, int copies) noexcept nogil:
     """Let a sample fall to a leaf."""
-    cdef double* first = work.centred   # per group, for now: target of its first sample
+    cdef double* first = work.centred   # per range, for now: target of its first sample
     cdef double target = work.window.target[slot], weight = work.window.weight[slot]
-    cdef int g = work.group_of_leaf[leaf]
-    cdef Group* group
+    cdef int g = work.range_of_leaf[leaf]
+    cdef LeafRange* here
     if g < 0:
-        g = work.group_of_leaf[leaf] = work.n_groups
-        group = &work.groups[g]
-        group.node, group.size, group.copies, group.varies = leaf, 0, 0, False
+        g = work.range_of_leaf[leaf] = work.n_ranges
+        here = &work.ranges[g]
+        here.node, here.size, here.copies, here.varies = leaf, 0, 0, False
         first[g] = target
-        work.n_groups += 1
-    work.group[slot] = g
+        work.n_ranges += 1
+    work.range_of_slot[slot] = g
     work.sample_of[slot] = copies       # until `number_samples`
-    group = &work.groups[g]
-    group.size += 1
-    group.copies += copies
-    group.varies |= target != first[g]
+    here = &work.ranges[g]
+    here.size += 1
+    here.copies += copies
+    here.varies |= target != first[g]
     work.batch_weight += weight * copies
     work.unit_weights &= weight == 1.0 and copies <= 255
 
 
 cdef int make_tasks(Workspace work) noexcept nogil:
-    """Lay the samples of the groups that can be split into ranges, in every order."""
+    """Lay the ranges that can be split one behind the other, in every order."""
     cdef int g, n_tasks = 0
-    cdef Group* group
+    cdef LeafRange* here
     cdef Task* task
     work.n = 0
-    for g in range(work.n_groups):
-        group = &work.groups[g]
-        group.start = -1
-        if is_open(work, group.node, group.copies, group.varies or work.program == STREAM):
-            group.start = work.n
-            work.n += group.size
-    for g in range(work.n_groups - 1, -1, -1):      # the first group is to be grown first
-        group = &work.groups[g]
-        if group.start >= 0:
+    for g in range(work.n_ranges):
+        here = &work.ranges[g]
+        here.start = -1
+        if is_open(work, here.node, here.copies, here.varies or work.program == STREAM):
+            here.start = work.n
+            work.n += here.size
+    for g in range(work.n_ranges - 1, -1, -1):      # the first range is to be grown first
+        here = &work.ranges[g]
+        if here.start >= 0:
             task = &work.tasks[n_tasks]
-            task.node, task.start, task.end = group.node, group.start, group.start + group.size
-            task.copies, task.n_active, task.is_new = group.copies, work.n_chosen, False
+            task.node, task.start, task.end = here.node, here.start, here.start + here.size
+            task.copies, task.n_active, task.is_new = here.copies, work.n_chosen, False
             n_tasks += 1
     if n_tasks:
         number_samples(work)
@@ -185,15 +185,15 @@ cdef int make_tasks(Workspace work) noexcept nogil:
 
 
 cdef void number_samples(Workspace work) noexcept nogil:
-    """Number the samples of the groups to be grown and copy what there is per sample."""
+    """Number the samples of the ranges to be grown and copy what there is per sample."""
     cdef int i, g, k, slot, copies
-    for g in range(work.n_groups):
-        work.spare[g] = work.groups[g].start
+    for g in range(work.n_ranges):
+        work.spare[g] = work.ranges[g].start
     for i in range(work.n_members):
         slot = work.members[i]
-        g, copies = work.group[slot], work.sample_of[slot]
+        g, copies = work.range_of_slot[slot], work.sample_of[slot]
         work.sample_of[slot] = -1
-        if g < 0 or work.groups[g].start < 0:
+        if g < 0 or work.ranges[g].start < 0:
             continue
         k = work.spare[g]
         work.spare[g] += 1
@@ -231,15 +231,15 @@ cdef void rank_samples(Workspace work, int n_tasks) noexcept nogil:
         if not any_ranked:
             continue
         if work.window.n_sorted:
-            rank_by_group(work, work.window.order + <Py_ssize_t>column * work.window.capacity,
+            rank_by_range(work, work.window.order + <Py_ssize_t>column * work.window.capacity,
                           work.ranked + <Py_ssize_t>column * work.n)
         else:
-            sort_groups(work, n_tasks, values, work.ranked + <Py_ssize_t>column * work.n)
+            sort_ranges(work, n_tasks, values, work.ranked + <Py_ssize_t>column * work.n)
 
 
-cdef void sort_groups(Workspace work, int n_tasks, const double* values,
+cdef void sort_ranges(Workspace work, int n_tasks, const double* values,
                       int* ranked) noexcept nogil:
-    """Sort each group in its range, equal values in order of arrival."""
+    """Sort each range, equal values in order of arrival."""
     cdef int i, k
     cdef const Task* task
     for k in range(work.n):
@@ -258,22 +258,22 @@ cdef void rank_few(Workspace work, const Task* task, int column) noexcept nogil:
                task.end - task.start)
 
 
-cdef void rank_by_group(Workspace work, const int* order, int* ranked) noexcept nogil:
-    """Copy a sorted order of the window, each group to its range."""
+cdef void rank_by_range(Workspace work, const int* order, int* ranked) noexcept nogil:
+    """Copy a sorted order of the window, each range to its place."""
     cdef int i = 0, g, k, placed = 0
-    if work.n_groups == 1:          # no branch that depends on the sample
+    if work.n_ranges == 1:          # no branch that depends on the sample
         while placed < work.n:
             k = work.sample_of[order[i]]
             ranked[placed] = k
             placed += k >= 0
             i += 1
         return
-    for g in range(work.n_groups):
-        work.spare[g] = work.groups[g].start
+    for g in range(work.n_ranges):
+        work.spare[g] = work.ranges[g].start
     for i in range(work.window.n_sorted):
         k = work.sample_of[order[i]]
         if k >= 0:
-            g = work.group[order[i]]
+            g = work.range_of_slot[order[i]]
             ranked[work.spare[g]] = k
             work.spare[g] += 1
 

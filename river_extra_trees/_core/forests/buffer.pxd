@@ -25,7 +25,7 @@ cdef enum Width:                # of the values of a feature, in bytes; each hol
     SINGLE = 4                  # ... and numbers of either precision
     DOUBLE = 8
 
-cdef struct Column:             # of a feature
+cdef struct Store:              # of a feature
     void** blocks               # blocks[place >> BLOCK_BITS][place % BLOCK]; NULL: all missing
     int width                   # of the values, see `Width`
 
@@ -33,7 +33,7 @@ cdef class Buffer:
     cdef double** targets               # targets[place >> BLOCK_BITS]: of a block, then its weights
     cdef readonly int n_blocks          # that the buffer has, once they are all needed ...
     cdef int n_allocated                # ... and so far
-    cdef Column* columns
+    cdef Store* columns
     cdef readonly int n_features        # columns that are in use
     cdef int capacity                   # columns with room for the blocks
     cdef int64_t base                   # number of the sample that came to place 0 first
@@ -64,7 +64,7 @@ cdef class Buffer:
     cdef inline void gather(self, int column, const int* places, int n,
                             double* values) noexcept nogil:
         """Read a feature of several samples."""
-        cdef const Column* this = &self.columns[column]
+        cdef const Store* this = &self.columns[column]
         cdef int i
         if column >= self.n_features:
             for i in range(n):

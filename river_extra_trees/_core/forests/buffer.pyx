@@ -44,7 +44,7 @@ cdef class Buffer:
     cdef int reserve(self, const double* row, int n_features) except -1:
         """Make room for the next sample; nothing that is remembered changes."""
         cdef int at = self.place_of(self.n_seen) >> BLOCK_BITS, i, column, width
-        cdef Column* this
+        cdef Store* this
         if at >= self.n_allocated:      # by one: blocks are filled in order
             self.reserve_block()
         if n_features > self.capacity:
@@ -78,7 +78,7 @@ cdef class Buffer:
     cdef int reserve_columns(self, int n_features) except -1:
         """Make so many columns, which have no values yet."""
         cdef int column
-        self.columns = <Column*>resized(self.columns, n_features, sizeof(Column))
+        self.columns = <Store*>resized(self.columns, n_features, sizeof(Store))
         for column in range(self.capacity, n_features):
             self.columns[column].blocks = <void**>zeroed(self.n_allocated, sizeof(void*))
             self.columns[column].width = BYTE
@@ -92,7 +92,7 @@ cdef class Buffer:
         """Remember a sample for which `reserve` made room; return its place."""
         cdef int place = self.place_of(self.n_seen), at = place & (BLOCK - 1), column, i, width
         cdef int block = place >> BLOCK_BITS
-        cdef Column* this
+        cdef Store* this
         if at == 0:
             self.oldest = max(self.oldest, self.n_seen - <int64_t>(self.n_blocks - 1) * BLOCK)
         self.targets[block][at] = target
@@ -135,7 +135,7 @@ cdef class Buffer:
 
     def __sizeof__(self):
         cdef int i, column
-        cdef size_t size = self.capacity * sizeof(Column)
+        cdef size_t size = self.capacity * sizeof(Store)
         size += self.n_allocated * (sizeof(double*) + 2 * BLOCK * sizeof(double))
         for column in range(self.capacity):
             size += self.n_allocated * sizeof(void*)

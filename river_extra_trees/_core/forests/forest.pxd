@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..batch cimport Reader
 from ..learner cimport Learner
+from ..rng cimport Rng
 from ..schema cimport Schema
 from ..trees cimport Trees
 from ..window cimport Window
@@ -27,6 +28,9 @@ cdef class Forest(Ensemble):
     cdef readonly uint64_t n_batches    # grown on
     cdef readonly int n_early       # samples of the first batch that the trees have grown on
     cdef readonly bint reference    # learn and vote as the published program does
+    cdef readonly bint bagging      # whether each tree has copies of its own of the samples
+    cdef int* bags                  # then bags[tree * batch_size + position]: copies in this batch;
+                                    #   made for its first sample
     cdef double* sums               # scratch: votes per class
     cdef int n_sums
 
@@ -36,6 +40,8 @@ cdef class Forest(Ensemble):
     cdef int n_gathered(self) noexcept nogil
     cdef int batch_end(self) noexcept nogil
     cdef int make_bags(self) except -1
+    cdef void draw_bags(self) noexcept
+    cdef int64_t bag_size(self, Rng* rng) noexcept
     cdef Window early_window(self)
     cdef const int* copies_of(self, int tree) noexcept nogil
     cdef int mark_columns(self, int tree, uint8_t* chosen) except -1

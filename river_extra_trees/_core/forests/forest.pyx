@@ -18,8 +18,9 @@ from ..batch cimport AHEAD, Ahead, Batch, Reader
 from ..guarded cimport Holder
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
-from ..memory cimport free, resized
+from ..memory cimport free, product, resized, zeroed
 from ..naive_bayes cimport EarlyPool
+from ..rng cimport BOOTSTRAP, Rng, below, rng_for
 from ..schema cimport Labels, Schema
 from ..shares cimport first_largest
 from ..trees cimport HEADER, WEIGHT, Trees
@@ -63,11 +64,8 @@ cdef class Forest(Ensemble):
 
     cdef int begin(self, int n_trees, bint regression, int batch_size, bint reference,
                    double fading, object seed, int64_t warm_up) except -1:
-        self.regression = regression
-        self.batch_size = batch_size
-        self.reference = reference
-        self.fading = fading
-        self.seed = seed
+        self.regression, self.reference = regression, reference
+        self.batch_size, self.fading, self.seed = batch_size, fading, seed
         self.window = Window()
         self.root_statistics = Trees(0, regression)
         self.root_statistics.add_tree()
@@ -79,6 +77,7 @@ cdef class Forest(Ensemble):
 
     def __dealloc__(self):
         free(self.sums)
+        free(self.bags)
 
     # --- Learning -----------------------------------------------------------------------------
 
@@ -89,6 +88,9 @@ cdef class Forest(Ensemble):
                 (<Trees>item_of(<PyObject*>self.trees, tree)).reserve(0, n_labels)
             self.root_statistics.reserve(0, n_labels)
         self.reserve_sums(n_labels)
+        if self.bagging and self.bags == NULL:
+            with gil:
+                self.make_bags()
         return self.window.reserve_one(self.schema.n_columns, self.batch_size)
 
     cdef void widen(self, int n_labels) noexcept:
@@ -129,8 +131,30 @@ cdef class Forest(Ensemble):
         return self.n_gathered()
 
     cdef int make_bags(self) except -1:
-        """Draw what the trees have of this batch, unless that is done: a loaded forest may wait."""
+        """Draw the bags of this batch, unless that is done."""
+        if self.bagging and self.bags == NULL:
+            self.bags = <int*>zeroed(product(len(self.trees), self.batch_size), sizeof(int))
+            self.draw_bags()
         return 0
+
+    cdef void draw_bags(self) noexcept:
+        """Draw the bags of the next batch with replacement; in the first one `make_bags` does."""
+        cdef int tree, n_trees = <int>len(self.trees)
+        cdef int* bag = self.bags
+        cdef int64_t _
+        cdef Rng rng
+        if bag == NULL:
+            return
+        memset(bag, 0, <size_t>n_trees * self.batch_size * sizeof(int))
+        for tree in range(n_trees):
+            rng = rng_for(self.seed, self.first_tree + tree, self.n_batches, BOOTSTRAP)
+            for _ in range(self.bag_size(&rng)):
+                bag[<int>below(&rng, self.batch_size)] += 1
+            bag += self.batch_size
+
+    cdef int64_t bag_size(self, Rng* rng) noexcept:
+        """Number of samples that the bag of a tree holds, copies counted."""
+        return self.batch_size
 
     cdef Window early_window(self):
         """The samples of the first batch so far, in the slots of their positions.
@@ -143,7 +167,7 @@ cdef class Forest(Ensemble):
 
     cdef const int* copies_of(self, int tree) noexcept nogil:
         """Copies of the samples of this batch in a tree, by their positions; NULL: one each."""
-        return NULL
+        return self.bags + <Py_ssize_t>tree * self.batch_size if self.bags != NULL else NULL
 
     cdef int mark_columns(self, int tree, uint8_t* chosen) except -1:
         """Mark the columns that a tree looks at."""
@@ -227,7 +251,8 @@ cdef class Forest(Ensemble):
         return n
 
     cdef int room(self, int n_labels) noexcept nogil:
-        if not self.regression and self.root_statistics.n_values != n_labels:
+        if (self.bagging and self.bags == NULL) or (
+                not self.regression and self.root_statistics.n_values != n_labels):
             return 0
         return min(self.batch_end() - self.n_gathered(), room_in(self.window, self.schema))
 
@@ -326,8 +351,7 @@ cdef class Forest(Ensemble):
         """The vote of each tree on each row, as an array [row, tree, class].
 
         Class frequencies, all zero where a tree is empty; during the first samples what the early
-        pool makes of them. Of numbers the one class is the mean,
-        NaN where a tree is empty.
+        pool makes of them. Of numbers the one class is the mean, NaN where a tree is empty.
         """
         cdef Py_ssize_t row, tree, width
         cdef double[:, :, ::1] votes
@@ -374,6 +398,8 @@ cdef class Forest(Ensemble):
 
     cdef object keep_trees(self, int first, int stop):
         self.trees = self.trees[first:stop]
+        free(self.bags)
+        self.bags = NULL        # they are drawn anew, for these trees
         self.first_tree += first
         self.is_part = True
         if self.early is not None:
@@ -387,6 +413,8 @@ cdef class Forest(Ensemble):
 
     cdef object join_parts(self, list parts):
         self.trees = [trees for part in parts for trees in (<Forest>part).trees]
+        free(self.bags)
+        self.bags = NULL        # they are drawn anew, for these trees
         self.is_part = False
         if self.early is not None:
             self.early.join([(<Forest>part).early for part in parts])
@@ -394,7 +422,8 @@ cdef class Forest(Ensemble):
     # --- State --------------------------------------------------------------------------------
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + self.n_sums * sizeof(double)
+        cdef size_t n_counts = 0 if self.bags == NULL else len(self.trees) * self.batch_size
+        return object.__sizeof__(self) + self.n_sums * sizeof(double) + n_counts * sizeof(int)
 
     def settings(self):
         """The arguments that make such a forest."""
@@ -447,14 +476,12 @@ cdef class Forest(Ensemble):
         n_values = 2 if self.regression else len(self.labels)
         require((self.trees or self.is_part) and not (self.regression and self.labels.labels),
                 "Forest: there is no tree, or a regression has labels")
-        require(self.root_statistics.n_used == 1 and self.root_statistics.fading == 1.0,
-                "Forest: the root statistics are more than a leaf")
+        require(self.root_statistics.n_used == 1, "Forest: the root statistics are no leaf")
         for trees in [self.root_statistics, *self.trees]:
             require(trees.n_roots == 1 and trees.regression == self.regression
-                    and trees.n_values == n_values and trees.n_features <= self.schema.n_columns,
+                    and trees.n_values == n_values and trees.n_features <= self.schema.n_columns
+                    and trees.fading == (1.0 if trees is self.root_statistics else self.fading),
                     "Forest: a tree does not belong to it")
-        require(all(trees.fading == self.fading for trees in self.trees),
-                "Forest: a tree fades differently")
         require(self.n_gathered() <= self.batch_size,
                 "Forest: the batch has too many samples")
         require(self.n_batches > 0 or self.n_early <= self.n_gathered(),

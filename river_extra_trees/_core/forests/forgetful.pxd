@@ -9,7 +9,6 @@ from .forest cimport Forest
 
 cdef class ForgetfulForest(Forest):
     cdef readonly bint subsets
-    cdef readonly bint bagging
     cdef readonly list retained         # of Retained, per tree
     cdef readonly list created_at       # per tree: batch in which its features were drawn
     # What the learner decides by, as plain values: they change together with the trees.
@@ -19,8 +18,6 @@ cdef class ForgetfulForest(Forest):
     cdef double* answers        # answers[position * (trees + 2) + tree]; then the forest's, then
                                 #   the mean before
     cdef int n_answers          # positions that there is room for
-    cdef int* sample_counts     # with bagging, sample_counts[tree * batch_size + position]: copies
-                                #   in the bag of the tree; made for the first sample
     cdef double[:, :, ::1] batch_votes  # [position, tree, class], in a part: the answer of the
                                         #   forest is known later
 
@@ -28,7 +25,6 @@ cdef class ForgetfulForest(Forest):
     cdef int widen_votes(self, int n_labels) except -1
     cdef object answers_so_far(self)
     cdef int begin_again(self, const double[:, ::1] answers) except -1
-    cdef void draw_bags(self) noexcept
     cdef tuple sum_losses(self, const double[::1] answers, int bag)
     cdef int choose(self, uint64_t batch, int tree, uint8_t* chosen) except -1
     cdef void release(self, uint8_t* gone) noexcept
@@ -36,6 +32,6 @@ cdef class ForgetfulForest(Forest):
 
     cdef inline int copies(self, int tree, int position) noexcept nogil:
         """How many copies of a sample of this batch are in the bag of a tree."""
-        if self.sample_counts == NULL:
+        if self.bags == NULL:
             return 1
-        return self.sample_counts[<Py_ssize_t>tree * self.batch_size + position]
+        return self.bags[<Py_ssize_t>tree * self.batch_size + position]

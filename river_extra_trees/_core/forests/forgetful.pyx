@@ -10,7 +10,7 @@ from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
 from ..memory cimport free, product, resized, zeroed
-from ..rng cimport BOOTSTRAP, SUBSET, Rng, below, next_word, poisson, rng_for, uniform
+from ..rng cimport SUBSET, Rng, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
 from ..shares cimport first_largest
 from ..trees cimport HEADER, Trees
@@ -68,20 +68,15 @@ cdef class ForgetfulForest(Forest):
 
     def __dealloc__(self):
         free(self.answers)
-        free(self.sample_counts)
 
     cdef int make_room(self) except -1:
-        """Make room for the answers to one more sample, and the bags of this batch."""
+        """Make room for the answers to one more sample."""
         cdef int n = self.n_answers
         if self.n_gathered() >= n:
             n = min(max(4, 2 * <int64_t>n), self.batch_size)
             self.answers = <double*>resized(
                 self.answers, product(n, len(self.trees) + 2), sizeof(double))
             self.n_answers = n
-        if self.bagging and self.sample_counts == NULL:
-            self.sample_counts = <int*>zeroed(
-                product(len(self.trees), self.batch_size), sizeof(int))
-            self.draw_bags()
         return 0
 
     cdef object answers_so_far(self):
@@ -97,8 +92,7 @@ cdef class ForgetfulForest(Forest):
         """Take over the answers to this batch, and forget what belongs to other trees."""
         cdef Py_ssize_t position, tree, width = answers.shape[0]
         free(self.answers)
-        free(self.sample_counts)
-        self.answers, self.sample_counts, self.n_answers = NULL, NULL, 0
+        self.answers, self.n_answers = NULL, 0
         self.answers = <double*>zeroed(product(width, max(1, answers.shape[1])), sizeof(double))
         self.n_answers = <int>max(1, answers.shape[1])
         for position in range(answers.shape[1]):
@@ -114,7 +108,7 @@ cdef class ForgetfulForest(Forest):
         if self.is_part and self.batch_votes.shape[2] < n_labels:
             with gil:
                 self.widen_votes(n_labels)
-        if self.n_gathered() >= self.n_answers or (self.bagging and self.sample_counts == NULL):
+        if self.n_gathered() >= self.n_answers:
             with gil:
                 self.make_room()
         return Forest.reserve(self, n_labels)
@@ -130,8 +124,6 @@ cdef class ForgetfulForest(Forest):
 
     cdef int room(self, int n_labels) noexcept nogil:
         if self.is_part and self.batch_votes.shape[2] < n_labels:
-            return 0
-        if self.bagging and self.sample_counts == NULL:
             return 0
         return min(Forest.room(self, n_labels), self.n_answers - self.n_gathered())
 
@@ -204,7 +196,7 @@ cdef class ForgetfulForest(Forest):
         with self.using():
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
-            self.make_room()        # the bags of a forest that was loaded with a full batch
+            self.make_bags()        # of a forest that was loaded with a full batch
             growth = ForgetfulGrowth(self, splitters, sizes, depths, discarded)
             self.window.sort()
             growth.run()
@@ -214,21 +206,8 @@ cdef class ForgetfulForest(Forest):
             self.n_batches += 1
             self.draw_bags()
 
-    cdef void draw_bags(self) noexcept:
-        """Draw the bag of each tree for this batch."""
-        cdef int tree, bag
-        cdef int* counts = self.sample_counts
-        cdef int64_t _
-        cdef Rng rng
-        if counts == NULL:
-            return
-        memset(counts, 0, len(self.trees) * <size_t>self.batch_size * sizeof(int))
-        for tree in range(<int>len(self.trees)):
-            rng = rng_for(self.seed, self.first_tree + tree, self.n_batches, BOOTSTRAP)
-            bag = min(poisson(&rng, BAGGING_MEAN), BAGGING_MAX)
-            for _ in range(<int64_t>bag * self.batch_size):
-                counts[<int>below(&rng, self.batch_size)] += 1
-            counts += self.batch_size
+    cdef int64_t bag_size(self, Rng* rng) noexcept:
+        return <int64_t>min(poisson(rng, BAGGING_MEAN), BAGGING_MAX) * self.batch_size
 
     def losses(self, int tree, bint bagged=True):
         """Sum up the losses of a tree (or, after the last one, of the forest) on this batch.
@@ -240,7 +219,7 @@ cdef class ForgetfulForest(Forest):
         cdef int n_trees = len(self.trees)
         assert 0 <= tree <= n_trees
         with self.using():
-            self.make_room()
+            self.make_bags()
             return self.sum_losses(self.answers_so_far()[tree],
                                    tree if bagged and tree < n_trees else -1)
 
@@ -319,14 +298,6 @@ cdef class ForgetfulForest(Forest):
             chosen[column] = 1
         return 0
 
-    cdef const int* copies_of(self, int tree) noexcept nogil:
-        if self.sample_counts == NULL:
-            return NULL
-        return self.sample_counts + <Py_ssize_t>tree * self.batch_size
-
-    cdef int make_bags(self) except -1:
-        return self.make_room()
-
     cdef int mark_columns(self, int tree, uint8_t* chosen) except -1:
         return self.choose(self.n_batches, tree, chosen)
 
@@ -400,9 +371,7 @@ cdef class ForgetfulForest(Forest):
 
     def __sizeof__(self):
         cdef size_t n_trees = len(self.trees)
-        cdef size_t n_counts = 0 if self.sample_counts == NULL else self.batch_size
         return super().__sizeof__() + (self.n_answers * (n_trees + 2) * sizeof(double)
-                                       + n_trees * n_counts * sizeof(int)
                                        + (self.batch_votes.nbytes if self.is_part else 0))
 
     def settings(self):

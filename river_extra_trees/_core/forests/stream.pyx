@@ -9,8 +9,8 @@ from libc.string cimport memset
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
-from ..memory cimport free, product, resized, zeroed
-from ..rng cimport BOOTSTRAP, FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
+from ..memory cimport free, resized, zeroed
+from ..rng cimport FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
 from ..trees cimport HEADER, VISITED, Trees
 from ..window cimport Window
 from .batch_growth cimport BatchGrowth
@@ -47,24 +47,20 @@ cdef class StreamForest(Forest):
         Number of samples during which the early pool answers.
     """
 
-    cdef readonly bint bootstrap
     cdef readonly int n_latest
     cdef readonly Window latest         # between batches, the n_latest latest samples
-    cdef int* sample_counts             # sample_counts[tree * batch_size + position]: the bootstrap
-                                        #   of the tree; made for the first sample
     cdef double* losses                 # per tree: prequential loss in this batch
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint reference, seed,
                  bint bootstrap, double fading, int n_latest, int64_t warm_up=0):
         self.begin(n_trees, regression, batch_size, reference, fading, seed, warm_up)
-        self.bootstrap = bootstrap
+        self.bagging = bootstrap
         self.n_latest = n_latest
         self.latest = Window(1)
         self.set_losses(np.zeros(n_trees))
 
     def __dealloc__(self):
         free(self.losses)
-        free(self.sample_counts)
 
     cdef int set_losses(self, const double[::1] losses) except -1:
         """Let there be these losses, one per tree."""
@@ -77,48 +73,16 @@ cdef class StreamForest(Forest):
     cdef object all_losses(self):
         return np.array([self.losses[tree] for tree in range(len(self.trees))], np.float64)
 
-    cdef int make_sample_counts(self) except -1:
-        """Make the bootstraps of this batch, unless there are any."""
-        if self.bootstrap and self.sample_counts == NULL:
-            self.sample_counts = <int*>zeroed(
-                product(len(self.trees), self.batch_size), sizeof(int))
-            self.draw_bootstraps()
-        return 0
-
-    cdef void forget_sample_counts(self) noexcept:
-        """Let the bootstraps be made anew, for other trees."""
-        free(self.sample_counts)
-        self.sample_counts = NULL
-
-    cdef void draw_bootstraps(self) noexcept:
-        """Draw the bootstraps of the next batch: batch_size draws with replacement per tree."""
-        cdef int tree, n_trees = <int>len(self.trees), _
-        cdef int* counts = self.sample_counts
-        cdef Rng rng
-        if counts == NULL:
-            return
-        memset(counts, 0, <size_t>n_trees * self.batch_size * sizeof(int))
-        for tree in range(n_trees):
-            rng = rng_for(self.seed, self.first_tree + tree, self.n_batches, BOOTSTRAP)
-            for _ in range(self.batch_size):
-                counts[<int>below(&rng, self.batch_size)] += 1
-            counts += self.batch_size
-
     # --- One sample ---------------------------------------------------------------------------
 
     cdef int reserve(self, int n_labels) except -1 nogil:
         Forest.reserve(self, n_labels)
         if self.n_latest:
             self.latest.reserve_one(self.schema.n_columns)
-        if self.bootstrap and self.sample_counts == NULL:
-            with gil:
-                self.make_sample_counts()
         return 0
 
     cdef int room(self, int n_labels) noexcept nogil:
         cdef int room = Forest.room(self, n_labels)
-        if self.bootstrap and self.sample_counts == NULL:
-            return 0
         return min(room, room_in(self.latest, self.schema)) if self.n_latest else room
 
     cdef void take_row(self, const int* leaves, double target, double weight,
@@ -141,18 +105,10 @@ cdef class StreamForest(Forest):
                 self.losses[i] += weight * error * error
             else:
                 self.losses[i] += weight * ((<Trees>trees).majority(leaf) != <int>target)
-            if self.bootstrap:
-                copies = self.sample_counts[<Py_ssize_t>i * self.batch_size + position]
+            if self.bagging:
+                copies = self.bags[<Py_ssize_t>i * self.batch_size + position]
             if copies and not self.reference:
                 (<Trees>trees).learn(leaf, target, weight * copies, self.n_batches + 1)
-
-    cdef const int* copies_of(self, int tree) noexcept nogil:
-        if self.sample_counts == NULL:
-            return NULL
-        return self.sample_counts + <Py_ssize_t>tree * self.batch_size
-
-    cdef int make_bags(self) except -1:
-        return self.make_sample_counts()
 
     # --- One batch ----------------------------------------------------------------------------
 
@@ -178,7 +134,7 @@ cdef class StreamForest(Forest):
         with self.using():
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
-            self.make_sample_counts()
+            self.make_bags()        # of a forest that was loaded with a full batch
             self.latest.sort()      # the batch is not: only leaves that may be split sort theirs
             growth = StreamGrowth(self, splitters, replaced, max_features, max_nodes)
             growth.run()
@@ -186,12 +142,12 @@ cdef class StreamForest(Forest):
             self.end_batch()
 
     cdef void end_batch(self) noexcept:
-        """Forget the batch and draw the bootstraps of the next."""
+        """Forget the batch and draw the bags of the next."""
         self.window.clear()
         self.latest.release_first(self.latest.size - self.n_latest)
         self.n_batches += 1
         memset(self.losses, 0, len(self.trees) * sizeof(double))
-        self.draw_bootstraps()
+        self.draw_bags()
 
     cdef void overwrite(self, Trees trees, const int* copies) noexcept nogil:
         """Make the leaves that the batch has reached hold this batch alone."""
@@ -241,29 +197,26 @@ cdef class StreamForest(Forest):
         losses = self.all_losses()[first:stop]
         Forest.keep_trees(self, first, stop)
         self.set_losses(losses)
-        self.forget_sample_counts()
         self.window.forget_leaves()
 
     cdef object join_parts(self, list parts):
         losses = np.concatenate([(<StreamForest>part).all_losses() for part in parts])
         Forest.join_parts(self, parts)
         self.set_losses(losses)
-        self.forget_sample_counts()
+        self.window.forget_leaves()
 
     # --- State --------------------------------------------------------------------------------
 
     def __sizeof__(self):
-        cdef size_t n_counts = 0 if self.sample_counts == NULL else self.batch_size
-        return super().__sizeof__() + (
-            (len(self.trees) + 1) * sizeof(double) + len(self.trees) * n_counts * sizeof(int))
+        return super().__sizeof__() + (len(self.trees) + 1) * sizeof(double)
 
     def settings(self):
-        return {**super().settings(), "bootstrap": self.bootstrap, "fading": self.fading,
+        return {**super().settings(), "bootstrap": self.bagging, "fading": self.fading,
                 "n_latest": self.n_latest}
 
     cdef dict fields(self):
-        """The trees and the samples; the bootstraps of the batch follow from the seed."""
-        return {**Forest.fields(self), "bootstrap": self.bootstrap, "n_latest": self.n_latest,
+        """The trees and the samples; the bags of the batch follow from the seed."""
+        return {**Forest.fields(self), "bootstrap": self.bagging, "n_latest": self.n_latest,
                 "latest": self.latest if self.n_latest else None, "losses": self.all_losses()}
 
     STATE = (*Forest.STATE, "bootstrap", "n_latest", "latest", "losses")
@@ -271,15 +224,11 @@ cdef class StreamForest(Forest):
 
     cdef object read(self, object state):
         Forest.read(self, state)
-        self.bootstrap = state.flag("bootstrap")
+        self.bagging = state.flag("bootstrap")
         self.n_latest = state.whole("n_latest", 0, 2**31 - 1)
         self.latest = state.part("latest", Window) if self.n_latest else Window(1)
         # Heavy samples with large errors lose more than floats hold; losses are only compared.
         self.set_losses(state.numbers("losses", len(self.trees), least=0.0))
-
-    cdef int check_structure(self) except -1:
-        self.latest.check()
-        return Forest.check_structure(self)
 
     cdef int check_fits(self) except -1:
         Forest.check_fits(self)
