@@ -4,7 +4,7 @@
 PYTHON ?= python3
 DEMO_STREAM ?= ImageSegments
 STEPS ?= 100000
-ITEMS ?= 10000000
+SAMPLES ?= 10000000
 # Of what Python writes alone: the report of a process that stops would be captured and lost.
 CAPTURE := --capture=sys
 CORE_TESTS := tests/core tests/estimator/test_contract_input.py \
@@ -120,8 +120,8 @@ machine: build $(VENV)/installed/test ## take 100,000 random steps with each fam
 mutants: build $(VENV)/installed/test ## plant small faults, each of which a test has to notice (ARGS= names some)
 	@$(RUN) tools/mutants.py $(ARGS)
 
-soak: build ## run ten million items through each family: memory, latency, answers (ITEMS=)
-	@$(RUN) -m examples.benchmarks.costs.soak --items $(ITEMS)
+soak: build ## run ten million samples through each family: memory, latency, predictions (SAMPLES=)
+	@$(RUN) -m examples.benchmarks.costs.soak --samples $(SAMPLES)
 
 SECONDS ?= 60
 fuzz: build $(VENV)/installed/test $(VENV)/installed/fuzz ## fuzz the loader of model files (SECONDS=600)

@@ -5,13 +5,13 @@
 are CART trees that keep growing with each batch of samples (Xu, Dey, Panda and Vogelstein 2022).
 
 **Dynamic trees** (`DynamicTreeClassifier`, `DynamicTreeRegressor`) are a particle filter over
-Bayesian trees, which every sample grows and prunes. They predict whole distributions, and retired
-samples live on in the priors of their leaves (Anagnostopoulos and Gramacy 2013).
+Bayesian trees, which each sample can grow or prune. They predict whole distributions, and the
+priors of the leaves keep the statistics of retired samples (Anagnostopoulos and Gramacy 2013).
 
 **Forgetful decision trees and forests** (`ForgetfulDecisionTreeClassifier`,
 `ForgetfulDecisionTreeRegressor`, `ForgetfulRandomForestClassifier`,
-`ForgetfulRandomForestRegressor`) are CART trees on a window of the newest samples, as long as their
-accuracy supports (Yuan, Sun and Shasha 2023).
+`ForgetfulRandomForestRegressor`) are CART trees on the newest samples. The accuracy of a tree
+decides how many samples it retains (Yuan, Sun and Shasha 2023).
 
 **Shrub ensembles** (`ShrubEnsembleClassifier`, `ShrubEnsembleRegressor`) train a small tree on a
 sliding window with every sample, and learn the weights of the best trees by proximal gradient

@@ -1,4 +1,4 @@
-"""Active learning for regression: request the most informative targets only.
+"""Active learning for regression: request only the most informative targets.
 
 For classification, use `river.active.EntropySampler`. The class of this module is its counterpart
 for regressors with an acquisition score.
@@ -23,10 +23,10 @@ from .dynamic_tree import DynamicTreeRegressor
 
 __all__ = ["AcquisitionSampler"]
 
-# How fast the logarithm of the threshold follows the requests.
+# Step by which a sample moves the logarithm of the threshold.
 STEP = 0.2
-# Samples in a row without a request, in units of the expected number, after which the threshold is
-# reset: the scores have fallen far below it, as they do at the start.
+# The threshold is reset after this number of samples in a row without a request, in units of the
+# expected number: the scores have fallen far below the threshold, as they do at the start.
 PATIENCE = 4
 
 
@@ -35,8 +35,8 @@ class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
 
     A target is requested when the score of its sample exceeds a threshold. The threshold rises with
     every request and falls with every other sample, so that in the long run the share `budget` of
-    the targets is requested. This holds for any scale of the scores, also if they fall while the
-    regressor learns.
+    the targets is requested. This holds for any scale of the scores, even if they fall while the
+    regressor learns. The scores are those of Taddy, Gramacy and Polson[^1].
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class AcquisitionSampler(base.Wrapper[DynamicTreeRegressor], base.Regressor):
     budget
         Share of the targets to request, in (0, 1).
     n_first
-        Number of samples at the start whose targets are all requested.
+        Number of samples at the start. All of their targets are requested.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What dynamic trees of both kinds have in common: parameters, rejuvenation, and a look inside."""
+"""Base class of the dynamic trees: parameters, rejuvenation and inspection."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["DynamicTreeLearner"]
 
 # Weight of the leaves' prior in samples.
 PRIOR_WEIGHT = 0.3
-# The same where memories of regression compete: the leaves of the short ones hold few samples.
+# The same for a regression whose memories compete: with a short memory, leaves hold few samples.
 COMPETING_PRIOR_WEIGHT = 0.1
-# Of a classifier without a `beta` of its own, and with `reference`. The 40 trees of the default
-# do better with the former than 100 with the latter.
+# Default `beta` of a classifier, and its default with `reference`. The default of 40 trees is more
+# accurate with the former than 100 trees are with the latter.
 BETA, PAPER_BETA = 0.5, 2.0
-# Forgetting factors that compete when it is "auto": those of these memories in samples.
+# Memories, in samples, whose forgetting factors compete with `forgetting_factor="auto"`.
 MEMORIES = {
     "regression": (math.inf, 500.0, 250.0, 120.0, 60.0, 30.0),
     "classification": (math.inf, 500.0, 120.0, 30.0),
@@ -72,7 +72,10 @@ class DynamicTreeLearner(TreeLearner):
         check_switch("reference", self.reference)
         automatic = self.forgetting_factor == "auto"
         check_parameter(
-            not (automatic and self.reference), "reference", True, "False when forgetting is 'auto'"
+            not (automatic and self.reference),
+            "reference",
+            True,
+            "False when forgetting_factor is 'auto'",
         )
         memories = MEMORIES["classification" if classifier else "regression"]
         lighter = automatic and not classifier
@@ -103,7 +106,7 @@ class DynamicTreeLearner(TreeLearner):
             self._rejuvenate_after(self._core.go_on(reader, self.discard, self.rejuvenate_every))
 
     def _rejuvenate_after(self, number: int | None) -> None:
-        """Rejuvenate the particles if it is time after the sample of this number."""
+        """Rejuvenate the particles if the sample with this number ends an interval."""
         if number and self.rejuvenate_every and number % self.rejuvenate_every == 0:
             self._core.rejuvenate()
 
@@ -129,7 +132,7 @@ class DynamicTreeLearner(TreeLearner):
 
         Returns
         -------
-        Pairs of features and target; missing features are left out.
+        Pairs of features and target, without missing features.
         """
         core = self._core
         samples = []
@@ -147,10 +150,11 @@ class DynamicTreeLearner(TreeLearner):
         """Return the target that a stored number encodes."""
 
     def relevance(self) -> dict[typing.Any, float]:
-        """Return how much predictive variance (entropy) each feature removes, averaged over trees.
+        """Return how much predictive variance each feature removes, averaged over the trees.
 
-        A split's gain is its variance minus that of its children, weighted by their samples.
-        Features of relevance 0 or less explain nothing.
+        For labels, entropy takes the place of the variance. The gain of a split is the variance of
+        its region as one leaf minus the variances of its two children, each weighted by its
+        samples. A feature with a relevance of 0 or less explains nothing.
         """
         return self._by_feature(self._core.relevance())
 
@@ -159,7 +163,7 @@ class DynamicTreeLearner(TreeLearner):
         return self._by_feature(self._core.split_shares())
 
     def _by_feature(self, rows: list[list[float]]) -> dict[typing.Any, float]:
-        """Average numbers per particle and column to numbers per feature."""
+        """Average numbers per particle and column into one number per feature."""
         sums: dict[typing.Any, float] = {}
         shares = self._core.shares()
         for column, name in enumerate(self._core.schema.names):

@@ -4,7 +4,7 @@ The learners of this module follow Anagnostopoulos and Gramacy (2013). Many tree
 approximate the posterior over trees. Each sample weighs the particles by how well they predicted
 it, the particles are resampled, and every particle stays, grows or prunes at the leaf of the
 sample. Splits are placed between the active samples of a window. A sample that leaves the window
-retires into the conjugate prior of its leaf, which loses its position only.
+retires: the conjugate prior of its leaf keeps its statistics, but no longer its position.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .dynamic_learner import DynamicTreeLearner
 
 __all__ = ["DynamicTreeClassifier", "DynamicTreeRegressor"]
 
-# What every leaf adds to the log prior of a tree, beside alpha and beta.
+# Added to the log prior of a tree for each of its leaves, besides the terms of alpha and beta.
 LEAF_BONUS = {"linear": 6.0, "constant": 0.0}
-# Degrees of freedom beyond two that "alm" computes a variance with at least, as discarding does.
+# "alm" computes variances with at least 2 + LEAST_DF degrees of freedom, as discarding does.
 LEAST_DF = 0.1
 
 
@@ -48,10 +48,10 @@ def variance_of(components: list[tuple[float, float, float, float]]) -> float:
 class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
     """Dynamic trees for regression: Bayesian trees that every sample grows or prunes.
 
-    A particle filter keeps many trees. Each sample weighs the trees by how well they predicted it,
-    the trees are resampled, and every tree stays, grows or prunes at the leaf of the sample.
+    A particle filter[^2] keeps many trees. Each sample weighs the trees by how well they predicted
+    it, the trees are resampled, and every tree stays, grows or prunes at the leaf of the sample.
     Samples that leave the window retire into the conjugate prior of their leaf: predictions do not
-    change, but no split can be placed between these samples any more.[^1] Choose it for few or
+    change, but splits can no longer be placed between these samples.[^1] Choose it for few or
     expensive data, for predictive intervals, or for streams that drift.
 
     Parameters
@@ -61,19 +61,20 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
     leaf
         `"linear"` for a linear model of the numeric features in each leaf, or `"constant"`.
     window
-        Number of active samples, between which new splits can be placed.
+        Number of active samples. New splits are placed between active samples only.
     discard
         Which active sample retires when the window is full: `"oldest"`; `"random"`; `"alc"`, the
         one that reduces the predictive variance least; `"alm"`, the one with the most certain
         prediction. The last two are for streams without drift. `mutate` can change it.
     forgetting_factor
-        Factor by which every later sample multiplies the weight of a sample, in (0, 1]; or
-        `"auto"`: trees that remember all samples, about 500, 250, 120, 60 and 30 compete, and the
-        evidence decides at every sample how much each memory counts and how many trees it has.
+        Factor in (0, 1] by which each new sample multiplies the weights of the earlier ones. With
+        `"auto"`, trees with a memory of all samples and of about 500, 250, 120, 60 and 30 samples
+        compete. After every sample, the evidence decides the weight of each memory and its number
+        of trees.
     rejuvenate_every
-        Interval, in samples, at which `n_particles` new trees, grown on the window, compete with
-        the old ones; half of them inherit the retired samples. `None` for never. `mutate` can
-        change it.
+        Interval in samples. After each interval, `n_particles` new trees are grown on the window
+        and compete with the old ones; half of the new trees inherit the retired samples. `None`:
+        never. `mutate` can change it.
     alpha
         Prior probability that the root is split, in [0, 1).
     beta
@@ -83,31 +84,33 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
         two more than the number of coefficients, but at most an eighth of the window; with linear
         leaves and `reference`, 4 plus two per feature.
     reference
-        Behave like the R package dynaTree 1.2-17: flat priors, its scores of moves (which have
-        2 / pi instead of 2 pi and treat retired samples differently), one cut per tree and step,
-        uniform over the range of a feature, residual resampling, and forgetting that acts on the
+        Behave like the R package dynaTree 1.2-17: flat priors; its scores of moves, which have
+        2 / pi instead of 2 pi and treat retired samples differently; one cut per tree and step,
+        uniform over the range of a feature; residual resampling; and forgetting that acts on the
         retired samples of a leaf at each retirement. The `forgetting_factor` must be a number.
     seed
         Random seed; `None` draws one.
 
     Notes
     -----
-    The prior of a leaf has the weight of a third of a sample, or of a tenth where memories compete,
-    distributed like all samples of the stream, and one degree of freedom: a leaf with few samples
-    predicts like the global linear fit, and features and targets may have any scale. Linear leaves
-    lose the slope of a feature whose values are further from zero than some 10,000 times their
-    spread, such as the seconds since 1970 within an hour: subtract an origin from these. Where
-    memories compete, 90 % intervals cover some 94 % on a stream that does not change. During the
-    first samples, some three per coefficient, intervals are still too narrow. Large trees are
-    favoured more than `alpha` and `beta` express: every linear leaf multiplies the prior of its
-    tree by e per coefficient, and by exp(6) at most. Both numbers and `min_samples_leaf` were
+    The prior of a leaf weighs as much as 0.3 samples (0.1 where memories compete), distributed like
+    all samples of the stream, and has one degree of freedom. A leaf with few samples therefore
+    predicts like the global linear fit, and features and targets may have any scale. A linear leaf
+    drops the slope of a feature whose distance from zero exceeds about 10,000 times its spread,
+    such as seconds since 1970 within one hour; subtract an origin from such a feature.
+
+    Where memories compete, 90 % intervals cover about 94 % on a stream that does not change. During
+    the first samples, about three per coefficient, intervals are too narrow.
+
+    The prior favours large trees beyond `alpha` and `beta`: each linear leaf multiplies the prior
+    of its tree by e per coefficient, at most by exp(6). Both numbers and `min_samples_leaf` were
     chosen on Friedman's function and on the first 2,000 samples of the ten regression streams of
     `examples/benchmarks/dynamic/defaults.py`, so the scores there are not on unseen data. Retired
-    samples count in the evidence of a tree like active ones, so a retirement without forgetting
-    changes neither predictions nor the odds of staying and pruning.
+    samples count in the evidence of a tree like active ones. A retirement without forgetting
+    therefore changes neither predictions nor the odds of staying and pruning.
 
     Linear leaves use the first 64 numeric features and replace a missing value by the mean of its
-    feature. At a split, missing values go to the side that was drawn for them; nominal features are
+    feature. At a split, missing values go to the side that was drawn for them. Nominal features are
     split one value against the rest. Predictions stay within the range of the targets. New features
     may appear at any time, up to 16,384 columns.
 
@@ -224,9 +227,10 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
 class DynamicTreeClassifier(DynamicTreeLearner, TreeClassifier):
     """Dynamic trees for classification: Bayesian trees that every sample grows or prunes.
 
-    A particle filter keeps many trees. Each sample weighs the trees by the probability that they
-    gave to its label, the trees are resampled, and every tree stays, grows or prunes at the leaf of
-    the sample. Samples that leave the window retire into the Dirichlet prior of their leaf.[^1]
+    A particle filter[^2] keeps many trees. Each sample weighs the trees by the probability that
+    they gave to its label, the trees are resampled, and every tree stays, grows or prunes at the
+    leaf of the sample. Samples that leave the window retire into the Dirichlet prior of their
+    leaf: no split can be placed between them, but they continue to count in predictions.[^1]
     Choose it for calibrated probabilities, for few data, or for streams that drift.
 
     Parameters
@@ -237,29 +241,29 @@ class DynamicTreeClassifier(DynamicTreeLearner, TreeClassifier):
         `"multinomial"` for one set of class probabilities per leaf, or `"logistic"` for a logistic
         regression on the numeric features in each leaf: linear boundaries, at a higher cost.
     window
-        Number of active samples, between which new splits can be placed.
+        Number of active samples. New splits are placed between active samples only.
     discard
         Which active sample retires when the window is full: `"oldest"`; `"random"`; `"entropy"`,
         the one whose predicted label has the smallest entropy (for streams without drift). `mutate`
         can change it.
     forgetting_factor
-        Factor by which every later sample multiplies the weight of a sample, in (0, 1]; or
-        `"auto"`: trees that remember all samples, about 500, 120 and 30 compete, and the evidence
-        decides at every sample how much each memory counts and how many trees it has.
+        Factor in (0, 1] by which each new sample multiplies the weights of the earlier ones. With
+        `"auto"`, trees with a memory of all samples and of about 500, 120 and 30 samples compete.
+        After every sample, the evidence decides the weight of each memory and its number of trees.
     rejuvenate_every
-        Interval, in samples, at which `n_particles` new trees, grown on the window, compete with
-        the old ones; half of them inherit the retired samples. `None` for never. It pays off on
-        streams that drift fast. `mutate` can change it.
+        Interval in samples. After each interval, `n_particles` new trees are grown on the window
+        and compete with the old ones; half of the new trees inherit the retired samples. `None`:
+        never. It pays off on streams that drift fast. `mutate` can change it.
     alpha
         Prior probability that the root is split, in [0, 1).
     beta
         A node at depth D is split with prior probability `alpha * (1 + D) ** -beta`. `None`: 0.5,
-        with `reference` 2 as in the paper.
+        or with `reference` 2 as in the paper.
     min_samples_leaf
-        Smallest number of active samples on either side of a split; `None` for 1.
+        Smallest number of active samples on either side of a split; `None`: 1.
     warm_up
-        Number of first samples during which naive Bayes and the latest classes answer beside
-        the trees. 0: the trees answer alone, as with `reference`.
+        Number of samples at the start during which predictions also draw on naive Bayes and on the
+        latest classes. With 0, and with `reference`, the trees always predict alone.
     reference
         Behave like the R package dynaTree 1.2-17: one cut per tree and step, uniform over the range
         of a feature, and forgetting that acts on the retired samples of a leaf at each retirement.
@@ -274,13 +278,13 @@ class DynamicTreeClassifier(DynamicTreeLearner, TreeClassifier):
     split one value against the rest. New features and new labels may appear at any time, up to
     16,384 columns and 1,024 labels.
 
-    Logistic leaves split and merge like multinomial ones. But a logistic regression on the active
+    Logistic leaves split and merge like multinomial ones, but a logistic regression on the active
     samples of the leaf makes the predictions and the weights of the trees. Its prior is a normal
-    distribution around the regression on the whole window, so a small leaf predicts like the
-    window; the leaf takes one step of Newton's method from there. It uses the first 64 numeric
-    features, scaled over the window; with more than two classes, each against the rest. Retired
-    samples influence the trees but not the slopes. Gains and costs:
-    `docs/results/findings/dynamic_trees_extras.md`.
+    distribution around the regression on the whole window, from which the leaf takes one step of
+    Newton's method; a small leaf therefore predicts like the window. The regression uses the first
+    64 numeric features, scaled over the window; with more than two classes there is one regression
+    for each class against the rest. Retired samples influence the trees but not the slopes. Gains
+    and costs are in `docs/results/findings/dynamic_trees_extras.md`.
 
     References
     ----------

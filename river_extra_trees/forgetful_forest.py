@@ -1,11 +1,11 @@
 """Forgetful decision trees and forests: CART trees on the newest samples that still help.
 
-The learners of this module follow Yuan, Sun and Shasha (2023). After each batch, a tree is the one
-that CART grows on the retained samples. Their number rises and falls with the accuracy, so that
-after a drift the old concept is forgotten at once. The trees of a forest use subsets of the
-features and forget at random; the worst of them are discarded when the forest becomes less
-accurate. Beyond the paper, leaves learn every sample at once instead of when its batch is complete;
-there are regressors; and features may be missing, nominal or new.
+The learners of this module follow Yuan, Sun and Shasha (2023). After each batch, CART grows each
+tree anew on the samples that it retains. Their number rises and falls with the accuracy of the
+tree, so that it forgets the old concept soon after a drift. The trees of a forest use subsets of
+the features and forget at random; the worst of them are discarded when the forest becomes less
+accurate. Beyond the paper, leaves learn every sample immediately instead of when its batch is
+complete; there are regressors; and features may be missing, nominal or new.
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ __all__ = [
 class ForgetfulDecisionTreeClassifier(ForgetfulLearner, TreeClassifier):
     """Forgetful decision tree: CART on the newest samples that still help.
 
-    After each batch, the tree is the one that CART grows on the retained samples. Their number
-    follows the accuracy: it grows while the accuracy is stable and shrinks when it falls. A tree no
-    better than guessing forgets all but the last batch.[^1] Choose it for one fast tree that can be
-    drawn, on streams whose concept changes.
+    After each batch, CART grows the tree anew on the samples that it retains. Their number grows
+    while the accuracy is stable and shrinks when the accuracy falls. A tree that is no better than
+    guessing forgets all but the last batch.[^1] Choose it for one fast tree that can be drawn, on
+    streams whose concept changes.
 
     Parameters
     ----------
     batch_size
         Number of samples after which the trees are regrown. Class weights and means in the leaves
-        are up to date after every sample. Until the first batch is full, trees are grown on the
-        first 10, 20, 30, 45 ... samples.
+        are up to date after every sample. During the first batch, trees are grown on the first 10,
+        20, 30, 45 ... samples.
     criterion
         Impurity that splits reduce: `"entropy"` or `"gini"`.
     warm_size
-        Number of samples to retain before any is forgotten. It doubles until the tree is better
-        than guessing.
+        Number of samples to retain before a tree may forget any. It doubles until the tree is
+        better than guessing.
     initial_rate
-        Share of a batch by which the retained size grows while the accuracy is stable; it adapts
-        to the stream.
+        Share of a batch by which the retained size grows while the accuracy is stable, at the
+        start; the rate adapts to the stream.
     max_depth
-        Largest height of a tree, in addition to the logarithm of its retained size; `None` sets no
-        further limit. `mutate` can change it.
+        Largest height of a tree. It is never higher than log2 of its retained size; `None` sets no
+        other limit. `mutate` can change it.
     max_retained
         Largest number of samples that a tree retains. `mutate` can change it.
     max_columns
         Largest number of columns, at most 16,384. Features that come later are ignored.
     warm_up
-        Number of first samples during which naive Bayes and the latest classes answer beside
-        the tree. 0: the tree answers alone, as with `reference`.
+        Number of samples at the start during which predictions also draw on naive Bayes and on the
+        latest classes. With 0, and with `reference`, the tree always predicts alone.
     reference
         Behave like the published implementation: the retained size may exceed the number of
-        samples, samples are learned when their batch is complete, and thresholds are the largest
-        value on the left.
+        samples, samples are learned when their batch is complete, and a threshold is the largest
+        value on its left side.
     seed
         Random seed; `None` draws one.
 
@@ -122,35 +122,35 @@ class ForgetfulDecisionTreeClassifier(ForgetfulLearner, TreeClassifier):
 class ForgetfulDecisionTreeRegressor(ForgetfulLearner, TreeRegressor):
     """Forgetful decision tree: CART on the newest samples that still help.
 
-    After each batch, the tree is the one that CART grows on the retained samples. Their number
-    follows the skill of the tree, which is the share of the running mean's squared error that the
-    tree avoids: it grows while the skill is stable and shrinks when it falls. A tree no better than
-    the running mean forgets all but the last batch. (The paper[^1] has classifiers only.) Leaves
-    predict the mean of their targets.
+    After each batch, CART grows the tree anew on the samples that it retains. Their number grows
+    while the skill of the tree is stable and shrinks when the skill falls; the skill is
+    1 - (squared error of the tree) / (squared error of the running mean). A tree that is no better
+    than the running mean forgets all but the last batch. (The paper[^1] has classifiers only.)
+    Leaves predict the mean of their targets.
 
     Parameters
     ----------
     batch_size
         Number of samples after which the trees are regrown. Class weights and means in the leaves
-        are up to date after every sample. Until the first batch is full, trees are grown on the
-        first 10, 20, 30, 45 ... samples.
+        are up to date after every sample. During the first batch, trees are grown on the first 10,
+        20, 30, 45 ... samples.
     warm_size
-        Number of samples to retain before any is forgotten. It doubles until the tree is better
-        than the running mean.
+        Number of samples to retain before a tree may forget any. It doubles until the tree is
+        better than the running mean.
     initial_rate
-        Share of a batch by which the retained size grows while the accuracy is stable; it adapts
-        to the stream.
+        Share of a batch by which the retained size grows while the accuracy is stable, at the
+        start; the rate adapts to the stream.
     max_depth
-        Largest height of a tree, in addition to the logarithm of its retained size; `None` sets no
-        further limit. `mutate` can change it.
+        Largest height of a tree. It is never higher than log2 of its retained size; `None` sets no
+        other limit. `mutate` can change it.
     max_retained
         Largest number of samples that a tree retains. `mutate` can change it.
     max_columns
         Largest number of columns, at most 16,384. Features that come later are ignored.
     reference
         Behave like the published implementation: the retained size may exceed the number of
-        samples, samples are learned when their batch is complete, and thresholds are the largest
-        value on the left.
+        samples, samples are learned when their batch is complete, and a threshold is the largest
+        value on its left side.
     seed
         Random seed; `None` draws one.
 
@@ -209,8 +209,8 @@ class ForgetfulDecisionTreeRegressor(ForgetfulLearner, TreeRegressor):
 class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
     """Forgetful random forest: votes of forgetful trees that differ in features and memory.
 
-    Every tree uses its own random subset of the features and forgets at random; its own accuracy
-    determines how much. When the accuracy of the forest falls significantly, its worst trees get
+    Every tree uses a random subset of the features and forgets random samples; its accuracy
+    determines how many. When the accuracy of the forest falls significantly, its worst trees get
     new features.[^1] The prediction averages the class frequencies in the leaves. Choose it for
     streams that drift often or abruptly, if the cost per sample matters.
 
@@ -220,19 +220,19 @@ class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
         Number of trees.
     batch_size
         Number of samples after which the trees are regrown. Class weights and means in the leaves
-        are up to date after every sample. Until the first batch is full, trees are grown on the
-        first 10, 20, 30, 45 ... samples.
+        are up to date after every sample. During the first batch, trees are grown on the first 10,
+        20, 30, 45 ... samples.
     criterion
         Impurity that splits reduce: `"entropy"` or `"gini"`.
     warm_size
-        Number of samples to retain before any is forgotten. It doubles until the tree is better
-        than guessing.
+        Number of samples to retain before a tree may forget any. It doubles until the tree is
+        better than guessing.
     initial_rate
-        Share of a batch by which the retained size grows while the accuracy is stable; it adapts
-        to the stream.
+        Share of a batch by which the retained size grows while the accuracy is stable, at the
+        start; the rate adapts to the stream.
     max_depth
-        Largest height of a tree, in addition to the logarithm of its retained size; `None` sets no
-        further limit. `mutate` can change it.
+        Largest height of a tree. It is never higher than log2 of its retained size; `None` sets no
+        other limit. `mutate` can change it.
     max_retained
         Largest number of samples that a tree retains. Copies made by bagging count. `mutate` can
         change it.
@@ -242,17 +242,17 @@ class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
         Whether each tree learns a random number of copies of each batch (six on average, at most
         ten), drawn with replacement: more accurate on some streams, and several times slower.
     significance
-        Significance level of the drift test, after which the worst trees are discarded. 0 never
-        discards.
+        Significance level of the drift test that decides when the worst trees are discarded. 0
+        never discards.
     n_jobs
         Number of threads that grow trees. It does not change the predictions.
     warm_up
-        Number of first samples during which naive Bayes and the latest classes answer beside
-        the trees. 0: the trees answer alone, as with `reference`.
+        Number of samples at the start during which predictions also draw on naive Bayes and on the
+        latest classes. With 0, and with `reference`, the trees always predict alone.
     reference
         Behave like the published implementation: the retained size may exceed the number of
-        samples, samples are learned when their batch is complete, thresholds are the largest value
-        on the left, and its own test decides when to discard trees.
+        samples, samples are learned when their batch is complete, a threshold is the largest value
+        on its left side, and the test of that implementation decides when to discard trees.
     seed
         Random seed; `None` draws one.
 
@@ -324,10 +324,10 @@ class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
 class ForgetfulRandomForestRegressor(ForgetfulLearner, TreeRegressor):
     """Forgetful random forest: means of forgetful trees that differ in features and memory.
 
-    Every tree uses its own random subset of the features and forgets at random; its own skill,
-    compared to the running mean, determines how much. When the squared error of the forest rises
-    significantly, its worst trees get new features.[^1] The prediction is the mean of the leaf
-    means, so it stays within the range of the retained targets.
+    Every tree uses a random subset of the features and forgets random samples; its squared error,
+    compared with that of the running mean, determines how many. When the squared error of the
+    forest rises significantly, its worst trees get new features.[^1] The prediction is the mean of
+    the leaf means, so it stays within the range of the retained targets.
 
     Parameters
     ----------
@@ -335,17 +335,17 @@ class ForgetfulRandomForestRegressor(ForgetfulLearner, TreeRegressor):
         Number of trees.
     batch_size
         Number of samples after which the trees are regrown. Class weights and means in the leaves
-        are up to date after every sample. Until the first batch is full, trees are grown on the
-        first 10, 20, 30, 45 ... samples.
+        are up to date after every sample. During the first batch, trees are grown on the first 10,
+        20, 30, 45 ... samples.
     warm_size
-        Number of samples to retain before any is forgotten. It doubles until the tree is better
-        than the running mean.
+        Number of samples to retain before a tree may forget any. It doubles until the tree is
+        better than the running mean.
     initial_rate
-        Share of a batch by which the retained size grows while the accuracy is stable; it adapts
-        to the stream.
+        Share of a batch by which the retained size grows while the accuracy is stable, at the
+        start; the rate adapts to the stream.
     max_depth
-        Largest height of a tree, in addition to the logarithm of its retained size; `None` sets no
-        further limit. `mutate` can change it.
+        Largest height of a tree. It is never higher than log2 of its retained size; `None` sets no
+        other limit. `mutate` can change it.
     max_retained
         Largest number of samples that a tree retains. Copies made by bagging count. `mutate` can
         change it.
@@ -355,14 +355,14 @@ class ForgetfulRandomForestRegressor(ForgetfulLearner, TreeRegressor):
         Whether each tree learns a random number of copies of each batch (six on average, at most
         ten), drawn with replacement: more accurate on some streams, and several times slower.
     significance
-        Significance level of the drift test, after which the worst trees are discarded. 0 never
-        discards.
+        Significance level of the drift test that decides when the worst trees are discarded. 0
+        never discards.
     n_jobs
         Number of threads that grow trees. It does not change the predictions.
     reference
         Behave like the published implementation: the retained size may exceed the number of
-        samples, samples are learned when their batch is complete, thresholds are the largest value
-        on the left, and its own test decides when to discard trees.
+        samples, samples are learned when their batch is complete, a threshold is the largest value
+        on its left side, and the test of that implementation decides when to discard trees.
     seed
         Random seed; `None` draws one.
 

@@ -1,4 +1,4 @@
-"""What forgetful trees and forests have in common: what a batch lets them forget and grow."""
+"""Base class of the forgetful trees and forests: what they forget and grow with each batch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Losses = npt.NDArray[np.float64]
 
 
 class ForgetfulLearner(BatchForest):
-    """The batches of all four learners. Subclasses set their parameters and call `_begin`."""
+    """Base of all four learners. Subclasses set their parameters and call `_begin`."""
 
     _core: ForgetfulForest
 
@@ -113,13 +113,13 @@ class ForgetfulLearner(BatchForest):
 
     @property
     def _parameters(self) -> list[AdaptParameters]:
-        """What the retained size of each tree is decided by; copies of what the core keeps."""
+        """The parameters that decide the retained size of each tree, copied from the core."""
         return [self._new_parameters().resume(values) for values in self._core.parameters]
 
     def _grow(self, losses: Losses | None = None) -> None:
-        """Let the trees forget and grow on a batch.
+        """Let the trees forget samples, and grow them on a batch.
 
-        The losses are of all trees of the forest, of which others may be elsewhere.
+        `losses` are those of all trees of the forest, if other parts of it hold some of them.
         """
         batch, n = self._core.n_batches, self._core.n_in_batch
         if n < self.batch_size:
@@ -130,7 +130,7 @@ class ForgetfulLearner(BatchForest):
         self._core.grow(batch, self._new_splitters(), *self._plan(losses))
 
     def _plan(self, losses: Losses | None) -> BatchPlan:
-        """What each tree retains, by its accuracy on the batch, and which trees are discarded."""
+        """Decide how many samples each tree retains, and which trees are discarded."""
         forest = self._core
         guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
         discarded, drift = self._discarded(guess, losses)
@@ -158,12 +158,12 @@ class ForgetfulLearner(BatchForest):
     def _discarded(
         self, guess: float, losses: Losses | None
     ) -> tuple[list[int], dict[str, typing.Any] | None]:
-        """The trees here that are to be discarded, worst first (appendix C, function Discard).
+        """Return the trees of this part to discard, worst first (appendix C, function Discard).
 
-        They get new features and the initial rate, but what they retain follows their accuracy as
-        ever. To start cold with all the old samples, as the text has it, keeps the very concept
-        that failed, and often for long. With `reference` they start cold, and what decides is the
-        accuracy of the new tree, grown on the old samples.
+        They get new features and the initial rate, and retain samples by their accuracy as before.
+        In the text of the paper they start cold with all old samples, which keeps the concept that
+        failed, often for long. With `reference` they start cold, and the accuracy of the new tree,
+        grown on the old samples, decides.
         """
         forest = self._core
         batch = forest.losses(self._n_trees, False)
@@ -182,7 +182,7 @@ class ForgetfulLearner(BatchForest):
         super()._restore(state)
         for values in self._core.parameters:
             self._new_parameters().restore(values)
-        require((self._core.drift is not None) == is_forest, "a tree alone tests for no drift")
+        require((self._core.drift is not None) == is_forest, "only a forest has a drift test")
         if is_forest:
             self._new_drift_test().restore(self._core.drift)
 

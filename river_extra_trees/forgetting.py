@@ -1,9 +1,9 @@
-"""What forgetful learners decide between two batches: how much to retain, which trees to discard.
+"""Decisions of forgetful learners between two batches: what to retain, which trees to discard.
 
-Both are the appendices of Yuan, Sun and Shasha (2023) in plain Python; where the text is silent,
-what their program does. What is known of the answers to some samples are four sums: their number,
-their losses (1 for a wrong label, the squared error of a number), the squares of these, and the
-losses of the running mean of the targets (0 for labels).
+This is appendices B and C of Yuan, Sun and Shasha (2023) in plain Python; where the text leaves a
+choice open, it follows their program. The losses of a tree on some samples are summarised by four
+sums: the number of samples, their losses (1 for a wrong label, the squared error of a number), the
+squares of the losses, and the losses of the running mean of the targets (0 for labels).
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ __all__ = ["AdaptParameters", "BatchPlan", "DriftTest"]
 
 Sums = tuple[float, float, float, float]
 
-COLD = -10  # cold_state of the published program at the start: two thresholds are to be passed ...
-PASSED = 5  # ... each of which adds this, until 0: warm
-UNCHANGED = 0.05  # p-value from which on the skill of a regressor counts as what it was
+COLD = -10  # cold_state of the published program at the start; the tree is warm at 0
+PASSED = 5  # added to cold_state when a threshold is passed: two thresholds make a tree warm
+UNCHANGED = 0.05  # smallest p-value with which the skill of a regressor counts as unchanged
 
 
 def accuracy_of(sums: Sums) -> float:
-    """Accuracy for labels; for numbers the skill: the share of the losses of the mean saved."""
+    """Accuracy for labels; for numbers the skill, 1 - (losses) / (losses of the running mean)."""
     n, losses, _, prior = sums
     scale = prior if prior > 0 else n
     return (scale - losses) / scale
 
 
 def add(a: Sums, b: Sums) -> Sums:
-    """Sums over the answers to both; losses stay finite, so that an accuracy is a number."""
+    """Add sums; losses are kept finite, so that every accuracy is a number."""
     return (
         a[0] + b[0],
         min(LARGEST_FLOAT, a[1] + b[1]),
@@ -41,19 +41,19 @@ def add(a: Sums, b: Sums) -> Sums:
 
 
 def sums_from(values: list[typing.Any], least: int = 0) -> Sums:
-    """Restored sums: of at least so many answers, and as `add` makes them."""
+    """Read sums from a state, over at least `least` samples; refuse any that `add` cannot make."""
     n, losses, squares, prior = values
     require(type(n) is int and least <= n <= LARGEST_COUNT, "a number of answers is out of range")
     for value, most in ((losses, LARGEST_FLOAT), (squares, math.inf), (prior, LARGEST_FLOAT)):
         is_sum = type(value) is float and 0.0 <= value <= most and (n > 0 or value == 0.0)
-        require(is_sum or (type(value) is int and value == 0), "a sum of losses is none")
+        require(is_sum or (type(value) is int and value == 0), "a sum of losses is out of range")
     return n, losses, squares, prior
 
 
 def p_value(a: Sums, b: Sums) -> float:
-    """Two-sided p-value of Welch's test (1947) that two samples of losses have one mean.
+    """Two-sided p-value of Welch's test (1947) that two samples of losses have the same mean.
 
-    1 where the squares of the losses are too large for floats: then nothing is known.
+    The result is 1 if a variance is unknown: with fewer than two losses, or if squares overflow.
     """
     means, errors, degrees = [], [], []
     for n, total, squares, _ in (a, b):
@@ -68,15 +68,16 @@ def p_value(a: Sums, b: Sums) -> float:
     difference, error = abs(means[0] - means[1]), errors[0] + errors[1]
     if error <= 0:
         return float(difference == 0)
-    # In shares of the error: its square may be too large or too small for a float.
+    # Welch-Satterthwaite; relative to the error, whose square may not fit into a float.
     freedom = 1 / sum((e / error) ** 2 / d for e, d in zip(errors, degrees, strict=True))
     return float(2 * student_cdf(freedom, -difference / math.sqrt(error)))
 
 
 def special() -> typing.Any:
-    """scipy.special, whose import takes longer than that of the package.
+    """Import scipy.special, which takes longer than to import this package.
 
-    It is not imported with the package, nor in the middle of a stream: who will need it calls this.
+    Learners that need it call this in their constructor, so that neither the import of the package
+    nor a sample in the middle of a stream has to wait for it.
     """
     return importlib.import_module("scipy.special")
 
@@ -87,36 +88,36 @@ def student_cdf(freedom: float, t: float) -> float:
 
 
 def wrong_answers(sums: Sums) -> float:
-    """How many answers are wrong; of numbers, the share of their number that the skill is from 1.
+    """Number of wrong labels; for numbers, their number times (1 - skill), which replaces it.
 
-    The published program knows labels only, and computes with losses of 0 and 1.
+    The published program knows labels only and computes with losses of 0 and 1.
     """
     n, losses, _, prior = sums
     return n * min(1.0, losses / prior) if prior > 0 else min(float(n), losses)
 
 
 def max_height(n: int) -> int:
-    """Largest height of a tree on n samples: floor(log2(n)), one per leaf were it balanced."""
+    """Largest height of a tree on n samples: floor(log2(n)), at least 1."""
     return max(1, n.bit_length() - 1)
 
 
 class AdaptParameters:
-    """How many samples one tree retains (appendix B, function AdaptParameters).
+    """Number of samples that one tree retains (appendix B, function AdaptParameters).
 
     Parameters
     ----------
     initial_rate
-        Share of a batch that the retained size grows by while the accuracy stays as it is.
+        Share of a batch by which the retained size grows while the accuracy is stable.
     warm_size
         Retained size at which a tree may begin to forget.
     regression
-        Whether the accuracy is the skill of a regressor. It changes much by chance from batch to
-        batch, so that a change counts only if a t-test of the losses finds it significant.
+        Whether the accuracy is the skill of a regressor. Chance changes the skill from batch to
+        batch, so a change counts only if a t-test of the losses finds it significant.
     reference
-        Decide as the published program does, where it departs from the text: the retained size may
-        exceed what there is, the rate may exceed 1, and to begin to forget a tree has to beat
-        guessing on the batches that pass two thresholds and on all between them. (A tree that fails
-        now and then may so never begin to forget.)
+        Decide as the published program does where it differs from the text: the retained size may
+        exceed the number of samples, the rate may exceed 1, and a tree begins to forget only after
+        it has beaten guessing on the batches that pass two thresholds and on all batches between.
+        (A tree that fails occasionally may therefore never begin to forget.)
     """
 
     def __init__(
@@ -138,7 +139,7 @@ class AdaptParameters:
 
     @property
     def max_height(self) -> int:
-        """Largest height of the tree."""
+        """Largest height of the tree for the retained size."""
         return max_height(self.retained_size)
 
     def resume(self, values: dict[str, typing.Any]) -> typing.Self:
@@ -157,30 +158,30 @@ class AdaptParameters:
         }
 
     def restore(self, values: typing.Any) -> None:
-        """Take over a state."""
+        """Read a state that may come from a file; raise StateError if it is invalid."""
         names = ("retained_size", "rate", "warm_size", "cold_state", "last")
         state = State("AdaptParameters", values, names)
         self.retained_size = state.whole("retained_size")
         self.rate = state.real("rate", 0.0, LARGEST_COUNT)
         self.warm_size = state.whole("warm_size", 1)
         self.cold_state = state.whole("cold_state", COLD, 0)
-        # A warm tree compares each batch to the answers before it.
+        # A warm tree compares each batch with earlier ones, so there is at least one sample.
         self.last = sums_from(state.items("last", 4), least=int(self.cold_state == 0))
 
     def adapt(self, batch: Sums, guess: float, held: int) -> None:
-        """Set the parameters before a tree learns a batch.
+        """Update the parameters before a tree learns a batch.
 
         Parameters
         ----------
         batch
-            What is known of the answers of the tree to the batch.
+            Sums of the losses of the tree on the batch.
         guess
             Accuracy of guessing.
         held
-            Number of samples the tree holds before the batch.
+            Number of samples that the tree retains before the batch.
         """
         n = int(batch[0])
-        if held == 0:  # the first batch: nothing was predicted yet
+        if held == 0:  # the first batch: nothing has been predicted yet
             self.retained_size = n
         elif self.cold_state < 0:
             self.retained_size = held + n
@@ -195,9 +196,10 @@ class AdaptParameters:
         self.retained_size = max(self.retained_size, n)
 
     def warm_up(self, batch: Sums, guess: float) -> None:
-        """Forget nothing until a threshold is reached and the tree beat guessing since the last.
+        """Forget nothing until the tree has beaten guessing between two thresholds.
 
-        The thresholds double, so that this is "since the last 50% of data".
+        The thresholds double, so the samples between two of them are the paper's "last 50% of
+        data".
         """
         self.last = add(self.last, batch)
         if self.retained_size < self.warm_size:
@@ -210,7 +212,7 @@ class AdaptParameters:
             self.warm_size *= 2
 
     def warm_up_reference(self, batch: Sums, guess: float) -> None:
-        """The same as published: twice in a row a doubled threshold, and never a bad batch."""
+        """Warm up as the published program does: pass two thresholds without a bad batch."""
         beats_guessing = accuracy_of(batch) > guess
         self.last = batch
         while self.retained_size >= self.warm_size:
@@ -219,11 +221,11 @@ class AdaptParameters:
         self.cold_state = min(self.cold_state, 0) if beats_guessing else COLD
 
     def follow(self, batch: Sums, guess: float) -> None:
-        """Retain more or less as the accuracy above guessing has changed."""
+        """Change the retained size with the accuracy, both measured above guessing."""
         n, accuracy, last = int(batch[0]), accuracy_of(batch), accuracy_of(self.last)
-        if accuracy <= guess:  # the old samples are of no help
+        if accuracy <= guess:  # the old samples do not help: keep the batch only
             self.retained_size = n
-        elif last <= guess:  # all of them may be
+        elif last <= guess:  # the samples help now, and did not before: keep all
             self.retained_size += n
         elif accuracy == last or (self.regression and p_value(self.last, batch) >= UNCHANGED):
             self.retained_size += math.floor(self.rate * n + 0.5)
@@ -239,21 +241,20 @@ class AdaptParameters:
 
 
 class DriftTest:
-    """How many trees of a forest a batch gives cause to discard (appendix C, UpdateForest).
+    """Number of trees of a forest to discard after a batch (appendix C, function UpdateForest).
 
-    The losses of the forest on the batch (1 for a wrong label, the squared error of a number) are
-    compared to those on the batches before it, back to the last significant change, by a two-sample
-    t-test with unequal variances (Welch 1947).
+    A two-sample t-test with unequal variances (Welch 1947) compares the losses of the forest on the
+    batch with its losses on the batches since the last significant change.
 
     Parameters
     ----------
     n_models
         Number of trees.
     significance
-        The trees stay unless so small a chance would explain the change.
+        Significance level of the test.
     reference
-        Decide as the published program does: without the accuracy of guessing, by its own formula
-        for the deviation, and discarding where the fall is *not* significant.
+        Decide as the published program does: without the accuracy of guessing, with its formula for
+        the deviation, and discarding if the fall is *not* significant.
     """
 
     def __init__(self, n_models: int, significance: float, reference: bool = False) -> None:
@@ -273,7 +274,7 @@ class DriftTest:
         return {"last": None if self.last is None else list(self.last)}
 
     def restore(self, values: typing.Any) -> None:
-        """Take over a state."""
+        """Read a state that may come from a file; raise StateError if it is invalid."""
         state = State("DriftTest", values, ("last",))
         self.last = None if values["last"] is None else sums_from(state.items("last", 4), 1)
 
@@ -283,7 +284,7 @@ class DriftTest:
         Parameters
         ----------
         batch
-            What is known of the answers of the forest to the batch.
+            Sums of the losses of the forest on the batch.
         guess
             Accuracy of guessing.
         """
@@ -301,10 +302,10 @@ class DriftTest:
         if now >= before:
             return 0
         drop = min(1.0, (before - now) / before) if before > 0 else 0.0
-        return math.ceil(drop * self.n_models - 1e-9)  # rounding discards no tree
+        return math.ceil(drop * self.n_models - 1e-9)  # rounding errors discard no tree
 
     def n_discarded_reference(self, last: Sums, batch: Sums) -> int:
-        """As the published program has it."""
+        """Number of trees to discard as the published program computes it."""
         m, n = last[0], batch[0]
         wrong_last, wrong = wrong_answers(last), wrong_answers(batch)
         before, now = 1 - wrong_last / m, 1 - wrong / n
@@ -332,10 +333,10 @@ class DriftTest:
 
 
 class BatchPlan(typing.NamedTuple):
-    """What the trees of a forest are to do with a batch."""
+    """The plan by which the trees of a forest learn a batch."""
 
     sizes: list[int]  # per tree: number of samples to retain
-    depths: list[int]  # per tree: depth at which leaves stay leaves
+    depths: list[int]  # per tree: depth at which nodes are not split
     discarded: list[int]  # trees that get new features, the worst first
-    parameters: list[dict[str, typing.Any]]  # per tree: state of its AdaptParameters from now on
-    drift: dict[str, typing.Any] | None  # state of the DriftTest of a forest from now on
+    parameters: list[dict[str, typing.Any]]  # per tree: new state of its AdaptParameters
+    drift: dict[str, typing.Any] | None  # new state of the DriftTest, if this is a forest

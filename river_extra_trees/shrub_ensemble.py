@@ -4,7 +4,7 @@ The learners of this module follow Buschjaeger, Hess and Morik (2022). With ever
 a shrub, is trained on the window of the newest samples and joins the ensemble with weight zero. A
 gradient step then moves the weights of all shrubs towards a lower loss on the window, the largest
 `n_models` weights are projected onto the probability simplex, and shrubs of weight zero are
-removed. The ensemble therefore has a bounded size, and follows drift as fast as its window.
+removed. The size of the ensemble is therefore bounded, and it follows drift as fast as its window.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ._estimator.regressor import TreeRegressor
 __all__ = ["ShrubEnsembleClassifier", "ShrubEnsembleRegressor"]
 
 
-# Beyond these the core's numbers would not fit into its integers, nor its arrays into memory.
+# Upper bounds: beyond them, counts would overflow the integers of the core, or arrays the memory.
 MOST = {"n_models": 10_000, "window_size": 10**7, "rounds": 10**6, "update_interval": 10**9}
 
 
@@ -94,27 +94,27 @@ class _ShrubEnsemble(TreeLearner):
 
     _sizes = {"n_models": "n_models", "window_size": "window_size"}  # noqa: RUF012
 
-    # How the weights move, and how often a tree is trained.
+    # Parameters that decide how the weights move, and how often a tree is trained.
     _mutable = frozenset(
         {"step_size", "rho", "rounds", "update_interval", "l0", "l1", "l2", "node_penalty"}
     )
 
     def mutate(self, new_attrs: dict[str, typing.Any]) -> None:
-        """Change parameters after training has started: all that are named, or none.
+        """Change parameters after training has started: either all that are named, or none.
 
-        They are `step_size`, `rho`, `rounds`, `update_interval`, `l0`, `l1`, `l2` and
-        `node_penalty`; the next sample is learned with them. `clone` makes a new model with other
-        values of the others.
+        `step_size`, `rho`, `rounds`, `update_interval`, `l0`, `l1`, `l2` and `node_penalty` can be
+        changed; the next sample is learned with the new values. To change another parameter, make a
+        new model with `clone`.
 
         Parameters
         ----------
         new_attrs
-            The new values by the names of the parameters.
+            The new values, by parameter name.
 
         Raises
         ------
         ValueError
-            If there is no such parameter, it cannot be changed, or a value is invalid.
+            If a parameter does not exist or cannot be changed, or a value is invalid.
 
         Examples
         --------
@@ -132,7 +132,7 @@ class _ShrubEnsemble(TreeLearner):
 
     @property
     def weights(self) -> list[float]:
-        """Weights of the trees, oldest tree first; they sum to one."""
+        """Weights of the trees, the oldest tree first; they sum to one."""
         return [weight for _, weight in self._core.tree_weights()]
 
 
@@ -154,11 +154,12 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
         windows follow fast changes; long ones allow finer trees.
     step_size
         Length of the gradient step, or `"adaptive"` for 1 / (number of trees + 1). With long steps
-        new trees enter at once; short ones average over more of the past. `mutate` can change it.
+        new trees get a large weight at once; with short ones the ensemble averages over more of the
+        past. `mutate` can change it.
     rho
-        The rule of the published experiments instead of `step_size` and `l2`:
-        `l2 = n_models * (2 - rho) / (rho * n_classes)` and `step_size = 1 / (n_models + l2)`.
-        Between 0 and 2. `mutate` can change it.
+        A number between 0 and 2 that replaces `step_size` and `l2` by the rule of the published
+        experiments: `l2 = n_models * (2 - rho) / (rho * n_classes)` and
+        `step_size = 1 / (n_models + l2)`. `mutate` can change it.
     loss
         `"mse"`, the squared error of the probabilities, or `"cross_entropy"`.
     rounds
@@ -173,12 +174,12 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
         Try the features in random order, which decides between equally good splits. Otherwise, if
         all features are tried, the first one wins.
     update_interval
-        Train a tree every `update_interval` samples. The weights follow every sample. `mutate` can
+        Train a tree every `update_interval` samples. Every sample updates the weights. `mutate` can
         change it.
     retrain
         `"always"`, or `"error"` to train a tree only when the ensemble misclassifies the sample.
-        With `n_models=1` and a very long step this is the single tree on a window that gives the
-        paper's figure for the electricity stream.
+        `"error"` with `n_models=1` and a very long step is a single tree on a window, which
+        reproduces the paper's figure for the electricity stream.
     l0
         Strength of the L0 penalty: weights up to `sqrt(2 * l0 * step_size)` become zero. `mutate`
         can change it.
@@ -191,8 +192,8 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
         Strength of the penalty on the number of nodes, which favours small trees. `mutate` can
         change it.
     warm_up
-        Number of first samples during which naive Bayes and the latest classes answer beside
-        the trees. 0: the trees answer alone, as in the paper.
+        Number of samples at the start during which predictions also draw on naive Bayes and on the
+        latest classes. With 0 the trees always predict alone, as in the paper.
     seed
         Random seed; `None` draws one. It decides which features are tried.
 
@@ -201,16 +202,16 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
     The trees are CART trees with the Gini index. At a split, missing values go to the side that
     fits them better, or to the heavier child. New features and new classes may appear at any time.
 
-    A tree is not trained if it could not get a weight: the errors of the ensemble bound the weight
-    of any new tree. This saves time and does not change the result.
+    The errors of the ensemble bound the weight of any new tree. If the bound is too small for a
+    tree to stay, no tree is trained. This saves time and does not change the result.
 
     The defaults were chosen on seven streams and are shown on seven others in
-    `examples/benchmarks/shrubs/experiments.py`. The largest gain came from trying some features per
-    split (the paper's trees try all): it raised the mean accuracy on the first 5,000 items of the
-    seven from 0.745 to 0.761. A step of 0.2 in place of the paper's 0.1 raised the mean accuracy on
-    17 streams from 0.713 to 0.742 after 100 items, and from 0.845 to 0.848 after 3,000. If
-    neighbouring samples are alike, as in the electricity and forest
-    cover streams, a shorter window or `retrain="error"` with one tree is more accurate.
+    `examples/benchmarks/shrubs/experiments.py`. The largest gain came from trying only some of the
+    features per split (the paper's trees try all): it raised the mean accuracy on the first 5,000
+    items of the seven from 0.745 to 0.761. A step of 0.2 instead of the paper's 0.1 raised the mean
+    accuracy on 17 streams from 0.713 to 0.742 after 100 items, and from 0.845 to 0.848 after 3,000.
+    If neighbouring samples are alike, as in the electricity and forest cover streams, a shorter
+    window or `retrain="error"` with one tree is more accurate.
 
     References
     ----------
@@ -299,10 +300,12 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
         windows follow fast changes; long ones allow finer trees.
     step_size
         Length of the gradient step, or `"adaptive"` for 1 / (number of trees + 1). With long steps
-        new trees enter at once; short ones average over more of the past. `mutate` can change it.
+        new trees get a large weight at once; with short ones the ensemble averages over more of the
+        past. `mutate` can change it.
     rho
-        The rule of the published experiments instead of `step_size` and `l2`: `l2 = n_models * (2 -
-        rho) / rho` and `step_size = 1 / (n_models + l2)`. Between 0 and 2. `mutate` can change it.
+        A number between 0 and 2 that replaces `step_size` and `l2` by the rule of the published
+        experiments: `l2 = n_models * (2 - rho) / rho` and `step_size = 1 / (n_models + l2)`.
+        `mutate` can change it.
     rounds
         Number of gradient steps for each sample. `mutate` can change it.
     project_each_round
@@ -315,7 +318,7 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
         Try the features in random order, which decides between equally good splits. Otherwise, if
         all features are tried, the first one wins.
     update_interval
-        Train a tree every `update_interval` samples. The weights follow every sample. `mutate` can
+        Train a tree every `update_interval` samples. Every sample updates the weights. `mutate` can
         change it.
     l0
         Strength of the L0 penalty: weights up to `sqrt(2 * l0 * step_size)` become zero. `mutate`
@@ -333,10 +336,10 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
 
     Notes
     -----
-    The trees are CART trees that reduce the variance. For the gradient the targets are standardised
-    over the window, so that `step_size` does not depend on their unit. At a split, missing values
-    go to the side that fits them better, or to the heavier child. New features may appear at any
-    time.
+    The trees are CART trees whose splits reduce the variance. For the gradient, targets are
+    standardised over the window, so that `step_size` does not depend on their unit. At a split,
+    missing values go to the side that fits them better, or to the heavier child. New features may
+    appear at any time.
 
     References
     ----------

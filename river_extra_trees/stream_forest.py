@@ -1,9 +1,9 @@
-"""Stream decision forests: CART trees that keep growing with each batch, and take turns.
+"""Stream decision forests: CART trees that keep growing with each batch, and are regrown in turn.
 
 The learners of this module follow Xu, Dey, Panda and Vogelstein (2022). Each tree grows as in
 `stream_tree`, on bootstraps of the batch; it tries some of the features per split, and new trees
-take the place of the worst. Beyond the paper, every tree is in turn grown anew on a window of the
-latest samples, and the forest learns how much each size of window is worth.
+replace the worst. Beyond the paper, the trees are regrown in turn on windows of the latest samples,
+and the forest learns a weight for each window size.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ Losses = npt.NDArray[np.float64]
 class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     """Stream decision forest: trees with several memories, and learned weights of the memories.
 
-    The first choice for classification. The trees keep growing with each batch, as in the
-    paper[^1]. Beyond the paper, every tree is in turn grown anew on a window of the latest samples,
-    as an extremely randomised tree[^2]. The windows have several sizes, and the forest learns how
-    much each size is worth: it follows gradual, abrupt and recurring drift without a detector and
-    without a parameter to tune. `memory_weights` tells how fast the stream changes.
+    This is the first choice for classification. The trees keep growing with each batch, as in the
+    paper[^1]. Beyond the paper, the trees are regrown in turn on windows of the latest samples, as
+    extremely randomised trees[^2]. The windows have several sizes, and the forest learns a weight
+    for each size. So it follows gradual, abrupt and recurring drift without a detector and without
+    a parameter to tune. `memory_weights` shows how fast the stream changes.
 
-    The trees with one window size answer with the mean of the class frequencies in their leaves,
-    q_k. These answers are mixed with weights that follow the fixed share[^3], w_k becoming
-    .995 w_k q_k(y)^.5 / sum + .005 / K after each sample. The answer is a logarithmic opinion
-    pool[^4] of the q_k, of their mixture, and of a naive Bayes classifier that fades over 1,000
-    samples; its exponents take a step down the gradient of the log loss after each sample. A known
-    class never has probability zero.
+    The trees of one window size k predict the mean of the class frequencies in their leaves, q_k.
+    These predictions are mixed with weights w_k. After each sample the fixed share[^3] updates the
+    weights: w_k becomes .995 w_k q_k(y)^.5 / sum + .005 / K. The forest predicts a logarithmic
+    opinion pool[^4] of the q_k, of their mixture, and of a naive Bayes classifier that forgets with
+    a memory of 1,000 samples. After each sample the exponents of the pool take a gradient step on
+    the log loss. A known class never has probability zero.
 
-    Growing a tree anew is spread over the samples until the next tree has its turn, so that the
-    cost of a sample depends neither on the sizes of the windows nor on the time.
+    The work of regrowing a tree is spread over the samples until the next tree is due, so that the
+    cost of a sample depends neither on the window sizes nor on the length of the stream.
 
-    With `swap_rule="published", window_size=0, n_models=10, batch_size=100, splitter="best"` the
-    forest is that of the paper: votes of trees on bootstraps of each batch (Algorithm 2).
+    With `swap_rule="published", window_size=0, n_models=10, batch_size=100, splitter="best"` this
+    is the forest of the paper: votes of trees on bootstraps of each batch (Algorithm 2).
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     max_depth
         Largest depth of a tree; `None` sets no limit.
     min_samples_split
-        Smallest number of samples of a batch with which a leaf is split. Copies in the bootstrap
+        Smallest number of samples of a batch in a leaf that is split. Copies in the bootstrap
         count.
     min_samples_leaf
         Smallest number of samples of a batch on either side of a split. Copies in the bootstrap
@@ -73,32 +73,34 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
         Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share. `mutate`
         can change it unless `swap_rule="rotation"`.
     max_nodes
-        Largest number of nodes of each tree. Beyond it, the lowest splits that were visited least
-        recently become leaves again. `mutate` can change it unless `swap_rule="rotation"`.
+        Largest number of nodes of each tree. Beyond it, those of the lowest splits that samples
+        have reached least recently become leaves again. `mutate` can change it unless
+        `swap_rule="rotation"`.
     leaf_memory
-        Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
-        the weight of the earlier ones, so that leaves follow drift. `None` keeps all of it.
+        Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
+        ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
+        weights.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     n_swaps
         Largest number of trees to replace after a batch: those that predicted it worst. 0 replaces
         none. Not used with `swap_rule="rotation"`.
     swap_rule
-        When trees are replaced: `"rotation"`, each in turn, once while its window passes;
-        `"always"`, the worst after every batch in which they made an error; or `"published"`, the
-        worst in batch b > 1 with probability 1 / b, so rarely on a long stream. With `"always"` and
-        `"published"` the prediction averages the class frequencies of all trees.
+        When trees are replaced: `"rotation"`, each tree in turn, once per length of its window;
+        `"always"`, the worst trees after every batch in which they made an error; or `"published"`,
+        the worst trees after batch b > 1 with probability 1 / b, so rarely on a long stream. With
+        `"always"` and `"published"`, the prediction averages the class frequencies of all trees.
     window_size
-        Size of the window of latest samples on which trees are regrown. With
-        `swap_rule="rotation"`, a tuple of sizes, each with equally many trees; with fewer trees
-        than sizes, the first sizes have a tree each. Otherwise one number, 0 for the current batch
-        only, as published.
+        Number of latest samples on which trees are regrown. With `swap_rule="rotation"`, a tuple of
+        sizes, each with equally many trees; if there are fewer trees than sizes, the first sizes
+        have one tree each. Otherwise one number; 0 regrows trees on the current batch only, as
+        published.
     n_jobs
         Number of threads that grow trees. It does not change the predictions. With
-        `swap_rule="rotation"` growth per sample is so cheap that one thread is always used.
+        `swap_rule="rotation"` one thread is used, because growth is cheap for each sample.
     reference
         Behave like the published implementation: a leaf holds only the last batch that reached it,
-        learned when the batch is complete, and is split even if its samples are pure.
+        learns it when the batch is complete, and is split even if its samples are pure.
     seed
         Random seed; `None` draws one.
 
@@ -173,7 +175,7 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
 
     @property
     def memory_weights(self) -> dict[int, float]:
-        """Weight of each window size: how well its trees predict at present, summing to one.
+        """Weight of each window size, by how well its trees predict at present; they sum to one.
 
         Raises
         ------
@@ -188,31 +190,31 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
 class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
     """Stream decision forest: trees with several memories, and learned weights of the memories.
 
-    The trees keep growing with each batch, as in the paper[^1]. Beyond the paper, every tree is in
-    turn grown anew on a window of the latest samples, as an extremely randomised tree[^2]. The
-    windows have several sizes, and the forest learns how much each size is worth: it follows
-    gradual, abrupt and recurring drift without a detector and without a parameter to tune.
-    `memory_weights` tells how fast the stream changes.
+    The trees keep growing with each batch, as in the paper[^1]. Beyond the paper, the trees are
+    regrown in turn on windows of the latest samples, as extremely randomised trees[^2]. The windows
+    have several sizes, and the forest learns a weight for each size. So it follows gradual, abrupt
+    and recurring drift without a detector and without a parameter to tune. `memory_weights` shows
+    how fast the stream changes.
 
-    There are three kinds of trees: with a mean in each leaf; with a linear model in each leaf, as
-    model trees[^3], and at least ten samples and three per coefficient; and with one linear model
-    of the whole window, whose residuals the tree learns. The models are ridge regressions on the
-    first 64 numeric features.
+    There are three kinds of trees. The first has a mean in each leaf. The second is a model
+    tree[^3], with a linear model in each leaf, and at least ten samples and three per coefficient.
+    The third has one linear model of the whole window and learns its residuals. The models are
+    ridge regressions on the first 64 numeric features.
 
-    The trees of one kind and window size answer with their mean, m_k. A ridge regression of the
-    targets on the m_k, which fades over 1,000 samples, stacks them[^4] to one more answer. The
-    prediction is the mean of all these by weights that follow the fixed share[^5]: after each
-    sample w_k becomes .98 w_k p_k(y)^.5 / sum + .02 / K, where p_k is a normal density about m_k
-    whose variance is a running mean of the squared errors. Predictions stay within the range of the
-    targets. `predict_one(x, with_dist=True)` has their spread: half the running mean of the squared
-    errors, and half the variances in the leaves and among the trees at x, rescaled to match the
-    errors.
+    The trees of one kind and window size predict their mean, m_k. A ridge regression of the targets
+    on the m_k, with a memory of 1,000 samples, adds a stacked prediction[^4]. The forest predicts
+    the weighted mean of all of these. After each sample the fixed share[^5] updates the weights:
+    w_k becomes .98 w_k p_k(y)^.5 / sum + .02 / K, where p_k is a normal density around m_k whose
+    variance is a running mean of the squared errors. Predictions stay within the range of the
+    targets. The variance of `predict_one(x, with_dist=True)` is the mean of two terms: the running
+    mean of the squared errors; and the variance in the leaves and among the trees at x, rescaled to
+    match the errors.
 
-    Growing a tree anew is spread over the samples until the next tree has its turn, so that the
-    cost of a sample depends neither on the sizes of the windows nor on the time.
+    The work of regrowing a tree is spread over the samples until the next tree is due, so that the
+    cost of a sample depends neither on the window sizes nor on the length of the stream.
 
-    With `swap_rule="published", window_size=0, n_models=10, batch_size=100, splitter="best"` the
-    forest is that of the paper: trees on bootstraps of each batch (Algorithm 2).
+    With `swap_rule="published", window_size=0, n_models=10, batch_size=100, splitter="best"` this
+    is the forest of the paper: trees on bootstraps of each batch (Algorithm 2).
 
     Parameters
     ----------
@@ -224,7 +226,7 @@ class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
     max_depth
         Largest depth of a tree; `None` sets no limit.
     min_samples_split
-        Smallest number of samples of a batch with which a leaf is split. Copies in the bootstrap
+        Smallest number of samples of a batch in a leaf that is split. Copies in the bootstrap
         count.
     min_samples_leaf
         Smallest number of samples of a batch on either side of a split. Copies in the bootstrap
@@ -233,32 +235,34 @@ class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
         Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share. `mutate`
         can change it unless `swap_rule="rotation"`.
     max_nodes
-        Largest number of nodes of each tree. Beyond it, the lowest splits that were visited least
-        recently become leaves again. `mutate` can change it unless `swap_rule="rotation"`.
+        Largest number of nodes of each tree. Beyond it, those of the lowest splits that samples
+        have reached least recently become leaves again. `mutate` can change it unless
+        `swap_rule="rotation"`.
     leaf_memory
-        Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
-        the weight of the earlier ones, so that leaves follow drift. `None` keeps all of it.
+        Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
+        ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
+        weights.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     n_swaps
         Largest number of trees to replace after a batch: those that predicted it worst. 0 replaces
         none. Not used with `swap_rule="rotation"`.
     swap_rule
-        When trees are replaced: `"rotation"`, each in turn, once while its window passes;
-        `"always"`, the worst after every batch in which they made an error; or `"published"`, the
-        worst in batch b > 1 with probability 1 / b, so rarely on a long stream. With `"always"` and
-        `"published"` the prediction is the mean of all trees.
+        When trees are replaced: `"rotation"`, each tree in turn, once per length of its window;
+        `"always"`, the worst trees after every batch in which they made an error; or `"published"`,
+        the worst trees after batch b > 1 with probability 1 / b, so rarely on a long stream. With
+        `"always"` and `"published"`, the prediction is the mean of all trees.
     window_size
-        Size of the window of latest samples on which trees are regrown. With
-        `swap_rule="rotation"`, a tuple of sizes, each with equally many trees of each kind; with
-        fewer trees than sizes and kinds, trees with means come before trees with linear models, and
-        sizes in their order. Otherwise one number, 0 for the current batch only, as published.
+        Number of latest samples on which trees are regrown. With `swap_rule="rotation"`, a tuple of
+        sizes, each with equally many trees of each kind; if there are too few trees, kinds without
+        linear models come first, and earlier sizes before later ones. Otherwise one number; 0
+        regrows trees on the current batch only, as published.
     n_jobs
         Number of threads that grow trees. It does not change the predictions. With
-        `swap_rule="rotation"` growth per sample is so cheap that one thread is always used.
+        `swap_rule="rotation"` one thread is used, because growth is cheap for each sample.
     reference
         Behave like the published implementation: a leaf holds only the last batch that reached it,
-        learned when the batch is complete, and is split even if its samples are pure.
+        learns it when the batch is complete, and is split even if its samples are pure.
     seed
         Random seed; `None` draws one.
 
@@ -341,7 +345,7 @@ class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
 
     @property
     def memory_weights(self) -> dict[int, float]:
-        """Weight of each window size: how well its trees predict at present, summing to one.
+        """Weight of each window size, by how well its trees predict at present; they sum to one.
 
         Raises
         ------
@@ -363,6 +367,6 @@ class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
         return "model of the root" if in_root else "linear model"
 
     def _describe(self, node: Node) -> str:
-        """Return the mean of what a node has learned, and the model that its tree adds to it."""
+        """Return the mean of a node, and the model that its tree adds to the mean."""
         model = node["linear_model"]
         return describe_number(node) + (f" + {model}" if model else "")

@@ -1,4 +1,4 @@
-"""What stream decision trees and forests have in common: parameters, and the growth of trees."""
+"""Base class of the stream decision trees and forests: parameters and growth."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ __all__ = ["LINEAR_MODELS", "StreamLearner"]
 
 Losses = npt.NDArray[np.float64]
 
-# Of a regression: the nodes of a tree that have a linear model.
+# Nodes of a tree that have a linear model; the regressor has trees of all three kinds.
 LINEAR_MODELS = ("none", "leaves", "root")
 
 
 class StreamLearner(BatchForest):
-    """Base of all four learners: trees call `_begin`, forests `_begin_forest`."""
+    """Base of all four learners. Trees call `_begin`, forests call `_begin_forest`."""
 
     batch_size: int
     max_depth: int | None
@@ -61,7 +61,7 @@ class StreamLearner(BatchForest):
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        # With rotation, trees that are still growing were begun with these parameters.
+        # With rotation, unfinished trees have been started with the present values.
         return set() if isinstance(self._core, MemoryForest) else set(self._mutable)
 
     def _begin(self, criterion: str) -> None:
@@ -70,7 +70,7 @@ class StreamLearner(BatchForest):
         self._core = self._new_forest(criterion)
 
     def _begin_forest(self, criterion: str) -> None:
-        """The same for one of the forests."""
+        """Check the parameters of a forest, and make the core object."""
         self._check_parameters()
         check_choice("swap_rule", self.swap_rule, "rotation", "always", "published")
         check_whole("n_models", self.n_models, 1)
@@ -103,7 +103,7 @@ class StreamLearner(BatchForest):
     def _new_forest(
         self, criterion: str, n_models: int = 1, n_latest: int = 0, bootstrap: bool = False
     ) -> StreamForest:
-        """A forest whose trees all grow on each batch; it keeps so many of the latest samples."""
+        """Make a forest that keeps `n_latest` samples, and whose trees all grow on each batch."""
         return StreamForest(
             n_trees=n_models,
             regression=criterion == "variance",
@@ -143,7 +143,7 @@ class StreamLearner(BatchForest):
         )
 
     def _new_rotation(self, criterion: str) -> MemoryForest:
-        """A forest whose trees are grown anew in turn, on windows of several sizes."""
+        """Make a forest whose trees are regrown in turn, on windows of several sizes."""
         kinds = LINEAR_MODELS if criterion == "variance" else LINEAR_MODELS[:1]
         sizes = typing.cast(tuple[int, ...], self.window_size)
         groups = [(int(size), kind) for kind in kinds for size in sizes]
@@ -178,9 +178,9 @@ class StreamLearner(BatchForest):
         )
 
     def _grow(self, losses: Losses | None = None) -> None:
-        """Grow the trees on a batch, and swap some of them.
+        """Grow the trees on a batch, and replace some of them.
 
-        The losses are of all trees of the forest, of which others may be elsewhere.
+        `losses` are those of all trees of the forest, if other parts of it hold some of them.
         """
         forest = typing.cast(StreamForest, self._core)
         batch = forest.n_batches

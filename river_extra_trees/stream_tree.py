@@ -2,7 +2,7 @@
 
 The learners of this module follow Xu, Dey, Panda and Vogelstein (2022). A tree collects a batch of
 samples and sends them down to its leaves, which then grow as in CART. Beyond the paper, the class
-weights and means in the nodes learn every sample at once instead of when its batch is complete.
+weights and means in the nodes learn every sample immediately instead of when its batch is complete.
 """
 
 from __future__ import annotations
@@ -26,33 +26,34 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
     ----------
     batch_size
         Number of samples after which leaves are split. Class weights and means in the leaves are
-        up to date after every sample. Until the first batch is full, the tree is grown anew on the
-        first 10, 20, 30, 45 ... samples.
+        up to date after every sample. During the first batch, the tree is grown anew on the first
+        10, 20, 30, 45 ... samples.
     criterion
         Impurity that splits reduce: `"gini"` or `"entropy"`.
     max_depth
         Largest depth of a tree; `None` sets no limit.
     min_samples_split
-        Smallest number of samples of a batch with which a leaf is split.
+        Smallest number of samples of a batch in a leaf that is split.
     min_samples_leaf
         Smallest number of samples of a batch on either side of a split.
     max_features
         Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share. `mutate`
         can change it.
     max_nodes
-        Largest number of nodes. Beyond it, the lowest splits that were visited least recently
-        become leaves again. `mutate` can change it.
+        Largest number of nodes. Beyond it, those of the lowest splits that samples have reached
+        least recently become leaves again. `mutate` can change it.
     leaf_memory
-        Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
-        the weight of the earlier ones, so that leaves follow drift. `None` keeps all of it.
+        Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
+        ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
+        weights.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     warm_up
-        Number of first samples during which naive Bayes and the latest classes answer beside
-        the tree. 0: the tree answers alone, as with `reference`.
+        Number of samples at the start during which predictions also draw on naive Bayes and on the
+        latest classes. With 0, and with `reference`, the tree always predicts alone.
     reference
         Behave like the published implementation: a leaf holds only the last batch that reached it,
-        learned when the batch is complete, and is split even if its samples are pure.
+        learns it when the batch is complete, and is split even if its samples are pure.
     seed
         Random seed; `None` draws one.
 
@@ -125,28 +126,29 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
     ----------
     batch_size
         Number of samples after which leaves are split. Class weights and means in the leaves are
-        up to date after every sample. Until the first batch is full, the tree is grown anew on the
-        first 10, 20, 30, 45 ... samples.
+        up to date after every sample. During the first batch, the tree is grown anew on the first
+        10, 20, 30, 45 ... samples.
     max_depth
         Largest depth of a tree; `None` sets no limit.
     min_samples_split
-        Smallest number of samples of a batch with which a leaf is split.
+        Smallest number of samples of a batch in a leaf that is split.
     min_samples_leaf
         Smallest number of samples of a batch on either side of a split.
     max_features
         Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share. `mutate`
         can change it.
     max_nodes
-        Largest number of nodes. Beyond it, the lowest splits that were visited least recently
-        become leaves again. `mutate` can change it.
+        Largest number of nodes. Beyond it, those of the lowest splits that samples have reached
+        least recently become leaves again. `mutate` can change it.
     leaf_memory
-        Number of samples that a leaf remembers: each sample takes a share of 1 / leaf_memory from
-        the weight of the earlier ones, so that leaves follow drift. `None` keeps all of it.
+        Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
+        ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
+        weights.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     reference
         Behave like the published implementation: a leaf holds only the last batch that reached it,
-        learned when the batch is complete, and is split even if its samples are pure.
+        learns it when the batch is complete, and is split even if its samples are pure.
     seed
         Random seed; `None` draws one.
 

@@ -102,8 +102,8 @@ def test_boosting_on_a_window() -> None:
 def test_process_of_capymoa(tmp_path: Path) -> None:
     """Answers come in parts, with the scores so far, until the process says that it is done."""
     python = tmp_path / "python"
-    first = {"items": 1, "answers": [[0.75, 0.25]], "seconds": 1.0, "memory": 8, "error": ""}
-    second = {**first, "items": 2, "answers": [None], "ended": True}
+    first = {"samples": 1, "answers": [[0.75, 0.25]], "seconds": 1.0, "memory": 8, "error": ""}
+    second = {**first, "samples": 2, "answers": [None], "ended": True}
     lines = [json.dumps({**first, "ended": False}), "a line of a library", json.dumps(second)]
     python.write_text("#!/bin/sh\nread job\ncat <<END\n" + "\n".join(lines) + "\nEND\n")
     python.chmod(0o755)
@@ -111,7 +111,7 @@ def test_process_of_capymoa(tmp_path: Path) -> None:
     options = "ARF", rows, "classification", 9.0, str(python)
     runs = list(capymoa_process.checkpoints(*options))
     assert [run.scores["accuracy"] for run in runs] == [1.0, 0.5]
-    assert [(run.items, run.memory) for run in runs] == [(1, 8), (2, 8)]
+    assert [(run.samples, run.memory) for run in runs] == [(1, 8), (2, 8)]
 
 
 def test_drift(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_parts_can_be_taken_out(part: dict[str, str]) -> None:
 
 def test_tails() -> None:
     """A line for each learner."""
-    options = ["--streams", "Phishing", "--items", 100, "StreamDecisionForestClassifier"]
+    options = ["--streams", "Phishing", "--samples", 100, "StreamDecisionForestClassifier"]
     assert "| StreamDecisionForestClassifier | 100 " in succeed("costs.tails", *options)
 
 
@@ -160,7 +160,7 @@ def test_speed() -> None:
     """Two learners are compared side by side; both take longer than the clock needs to tick."""
     printed = succeed(
         *("costs.speed", "ForgetfulRandomForestClassifier", "HoeffdingTreeClassifier"),
-        *("--streams", "Phishing", "--items", 1000, "--repeats", 2),
+        *("--streams", "Phishing", "--samples", 1000, "--repeats", 2),
     )
     assert "ForgetfulRandomForestClassifier" in printed
 
@@ -218,13 +218,13 @@ def test_papers_side_by_side(tmp_path: Path) -> None:
     found = tmp_path / "papers.csv"
     found.write_text(
         "experiment,row,measure,value\n"
-        "shrubs-speed,elec,ms per item,0.02\n"
-        "shrubs-speed,elec,items,5000\n"
+        "shrubs-speed,elec,ms per sample,0.02\n"
+        "shrubs-speed,elec,samples,5000\n"
     )
     page = tmp_path / "papers.md"
     succeed("papers", "report", "--results", found, "--page", page)
     lines = [line.replace(" ", "") for line in page.read_text().splitlines()]
-    assert "||msperitem:reference|msperitem:ours|items|" in lines
+    assert "||mspersample:reference|mspersample:ours|samples|" in lines
     assert "|elec|0.236|0.02|5000|" in lines
 
 
@@ -297,11 +297,11 @@ def test_other_predictions_of_dynamic_trees(command: str, stream: str) -> None:
 
 def test_soak_of_dynamic_trees() -> None:
     """Twenty lines along the stream."""
-    assert len(succeed("dynamic.cost", "soak", "--items", 40).splitlines()) == 21
+    assert len(succeed("dynamic.cost", "soak", "--samples", 40).splitlines()) == 21
 
 
 def test_soak() -> None:
-    """Two thousand items; what is to be said of memory and latency needs millions.
+    """Two thousand samples; what is to be said of memory and latency needs millions.
 
     In a process of its own: the garbage of the whole suite is not to be collected 200 times.
     """

@@ -1,27 +1,46 @@
-"""Docstrings say what there is."""
+"""Docstrings describe every parameter."""
 
 from __future__ import annotations
 
 import inspect
 import re
+from typing import Any
 
 import pytest
 
-import river_extra_trees as ret
-from river_extra_trees import distributed, keyed
+import river_extra_trees
+from river_extra_trees import distributed, evaluate, keyed, persistence, plotting
+
+MODULES = [river_extra_trees, distributed, evaluate, keyed, persistence, plotting]
 
 
-@pytest.mark.parametrize("module", [ret, distributed, keyed], ids=lambda module: module.__name__)
-def test_all_parameters_are_described(module: object) -> None:
-    """The section on parameters names those of the signature, in their order."""
-    for name in module.__all__:  # type: ignore[attr-defined]
-        thing = getattr(module, name)
-        section = re.search(
-            r"\nParameters\n-+\n(.*?)(?=\n\S[^\n]*\n-+\n|\Z)",
-            inspect.getdoc(thing) or "",
-            re.DOTALL,
-        )
-        if section is None:
-            continue
-        described = re.findall(r"^(\w+)$", section.group(1), re.MULTILINE)
-        assert described == list(inspect.signature(thing).parameters), name
+def is_error(thing: Any) -> bool:
+    return inspect.isclass(thing) and issubclass(thing, Exception)
+
+
+PUBLIC = sorted(
+    {
+        (f"{module.__name__}.{name}", thing)
+        for module in MODULES
+        for name in module.__all__
+        if callable(thing := getattr(module, name)) and not is_error(thing)
+    },
+    key=lambda each: each[0],
+)
+
+
+def described(docstring: str) -> list[str]:
+    """Return the names in the section of parameters, or of the attributes of a tuple."""
+    found = re.search(
+        r"^(?:Parameters|Attributes)\n-+\n(.*?)(?:^\w[\w ]*\n-+$|\Z)", docstring, re.M | re.S
+    )
+    lines = (
+        re.findall(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: : .*)?$", found[1], re.M) if found else []
+    )
+    return [name.strip("* ") for line in lines for name in line.split(",")]
+
+
+@pytest.mark.parametrize(("name", "thing"), PUBLIC, ids=[name for name, _ in PUBLIC])
+def test_every_parameter_is_described(name: str, thing: Any) -> None:
+    """The docstring describes the parameters of the signature, all of them, in their order."""
+    assert described(inspect.getdoc(thing) or "") == list(inspect.signature(thing).parameters)

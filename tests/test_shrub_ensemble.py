@@ -18,10 +18,9 @@ from river_extra_trees import ShrubEnsembleClassifier, ShrubEnsembleRegressor
 from river_extra_trees._core.schema import Labels
 from river_extra_trees._core.shrubs import Shrubs
 from river_extra_trees._core.trees import Trees
-from river_extra_trees._estimator.inspection import goes_left
 from river_extra_trees._estimator.parameters import n_features_visited
 from tests.naive.shrubs import NaiveShrubs
-from tests.tools.shrub_runs import CASES, Run
+from tests.tools.shrub_runs import CASES, Run, Stress
 
 EXACT_CASES = [name for name in CASES if name != "r_reg"]
 
@@ -207,34 +206,13 @@ def test_a_new_concept_enters(seed: int, n_models: int, window_size: int, step_s
 # -------------------------------------------------------------------- what always holds
 
 
-class _Stress:
-    """A stream with missing, nominal, new and vanishing features, new classes and weights."""
-
-    def __init__(self, seed: int, regression: bool) -> None:
-        self.rng = random.Random(seed)
-        self.regression = regression
-
-    def rows(self, n: int) -> Any:
-        rng = self.rng
-        for i in range(n):
-            x: dict[Any, Any] = {"a": rng.randrange(4), "b": rng.random()}
-            if rng.random() < 0.5:
-                x["c"] = rng.choice(["red", "green", 3, float("nan")])
-            if i > n // 2:
-                x[f"late {i % 3}"] = rng.gauss(0, 1)
-            y: Any = x["a"] + x["b"] + rng.gauss(0, 0.1)
-            if not self.regression:
-                y = f"{int(y)}" if rng.random() < 0.9 else f"rare {i // 40}"
-            yield x, y, rng.choice([1.0, 1.0, 0.0, 0.3, 17.0, 1e9])
-
-
 @pytest.mark.parametrize("regression", [False, True])
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_invariants_under_stress(regression: bool, rounds: int) -> None:
     """After every sample all structures are sound."""
     kind = ShrubEnsembleRegressor if regression else ShrubEnsembleClassifier
     model = kind(n_models=5, window_size=20, step_size=0.3, rounds=rounds, seed=1)
-    for x, y, w in _Stress(3, regression).rows(250):
+    for x, y, w in Stress(3, regression).rows(250):
         model.learn_one(x, y, w=w)
         model._core.check()
         assert model.predict_one(x) is not None
@@ -343,45 +321,6 @@ def test_number_of_features_per_split(max_features: Any, n_columns: int) -> None
             model.learn_one(x, y)
         texts.append([model.to_text(tree) for tree in range(len(model.weights))])
     assert texts[0] == texts[1]
-
-
-# -------------------------------------------------------------------- running sums
-
-
-def true_sums(shrubs: Shrubs) -> tuple[list[float], list[list[float]]]:
-    """The sums `hits` and `gram`, from the trees and the window."""
-    state = shrubs.state()
-    window = state["window"].values
-    trees = [{node["node"]: node for node in shrubs.nodes(k)} for k in range(shrubs.n_trees)]
-    roots = [next(iter(tree)) for tree in trees]
-    hits = np.zeros(len(trees))
-    gram = np.zeros((len(trees), len(trees)))
-    for row, target, weight in zip(
-        window["data"].T, window["target"], window["weight"], strict=True
-    ):
-        outputs = []
-        for tree, root in zip(trees, roots, strict=True):
-            node = tree[root]
-            while node["feature"] is not None:
-                node = tree[node["left" if goes_left(node, row) else "right"]]
-            outputs.append([value / node["weight"] for value in node["values"]])
-        h = np.array(outputs)
-        hits += weight * h[:, int(target)]
-        gram += weight * h @ h.T
-    return hits, gram
-
-
-def test_running_sums_are_true() -> None:
-    """What is added and subtracted sample by sample stays what a fresh sum gives."""
-    model = ShrubEnsembleClassifier(n_models=5, window_size=20, step_size=0.3, seed=1)
-    for i, (x, y, w) in enumerate(_Stress(3, False).rows(250)):
-        model.learn_one(x, y, w=w)
-        if i % 7 == 0:
-            state = model._core.state()
-            hits, gram = true_sums(model._core)
-            tolerance = 1e-9 * state["total_weight"]
-            assert state["hits"] == pytest.approx(hits, abs=tolerance)
-            assert state["gram"] == pytest.approx(gram, abs=tolerance)
 
 
 @pytest.mark.parametrize("shuffle_features", [False, True])

@@ -48,7 +48,8 @@ Until its first batch is full, a `Forest` grows its trees on the samples so far,
 The way of a batch::
 
     estimator.learn_many(X, y, w)
-      |- batch_of              columns: buffers of numbers, codes of nominal values (columns.pyx)
+      |- batch_of              columns: buffers of numbers, codes of nominal values (columns.pyx);
+      |                          texts from the buffers of Arrow (texts.pyx)
       |- core.reader           links the columns to the schema; the batch is refused here or not
       |                          at all (batch.pyx)
       `- core.go_on            row by row, until a batch of the family is full:

@@ -1,8 +1,11 @@
 """Batches: samples as columns, and the way of a learner through their rows. See the header."""
 
+from cpython.dict cimport PyDict_Next
+from cpython.object cimport PyObject
 from libc.math cimport NAN
 
 from .columns cimport Column
+from .lists cimport item_of
 from .memory cimport free, product, resized, zeroed
 from .values cimport order_of
 from .shares cimport total_of
@@ -76,6 +79,24 @@ cdef object numbers_of(Column column):
     if column.numbers is None:
         raise ValueError("a column of targets or weights holds no numbers")
     return column.numbers
+
+
+cdef int look_up_all(dict codes, list values, Link* link) except -1:
+    """Look up the codes of nominal values.
+
+    No look-up is needed as far as they are the objects that the codes belong to, in that order:
+    `Schema.texts_of` has them so.
+    """
+    cdef PyObject* value
+    cdef Py_ssize_t position = 0
+    cdef int code = 0
+    while (code < link.n_values and PyDict_Next(codes, &position, &value, NULL)
+           and value == item_of(<PyObject*>values, code)):
+        link.known[code] = code
+        code += 1
+    for code in range(code, link.n_values):
+        link.known[code] = codes.get(values[code], UNKNOWN)
+    return 0
 
 
 cdef int code_for(Schema schema, int column, object value) except? -1:
@@ -185,14 +206,11 @@ cdef class Reader:
                 link, column = &self.links[i], <Column>self.batch.columns[i]
                 link.numeric = schema.numeric.get(column.name, IGNORED if is_full else UNKNOWN)
                 link.nominal = schema.nominal.get(column.name, IGNORED if is_full else UNKNOWN)
-                for code in range(link.n_values):
-                    if link.nominal < 0:
-                        link.known[code] = UNKNOWN
-                    elif self.is_chosen:    # a part of the rows need not have all values
-                        link.known[code] = UNSEEN
-                    else:
-                        link.known[code] = (<dict>schema.codes[link.nominal]).get(
-                            column.values[code], UNKNOWN)
+                if link.nominal >= 0 and not self.is_chosen:
+                    look_up_all(<dict>schema.codes[link.nominal], column.values, link)
+                else:                   # a part of the rows need not have all values
+                    for code in range(link.n_values):
+                        link.known[code] = UNKNOWN if link.nominal < 0 else UNSEEN
             if self.schema is not schema:
                 self.n_labels = -1      # another learner
             self.schema, self.version = schema, schema.version

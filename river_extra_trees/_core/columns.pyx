@@ -2,7 +2,6 @@
 
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
-from cpython.object cimport PyObject
 from libc.math cimport NAN
 
 from .schema cimport Labels
@@ -14,7 +13,6 @@ import numpy as np
 
 cdef extern from "Python.h":
     double int_as_double "PyLong_AsDouble"(object) except? -1.0
-    PyObject* PyDict_SetDefault(dict, object key, object value) except NULL     # borrowed
 
 
 cdef int check_length(Py_ssize_t found, Py_ssize_t length) except -1:
@@ -99,23 +97,6 @@ def column_of_numbers(name, numbers):
 def column_of_texts(name, codes, list values):
     """A column of texts, from their positions in a list that has each once; -1 is missing."""
     return named(Column(name, len(codes), None, codes, values))
-
-
-def codes_of_texts(list texts):
-    """Texts as positions in a list that has each once, and the list; -1 for what is no text."""
-    cdef Py_ssize_t row, n = len(texts)
-    cdef int[::1] codes = np.full(n, -1, dtype=np.intc)
-    cdef dict known = {}
-    cdef object fresh = 0
-    cdef PyObject* found
-    for row in range(n):
-        text = texts[row]
-        if isinstance(text, str):
-            found = PyDict_SetDefault(known, text, fresh)
-            codes[row] = <object>found
-            if found == <PyObject*>fresh:
-                fresh = len(known)
-    return codes.base, list(known)
 
 
 def column_of_values(name, list values):

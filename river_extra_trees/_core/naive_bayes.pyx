@@ -443,10 +443,6 @@ cdef class EarlyPool:
 
     # --- State --------------------------------------------------------------------------------
 
-    def exponents_of(self, int answer):
-        """The exponents of an answer of the family, of naive Bayes, and of the latest classes."""
-        return self.all_exponents()[answer].tolist()
-
     def check(self):
         """Raise a StateError if an invariant is broken."""
         self.naive.check()

@@ -32,6 +32,7 @@ cdef class Schema:
     cdef int row_capacity
     cdef list lengths           # (dict, its length before) of what the last `admit` added to ...
     cdef int n_before           # ... and the number of columns before; no part of the state
+    cdef dict texts             # name -> `Texts` of its nominal column; no part of the state
     cdef unsigned long version  # counts the changes of columns and codes; no part of the state
 
     # The keys of the last row that was looked up by name, in the order of its dict. A row whose

@@ -9,6 +9,7 @@ from .values cimport (
     CATEGORY, MISSING, NUMBER, Kind, check_name, classify, holds_nan, order_of
 )
 from .memory cimport free, resized
+from .texts cimport Texts
 
 from collections.abc import Mapping
 from gc import get_referents
@@ -54,6 +55,7 @@ cdef class Schema:
         self.nominal = {}
         self.names = []
         self.codes = []
+        self.texts = {}
         self.layout = []
         self.reserve(1)     # `row` is an address even before the first feature
 
@@ -228,6 +230,7 @@ cdef class Schema:
             return 0
         self.version += 1
         self.layout_size = 0
+        self.texts.clear()
         for entries, length in self.lengths:
             while len(<dict>entries) > length:
                 (<dict>entries).popitem()
@@ -306,6 +309,23 @@ cdef class Schema:
                 return value
         return "any other value" if number == OTHER else None
 
+    def texts_of(self, name):
+        """The texts of a feature's nominal column, for reading frames; no texts if it has none."""
+        cdef Texts texts
+        try:
+            column = self.nominal.get(name)
+        except TypeError:       # a name without a hash: it is refused later
+            column = None
+        if column is None:
+            return Texts()
+        texts = self.texts.get(name)
+        if texts is None:
+            texts = self.texts[name] = Texts()
+        codes = <dict>self.codes[<int>column]
+        if texts.n_told < len(codes):
+            texts.know(list(codes)[texts.n_told:])
+        return texts
+
     def is_nominal(self, int column):
         return self.codes[column] is not None
 
@@ -339,8 +359,10 @@ cdef class Schema:
     def __sizeof__(self):
         """Bytes of the arrays, and of the nominal values that `gc.get_referents` leaves out."""
         cdef Py_ssize_t texts = 0
-        for codes in self.codes:
-            if codes and str not in map(type, get_referents(codes)):    # a dict of texts alone
+        for name, codes in zip(self.names, self.codes):
+            if not codes or name in self.texts:     # whose list has them
+                continue
+            if str not in map(type, get_referents(codes)):      # a dict of texts alone
                 texts += sum([getsizeof(value) for value in codes if type(value) is str])
         return (
             object.__sizeof__(self) + texts

@@ -121,3 +121,19 @@ cdef class Trees:
         """The heaviest class of a node, the first of equals; -1 if it is empty."""
         cdef const double* row = self.row(node)
         return first_largest(row + HEADER, self.n_values) if row[WEIGHT] > 0.0 else -1
+
+
+cdef inline void count_class(double* row, int code, double weight, double batch) noexcept nogil:
+    """Add a sample to the statistics of a node."""
+    row[WEIGHT] += weight
+    row[VISITED] = batch
+    row[HEADER + code] += weight
+
+
+cdef inline void count_number(double* row, double y, double weight, double batch) noexcept nogil:
+    """West (1979): mean and squared deviations of a weighted sample, one at a time."""
+    cdef double delta = y - row[HEADER]
+    row[WEIGHT] += weight
+    row[VISITED] = batch
+    row[HEADER] += delta * (weight / row[WEIGHT])   # exactly y for the first sample
+    row[HEADER + 1] += weight * delta * (y - row[HEADER])

@@ -19,22 +19,6 @@ cdef enum:
     MAX_CLASSES = 1 << 24       # of a restored arena, whose widths so stay countable
 
 
-cdef inline void count_class(double* row, int code, double weight, double batch) noexcept nogil:
-    """Add a sample to the statistics of a node."""
-    row[WEIGHT] += weight
-    row[VISITED] = batch
-    row[HEADER + code] += weight
-
-
-cdef inline void count_number(double* row, double y, double weight, double batch) noexcept nogil:
-    """West (1979): mean and squared deviations of a weighted sample, one at a time."""
-    cdef double delta = y - row[HEADER]
-    row[WEIGHT] += weight
-    row[VISITED] = batch
-    row[HEADER] += delta * (weight / row[WEIGHT])   # exactly y for the first sample
-    row[HEADER + 1] += weight * delta * (y - row[HEADER])
-
-
 cdef class Trees:
     """An arena of nodes and the roots of the trees in it.
 
@@ -284,17 +268,19 @@ cdef class Trees:
 
     cdef void learn(self, int leaf, double target, double weight, double batch) noexcept nogil:
         """Add a sample to the statistics of its leaf, which fade, and of every node above."""
-        cdef int node = leaf, code = 0 if self.regression else <int>target
+        cdef int node = leaf
         cdef const Node* nodes = self.nodes
         cdef double* stats = self.stats
         cdef Py_ssize_t width = self.width
         if self.fading < 1.0:
             self.fade(leaf)
-        while node >= 0:
-            if self.regression:
+        if self.regression:
+            while node >= 0:
                 count_number(stats + node * width, target, weight, batch)
-            else:
-                count_class(stats + node * width, code, weight, batch)
+                node = nodes[node].parent
+            return
+        while node >= 0:
+            count_class(stats + node * width, <int>target, weight, batch)
             node = nodes[node].parent
 
     cdef void fade(self, int leaf) noexcept nogil:

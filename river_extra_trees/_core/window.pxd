@@ -20,6 +20,8 @@ cdef class Window:
     cdef int* fresh             # the n_fresh slots pushed since the last `sort`, likewise
     cdef int* free_slots        # stack of capacity - size free slots
     cdef int* merged            # scratch for `sort`: 2 * capacity
+    cdef int* leaf              # per fresh slot: the leaf that its owner has noted, or -1; in the
+                                #   scratch for `sort`
     cdef readonly int capacity
     cdef readonly int n_columns     # columns that have values (the schema may know newer ones)
     cdef readonly int size          # samples held
@@ -41,8 +43,10 @@ cdef class Window:
     cdef void release_first(self, int n) noexcept nogil
     cdef void free_slot(self, int slot) noexcept nogil
     cdef void keep_arrived(self) noexcept nogil
+    cdef void forget_leaves(self) noexcept nogil
     cdef void clear(self) noexcept nogil
     cdef int copy(self, Window other, int slot) noexcept nogil
+    cdef Window sorted_copy(self)
     cdef bint is_in_order(self) noexcept
     cdef int slot_at(self, int i) noexcept nogil
 

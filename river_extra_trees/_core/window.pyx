@@ -69,13 +69,14 @@ cdef class Window:
             memcpy(by_arrival, self.by_arrival, self.n_sorted * sizeof(int))
             memcpy(by_arrival + capacity, self.fresh, self.n_fresh * sizeof(int))
             memcpy(free_slots + capacity - self.capacity, self.free_slots, n_free * sizeof(int))
+            memcpy(free_slots + capacity, self.leaf, self.capacity * sizeof(int))
             free(self.data)
         for slot in range(self.capacity, capacity):     # below the old ones: the lowest goes first
             free_slots[capacity - 1 - slot] = slot
         self.data, self.target, self.weight = data, target, target + capacity
         self.arrival, self.order, self.by_arrival = arrival, order, by_arrival
         self.fresh, self.free_slots = by_arrival + capacity, free_slots
-        self.merged = free_slots + capacity
+        self.merged = self.leaf = free_slots + capacity
         self.capacity, self.column_capacity = capacity, column_capacity
         return 0
 
@@ -116,6 +117,7 @@ cdef class Window:
         self.weight[slot] = weight
         self.arrival[slot] = self.n_seen
         self.fresh[self.n_fresh] = slot
+        self.leaf[slot] = -1
         self.n_fresh += 1
         self.n_seen += 1
         self.size += 1
@@ -217,6 +219,12 @@ cdef class Window:
             self.free_slots[slot] = self.capacity - 1 - slot
         self.size = self.n_fresh = self.n_sorted = 0
 
+    cdef void forget_leaves(self) noexcept nogil:
+        """Forget which leaves were noted: those of other trees, or of none."""
+        cdef int slot
+        for slot in range(self.capacity):
+            self.leaf[slot] = -1
+
     cdef int copy(self, Window other, int slot) noexcept nogil:
         """Store a sample of another window, for which room was reserved; return its slot."""
         cdef int new = self.free_slots[self.capacity - self.size - 1]
@@ -229,9 +237,21 @@ cdef class Window:
         self.weight[new] = other.weight[slot]
         self.arrival[new] = other.arrival[slot]
         self.fresh[self.n_fresh] = new
+        self.leaf[new] = -1
         self.n_fresh += 1
         self.size += 1
         return new
+
+    cdef Window sorted_copy(self):
+        """A window with the same samples, all sorted, in its slots in order of arrival."""
+        cdef Window copy = Window(self.size)
+        cdef int i
+        copy.reserve(self.size, self.n_columns)
+        copy.extend(self.n_columns)
+        for i in range(self.size):
+            copy.copy(self, self.slot_at(i))
+        copy.sort()
+        return copy
 
     def slots(self):
         """The slots in use, in order of arrival."""
@@ -357,6 +377,7 @@ cdef class Window:
         for i in range(n_sorted, n):        # these were not sorted in yet
             self.fresh[i - n_sorted] = <int>i
         self.n_fresh = <int>n - n_sorted
+        self.forget_leaves()
         return 0
 
     def __reduce__(self):

@@ -1,4 +1,4 @@
-"""What the forests that learn in batches have in common: stream and forgetful ones."""
+"""The base class of the forests that grow batch by batch: stream and forgetful forests."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["BatchForest"]
 
 
 class BatchForest(TreeLearner):
-    """A forest whose samples are gathered, and whose trees grow when a batch is full.
+    """A forest that collects samples, and grows its trees when a batch is full.
 
-    The core's `learn` says that a batch is full. `_grow` then plans the growth: it changes nothing,
-    and may be interrupted. The core carries the plan out as a whole, unless the batch that it was
-    made for is grown on already.
+    `learn` of the core returns true when a batch is full. `_grow` then makes a plan; it changes
+    nothing, so it may be interrupted. The core carries out the whole plan, or nothing if another
+    thread has grown the trees on this batch meanwhile.
 
-    The memory that only a growth needs is taken for the growth and given back: it is many times
-    that of a young tree.
+    The working memory of growth is allocated for each growth and freed afterwards, because it is
+    many times the size of a young tree.
     """
 
     _core: Forest | MemoryForest
@@ -32,7 +32,7 @@ class BatchForest(TreeLearner):
 
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
         while (is_full := self._core.learn(x, y, w)) is None:
-            self._grow()  # on the batch before: there was no memory for it, or a signal broke in
+            self._grow()  # the growth on the last batch ran out of memory or was interrupted
         if is_full:
             self._grow()
 
@@ -44,17 +44,17 @@ class BatchForest(TreeLearner):
                 self._grow()
 
     def _grow(self) -> None:
-        """Plan the growth on the batch that is full, and let the core carry it out.
+        """Plan the growth on the full batch, and let the core carry it out.
 
-        A failure leaves the batch as it is; the next call that learns tries again.
+        After a failure the batch is kept, and the next call that learns tries again.
         """
         raise NotImplementedError
 
     def _new_splitter(self) -> Splitter:
-        """The rules of growth, and the memory of one thread that grows trees."""
+        """Make the splitter of one thread: the rules of growth, and working memory."""
         raise NotImplementedError
 
     def _new_splitters(self) -> list[Splitter]:
-        """One per thread."""
+        """Make one splitter per thread."""
         n_jobs = getattr(self, "n_jobs", 1)  # a single tree has no such parameter
         return [self._new_splitter() for _ in range(min(n_jobs, self._n_trees))]

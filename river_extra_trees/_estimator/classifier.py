@@ -1,4 +1,4 @@
-"""The base of all classifiers."""
+"""The base class of all classifiers."""
 
 from __future__ import annotations
 
@@ -28,33 +28,45 @@ __all__ = ["TreeClassifier"]
 
 
 class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
-    """A classifier of any number of classes, learned one by one or in mini-batches."""
+    """A multi-class classifier that learns sample by sample or in mini-batches."""
 
     def snapshot(self) -> ClassifierSnapshot:
-        """Take a read-only copy for serving: it always answers as the model does now.
+        """Take a read-only copy for serving, which keeps predicting as the model does now.
 
-        It is smaller than the model, as it lacks the samples and all else that only learning needs.
-        (Logistic leaves of dynamic trees answer by the samples themselves, and keep them.)
+        It is smaller than the model, because it lacks the samples and other data that only learning
+        needs. (Logistic leaves of dynamic trees need their samples to predict, and keep them.)
+
+        Returns
+        -------
+        The copy.
         """
         return ClassifierSnapshot(self._for_serving(), self.n_samples_seen)
 
     def predict_one(self, x: Sample) -> typing.Any:
-        """Predict the label of a sample: `None` before the first sample was learned.
+        """Predict the label of a sample.
 
         Parameters
         ----------
         x
             Features.
+
+        Returns
+        -------
+        The most probable label, or `None` before the first sample is learned.
         """
         return self._core.predict_label(x)
 
     def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
-        """Predict the probability of every label learned so far.
+        """Predict the probability of each label learned so far.
 
         Parameters
         ----------
         x
             Features.
+
+        Returns
+        -------
+        Probabilities by label; empty before the first sample is learned.
         """
         return self._core.predict_proba(x)
 
@@ -71,31 +83,31 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
         check_labels(list(known), frame, shares)
 
     def _predict_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        return self._answered(batch_of(frame)).labels, self._core.labels.labels
+        return self._answered(batch_of(frame, self._schema)).labels, self._core.labels.labels
 
     def _predict_proba_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        shares = self._answered(batch_of(frame), True).shares
+        shares = self._answered(batch_of(frame, self._schema), True).shares
         return shares, self._core.labels.labels[: shares.shape[1]]
 
     def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
         """Predict each row of a data frame, then learn it: test-then-train in one call.
 
-        The answers and the model are the same, bit for bit, as those of `predict_one` and
-        `learn_one` for each row in turn. If a row is refused, nothing of the frame is learned.
+        Predictions and model are the same, bit for bit, as with `predict_one` and `learn_one` for
+        each row in turn. If a row is invalid, nothing is learned.
 
         Parameters
         ----------
         X
             A data frame, as for `learn_many`.
         y
-            A series of labels, or another sequence of them, as long as the frame.
+            A series or another sequence with the label of each row.
         w
-            One weight for all rows, or a series of weights.
+            One weight for all rows, or a series or another sequence with the weight of each row.
 
         Returns
         -------
-        A series of the same kind as the frame, as `predict_many` returns it. Answers before the
-        first label was learned are `None`.
+        A series of the library of X, as from `predict_many`. Predictions before the first label is
+        learned are `None`.
 
         Raises
         ------
@@ -111,23 +123,22 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
     ) -> typing.Any:
         """Predict the class probabilities of each row of a data frame, then learn it.
 
-        The answers and the model are the same, bit for bit, as those of `predict_proba_one` and
-        `learn_one` for each row in turn. If a row is refused, nothing of the frame is learned.
+        Predictions and model are the same, bit for bit, as with `predict_proba_one` and `learn_one`
+        for each row in turn. If a row is invalid, nothing is learned.
 
         Parameters
         ----------
         X
             A data frame, as for `learn_many`.
         y
-            A series of labels, or another sequence of them, as long as the frame.
+            A series or another sequence with the label of each row.
         w
-            One weight for all rows, or a series of weights.
+            One weight for all rows, or a series or another sequence with the weight of each row.
 
         Returns
         -------
-        A data frame of the same kind, as `predict_proba_many` returns it, with a column for each
-        label that is known after the last row. Probabilities of labels that were not known yet are
-        NaN.
+        A data frame of the library of X, as from `predict_proba_many`, with one column per label
+        that is known after the last row. The probability of a label before its first sample is NaN.
 
         Raises
         ------

@@ -1,9 +1,9 @@
-"""Data frames and arrays as batches, without a Python object per cell where their types allow it.
+"""Conversion of data frames and arrays to batches, without a Python object per cell if possible.
 
-Numbers are read from the buffers of pandas, polars, pyarrow and numpy, and texts and categories by
-their codes, if the library has codes at hand. All other values, and all frames of other libraries,
-take the slow road over lists of Python values. Either way a batch means what the dicts of its rows
-mean, to the bit.
+Numbers are read from the buffers of pandas, polars, pyarrow and numpy, and strings and categories
+by their codes, if the library stores codes. All other values, and all frames of other libraries,
+are converted to lists of Python values first. In all cases the model learns the same, bit for bit,
+as from the dicts of the rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy.typing as npt
 from river_extra_trees._core.batch import Batch
 from river_extra_trees._core.columns import (
     Column,
-    codes_of_texts,
     column_of_codes,
     column_of_labels,
     column_of_numbers,
@@ -27,37 +26,50 @@ from river_extra_trees._core.columns import (
 )
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT
+from river_extra_trees._core.texts import Texts
 
 from .frames import is_array, is_one_weight, opened, values_of
+
+if typing.TYPE_CHECKING:
+    from river_extra_trees._core.schema import Schema
 
 __all__ = ["batch_of", "labelled_batch_of"]
 
 Numbers = npt.NDArray[np.float64]
-Codes = tuple[npt.NDArray[np.intc], list[typing.Any]]  # positions, -1 where missing; and the values
+Codes = tuple[npt.NDArray[np.intc], list[typing.Any]]  # codes, -1 where missing; values by code
 FLOAT64 = np.dtype(np.float64)
 
 
-def batch_of(frame: typing.Any) -> Batch:
+def batch_of(frame: typing.Any, schema: Schema | None = None) -> Batch:
     """The rows of a data frame, or of an array of two dimensions, as a batch.
 
-    The columns of an array are numbered from 0, as `river.stream.iter_array` numbers them.
+    The columns of an array are named 0, 1, ..., as by `river.stream.iter_array`.
 
     Parameters
     ----------
     frame
-        What `readable_frame` or `into_frame` returns.
+        A result of `readable_frame` or `into_frame`.
+    schema
+        The schema of the model that will read the batch. Texts that it knows are not created again;
+        the meaning of the batch is the same.
     """
     native, library = opened(frame)
     columns_in = COLUMNS_IN.get(library)
     if columns_in is not None:
-        return Batch(len(native), columns_in(native))
-    columns = [column_of(name, frame[:, i]) for i, name in enumerate(frame.columns)]
+        return Batch(len(native), columns_in(native, schema))
+    columns = [column_of(name, frame[:, i], schema) for i, name in enumerate(frame.columns)]
     return Batch(len(frame), columns)
 
 
-def labelled_batch_of(frame: typing.Any, y: typing.Any, w: typing.Any, regression: bool) -> Batch:
-    """The rows of a frame, with targets and weights as `learn_many` takes them, as a batch."""
-    batch = batch_of(frame)
+def labelled_batch_of(
+    frame: typing.Any,
+    y: typing.Any,
+    w: typing.Any,
+    regression: bool,
+    schema: Schema | None = None,
+) -> Batch:
+    """Make a batch of the rows of a frame, with the targets and weights of `learn_many`."""
+    batch = batch_of(frame, schema)
     targets = read_targets(y, regression)
     weights = read_weights(w, len(batch))
     n_weights = len(batch) if weights is None else weights.length
@@ -69,8 +81,8 @@ def labelled_batch_of(frame: typing.Any, y: typing.Any, w: typing.Any, regressio
 # --- Frames
 
 
-def columns_of_array(array: npt.NDArray[typing.Any]) -> list[Column]:
-    """The columns of an array."""
+def columns_of_array(array: npt.NDArray[typing.Any], _: Schema | None) -> list[Column]:
+    """Columns of an array."""
     array = np.asarray(array)  # a column of a matrix has two dimensions
     if array.dtype.kind in "biuf":
         numbers = np.require(array, np.float64, "A")
@@ -79,57 +91,62 @@ def columns_of_array(array: npt.NDArray[typing.Any]) -> list[Column]:
 
 
 def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
-    """The values of an array as Python has them; moments as numpy has them."""
+    """Values of an array as Python objects; dates and durations as numpy scalars."""
     values: list[typing.Any] = list(array) if array.dtype.kind in "mM" else array.tolist()
     return values
 
 
-def columns_of_pandas(frame: typing.Any) -> list[Column]:
-    """The columns of a frame of pandas. What numpy holds as numbers is read in one go."""
+def columns_of_pandas(frame: typing.Any, schema: Schema | None) -> list[Column]:
+    """Columns of a pandas frame. All columns of numpy numbers are converted at once."""
     names, dtypes = frame.columns.tolist(), frame.dtypes.tolist()
     if dtypes.count(FLOAT64) == len(dtypes):
         return list(map(column_of_numbers, names, frame.to_numpy().T))
     plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in dtypes]
-    numbers = iter(part_of(frame, plain, True).to_numpy(dtype=np.float64).T)
-    others = iter(part_of(frame, plain, False).items())
+    numbers = iter(part_of(frame, plain).to_numpy(dtype=np.float64).T if any(plain) else ())
+    others = (series for _, series in part_of(frame, [not each for each in plain]).items())
     return [
-        column_of_numbers(name, next(numbers)) if is_plain else column_of(name, next(others)[1])
+        column_of_numbers(name, next(numbers))
+        if is_plain
+        else column_of(name, next(others), schema)
         for name, is_plain in zip(names, plain, strict=True)
     ]
 
 
-def part_of(frame: typing.Any, flags: list[bool], flag: bool) -> typing.Any:
-    """The columns of a frame of pandas that have a flag; the frame itself if all have it."""
-    places = [i for i, each in enumerate(flags) if each is flag]
-    return frame if len(places) == len(flags) else frame.iloc[:, places]
+def part_of(frame: typing.Any, flags: list[bool]) -> typing.Any:
+    """The columns of a frame of pandas whose flags are set; the frame itself if all are."""
+    return frame if all(flags) else frame.iloc[:, [i for i, flag in enumerate(flags) if flag]]
 
 
-def columns_of_polars(frame: typing.Any) -> list[Column]:
+def columns_of_polars(frame: typing.Any, schema: Schema | None) -> list[Column]:
     """The columns of a frame of polars."""
     import polars
 
-    names, dtypes, columns = frame.columns, frame.dtypes, frame.get_columns()
-    if dtypes.count(polars.Float64) == len(dtypes):
-        return [
-            column_of_numbers(name, series.to_numpy())
-            for name, series in zip(names, columns, strict=True)
-        ]
-    return [column_of(name, series) for name, series in zip(names, columns, strict=True)]
-
-
-def columns_of_pyarrow(table: typing.Any) -> list[Column]:
-    """The columns of a table of pyarrow."""
-    import pyarrow
-
-    double = pyarrow.float64()
-    schema = table.schema
+    double = polars.Float64()
     return [
-        column_of_numbers(name, each.to_numpy()) if kind == double else column_of(name, each)
-        for name, kind, each in zip(schema.names, schema.types, table.columns, strict=True)
+        column_of_numbers(name, series.to_numpy())
+        if dtype == double
+        else column_of(name, series, schema)
+        for name, dtype, series in zip(
+            frame.columns, frame.dtypes, frame.get_columns(), strict=True
+        )
     ]
 
 
-COLUMNS_IN: dict[str, typing.Callable[[typing.Any], list[Column]]] = {
+def columns_of_pyarrow(table: typing.Any, schema: Schema | None) -> list[Column]:
+    """Columns of a pyarrow table."""
+    import pyarrow
+
+    double = pyarrow.float64()
+    fields = table.schema
+    return [
+        column_of_numbers(name, each.to_numpy())
+        if kind == double
+        else column_of(name, each, schema)
+        for name, kind, each in zip(fields.names, fields.types, table.columns, strict=True)
+    ]
+
+
+COLUMNS_IN: dict[str, typing.Callable[[typing.Any, Schema | None], list[Column]]] = {
     "numpy": columns_of_array,
     "pandas": columns_of_pandas,
     "polars": columns_of_polars,
@@ -137,14 +154,15 @@ COLUMNS_IN: dict[str, typing.Callable[[typing.Any], list[Column]]] = {
 }
 
 
-def column_of(name: typing.Hashable, series: typing.Any) -> Column:
-    """A series as a column: by its numbers, by its codes, or value by value."""
+def column_of(name: typing.Hashable, series: typing.Any, schema: Schema | None = None) -> Column:
+    """Convert a series to a column: as numbers, as codes, or value by value."""
     numbers = numbers_in(series)
     if numbers is not None:
         return column_of_numbers(name, numbers)
-    coded = texts_in(series)
-    if coded is not None:
-        return column_of_texts(name, *coded)
+    stream = stream_of(series)
+    if stream is not None:
+        texts = Texts() if schema is None else schema.texts_of(name)
+        return column_of_texts(name, *texts_of_stream(stream, texts))
     coded = categories_in(series, f"feature {safe_repr(name)}")
     if coded is not None:
         return column_of_codes(name, *coded)
@@ -155,12 +173,12 @@ def column_of(name: typing.Hashable, series: typing.Any) -> Column:
 
 
 def package_of(series: typing.Any) -> str:
-    """The first part of the name of the module of a series' class."""
+    """Top-level package of the class of a series."""
     return type(series).__module__.partition(".")[0]
 
 
 def numbers_in(series: typing.Any) -> Numbers | None:
-    """A series as doubles, NaN where missing; None if it holds no numbers of the machine."""
+    """A series as doubles, NaN where missing; None unless its type is a machine number."""
     read = {
         "numpy": numbers_in_numpy,
         "pandas": numbers_in_pandas,
@@ -202,7 +220,7 @@ def numbers_in_polars(series: typing.Any) -> Numbers | None:
     return numbers
 
 
-# Those that are cast to doubles as Python makes floats of their values.
+# Types for which a cast to doubles gives the same as `float` of each value.
 POLARS_NUMBERS = frozenset(
     ["Boolean", "Float32", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"]
 )
@@ -227,63 +245,66 @@ def numbers_in_pyarrow(column: typing.Any) -> Numbers | None:
 
 def codes_in(series: typing.Any, what: str) -> Codes | None:
     """A series by its codes; None if it has none at hand. Errors say what it is."""
-    return texts_in(series) or categories_in(series, what)
+    stream = stream_of(series)
+    return categories_in(series, what) if stream is None else texts_of_stream(stream, Texts())
 
 
-def texts_in(series: typing.Any) -> Codes | None:
-    """A series of texts by their codes, each text once; None if it holds anything else."""
-    read = {
-        "pandas": texts_in_pandas,
-        "polars": texts_in_polars,
-        "pyarrow": texts_in_pyarrow,
+def stream_of(series: typing.Any) -> typing.Any:
+    """A series of texts as an Arrow stream; None if Arrow has no texts of it."""
+    stream_in = {
+        "pandas": stream_in_pandas,
+        "polars": stream_in_polars,
+        "pyarrow": stream_in_pyarrow,
     }.get(package_of(series))
-    return None if read is None else read(series)
+    return None if stream_in is None else stream_in(series)
 
 
-def texts_in_pandas(series: typing.Any) -> Codes | None:
+def texts_of_stream(stream: typing.Any, texts: Texts) -> Codes:
+    """The texts of a stream by their codes, each text once."""
+    codes, values = texts.codes_of(stream)
+    if len(values) <= len(codes):
+        return codes, values
+    used, codes = compact(codes)
+    return codes, [values[code] for code in used]
+
+
+def stream_in_pandas(series: typing.Any) -> typing.Any:
     import pandas
 
     if not isinstance(series, pandas.Series) or not isinstance(series.dtype, pandas.StringDtype):
         return None
     if series.dtype.storage != "pyarrow":
-        return codes_of_texts(series.tolist())
+        return None
     import pyarrow
 
     array = pyarrow.array(series.array)
     is_whole = isinstance(array, pyarrow.Array)  # or in chunks already
-    return texts_in_pyarrow(pyarrow.chunked_array([array]) if is_whole else array)
+    return stream_in_pyarrow(pyarrow.chunked_array([array]) if is_whole else array)
 
 
-def texts_in_polars(series: typing.Any) -> Codes | None:
+def stream_in_polars(series: typing.Any) -> typing.Any:
     import polars
 
-    if not isinstance(series, polars.Series) or series.dtype not in (
-        polars.String,
-        polars.Categorical,
-    ):
+    if not isinstance(series, polars.Series) or not hasattr(series, "__arrow_c_stream__"):
         return None
-    return codes_of_texts(series.to_list())
+    if series.dtype == polars.Categorical:
+        series = series.cast(polars.String)
+    return series.__arrow_c_stream__() if series.dtype == polars.String else None
 
 
-def texts_in_pyarrow(column: typing.Any) -> Codes | None:
+def stream_in_pyarrow(column: typing.Any) -> typing.Any:
     import pyarrow
 
-    if not isinstance(column, pyarrow.ChunkedArray) or not (
-        pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type)
-    ):
+    if not isinstance(column, pyarrow.ChunkedArray):
         return None
-    if column.num_chunks == 1:
-        encoded = column.chunk(0).dictionary_encode()
-    else:
-        encoded = column.dictionary_encode().combine_chunks()
-    codes = encoded.indices
-    if codes.null_count:
-        codes = codes.fill_null(-1)
-    return codes.to_numpy().astype(np.intc, copy=False), encoded.dictionary.to_pylist()
+    types = pyarrow.types
+    if not (types.is_string(column.type) or types.is_large_string(column.type)):
+        return None
+    return column.__arrow_c_stream__()
 
 
 def categories_in(series: typing.Any, what: str) -> Codes | None:
-    """A series of categories by their codes; None if it has none. Errors say what it is."""
+    """Codes and categories of a series; None if it has no categories. Errors name `what`."""
     read = {
         "pandas": categories_in_pandas,
         "polars": categories_in_polars,
@@ -320,33 +341,38 @@ def categories_in_pyarrow(column: typing.Any, what: str) -> Codes | None:
         return None
     try:
         array = column.unify_dictionaries().combine_chunks()
-    except pyarrow.ArrowException:  # a dictionary holds null, or values of an uncommon type
+    except pyarrow.ArrowException:  # null in the dictionary, or an uncommon type of values
         return None
     codes = array.indices.cast(pyarrow.int64()).fill_null(-1)
     return compacted(codes.to_numpy(), array.dictionary, what)
 
 
 def compacted(codes: npt.NDArray[typing.Any], values: typing.Any, what: str) -> Codes:
-    """Codes and those of the values that they need, if the values are more than the codes."""
-    # Libraries make categoricals and dictionaries without a check of their codes, if told so.
+    """Codes and values, without unused values if there are more values than codes."""
+    # The libraries can make categoricals and dictionaries without checking the codes.
     wrong = (codes < -1) | (codes >= len(values))
     if wrong.any():
         row = int(wrong.argmax())
         raise ValueError(f"row {row}: {what}: no category has the code {codes[row]}")
     if len(values) > len(codes):
-        used, codes = np.unique(codes, return_inverse=True)
-        missing = int(len(used) > 0 and used[0] < 0)  # -1 comes first, and has to stay what it is
-        codes = codes - missing
-        values = values.take(used[missing:]) if hasattr(values, "take") else values[used[missing:]]
+        used, codes = compact(codes)
+        values = values.take(used) if hasattr(values, "take") else values[used]
     native = values.to_pylist() if hasattr(values, "to_pylist") else values.to_list()
     return codes.astype(np.intc), native
+
+
+def compact(codes: npt.NDArray[typing.Any]) -> tuple[npt.NDArray[typing.Any], npt.NDArray[np.intc]]:
+    """The codes that are used, -1 left out, and the positions of the codes among them."""
+    used, places = np.unique(codes, return_inverse=True)
+    n_missing = int(len(used) > 0 and used[0] < 0)  # -1 comes first, and has to stay what it is
+    return used[n_missing:], (places - n_missing).astype(np.intc)
 
 
 # --- Targets and weights
 
 
 def read_targets(y: typing.Any, regression: bool) -> Column:
-    """Targets as a column: of numbers for a regression, of labels else."""
+    """Convert targets to a column: of numbers for regression, otherwise of labels."""
     if regression:
         numbers = numbers_in(y)
         if numbers is not None and (np.abs(numbers) <= LARGEST_TARGET).all():
@@ -362,16 +388,16 @@ def read_targets(y: typing.Any, regression: bool) -> Column:
 
 
 def whole_codes_in(series: typing.Any) -> Codes | None:
-    """Whole numbers and truth values by their codes, if none is missing; else None.
+    """Codes and values of a series of integers or booleans; None for others, or if one is missing.
 
-    The values are those of a list of the series: Python's own, or numpy's of an array.
+    The values are Python objects; those of an array are numpy scalars.
     """
     if numbers_in(series) is None:
         return None
     array = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
     if array.dtype.kind not in "biu":
         return None
-    if array.dtype.kind == "b":  # without sorting
+    if array.dtype.kind == "b":  # no need to sort
         has_both = bool(array.any() and not array.all())
         values = np.array([False, True]) if has_both else array[:1]
         codes: npt.NDArray[typing.Any] = array if has_both else np.zeros(len(array))
@@ -381,7 +407,7 @@ def whole_codes_in(series: typing.Any) -> Codes | None:
 
 
 def read_weights(w: typing.Any, n: int) -> Column | None:
-    """Weights as a column, from one for all or from a sequence; None if each is 1."""
+    """Convert one weight or a sequence of weights to a column; None if the one weight is 1."""
     if is_one_weight(w):
         one = column_of_weights([w] if n else [])
         if one.refused >= 0:

@@ -1,4 +1,4 @@
-"""Packages that are needed for some methods only."""
+"""Import of optional packages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["import_extra"]
 
 
 def import_extra(module: str, extra: str) -> typing.Any:
-    """Import an optional package, or say how to install it."""
+    """Import an optional package; the error says how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError:

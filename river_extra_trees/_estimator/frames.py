@@ -1,9 +1,9 @@
-"""Data frames as input, and predictions for their rows as frames and series of the same kind.
+"""Data frames as input, and predictions for their rows as frames and series of the same library.
 
-narwhals knows frames of all kinds. Those of pandas, polars and pyarrow are read as they are, and
-answered with their own series, because the wrappers of narwhals would take longer than a tree
-takes for a thousand rows. No library is imported before a frame is at hand, so that
-`import river_extra_trees` does not pay for it.
+Frames of pandas, polars and pyarrow are read and returned directly, because the wrappers of
+narwhals would take longer than a tree takes for a thousand rows. narwhals handles frames of other
+libraries. Libraries are imported when the first frame comes, so that `import river_extra_trees`
+stays fast.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ __all__ = [
 
 Sample = Mapping[Hashable, typing.Any]
 
-# The frames that are read without narwhals, by their libraries.
+# Classes of frames that are read without narwhals, by library.
 OWN_FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
 
 
 def readable_frame(X: typing.Any) -> typing.Any:
-    """A data frame of pandas, polars or pyarrow, or an array, as it is; others by narwhals."""
+    """Return a frame of pandas, polars or pyarrow, or an array, unchanged; wrap others."""
     library = library_of(X)
     return X if library and has_unique_names(X, library) else into_frame(X)
 
 
 def library_of(frame: typing.Any) -> str:
-    """The library of an array of two dimensions or of one of `OWN_FRAMES`; else empty."""
+    """Library of a two-dimensional array or one of `OWN_FRAMES`; otherwise an empty string."""
     if is_array(frame):
         return "numpy"
     kind = type(frame)
@@ -63,19 +63,19 @@ def library_of(frame: typing.Any) -> str:
 
 
 def has_unique_names(frame: typing.Any, library: str) -> bool:
-    """Whether no two columns of a frame of a library have the same name."""
+    """Whether the names of the columns of a frame are unique."""
     if library == "pandas":
         try:
             return bool(frame.columns.is_unique)
-        except TypeError:  # names without a hash
+        except TypeError:  # a name is not hashable
             return False
     return library != "pyarrow" or len(set(frame.schema.names)) == frame.num_columns
 
 
 def opened(frame: typing.Any) -> tuple[typing.Any, str]:
-    """What `readable_frame` or `into_frame` returns as its library has it, and the library.
+    """Unwrap a result of `readable_frame` or `into_frame`; return it with its library.
 
-    It stays a narwhals frame, and the name is empty, if the library is not one of those above.
+    A frame of a library that is not in `OWN_FRAMES` stays wrapped, and the library is empty.
     """
     library = library_of(frame)
     if library:
@@ -85,7 +85,7 @@ def opened(frame: typing.Any) -> tuple[typing.Any, str]:
 
 
 def into_frame(X: typing.Any) -> typing.Any:
-    """A data frame of any kind as a narwhals frame; an array of two dimensions as it is."""
+    """Wrap a data frame of any library with narwhals; return two-dimensional arrays unchanged."""
     from river.utils import dataframe
 
     refuse_array(X)
@@ -104,10 +104,7 @@ def into_frame(X: typing.Any) -> typing.Any:
 
 
 def is_array(X: object, ndim: int = 2) -> bool:
-    """Whether this is an array of numpy with so many dimensions.
-
-    Masks of arrays would be overlooked, so that masked arrays are none; nor are structured ones.
-    """
+    """Whether X is a numpy array with `ndim` dimensions, neither masked nor structured."""
     return (
         isinstance(X, np.ndarray)
         and X.ndim == ndim
@@ -117,10 +114,10 @@ def is_array(X: object, ndim: int = 2) -> bool:
 
 
 def values_of(values: typing.Any, name: str) -> list[typing.Any]:
-    """A series of any kind, or any other sequence, as a list of plain Python values.
+    """Convert a series, or another sequence, to a list of Python values.
 
-    Other iterables are refused by name, because they would silently be misread: a frame, for
-    example, iterates over the names of its columns.
+    Other iterables are refused, because they would be misread: a frame, for example, iterates over
+    the names of its columns. The error calls the values `name`.
     """
     import narwhals
 
@@ -134,11 +131,11 @@ def values_of(values: typing.Any, name: str) -> list[typing.Any]:
         raise TypeError(
             f"{name} must be a series or another sequence of values, not {type(values).__name__!r}"
         )
-    return list(values.to_pylist() if hasattr(values, "to_pylist") else values)  # of pyarrow
+    return list(values.to_pylist() if hasattr(values, "to_pylist") else values)  # pyarrow
 
 
 def is_sequence(values: object) -> bool:
-    """Whether this is a sequence of values: not a text, a mapping, a set or a table."""
+    """Whether this is a sequence of values: not a string, a mapping, a set or a table."""
     return (
         hasattr(values, "__len__")
         and hasattr(values, "__getitem__")
@@ -148,17 +145,17 @@ def is_sequence(values: object) -> bool:
 
 
 def weights_of(weights: typing.Any, n: int) -> list[typing.Any]:
-    """A weight for each of n samples, from one weight for all, a series or another sequence."""
+    """Convert one weight, a series or another sequence to a list of n weights."""
     return [weights] * n if is_one_weight(weights) else values_of(weights, "w")
 
 
 def is_one_weight(weights: object) -> bool:
-    """Whether this is one weight for all samples, and not a sequence of them."""
+    """Whether this is one weight for all samples, not a sequence."""
     return getattr(weights, "ndim", None) == 0 or not hasattr(weights, "__len__")
 
 
 def series_of_numbers(answers: typing.Any, frame: typing.Any) -> typing.Any:
-    """Numbers as a series of the same kind as a narwhals frame, or as an array."""
+    """Make a series of the library of a frame from numbers; for an array, an array."""
     native, library = opened(frame)
     if library == "numpy":
         return np.asarray(answers)
@@ -197,8 +194,8 @@ SERIES_OF_ARRAY = {
 def series_of_codes(
     codes: npt.NDArray[np.intp], labels: list[typing.Any], frame: typing.Any
 ) -> typing.Any:
-    """Labels by their codes, -1 for none, as `series_of_labels` has them."""
-    are_numpy = {type(label) for label in labels} in NUMPY_KINDS  # of an array of targets
+    """Make a series of the library of a frame from codes of labels; -1 stands for None."""
+    are_numpy = {type(label) for label in labels} in NUMPY_KINDS  # targets came as an array
     is_an_array = is_array(frame)
     unpacks = are_numpy and not is_an_array
     known = array_of([label.item() for label in labels] if unpacks else labels)
@@ -220,12 +217,12 @@ def series_of_codes(
     return series.take(positions) if hasattr(series, "take") else series[positions]
 
 
-# Of these, series have the types that they have of Python's own; arrays keep the values themselves.
+# Labels of these types become Python objects in series; arrays keep them.
 NUMPY_KINDS: tuple[set[type], ...] = ({np.bool_}, {np.int64}, {np.float64})
 
 
 def array_of(values: list[typing.Any]) -> npt.NDArray[typing.Any]:
-    """Values as an array; of objects, if numpy has no type for them as they are."""
+    """Convert values to an array; of objects, if another type would change a value."""
     kinds = {type(value) for value in values}
     if len(kinds) == 1 and kinds <= {bool, int, float, str}:
         array = np.array(values)
@@ -239,10 +236,10 @@ def array_of(values: list[typing.Any]) -> npt.NDArray[typing.Any]:
 def series_of_labels(
     answers: list[typing.Any], labels: list[typing.Any], frame: typing.Any
 ) -> typing.Any:
-    """Labels as a series of the same kind as a narwhals frame.
+    """Make a series of the library of a frame from predicted labels.
 
-    The type of the series depends on all labels known, not on the answers. Where no type holds all
-    labels as they are, pandas and polars get Python objects; pyarrow has none.
+    The type of the series depends on all known labels, not on the predictions. If every type would
+    change a label, series of pandas and polars hold Python objects; pyarrow raises a TypeError.
     """
     import narwhals
     from narwhals import maybe_get_index
@@ -263,14 +260,14 @@ def series_of_labels(
             f"no series of {frame.implementation} holds these labels as they are (types: {kinds}): "
             "predict a frame of pandas or polars instead"
         )
-    # polars unpacks Enum members if the first value is one, even into objects.
+    # Even for objects, polars unpacks Enum members if the first value is one.
     padded = [object(), *answers]
     series = narwhals.new_series("prediction", padded, dtype, backend=frame.implementation)
     return series[1:].to_native()
 
 
 def pandas_series(answers: list[typing.Any], frame: typing.Any, index: typing.Any) -> typing.Any:
-    """Labels as a series of pandas with an index; as objects where a type would change them."""
+    """Make a pandas series with an index from labels; of objects where a type would change one."""
     pandas = pandas_of(frame)
     has_some = any(answer is not None for answer in answers)
     keeps = not any(
@@ -278,12 +275,12 @@ def pandas_series(answers: list[typing.Any], frame: typing.Any, index: typing.An
     )
     try:
         return pandas.Series(answers, index, dtype=None if keeps else object, name="prediction")
-    except UnicodeEncodeError:  # the texts of pandas are in UTF-8
+    except UnicodeEncodeError:  # pandas stores strings in UTF-8
         return pandas.Series(answers, index, dtype=object, name="prediction")
 
 
 def check_labels(labels: list[typing.Any], frame: typing.Any, as_names: bool) -> None:
-    """Refuse labels that no series, or no names of columns, of the kind of a frame can hold."""
+    """Raise if the library of a frame cannot hold labels in a series, or as names of columns."""
     if opened(frame)[1] in ("numpy", "pandas") or array_of(labels).dtype.kind in "bif":
         return
     frame = into_frame(frame)
@@ -298,7 +295,7 @@ def check_labels(labels: list[typing.Any], frame: typing.Any, as_names: bool) ->
 def frame_of_shares(
     shares: npt.NDArray[np.float64], labels: list[typing.Any], frame: typing.Any
 ) -> typing.Any:
-    """Probabilities by row and label as a frame of the same kind as another, or as an array."""
+    """Make a frame of the library of `frame` from probabilities; for an array, an array."""
     from river.utils import dataframe
 
     if is_array(frame):
@@ -308,38 +305,38 @@ def frame_of_shares(
     columns = dict(zip(names, np.ascontiguousarray(shares.T), strict=True))
     try:
         return dataframe.to_native_frame(columns, like=frame)
-    except UnicodeEncodeError:  # the texts of pandas are in UTF-8
+    except UnicodeEncodeError:  # pandas stores strings in UTF-8
         table: typing.Any = dataframe.to_native_frame(dict(enumerate(columns.values())), like=frame)
         table.columns = pandas_of(frame).Index(list(columns), dtype=object)
         return table
 
 
 def pandas_of(frame: typing.Any) -> typing.Any:
-    """The module of a pandas-like frame."""
+    """The module (pandas, modin, ...) of a pandas-like frame."""
     import narwhals
 
     return narwhals.get_native_namespace(frame)
 
 
 def type_of(labels: list[typing.Any], backend: typing.Any) -> typing.Any:
-    """The type of a series that holds these labels as they are; `Object` if there is no other."""
+    """The type of a series that holds these labels unchanged; `Object` if there is no other."""
     import narwhals
 
     if any(isinstance(label, enum.Enum) for label in labels):
         return narwhals.Object  # libraries store the values of the members
-    labels = sorted(labels, key=lambda label: type(label).__name__)  # the type of the first decides
+    labels = sorted(labels, key=lambda label: type(label).__name__)  # the first decides the type
     try:
         series = narwhals.new_series("", labels, backend=backend)
         is_kept = series.dtype != narwhals.Unknown and series.to_list() == labels
     except MemoryError:
         raise
-    except Exception:  # polars and pyarrow have no common class for what they raise
+    except Exception:  # the errors of polars and pyarrow have no common base class
         return narwhals.Object
     return series.dtype if is_kept else narwhals.Object
 
 
 def names_of(labels: list[typing.Any]) -> list[str]:
-    """The labels as strings: by `repr` if `str` is ambiguous, as for 1 and "1", or not UTF-8."""
+    """Names for labels: `str`, or `repr` if `str` is ambiguous (1 and "1") or not UTF-8."""
     texts = [safe_repr(label, str) for label in labels]
     counts = collections.Counter(texts)
     names = [
@@ -347,12 +344,12 @@ def names_of(labels: list[typing.Any]) -> list[str]:
         for text, label in zip(texts, labels, strict=True)
     ]
     if len(set(names)) < len(labels):
-        raise ValueError(f"two labels make the same name of a column: {names}")
+        raise ValueError(f"two labels would get the same column name: {names}")
     return names
 
 
 def is_utf8(text: str) -> bool:
-    """Whether a text can be written in UTF-8, that is, has no lone surrogates."""
+    """Whether a string can be encoded in UTF-8, that is, has no surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -363,7 +360,7 @@ def is_utf8(text: str) -> bool:
 def coded(
     answers: list[typing.Any], labels: list[typing.Any]
 ) -> tuple[npt.NDArray[np.intp], list[typing.Any]]:
-    """Answers as codes of labels, -1 for none, and the labels."""
+    """Convert predicted labels to codes, -1 for None; return codes and labels."""
     codes = {label: code for code, label in enumerate(labels)}
     return np.array([codes.get(answer, -1) for answer in answers], dtype=np.intp), labels
 
@@ -371,13 +368,13 @@ def coded(
 def shares_of(
     answers: list[dict[typing.Any, float]], labels: list[typing.Any]
 ) -> tuple[npt.NDArray[np.float64], list[typing.Any]]:
-    """Probabilities as an array by row and label, and the labels."""
+    """Convert probabilities to an array by row and label; return array and labels."""
     rows = [[answer[label] for label in labels] for answer in answers]
     return np.array(rows, dtype=float).reshape(len(answers), len(labels)), labels
 
 
 class PredictsNumbers(abc.ABC):
-    """Predictions of numbers for the rows of data frames of any kind."""
+    """Mixin: predictions of numbers for the rows of data frames."""
 
     @abc.abstractmethod
     def predict_one(self, x: Sample) -> typing.Any:
@@ -385,7 +382,7 @@ class PredictsNumbers(abc.ABC):
 
     @abc.abstractmethod
     def _predict_frame(self, frame: typing.Any) -> typing.Any:
-        """The prediction for each row of what `readable_frame` returns."""
+        """Predict each row of a result of `readable_frame`."""
 
     def predict_many(self, X: typing.Any) -> typing.Any:
         """Predict the rows of a data frame.
@@ -393,12 +390,12 @@ class PredictsNumbers(abc.ABC):
         Parameters
         ----------
         X
-            A data frame of any kind that narwhals knows, or an array of two dimensions, whose
-            columns are numbered from 0.
+            A data frame of any library that narwhals supports, or a two-dimensional array, whose
+            columns are named 0, 1, ...
 
         Returns
         -------
-        A series of the same kind.
+        A series of the library of X, or an array.
 
         Raises
         ------
@@ -412,7 +409,7 @@ class PredictsNumbers(abc.ABC):
 
 
 class PredictsLabels(abc.ABC):
-    """Predictions of labels and their probabilities for the rows of data frames of any kind."""
+    """Mixin: predictions of labels and their probabilities for the rows of data frames."""
 
     @abc.abstractmethod
     def predict_one(self, x: Sample) -> typing.Any:
@@ -420,15 +417,15 @@ class PredictsLabels(abc.ABC):
 
     @abc.abstractmethod
     def predict_proba_one(self, x: Sample) -> dict[typing.Any, float]:
-        """Predict the probabilities of the labels of a sample."""
+        """Predict the probability of each label for a sample."""
 
     @abc.abstractmethod
     def _predict_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        """The code of the label for each row of what `readable_frame` returns, and the labels."""
+        """Predict each row of a result of `readable_frame`; return codes and labels."""
 
     @abc.abstractmethod
     def _predict_proba_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        """The probabilities by row and label of what `readable_frame` returns, and the labels."""
+        """Predict probabilities by row and label; return them and the labels."""
 
     def _labels(self) -> list[typing.Any]:
         """The labels learned so far."""
@@ -440,19 +437,19 @@ class PredictsLabels(abc.ABC):
         Parameters
         ----------
         X
-            A data frame of any kind that narwhals knows, or an array of two dimensions, whose
-            columns are numbered from 0.
+            A data frame of any library that narwhals supports, or a two-dimensional array, whose
+            columns are named 0, 1, ...
 
         Returns
         -------
-        A series of the same kind. If that kind has no type for all labels, such as 1 and "one"
-        together or the members of an `Enum`, the series holds Python objects.
+        A series of the library of X, or an array. If no type of the library holds all labels, such
+        as 1 and "one" together or the members of an `Enum`, the series holds Python objects.
 
         Raises
         ------
         TypeError
-            If X is not a data frame, or the series would hold Python objects and cannot, as in
-            pyarrow.
+            If X is not a data frame, or if its library has no series of Python objects (pyarrow)
+            and the labels need one.
         ValueError, TypeError
             If a row is invalid, as for `predict_one`.
         """
@@ -465,15 +462,15 @@ class PredictsLabels(abc.ABC):
         Parameters
         ----------
         X
-            A data frame of any kind that narwhals knows, or an array of two dimensions, whose
-            columns are numbered from 0.
+            A data frame of any library that narwhals supports, or a two-dimensional array, whose
+            columns are named 0, 1, ...
 
         Returns
         -------
-        A data frame of the same kind with a column per label learned so far. Where column names
-        have to be strings, labels become strings by `str`; labels that are the same as strings, as
-        1 and "1", or that UTF-8 cannot represent, by `repr`: `1` and `'1'`. An array has a column
-        per label in the order of `predict_proba_one`.
+        A data frame of the library of X with one column per label learned so far. If column names
+        must be strings, the name is `str(label)`; for labels with the same `str`, such as 1 and
+        "1", and labels that UTF-8 cannot encode, it is `repr(label)`. For an array, an array with
+        one column per label in the order of `predict_proba_one`.
 
         Raises
         ------

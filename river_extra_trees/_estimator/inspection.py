@@ -34,7 +34,7 @@ Node = dict[str, typing.Any]
 
 
 def describe_classes(node: Node, labels: list[typing.Any]) -> str:
-    """The heaviest class of a node and its share."""
+    """Describe the most frequent class of a node and its share."""
     if node["weight"] <= 0.0:
         return "empty"
     best = max(range(len(labels)), key=node["values"].__getitem__)
@@ -42,7 +42,7 @@ def describe_classes(node: Node, labels: list[typing.Any]) -> str:
 
 
 def describe_number(node: Node) -> str:
-    """The mean of the targets in a node and their standard deviation."""
+    """Describe the mean and the standard deviation of the targets in a node."""
     if node["weight"] <= 0.0:
         return "empty"
     mean, squares = node["values"]
@@ -63,14 +63,14 @@ def goes_left(node: Node, row: list[float]) -> bool:
 
 
 def parts_missing(node: Node) -> bool:
-    """Whether a split has the missing values on one side and all others on the other."""
+    """Whether a split separates missing values from all others."""
     if node["nominal"]:
         return node["threshold"] is None
     return bool(node["cut"] == math.inf)
 
 
 def condition(node: Node, left: bool) -> str:
-    """The condition under which a sample goes to one side of an inner node, without the feature."""
+    """The condition for one side of a split, without the name of the feature."""
     if parts_missing(node):
         return "is missing" if node["missing_left"] == left else "is present"
     signs = ("=", "≠") if node["nominal"] else ("≤", ">")
@@ -81,12 +81,12 @@ def condition(node: Node, left: bool) -> str:
 
 
 def rule(node: Node, left: bool) -> str:
-    """The condition under which a sample goes to one side of an inner node."""
+    """The condition for one side of a split, with the name of the feature."""
     return f"{safe_repr(node['feature'], str)} {condition(node, left)}"
 
 
 def path(nodes: list[Node], row: list[float]) -> Iterator[Node]:
-    """The nodes that an encoded sample passes, from the root to its leaf."""
+    """The nodes on the path of an encoded sample, from the root to its leaf."""
     by_id = {node["node"]: node for node in nodes}
     node = nodes[0] if nodes else None
     while node is not None:
@@ -96,7 +96,7 @@ def path(nodes: list[Node], row: list[float]) -> Iterator[Node]:
 
 
 def explained(nodes: list[Node], row: list[float], describe: Callable[[Node], str]) -> str:
-    """The rules that an encoded sample follows in a tree, and the leaf that it meets."""
+    """Describe the path of an encoded sample: one line per split, and one for the leaf."""
     return "\n".join(
         f"leaf, weight {node['weight']:.6g}: {describe(node)}"
         if is_leaf(node)
@@ -106,7 +106,7 @@ def explained(nodes: list[Node], row: list[float], describe: Callable[[Node], st
 
 
 def shallow(nodes: list[Node], max_depth: int | None) -> list[tuple[Node, Node | None]]:
-    """The nodes down to a depth, each with its parent."""
+    """The nodes down to `max_depth`, each with its parent."""
     if max_depth is not None and not isinstance(max_depth, int):
         raise TypeError(f"max_depth must be None or a whole number, not {safe_repr(max_depth)}")
     by_id = {node["node"]: node for node in nodes}
@@ -118,28 +118,28 @@ def shallow(nodes: list[Node], max_depth: int | None) -> list[tuple[Node, Node |
 
 
 def summed_up(nodes: list[Node], regression: bool) -> list[Node]:
-    """The nodes, each with the weight and the values of all leaves below it together.
+    """The nodes, each with the total weight and values of the leaves below it.
 
-    What an inner node itself holds is from the time when it was split, or fades.
+    The weight and values of an inner node itself date from the time of its split, or decay.
     """
     by_id = {node["node"]: dict(node) for node in nodes}
-    for node in reversed(by_id.values()):  # children come after their parents
+    for node in reversed(by_id.values()):  # in `nodes`, children come after their parents
         if not is_leaf(node):
             left, right = by_id[node["left"]], by_id[node["right"]]
             node["weight"] = left["weight"] + right["weight"]
             node["values"] = (joined_numbers if regression else joined_classes)(left, right)
-            if "linear_model" in node:  # what is missing from the means of the leaves
+            if "linear_model" in node:
                 node["linear_model"] = left["linear_model"] or right["linear_model"]
     return list(by_id.values())
 
 
 def joined_classes(one: Node, other: Node) -> list[float]:
-    """The weights of the classes in two nodes together."""
+    """The sums of the class weights of two nodes."""
     return [sum(pair) for pair in zip(one["values"], other["values"], strict=True)]
 
 
 def joined_numbers(one: Node, other: Node) -> list[float]:
-    """The mean of two nodes together, and the sum of the squared distances from it."""
+    """The common mean of two nodes, and the sum of the squared deviations from it."""
     whole = one["weight"] + other["weight"]
     if one["weight"] <= 0.0 or other["weight"] <= 0.0:
         return list((one if other["weight"] <= 0.0 else other)["values"])
@@ -163,7 +163,7 @@ def indented(nodes: list[Node], max_depth: int | None, describe: Callable[[Node]
 def table_of(
     trees: Iterable[list[Node]], more_columns: tuple[str, ...], describe: Callable[[Node], str]
 ) -> pd.DataFrame:
-    """The nodes of some trees as a table, one row each."""
+    """Make a table of the nodes of some trees, with one row per node."""
     pd = import_extra("pandas", "dataframe")
     rows = [
         {
@@ -191,9 +191,9 @@ def table_of(
 
 
 def column_of(values: list[typing.Any]) -> pd.Series:
-    """Values as a column of the type that pandas gives them, or of Python objects.
+    """Make a pandas series of the type that pandas infers, or of Python objects.
 
-    pandas stores texts in UTF-8, which has no code for some of Python's.
+    pandas stores strings in UTF-8, which cannot encode surrogates.
     """
     pd = import_extra("pandas", "dataframe")
     try:
@@ -203,7 +203,7 @@ def column_of(values: list[typing.Any]) -> pd.Series:
 
 
 def importances(trees: Iterable[list[Node]]) -> dict[Hashable, float]:
-    """Share of each feature in the gain of the splits, by the order of the features' names."""
+    """Share of each feature in the gain of the splits, sorted by feature name."""
     gains: dict[Hashable, float] = {}
     for nodes in trees:
         splits = [node for node in nodes if not is_leaf(node)]
@@ -217,7 +217,7 @@ def importances(trees: Iterable[list[Node]]) -> dict[Hashable, float]:
 
 
 def in_bytes(size: float) -> str:
-    """A number of bytes with a unit.
+    """Format a number of bytes with a unit.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""The base of all estimators: a core object that does the work, and what river expects of it.
+"""The base class of all estimators.
 
-An estimator keeps its parameters as they were given, and a core object that learns and answers.
-`TreeClassifier` and `TreeRegressor` add the answers of either kind, and `BatchForest` what is
-decided when a batch is full.
+An estimator holds its parameters, and a compiled core object that learns and predicts.
+`TreeClassifier` and `TreeRegressor` add the predictions; `BatchForest` decides how trees grow when
+a batch is full.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["TreeLearner", "reads_columns"]
 
 
 def reads_columns(model: object) -> bool:
-    """Whether a model learns from columns; a class derived elsewhere may do more per sample."""
+    """Whether a model learns columns; a subclass outside this package may override `learn_one`."""
     is_ours = type(model).__module__.startswith("river_extra_trees.")
     return is_ours and isinstance(model, TreeLearner)
 
@@ -47,19 +47,19 @@ def parameters_of(kind: type) -> frozenset[str]:
 
 
 class TreeLearner(base.Estimator):
-    """A learner made of trees."""
+    """Base class of all estimators of this package."""
 
-    # The compiled object that does the work; each family says of which class it is.
+    # The compiled object that learns and predicts; each family declares its class.
     _core: typing.Any
 
     # Columns of `to_dataframe` that only this family has.
     _more_columns: typing.ClassVar[tuple[str, ...]] = ()
 
-    # Parameters that decide how much memory the core object takes from the start, and the names
-    # that they have among its settings.
+    # Parameters that determine how much memory the core object allocates at once, with their
+    # names in its settings.
     _sizes: typing.ClassVar[dict[str, str]]
 
-    # Parameters that are read anew for every sample or batch, so that `mutate` can change them.
+    # Parameters that are read again for every sample or batch, so that `mutate` can change them.
     _mutable: typing.ClassVar[frozenset[str]] = frozenset()
 
     # ------------------------------------------------------------------ parameters
@@ -75,7 +75,7 @@ class TreeLearner(base.Estimator):
         super().__delattr__(name)
 
     def _is_fixed(self, name: str) -> bool:
-        """Whether a name is that of a parameter, and the core object was made already."""
+        """Whether an attribute is a parameter, and the core object exists already."""
         # Reading `self.__dict__` here would slow down every later access to an attribute.
         return name in parameters_of(type(self)) and hasattr(self, "_core")
 
@@ -94,15 +94,15 @@ class TreeLearner(base.Estimator):
         return set(self._mutable)
 
     def mutate(self, new_attrs: dict[str, typing.Any]) -> None:
-        """Change parameters after training has started: all that are named, or none.
+        """Change parameters after training has started.
 
-        The description of a parameter says so if it can be changed. All others decide how the model
-        was made; `clone` makes a new one.
+        Only parameters whose description says so can be changed; for others, make a new model with
+        `clone`. After an error, no parameter is changed.
 
         Parameters
         ----------
         new_attrs
-            The new values by the names of the parameters.
+            New values by parameter name.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class TreeLearner(base.Estimator):
                     f"{name!r} is not a mutable attribute of {type(self).__name__}; mutable are: "
                     f"{can}. Make a new model by clone({{{name!r}: ...}})"
                 )
-        checked = self.clone(new_attrs)  # raises what is wrong with the values
+        checked = self.clone(new_attrs)  # raises if a value is invalid
         for name in new_attrs:
             super().__setattr__(name, getattr(checked, name))
 
@@ -124,32 +124,32 @@ class TreeLearner(base.Estimator):
 
     @property
     def _schema(self) -> Schema:
-        """The columns of the features."""
+        """The features that the model has seen, in the order of their columns."""
         return self._core.schema
 
     @property
     def n_samples_seen(self) -> int:
-        """Number of samples learned, those of weight zero not counted."""
+        """Number of samples learned, without those of weight zero."""
         return self._core.n_seen
 
     def _for_serving(self) -> typing.Self:
-        """A copy that answers alike, without what only learning needs."""
+        """Return a copy that predicts the same, without the data that only learning needs."""
         copy: typing.Self = self.clone()
         copy._core = self._core.for_serving()
         return copy
 
     def _state(self) -> dict[str, typing.Any]:
-        """What a model file holds beside the parameters; `core` is the core object."""
+        """Return the part of a model file beside the parameters; `core` is the core object."""
         return {"core": self._core}
 
     def _restore(self, state: State) -> None:
-        """Take over a state whose core object has the settings of this model's own."""
+        """Take over a state. Its core object has been checked against the settings of this one."""
         self._core = state.part("core", type(self._core))
 
     # ------------------------------------------------------------------ learning
 
     def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
-        """Raise what `learn_one` would raise, and learn nothing."""
+        """Raise the error that `learn_one` would raise, without learning."""
         self._core.validate(x, y, w)
 
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
@@ -158,27 +158,27 @@ class TreeLearner(base.Estimator):
         Parameters
         ----------
         x
-            Features. Numbers are numeric, other hashable values nominal; absent, `None` and NaN
-            values are missing.
+            Features by name. Numbers are numeric, other hashable values nominal. A feature is
+            missing if it is absent, `None` or NaN.
         y
-            The target.
+            The label or target.
         w
-            Weight of the sample; 0 learns nothing.
+            Weight of the sample; a sample of weight 0 is not learned.
 
         Raises
         ------
         ValueError, TypeError
-            If a feature is infinite or neither a number nor hashable, the target is missing, not
-            finite or not hashable, or the weight is negative or not finite. The message names it,
-            and nothing is learned.
+            If a feature is infinite, or neither a number nor hashable; if the target is missing,
+            not finite or not hashable; or if the weight is negative or not finite. The message
+            names the value, and the sample is not learned.
         """
         self._core.learn(x, y, w)
 
     def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
-        """Raise if a label, learned after those that are coming, were one too many; note it."""
+        """Raise if there would be too many labels with y and those to come; add y to `coming`."""
 
     def _check_next(self, x: Sample, y: typing.Any, w: typing.Any, coming: set[Hashable]) -> None:
-        """Raise what learning a sample after others would raise; note its label as coming, too."""
+        """Raise the error of learning a sample after others; add its label to `coming`."""
         self._check_one(x, y, w)
         is_learned = float(w) >= FAINTEST_WEIGHT
         self._check_label(y, coming if is_learned else set(coming))
@@ -186,36 +186,40 @@ class TreeLearner(base.Estimator):
     def learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> None:
         """Learn the rows of a data frame, one after the other.
 
-        The model is afterwards the same, bit for bit, as after `learn_one` of each row. If a row is
-        refused, nothing of the frame is learned.
+        The model is the same, bit for bit, as after `learn_one` of each row. If a row is invalid,
+        nothing is learned.
 
         Parameters
         ----------
         X
-            A data frame of any kind that narwhals knows (pandas, polars, pyarrow, ...), or an array
-            of two dimensions, whose columns are numbered from 0.
+            A data frame of any library that narwhals supports (pandas, polars, pyarrow, ...), or a
+            two-dimensional array, whose columns are named 0, 1, ...
         y
-            A series of targets, or another sequence of them, as long as the frame. They belong to
-            the rows by their position: an index, as pandas has it, is not looked at.
+            A series or another sequence with the target of each row. It is aligned with the rows by
+            position; the index of a pandas series is ignored.
         w
-            One weight for all rows, or a series of weights, likewise by their position.
+            One weight for all rows, or a series or another sequence with the weight of each row.
 
         Raises
         ------
         ValueError, TypeError
-            If the lengths differ, y or w is no sequence (a frame, a mapping, a set or a text has
-            no values by position), or a row is refused; the message names the row.
+            If the lengths differ, if y or w is not a sequence (frames, mappings, sets and strings
+            are not), or if a row is invalid. The message names the row.
         """
-        batch = labelled_batch_of(readable_frame(X), y, w, self._core.regression)
+        batch = self._batch_of(readable_frame(X), y, w)
         self._learn_rows(self._core.reader(batch, learns=True))
 
+    def _batch_of(self, frame: typing.Any, y: typing.Any, w: typing.Any) -> Batch:
+        """The rows of a frame with their targets and weights, as this model reads them."""
+        return labelled_batch_of(frame, y, w, self._core.regression, self._schema)
+
     def _learn_rows(self, reader: Reader) -> None:
-        """Learn the rows of a batch, each after its answer if that was asked for."""
+        """Learn the rows of a batch; predict each before, if predictions are requested."""
         while reader.row < reader.n:
             self._core.go_on(reader)
 
     def _answered(self, batch: Batch, shares: bool = False) -> Reader:
-        """Answer the rows of a batch."""
+        """Predict the rows of a batch."""
         reader = self._core.reader(batch)
         self._core.ask(reader, shares)
         while reader.row < reader.n:
@@ -223,20 +227,20 @@ class TreeLearner(base.Estimator):
         return reader
 
     def _check_answers(self, frame: typing.Any, batch: Batch, shares: bool) -> None:
-        """Refuse a frame whose kind cannot hold the answers."""
+        """Raise if no series of the library of the frame can hold the predictions."""
 
     def _answered_and_learned(
         self, frame: typing.Any, y: typing.Any, w: typing.Any, shares: bool = False
     ) -> Reader:
-        """Answer each row of a frame, then learn it."""
-        batch = labelled_batch_of(frame, y, w, self._core.regression)
+        """Predict each row of a frame, then learn it."""
+        batch = self._batch_of(frame, y, w)
         reader = self._core.reader(batch, learns=True)
         self._check_answers(frame, batch, shares)
         self._answer_and_learn(reader, shares)
         return reader
 
     def _answer_and_learn(self, reader: Reader, shares: bool = False) -> None:
-        """Answer each row of a batch, then learn it; the reader has the answers."""
+        """Predict each row of a batch, then learn it; the reader holds the predictions."""
         self._core.ask(reader, shares)
         self._learn_rows(reader)
 
@@ -248,11 +252,11 @@ class TreeLearner(base.Estimator):
         return self._core.n_trees
 
     def _nodes(self, tree: int) -> list[inspection.Node]:
-        """Nodes of a tree as plain values, see `Learner.nodes` of the core."""
+        """Nodes of a tree as dicts; see `Learner.nodes` of the core."""
         return self._core.nodes(tree)
 
     def _trees(self) -> Iterator[list[inspection.Node]]:
-        """The nodes of every tree, as far as no other thread removes trees meanwhile."""
+        """The nodes of every tree. Another thread may remove trees during the iteration."""
         tree = 0
         while tree < self._n_trees:
             yield self._nodes(tree)
@@ -260,7 +264,7 @@ class TreeLearner(base.Estimator):
 
     @abc.abstractmethod
     def _describe(self, node: inspection.Node) -> str:
-        """The prediction of a node, in a few words."""
+        """Describe the prediction of a node in a few words."""
 
     @property
     def n_nodes(self) -> int:
@@ -274,14 +278,14 @@ class TreeLearner(base.Estimator):
 
     @property
     def height(self) -> int:
-        """Number of splits on the longest way from a root to a leaf."""
+        """Number of splits on the longest path from a root to a leaf."""
         return self._core.sizes()[1]
 
     @property
     def summary(self) -> dict[str, typing.Any]:
-        """Numbers of trees, nodes and leaves, height, and memory with its unit.
+        """Numbers of trees, nodes and leaves, the height, and the memory with its unit.
 
-        Forests with several memories add their weights.
+        Forests with several window sizes add `memory_weights`.
         """
         return {
             "n_trees": self._n_trees,
@@ -293,21 +297,22 @@ class TreeLearner(base.Estimator):
         }
 
     def _more_summary(self) -> dict[str, str]:
-        """What the summary tells of this family only."""
+        """Entries of the summary that only this family has."""
         return {}
 
     @property
     def feature_importances_(self) -> dict[Hashable, float]:
-        """Share of each feature in the impurity that the present splits have removed.
+        """Share of each feature in the impurity decrease of the present splits.
 
-        The shares sum to one; a model without a split has none. Trees weigh alike.
+        The shares sum to one, and all trees have the same weight. Without a split the dict is
+        empty.
         """
         return inspection.importances(self._trees())
 
     # ------------------------------------------------------------------ explanations
 
     def debug_one(self, x: Sample, tree: int = 0) -> str:
-        """Explain the answer of one tree for a sample: the rules it follows and the leaf it meets.
+        """Explain how one tree predicts a sample: the splits on its path, and its leaf.
 
         Parameters
         ----------
@@ -315,6 +320,10 @@ class TreeLearner(base.Estimator):
             Features.
         tree
             Number of the tree, from 0.
+
+        Returns
+        -------
+        A text with one line per split, and the leaf in the last line.
 
         Raises
         ------
@@ -326,18 +335,22 @@ class TreeLearner(base.Estimator):
         return inspection.explained(nodes, row, lambda leaf: self._describe_answer(leaf, tree, x))
 
     def _describe_answer(self, leaf: inspection.Node, tree: int, x: Sample) -> str:
-        """The answer of a tree to a sample that its leaf has met, in a few words."""
+        """Describe the prediction of a tree for a sample in this leaf in a few words."""
         return self._describe(leaf)
 
     def to_text(self, tree: int = 0, max_depth: int | None = None) -> str:
-        """One tree as indented text.
+        """Write one tree as indented text.
 
         Parameters
         ----------
         tree
             Number of the tree, from 0.
         max_depth
-            Depth below which nothing is shown.
+            Depth of the deepest nodes to show; `None` sets no limit.
+
+        Returns
+        -------
+        The text, with one line per node.
 
         Raises
         ------
@@ -347,15 +360,19 @@ class TreeLearner(base.Estimator):
         return inspection.indented(self._nodes(tree), max_depth, self._describe)
 
     def to_dataframe(self) -> pd.DataFrame:
-        """A table of the nodes of all trees, one row each (needs pandas).
+        """Make a table of the nodes of all trees, with one row per node (needs pandas).
 
         Columns: `tree`, `node`, `parent`, `is_leaf`, `depth`, `feature`, `threshold`, `left`,
         `right`, `missing_left`, `weight`, `gain`, `values` and `prediction`. Dynamic trees add
-        `active`, the number of active samples, and `retired`, the weight of the retired ones; those
-        for regression also `degrees_of_freedom` and `residual_variance` of the Student-t at a node,
-        and its `intercept` and `coefficients` by feature, in the units of target and features.
-        `StreamDecisionForestRegressor` adds the `coefficients` of the linear models; `values` and
-        `prediction` have the means and variances of what the models leave of the targets.
+        `active`, the number of active samples, and `retired`, the weight of the retired ones. For
+        regression they also add `degrees_of_freedom` and `residual_variance` of the Student-t
+        distribution of a node, its `intercept`, and its `coefficients` by feature, in the units of
+        target and features. `StreamDecisionForestRegressor` adds the `coefficients` of the linear
+        models; there, `values` and `prediction` describe the residuals of these models.
+
+        Returns
+        -------
+        A pandas data frame.
         """
         return inspection.table_of(self._trees(), self._more_columns, self._describe)
 
@@ -367,12 +384,12 @@ class TreeLearner(base.Estimator):
         tree
             Number of the tree, from 0.
         max_depth
-            Depth of the deepest nodes to draw; `None` sets no limit. The picture tells how many
+            Depth of the deepest nodes to draw; `None` sets no limit. The drawing states how many
             nodes are left out.
 
         Returns
         -------
-        The picture; `model.draw().figure_.savefig("tree.png")` writes it to a file.
+        The drawing; `model.draw().figure_.savefig("tree.png")` writes it to a file.
 
         Raises
         ------

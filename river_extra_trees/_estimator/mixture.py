@@ -1,4 +1,4 @@
-"""The predictive distribution of a regression over several trees."""
+"""The predictive distribution of the regressors: a mixture of Student-t distributions."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from .._core.state import LARGEST_FLOAT
 
 __all__ = ["StudentMixture", "seed_of"]
 
-# With these, quantiles of probabilities from 1e-15 on are finite, whatever the targets: with 0.1
-# degrees of freedom they lie within 1e150 scales, and scales lie between 1e-150 and 1e150.
+# Lower bounds that make all quantiles of probabilities from 1e-15 on finite: with 0.1 degrees of
+# freedom they lie within 1e150 scales of the mean, and scales lie between 1e-150 and 1e150.
 LEAST_DF = 0.1
 LEAST_SCALE = 1e-150
 
 
 class StudentMixture(proba.base.ContinuousDistribution):
-    """A mixture of Student-t distributions, as a particle filter over dynamic trees predicts it.
+    """A mixture of Student-t distributions.
 
-    Each distinct leaf that a sample falls into is one component, weighted by the share of the trees
-    that hold it. Quantiles are those of the mixture, not averages over the components.
+    Dynamic trees predict one component for each distinct leaf of the sample, weighted by the share
+    of the trees that contain this leaf.
 
     Parameters
     ----------
     components
-        Tuples of mean, squared scale, degrees of freedom and weight. A component without degrees
-        of freedom knows nothing: it gets a scale of 1 and the heaviest tails.
+        Tuples of mean, squared scale, degrees of freedom and weight. A component with 0 degrees of
+        freedom gets a scale of 1 and 0.1 degrees of freedom.
     seed
-        Seed for `sample`; copies repeat the sequence.
+        Seed of `sample`. Copies draw the same values.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class StudentMixture(proba.base.ContinuousDistribution):
 
     @property
     def variance(self) -> float:
-        """Mean variance of the components plus the variance of their means; may be infinite."""
+        """Mean variance of the components plus variance of their means; may be infinite."""
         if np.any(self._df <= 2.0):
             return math.inf
         inside = self._scales**2 * self._df / (self._df - 2.0)
@@ -100,7 +100,7 @@ class StudentMixture(proba.base.ContinuousDistribution):
         return float(max(self._means, key=self))
 
     def _standardised(self, x: float) -> typing.Any:
-        """The distance of x from each mean, in scales."""
+        """Distance of x from the mean of each component, divided by its scale."""
         with np.errstate(over="ignore"):
             return (x - self._means) / self._scales
 
@@ -125,29 +125,35 @@ class StudentMixture(proba.base.ContinuousDistribution):
         return float(self._weights @ special.stdtr(self._df, self._standardised(x)))
 
     def quantile(self, p: float) -> float:
-        """The inverse of `cdf`.
-
-        The probability of the result differs from p by at most a share of 1e-12 of p and of 1 - p.
-        Where the cdf is so steep that no float comes that close, the result is the least float
-        whose probability is at least p.
+        """Inverse of `cdf`, for the mixture as a whole.
 
         Parameters
         ----------
         p
-            A number between 0 and 1, both excluded.
+            Probability, between 0 and 1, both excluded.
+
+        Returns
+        -------
+        A number q with abs(cdf(q) - p) <= 1e-12 min(p, 1 - p). If the cdf is so steep that no float
+        satisfies this, the least float q with cdf(q) >= p.
+
+        Raises
+        ------
+        ValueError
+            If p is not between 0 and 1.
         """
         if not 0.0 < p < 1.0:
             raise ValueError(f"p must lie between 0 and 1, not {p!r}")
         tolerance = 1e-12 * min(p, 1.0 - p)
         with np.errstate(over="ignore"):
             each = self._means + self._scales * special.stdtrit(self._df, p)
-        low, high = float(each.min()), float(each.max())  # the quantile lies between, but ...
+        low, high = float(each.min()), float(each.max())  # without rounding, q lies between
         below, above = self.cdf(low) - p, self.cdf(high) - p
         if abs(below) <= tolerance:
             return low
         if abs(above) <= tolerance:
             return high
-        if below > 0.0:  # ... where these are rounded
+        if below > 0.0:  # rounding
             low, below = -LARGEST_FLOAT, -p
         if above < 0.0:
             high, above = LARGEST_FLOAT, 1.0 - p
@@ -157,7 +163,7 @@ class StudentMixture(proba.base.ContinuousDistribution):
             x = float_between(low, high)
             if x in (low, high):
                 return high
-            if step % 8:  # the Illinois method; else halve the floats, which ends in any case
+            if step % 8:  # Illinois method; every eighth step bisects the floats, so that it ends
                 guess = low - below * ((high - low) / (above - below))
                 x = guess if low < guess < high else x
             difference = self.cdf(x) - p
@@ -171,24 +177,37 @@ class StudentMixture(proba.base.ContinuousDistribution):
                 high, above, moved = x, difference, "high"
 
     def interval(self, level: float = 0.9) -> tuple[float, float]:
-        """The interval with the same probability on either side of it.
+        """Central interval: the same probability lies below and above it.
 
         Parameters
         ----------
         level
-            Probability of the interval.
+            Probability of the interval, between 0 and 1, both excluded.
+
+        Returns
+        -------
+        The lower and the upper end.
+
+        Raises
+        ------
+        ValueError
+            If the level is not between 0 and 1.
         """
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie between 0 and 1, not {level!r}")
         return self.quantile(0.5 * (1.0 - level)), self.quantile(0.5 * (1.0 + level))
 
     def expected_improvement(self, best: float) -> float:
-        """Mean amount by which a value lies below `best`, counting zero where it does not.
+        """Expected value of max(0, best - Y), for a minimisation.
 
         Parameters
         ----------
         best
             The lowest value so far.
+
+        Returns
+        -------
+        The expected improvement.
         """
         df = np.maximum(self._df, 1.0 + 1e-6)
         z = np.clip(self._standardised(best), -1e100, 1e100)  # so that its square is finite
@@ -222,24 +241,24 @@ class StudentMixture(proba.base.ContinuousDistribution):
 
 
 def seed_of(components: list[tuple[float, float, float, float]], seed: int | None) -> int | None:
-    """Return the seed of a prediction's draws; different predictions draw different numbers."""
+    """Derive the seed of a distribution from its components, so that predictions differ."""
     if seed is None:
         return None
     return zlib.crc32(np.array(components).tobytes() + str(seed).encode())
 
 
 def float_between(low: float, high: float) -> float:
-    """A float that has about as many floats between it and `low` as between it and `high`."""
+    """The float in the middle of the floats from low to high, counted one by one."""
     return float_at((rank(low) + rank(high)) // 2)
 
 
 def rank(x: float) -> int:
-    """The number of a float in the order of all floats."""
+    """Rank of a float in the order of all floats; 0 has rank 0."""
     bits: int = struct.unpack("<q", struct.pack("<d", x))[0]
     return bits if bits >= 0 else -(bits & (2**63 - 1))
 
 
 def float_at(number: int) -> float:
-    """The float of a rank."""
+    """The float of a rank; the inverse of `rank`."""
     x: float = struct.unpack("<d", struct.pack("<q", abs(number)))[0]
     return x if number >= 0 else -x

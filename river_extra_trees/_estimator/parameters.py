@@ -1,4 +1,4 @@
-"""Constructor parameters: converted to Python's own types, and checked by name."""
+"""Conversion of constructor parameters to Python types, and checks that name the parameter."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ Parameters = typing.ParamSpec("Parameters")
 MaxFeatures = int | float | str | None
 
 LARGEST = 2**31 - 1  # the core counts in 32 bits
-NO_NUMBERS = (bool, np.timedelta64)  # types that register as numbers, but are not
+NO_NUMBERS = (bool, np.timedelta64)  # registered in `numbers`, but refused as parameters
 
 
 def draw_seed(seed: int | None) -> int:
-    """The seed as 64 unsigned bits; None draws one from the operating system."""
+    """Convert a seed to 64 unsigned bits; None draws one from the operating system."""
     if seed is None:
         return random.SystemRandom().getrandbits(64)
     check_parameter(is_whole(seed), "seed", seed, "None or a whole number")
@@ -44,10 +44,10 @@ def draw_seed(seed: int | None) -> int:
 
 
 def plain_parameters(begin: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Convert the numbers, switches and words that `__init__` gets to Python's own types.
+    """Decorate `__init__`: convert numpy numbers, booleans and strings to Python types.
 
-    The learners count with their parameters and divide by them, where numbers of numpy can wrap
-    around, overflow, or lose digits. And equal models have to give equal files.
+    Arithmetic with numpy numbers can wrap around, overflow or lose digits. And equal models have to
+    give equal files.
     """
 
     @functools.wraps(begin)
@@ -58,7 +58,7 @@ def plain_parameters(begin: Callable[Parameters, None]) -> Callable[Parameters, 
 
 
 def plain(value: typing.Any) -> typing.Any:
-    """A number, switch or word as Python's own type; any other parameter as it is."""
+    """Convert a number, boolean or string to the Python type; return other values unchanged."""
     if isinstance(value, np.bool_):
         return bool(value)
     if is_whole(value):
@@ -66,17 +66,17 @@ def plain(value: typing.Any) -> typing.Any:
     if is_number(value):
         return float(value)
     if isinstance(value, str):
-        return str.__str__(value)  # str(value) would call the method of a subclass
+        return str.__str__(value)  # str(value) would call `__str__` of a subclass
     return value
 
 
 def is_whole(value: object) -> bool:
-    """Whether a parameter is a whole number: of any type but bool and numpy durations."""
+    """Whether a parameter is an integer of any type but bool and numpy.timedelta64."""
     return isinstance(value, numbers.Integral) and not isinstance(value, NO_NUMBERS)
 
 
 def is_number(value: object) -> bool:
-    """Whether a parameter is a finite number that fits into a float: of any type but those."""
+    """Whether a parameter is a finite number of any type but bool and numpy.timedelta64."""
     if not isinstance(value, numbers.Real) or isinstance(value, NO_NUMBERS):
         return False
     try:
@@ -110,9 +110,9 @@ def check_number(
     ends: str = "[]",
     words: tuple[str | None, ...] = (),
 ) -> None:
-    """Raise a ValueError that names the parameter unless it is a number in an interval, or a word.
+    """Raise a ValueError that names the parameter unless it is in an interval, or one of `words`.
 
-    `ends` tells which ends belong to the interval, in mathematical notation: `"[)"` for the first.
+    `ends` are the brackets of the interval: with `"[)"` it contains its lower end only.
     """
     above = is_number(value) and (least <= value if ends[0] == "[" else least < value)
     inside = above and (value <= most if ends[1] == "]" else value < most)
@@ -122,22 +122,22 @@ def check_number(
 
 
 def check_choice(name: str, value: typing.Any, *words: str) -> None:
-    """Raise a ValueError that names the parameter unless it is one of some words."""
+    """Raise a ValueError that names the parameter unless it is one of `words`."""
     check_parameter(is_one_of(value, words), name, value, " or ".join(map(repr, words)))
 
 
 def is_one_of(value: object, words: tuple[str | None, ...]) -> bool:
-    """Whether a parameter is one of some words; `==` of an array would give an array."""
+    """Whether a parameter is one of `words`; `in` alone would fail for arrays."""
     return (value is None or isinstance(value, str)) and value in words
 
 
 def check_switch(name: str, value: typing.Any) -> None:
-    """Raise a ValueError that names the parameter unless it is true or false."""
+    """Raise a ValueError that names the parameter unless it is a boolean."""
     check_parameter(isinstance(value, bool | np.bool_), name, value, "True or False")
 
 
 def check_max_features(max_features: MaxFeatures) -> None:
-    """Raise a ValueError unless it says how many features a split looks at."""
+    """Raise a ValueError unless `max_features` is valid."""
     wanted = f"a number of features up to {LARGEST} or a share of them in (0, 1]"
     fits = (
         is_one_of(max_features, (None, "sqrt", "log2"))
@@ -148,7 +148,7 @@ def check_max_features(max_features: MaxFeatures) -> None:
 
 
 def n_features_visited(max_features: MaxFeatures, n_columns: int) -> int:
-    """How many features a split looks at."""
+    """Number of features that a split tries."""
     if max_features is None:
         return n_columns
     if max_features == "sqrt":

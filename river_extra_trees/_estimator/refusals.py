@@ -1,4 +1,4 @@
-"""What is said of data that are no frame, or no values of one."""
+"""Error messages for input that is not a data frame or a series."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def refuse_mask(X: object, name: str) -> None:
 
 
 def refuse_array(X: object) -> None:
-    """Raise a TypeError for an array of records, or of other than two dimensions."""
+    """Raise a TypeError for a structured array, or one that does not have two dimensions."""
     if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):
         return
     if X.dtype.names is not None:
@@ -43,7 +43,7 @@ def refuse_array(X: object) -> None:
 
 
 def refused_frame(X: typing.Any) -> Exception | None:
-    """The error that says why this is no frame to read; None if it is one."""
+    """Return the error that explains why X is not a readable frame; None if it is one."""
     from narwhals import dependencies
 
     if dependencies.is_into_dataframe(X):
@@ -63,8 +63,8 @@ def refused_frame(X: typing.Any) -> Exception | None:
 
 
 def name_twice_in(frame: typing.Any) -> typing.Any:
-    """The first name that two columns of a frame have; None if there is none."""
-    # Of pyarrow, `columns` are the values.
+    """Return the first name that two columns of a frame share; None if names are unique."""
+    # In pyarrow, `columns` holds the values, not the names.
     names: typing.Any = getattr(frame, "column_names", None) or getattr(frame, "columns", ())
     seen = set()
     for name in names:

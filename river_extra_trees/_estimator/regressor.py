@@ -1,4 +1,4 @@
-"""The base of all regressors."""
+"""The base classes of all regressors."""
 
 from __future__ import annotations
 
@@ -21,46 +21,55 @@ __all__ = ["DistributionRegressor", "TreeRegressor"]
 
 
 class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
-    """A regressor, learned one by one or in mini-batches."""
+    """A regressor that learns sample by sample or in mini-batches."""
 
     def snapshot(self) -> RegressorSnapshot:
-        """Take a read-only copy for serving: it always answers as the model does now.
+        """Take a read-only copy for serving, which keeps predicting as the model does now.
 
-        It is smaller than the model, as it lacks the samples and all else that only learning needs.
+        It is smaller than the model, because it lacks the samples and other data that only learning
+        needs.
+
+        Returns
+        -------
+        The copy.
         """
         return RegressorSnapshot(self._for_serving(), self.n_samples_seen)
 
     def predict_one(self, x: Sample) -> float:
-        """Predict the target of a sample: 0 before the first sample was learned.
+        """Predict the target of a sample.
 
         Parameters
         ----------
         x
             Features.
+
+        Returns
+        -------
+        The predicted target; 0 before the first sample is learned.
         """
         return self._core.predict_number(x)
 
     def _predict_frame(self, frame: typing.Any) -> typing.Any:
-        return self._answered(batch_of(frame)).numbers
+        return self._answered(batch_of(frame, self._schema)).numbers
 
     def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
         """Predict each row of a data frame, then learn it: test-then-train in one call.
 
-        The answers and the model are the same, bit for bit, as those of `predict_one` and
-        `learn_one` for each row in turn. If a row is refused, nothing of the frame is learned.
+        Predictions and model are the same, bit for bit, as with `predict_one` and `learn_one` for
+        each row in turn. If a row is invalid, nothing is learned.
 
         Parameters
         ----------
         X
             A data frame, as for `learn_many`.
         y
-            A series of targets, or another sequence of them, as long as the frame.
+            A series or another sequence with the target of each row.
         w
-            One weight for all rows, or a series of weights.
+            One weight for all rows, or a series or another sequence with the weight of each row.
 
         Returns
         -------
-        A series of the same kind as the frame, as `predict_many` returns it.
+        A series of the library of X, as from `predict_many`.
 
         Raises
         ------
@@ -76,7 +85,7 @@ class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
 
 
 class DistributionRegressor(TreeRegressor):
-    """A regressor with linear models in its trees, whose predictions can be distributions."""
+    """A regressor with linear models in its trees that can predict distributions."""
 
     seed: int | None
 
@@ -87,7 +96,7 @@ class DistributionRegressor(TreeRegressor):
     def predict_one(self, x: Sample, with_dist: typing.Literal[True]) -> StudentMixture: ...
 
     def predict_one(self, x: Sample, with_dist: bool = False) -> float | StudentMixture:
-        """Predict the target of a sample; 0 before the first sample was learned.
+        """Predict the target of a sample; 0 before the first sample is learned.
 
         Parameters
         ----------
@@ -97,13 +106,19 @@ class DistributionRegressor(TreeRegressor):
             Return the whole predictive distribution instead of its mean. With a seed, its draws
             are determined by the seed, the learned samples and x.
 
+        Returns
+        -------
+        The mean, or a distribution with `mean`, `interval(level)`, `quantile(p)`, `cdf(y)` and
+        `sample()`.
+
         Raises
         ------
         ValueError
-            If a distribution is wanted of a stream forest whose `swap_rule` is not `"rotation"`.
+            If `with_dist` is true and this is a stream forest whose `swap_rule` is not
+            `"rotation"`.
         """
         if with_dist:
-            from .mixture import StudentMixture, seed_of  # imports river.proba: a second
+            from .mixture import StudentMixture, seed_of  # imports river.proba: takes a second
 
             components = self._mixture(x)
             return StudentMixture(components, seed=seed_of(components, self.seed))
@@ -111,7 +126,7 @@ class DistributionRegressor(TreeRegressor):
 
     @abc.abstractmethod
     def _mixture(self, x: Sample) -> list[tuple[float, float, float, float]]:
-        """Components of the distribution of a target, as `StudentMixture` takes them."""
+        """Return the components of the predictive distribution for `StudentMixture`."""
 
     def predict_many(self, X: typing.Any, with_dist: bool = False) -> typing.Any:
         """Predict the rows of a data frame.
@@ -119,15 +134,15 @@ class DistributionRegressor(TreeRegressor):
         Parameters
         ----------
         X
-            A data frame of any kind that narwhals knows, or an array of two dimensions, whose
-            columns are numbered from 0.
+            A data frame of any library that narwhals supports, or a two-dimensional array, whose
+            columns are named 0, 1, ...
         with_dist
-            Return the whole predictive distributions instead of their means.
+            Return the predictive distributions instead of their means.
 
         Returns
         -------
-        A series of the same kind; with distributions a list of them, each as `predict_one` returns
-        it for the row.
+        A series of the library of X; with `with_dist`, a list with the distribution of each row, as
+        from `predict_one`.
 
         Raises
         ------
@@ -143,9 +158,10 @@ class DistributionRegressor(TreeRegressor):
         return [self.predict_one(x, with_dist=True) for x in rows_of(frame)]
 
     def _nodes(self, tree: int) -> list[inspection.Node]:
-        """The nodes of a tree, with the slopes of their linear models by feature.
+        """Return the nodes of a tree, with the slopes of their linear models by feature.
 
-        `linear_model` says in words what the mean of a node is without; "" where that is nothing.
+        `linear_model` says in words which part of the prediction the mean of a node does not
+        contain; it is empty if the mean is the whole prediction.
         """
         nodes = super()._nodes(tree)
         names = self._schema.names
@@ -157,7 +173,7 @@ class DistributionRegressor(TreeRegressor):
 
     @abc.abstractmethod
     def _linear_model_of(self, node: inspection.Node, tree: int) -> str:
-        """What a node with slopes adds to its mean, in words."""
+        """Say in words what a node with slopes adds to its mean."""
 
     def _describe_answer(self, leaf: inspection.Node, tree: int, x: Sample) -> str:
         if not leaf["linear_model"]:

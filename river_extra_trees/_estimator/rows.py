@@ -1,4 +1,4 @@
-"""Columns back as what they stand for: rows, values, labels and their probabilities."""
+"""Conversion of columns to rows, values, labels and probabilities."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Values = list[typing.Any]
 
 
 def rows_of(frame: typing.Any) -> list[Sample]:
-    """The rows of what `readable_frame` returns as dicts, with `None` or NaN where missing."""
+    """Rows of a result of `readable_frame` as dicts; missing values are `None` or NaN."""
     columns = values_by_name(frame)
     if not columns:
         return [{} for _ in range(len(frame))]
@@ -40,7 +40,7 @@ def rows_of(frame: typing.Any) -> list[Sample]:
 
 
 def values_by_name(frame: typing.Any) -> dict[Hashable, Values]:
-    """The columns of a frame, or of an array, as lists of Python values."""
+    """Columns of a frame or an array by name, as lists of Python values."""
     if is_array(frame):
         return {i: list_of_array(frame[:, i]) for i in range(frame.shape[1])}
     wrapped = into_frame(frame)
@@ -51,7 +51,7 @@ def values_by_name(frame: typing.Any) -> dict[Hashable, Values]:
 
 
 def chosen(column: Column, rows: Rows) -> Column:
-    """Some rows of a column, none of whose values is refused."""
+    """Selected rows of a column without invalid values."""
     return Column(
         column.name,
         len(rows),
@@ -62,7 +62,7 @@ def chosen(column: Column, rows: Rows) -> Column:
 
 
 def value_at(column: Column, row: int) -> typing.Any:
-    """A value of a column: a number, a nominal value or label, or `None`."""
+    """One value of a column: a number, a nominal value, a label, or `None` if missing."""
     if column.codes is not None and column.codes[row] >= 0:
         return column.values[column.codes[row]]
     if column.numbers is None:
@@ -72,7 +72,7 @@ def value_at(column: Column, row: int) -> typing.Any:
 
 
 def values_of_column(column: Column, part: slice) -> Values:
-    """The values of some successive rows of a column; NaN or `None` where missing."""
+    """Values in a slice of a column; NaN or `None` where missing."""
     if column.codes is None:
         if column.numbers is None:
             return [None] * len(range(column.length)[part])
@@ -92,13 +92,13 @@ def values_of_column(column: Column, part: slice) -> Values:
 
 def labels_of_codes(codes: npt.NDArray[typing.Any], labels: Values) -> Values:
     """Labels by their codes; `None` for -1."""
-    return list(map([*labels, None].__getitem__, codes.tolist()))  # -1 is the last place
+    return list(map([*labels, None].__getitem__, codes.tolist()))  # -1 is the index of None
 
 
 def probabilities_of(
     shares: npt.NDArray[np.float64], labels: Values
 ) -> list[dict[Hashable, float]]:
-    """The probabilities of labels by row, without those of labels that were not known yet."""
+    """Probabilities by label for each row, without labels that were unknown at that row."""
     labels = labels[: shares.shape[1]]
     shares = shares[:, : len(labels)]
     if not (shares != shares).any():

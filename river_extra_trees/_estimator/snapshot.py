@@ -11,14 +11,14 @@ __all__ = ["ClassifierSnapshot", "RegressorSnapshot"]
 
 
 class _Snapshot:
-    """What both kinds of snapshots share."""
+    """Base class of snapshots."""
 
     def __init__(self, model: typing.Any, n_samples_seen: int) -> None:
         self._model = model
         self.n_samples_seen = n_samples_seen
 
     def predict_one(self, x: Sample, **options: typing.Any) -> typing.Any:
-        """Predict the target of a sample, as the model did.
+        """Predict the label or target of a sample, as the model did.
 
         Parameters
         ----------
@@ -26,6 +26,10 @@ class _Snapshot:
             Features.
         options
             Other arguments of `predict_one` of the model.
+
+        Returns
+        -------
+        The prediction of the model at the time of the snapshot.
         """
         return self._model.predict_one(x, **options)
 
@@ -43,14 +47,14 @@ class _Snapshot:
 
 
 class RegressorSnapshot(_Snapshot, PredictsNumbers):
-    """A read-only copy of a regressor, without the memory that only learning needs.
+    """A read-only copy of a regressor, without the data that only learning needs.
 
-    Take one with `snapshot()` of a regressor of this package.
+    The method `snapshot` of a regressor makes one.
 
     Parameters
     ----------
     model
-        Model to wrap; ownership is transferred.
+        Model to wrap. Nothing else may use it afterwards.
     n_samples_seen
         Number of samples that the model has learned.
 
@@ -78,33 +82,55 @@ class RegressorSnapshot(_Snapshot, PredictsNumbers):
         Parameters
         ----------
         X
-            A data frame, or an array of two dimensions.
+            A data frame, or a two-dimensional array.
         options
             Other arguments of `predict_many` of the model.
+
+        Returns
+        -------
+        A series of the library of X.
         """
         return self._model.predict_many(X, **options)
 
 
 class ClassifierSnapshot(_Snapshot, PredictsLabels):
-    """A read-only copy of a classifier, without the memory that only learning needs.
+    """A read-only copy of a classifier, without the data that only learning needs.
 
-    Take one with `snapshot()` of a classifier of this package.
+    The method `snapshot` of a classifier makes one.
 
     Parameters
     ----------
     model
-        Model to wrap; ownership is transferred.
+        Model to wrap. Nothing else may use it afterwards.
     n_samples_seen
         Number of samples that the model has learned.
+
+    Examples
+    --------
+    >>> import river_extra_trees as ret
+    >>> from river import datasets
+
+    >>> model = ret.StreamDecisionForestClassifier(seed=42)
+    >>> for x, y in datasets.Phishing().take(500):
+    ...     model.learn_one(x, y)
+    >>> snapshot = model.snapshot()
+    >>> snapshot
+    ClassifierSnapshot(StreamDecisionForestClassifier, n_samples_seen=500)
+    >>> snapshot.predict_proba_one(x) == model.predict_proba_one(x)
+    True
     """
 
     def predict_proba_one(self, x: Sample) -> dict[Hashable, float]:
-        """Predict the probabilities of the labels, as the model did.
+        """Predict the probability of each label, as the model did.
 
         Parameters
         ----------
         x
             Features.
+
+        Returns
+        -------
+        Probabilities by label.
         """
         answer: dict[Hashable, float] = self._model.predict_proba_one(x)
         return answer

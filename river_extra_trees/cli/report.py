@@ -107,7 +107,7 @@ def _finite(values: dict[str, float]) -> dict[str, float | None]:
 
 
 def draw(path: Path, race: Race, stream: Stream) -> None:
-    """Draw scores and memory against the number of items; river's learners are grey."""
+    """Draw scores and memory against the number of samples; river's learners are grey."""
     import matplotlib
 
     matplotlib.use("agg")  # writes a file and opens no window

@@ -2,20 +2,20 @@
 
 Three classes run on [Ray](https://docs.ray.io) (the extra `ray`):
 
-- `DistributedClassifier` and `DistributedRegressor` spread the trees of one forest over processes
-  and answer bit for bit as the forest would in one process.
-- `DistributedKeyedModels` holds one model per key of a stream.
-  (`river_extra_trees.keyed.KeyedModels` does so in one process.)
-- `SnapshotServer` answers over HTTP and to Python with the latest snapshot of a model while the
-  model learns elsewhere, by Ray Serve.
+- `DistributedClassifier` and `DistributedRegressor` distribute the trees of one forest over
+  processes. They predict the same, bit for bit, as the forest in one process.
+- `DistributedKeyedModels` has one model per key of a stream. (`river_extra_trees.keyed.KeyedModels`
+  does so in one process.)
+- `SnapshotServer` serves predictions of the latest snapshot of a model, over HTTP and to Python,
+  while the model learns elsewhere. It uses Ray Serve.
 
-Ray is imported when the first worker starts. Call `ray.init` before to join a cluster; otherwise
+Ray is imported when the first worker starts. To join a cluster, call `ray.init` before; otherwise
 Ray starts on this machine and accepts connections from this machine only.
 
-The building blocks work with any other engine, too. `split` makes the parts of a model, one for
-each process, and `learn_together` shows their protocol; `merge` makes one forest of its parts.
-`KeyGroups` holds the models of some keys. `Block` is a batch of samples in the shape in which it
-travels; with keys, it is a `Parcel`.
+The building blocks can be used with other engines. `split` makes the parts of a model, one for each
+process; `learn_together` shows their protocol; `merge` makes one forest of its parts. `KeyGroups`
+has the models of some keys. `Block` is a batch of samples that can be sent to other processes, and
+`Parcel` is one with keys.
 """
 
 from __future__ import annotations

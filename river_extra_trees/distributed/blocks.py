@@ -1,8 +1,8 @@
-"""Blocks of samples, in the shape in which they travel between processes.
+"""Blocks of samples, which can be sent to other processes.
 
-A block is the columns of its samples, as learners read them. It travels in a few arrays, which
-pickle's protocol 5 transfers without a copy. A learner learns the same, bit for bit, from a block
-as from the samples it was made of.
+A block stores its samples as columns, which learners read. It is pickled as a few arrays, which
+protocol 5 of pickle transfers without a copy. A learner learns the same, bit for bit, from a block
+as from the samples of which it was made.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .._estimator.rows import chosen, values_by_name, values_of_column
 
 __all__ = ["Block", "check_sample"]
 
-EXACT = 2**53  # doubles hold all whole numbers below, and this one stands for the next as well
-CHUNK = 64  # rows that are turned into dicts at a time
+EXACT = 2**53  # doubles represent all smaller integers exactly
+CHUNK = 64  # rows that are converted to dicts at a time
 
 Numbers = npt.NDArray[np.float64]
 Array = npt.NDArray[typing.Any]
@@ -51,9 +51,9 @@ class Block:
     rows
         The features of each sample.
     targets
-        The target of each sample; `None` if the block is only to be predicted.
+        The target of each sample; `None` if the block is for prediction only.
     weights
-        The weight of each sample; `None` for 1.
+        The weight of each sample; `None` stands for 1.
 
     Examples
     --------
@@ -67,11 +67,11 @@ class Block:
 
     n: int
     columns: list[Column]
-    given: dict[int, Values]  # number of a column that does not hold all of its values -> these
+    given: dict[int, Values]  # original values of columns that have lost some, by column number
     targets: Array | Values | None
-    has_numpy_targets: bool  # whether the values of the targets are numpy's own, as labels stay
+    has_numpy_targets: bool  # whether labels have to stay numpy scalars
     weights: Numbers | Values | None
-    _batches: dict[bool | None, Batch]  # by whether the targets are numbers; None: without them
+    _batches: dict[bool | None, Batch]  # key: whether the targets are numbers; None: no targets
 
     def __init__(
         self,
@@ -109,11 +109,15 @@ class Block:
         Parameters
         ----------
         frame
-            The rows: a data frame of any kind, or an array of two dimensions.
+            A data frame of any library that narwhals supports, or a two-dimensional array.
         targets
-            As many targets, or `None`.
+            A sequence with the target of each row, or `None`.
         weights
-            One weight for all rows, as many weights, or `None` for 1.
+            One weight for all rows, a sequence with the weight of each row, or `None` for 1.
+
+        Returns
+        -------
+        The block.
         """
         frame = readable_frame(frame)
         batch = batch_of(frame)
@@ -135,7 +139,7 @@ class Block:
         return self.n
 
     def __reduce__(self) -> tuple[typing.Any, ...]:
-        """Numbers travel in one array, codes in another one."""
+        """Pickle numbers as one array, and codes as another one."""
         numbers = [each.numbers for each in self.columns if each.numbers is not None]
         codes = [each.codes for each in self.columns if each.codes is not None]
         plan = [
@@ -155,7 +159,11 @@ class Block:
         Parameters
         ----------
         numbers
-            The numbers of the samples, in the order wanted.
+            Numbers of the samples, in the order of the new block.
+
+        Returns
+        -------
+        The new block.
         """
         block, wanted = Block.__new__(Block), np.asarray(numbers, np.intp)
         block.n, block.columns, block.given = len(wanted), [], {}
@@ -171,12 +179,16 @@ class Block:
         return block
 
     def batch(self, regression: bool | None = None) -> Batch:
-        """The samples as learners read them.
+        """Return the samples as a batch of the core.
 
         Parameters
         ----------
         regression
-            Whether the targets are numbers, and not labels; `None` leaves them out.
+            Whether the targets are numbers instead of labels; `None` leaves them out.
+
+        Returns
+        -------
+        The batch.
         """
         found = self._batches.get(regression)
         if found is None:
@@ -190,7 +202,7 @@ class Block:
         return found
 
     def rows(self, start: int = 0) -> Iterator[dict[Hashable, typing.Any]]:
-        """The features of the samples from a given one on, for models that read dicts.
+        """Iterate over the features of the samples as dicts.
 
         Parameters
         ----------
@@ -210,7 +222,7 @@ class Block:
     def samples(
         self, start: int = 0
     ) -> Iterator[tuple[dict[Hashable, typing.Any], typing.Any, float]]:
-        """The samples from a given one on: features, target and weight.
+        """Iterate over the samples: features, target and weight.
 
         Parameters
         ----------
@@ -225,7 +237,7 @@ class Block:
         yield from zip(self.rows(start), self._labels(start), weights, strict=False)
 
     def _labels(self, start: int = 0) -> typing.Any:
-        """The targets from a given one on, of the types that they were given in."""
+        """Targets from a sample on, with their original types."""
         targets = typing.cast("Array | Values", self.targets)[start:]
         return list(targets) if self.has_numpy_targets else as_list(targets)
 
@@ -240,7 +252,7 @@ def unpacked(
     has_numpy_targets: bool,
     weights: Numbers | Values | None,
 ) -> Block:
-    """The block that was packed so."""
+    """Make a block from its pickled parts."""
     block = Block.__new__(Block)
     block.n, block.columns, block.given = n, [], {}
     next_numbers, next_codes = iter(numbers), iter(codes)
@@ -262,14 +274,14 @@ def unpacked(
 
 
 def may_lose(column: Column) -> bool:
-    """Whether a column may be less than its values were."""
+    """Whether `loses` may be true of a column, without looking at its values."""
     if column.refused >= 0:
         return True
     return column.numbers is not None and bool((np.abs(column.numbers) >= EXACT).any())
 
 
 def loses(column: Column, values: Values) -> bool:
-    """Whether a column lacks values that learners refuse, or digits of large whole numbers."""
+    """Whether a column has lost invalid values, or digits of large integers."""
     if column.refused >= 0 or column.numbers is None:
         return column.refused >= 0
     rows = np.flatnonzero(np.abs(column.numbers) >= EXACT).tolist()
@@ -277,7 +289,7 @@ def loses(column: Column, values: Values) -> bool:
 
 
 def compact(given: typing.Any, name: str, n: int) -> Array | Values:
-    """Targets or weights of n samples: floats and arrays of numbers as an array, else a list."""
+    """Convert targets or weights to an array if all n are floats, otherwise to a list."""
     is_compact = is_array(given, 1) and given.dtype.kind in "biuf"
     values = given.copy() if is_compact else values_of(given, name)
     if len(values) != n:
@@ -288,15 +300,15 @@ def compact(given: typing.Any, name: str, n: int) -> Array | Values:
 
 
 def as_numbers(weights: Array | Values) -> Numbers | Values:
-    """Weights of any type of numpy as doubles."""
+    """Convert an array of weights to doubles; return a list unchanged."""
     return weights if isinstance(weights, list) else weights.astype(np.float64, copy=False)
 
 
 def as_list(values: Array | Values) -> Values:
-    """Values as Python has them."""
+    """Values as a list of Python objects."""
     return values if isinstance(values, list) else values.tolist()
 
 
 def some(values: typing.Any, numbers: npt.NDArray[np.intp]) -> typing.Any:
-    """Some entries of a list or an array."""
+    """Selected entries of a list or an array."""
     return [values[i] for i in numbers.tolist()] if isinstance(values, list) else values[numbers]

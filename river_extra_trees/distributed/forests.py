@@ -1,9 +1,9 @@
-"""Forests in parts: each process holds some of the trees.
+"""Forests in parts: each process has some of the trees.
 
 Random numbers depend only on the seed, the number of the tree and the batch. So the trees of a part
-stay bit for bit those of one forest, as long as the parts exchange what the forest decides by: the
-losses of all trees, and for a forgetful forest its answers. For forests that weigh their memories
-see `memories.py`.
+are the same, bit for bit, as in one forest, if the parts exchange the data on which the decisions
+of the forest depend: the losses of all trees, and for a forgetful forest its predictions. See
+`memories.py` for stream forests with rotation.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ Losses = npt.NDArray[np.float64]
 class ForestPart(Part):
     """Some of the trees of a forest.
 
+    A part without trees validates samples and counts the votes of the other parts.
+
     Parameters
     ----------
     forest
-        The whole forest, which stays as it is.
+        The whole forest. It is not changed.
     first
         Number of the first tree of the part.
     stop
-        Number of the first tree after it. A part without trees validates samples, knows the labels
-        and counts the votes of the other parts.
+        Number of the last tree of the part, plus one.
 
     Examples
     --------
@@ -55,7 +56,7 @@ class ForestPart(Part):
     >>> learn_together(parts, Block(rows, targets))
     >>> merged = merge(parts)
 
-    The merged forest answers as one that was never split:
+    The merged forest predicts the same as a forest that was not split:
 
     >>> for x, y in zip(rows, targets, strict=True):
     ...     forest.learn_one(x, y)
@@ -75,7 +76,7 @@ class ForestPart(Part):
         self._is_full = False
 
     def _keep(self, first: int, stop: int) -> None:
-        """Drop all trees but those from `first` to before `stop`."""
+        """Keep the trees from `first` to before `stop`."""
         self._model._core.keep(first, stop)
 
     @classmethod
@@ -87,19 +88,23 @@ class ForestPart(Part):
 
     @classmethod
     def split(cls, model: typing.Any, n: int) -> list[typing.Self]:
-        """Split a forest into n parts of almost equally many trees.
+        """Split a forest into n parts with almost equal numbers of trees.
 
         Parameters
         ----------
         model
-            The forest, which stays as it is.
+            The forest. It is not changed.
         n
             Number of parts, at most the number of trees.
+
+        Returns
+        -------
+        The parts.
         """
         n_models = model.n_models
         check_whole("n", n, 1)
         check_parameter(n <= n_models, "n", n, f"at most n_models, {n_models}")
-        n = int(n)  # a number of numpy would wrap around
+        n = int(n)  # a numpy integer could overflow
         bounds = [i * n_models // n for i in range(n + 1)]
         return [cls(model, *pair) for pair in itertools.pairwise(bounds)]
 
@@ -110,12 +115,16 @@ class ForestPart(Part):
         Parameters
         ----------
         model
-            The forest, which stays as it is.
+            The forest. It is not changed.
+
+        Returns
+        -------
+        The part.
         """
         return cls(model, 0, 0)
 
     def _history(self) -> tuple[typing.Any, ...]:
-        """What the parts of one forest have in common when they have learned the same samples."""
+        """Return values that are equal in all parts that have learned the same samples."""
         forest = self._model._core
         prior = forest.root_statistics.node(0)
         return *common_history(forest), forest.n_batches, prior
@@ -132,21 +141,23 @@ class ForestPart(Part):
 
     @property
     def n_samples_seen(self) -> int:
-        """Number of samples learned, not counting those of weight zero."""
+        """Number of samples learned, without those of weight zero."""
         return int(self._model.n_samples_seen)
 
     # ------------------------------------------------------------------ learning
 
     @abc.abstractmethod
-    def _report(self) -> typing.Any:
-        """Return what the other parts need to know about a full batch."""
+    def _learn(self, block: Block, start: int) -> tuple[int, typing.Any]:
+        """Return the data of a full batch that all parts need."""
 
     @abc.abstractmethod
     def _grow(self, combined: typing.Any) -> None:
-        """Let the trees grow on the full batch."""
+        """Grow the trees on the full batch."""
 
     def learn(self, block: Block, start: int = 0) -> tuple[int, typing.Any]:
-        """Learn the samples of a block until the batch is full.
+        """Learn the samples of a block until a batch is full.
+
+        A forest that weighs its memories has batches of a thousand samples of a block at most.
 
         Parameters
         ----------
@@ -157,8 +168,8 @@ class ForestPart(Part):
 
         Returns
         -------
-        The number of the first sample that remains to be learned; and if the batch is full, the
-        report for the other parts, else `None`. After a report, call `grow`.
+        The number of the first sample that is not learned yet; and the report for the other parts
+        if the batch is full, otherwise `None`. Call `grow` after a report.
 
         Raises
         ------
@@ -167,21 +178,17 @@ class ForestPart(Part):
         """
         if self._is_full:
             raise RuntimeError("the batch is full: call grow with the combined reports first")
-        forest = self._model._core
-        reader = forest.reader(block.batch(forest.regression), True, start)
-        while reader.row < reader.n:
-            if forest.go_on(reader):
-                self._is_full = True
-                return reader.row, self._report()
-        return len(block), None
+        stop, report = self._learn(block, start)
+        self._is_full = report is not None
+        return stop, report
 
     def grow(self, combined: typing.Any) -> None:
-        """Let the trees grow on the full batch.
+        """Grow the trees on the full batch.
 
         Parameters
         ----------
         combined
-            The value that `combine` returned, on this or any other part.
+            The result of `combine` of any part.
 
         Raises
         ------
@@ -196,7 +203,7 @@ class ForestPart(Part):
     # ------------------------------------------------------------------ answers
 
     def votes(self, block: Block) -> Votes:
-        """The votes of each tree on each sample, as an array [sample, tree, class].
+        """Return the votes of each tree on each sample, as an array [sample, tree, class].
 
         Parameters
         ----------
@@ -206,8 +213,12 @@ class ForestPart(Part):
         votes: Votes = self._model._core.votes(block.batch())
         return votes
 
+    def _combined(self, votes: Sequence[Votes]) -> npt.NDArray[np.float64]:
+        """The answers of the whole forest, as an array [sample, class]; zeros: none."""
+        return add_up(votes)
+
     def predict_labels(self, votes: Sequence[Votes]) -> list[typing.Any]:
-        """The labels that the whole forest predicts.
+        """Return the labels that the whole forest predicts.
 
         Parameters
         ----------
@@ -217,11 +228,11 @@ class ForestPart(Part):
         labels = self._model._core.labels.labels
         return [
             labels[row.argmax()] if row.any() else self._model._core.predict_label({})
-            for row in add_up(votes)
+            for row in self._combined(votes)
         ]
 
     def predict_probabilities(self, votes: Sequence[Votes]) -> list[dict[Hashable, float]]:
-        """The probabilities that the whole forest predicts.
+        """Return the probabilities that the whole forest predicts.
 
         Parameters
         ----------
@@ -231,11 +242,11 @@ class ForestPart(Part):
         labels = self._model._core.labels.labels
         return [
             shares(labels, row.tolist()) if row.any() else self._model._core.predict_proba({})
-            for row in add_up(votes)
+            for row in self._combined(votes)
         ]
 
     def predict_numbers(self, votes: Sequence[Votes]) -> list[float]:
-        """The numbers that the whole forest predicts.
+        """Return the numbers that the whole forest predicts.
 
         Parameters
         ----------
@@ -253,7 +264,23 @@ class ForestPart(Part):
         ]
 
 
-class StreamForestPart(ForestPart):
+class BatchForestPart(ForestPart):
+    """Some of the trees of a forest that learns in batches."""
+
+    @abc.abstractmethod
+    def _report(self) -> typing.Any:
+        """What the other parts need to know about a full batch."""
+
+    def _learn(self, block: Block, start: int) -> tuple[int, typing.Any]:
+        forest = self._model._core
+        reader = forest.reader(block.batch(forest.regression), True, start)
+        while reader.row < reader.n:
+            if forest.go_on(reader):
+                return reader.row, self._report()
+        return len(block), None
+
+
+class StreamForestPart(BatchForestPart):
     """Some of the trees of a stream decision forest, which swaps the worst trees of all."""
 
     def _report(self) -> Losses:
@@ -261,7 +288,7 @@ class StreamForestPart(ForestPart):
         return losses
 
     def combine(self, reports: Sequence[Losses]) -> Losses:
-        """The losses of all trees.
+        """Return the losses of all trees.
 
         Parameters
         ----------
@@ -274,8 +301,8 @@ class StreamForestPart(ForestPart):
         self._model._grow(combined)
 
 
-class ForgetfulForestPart(ForestPart):
-    """Some of the trees of a forgetful forest, which discards trees when its answers get worse."""
+class ForgetfulForestPart(BatchForestPart):
+    """Some of the trees of a forgetful forest, which discards trees when its predictions worsen."""
 
     @classmethod
     def _join(cls, models: list[typing.Any]) -> typing.Any:
@@ -288,7 +315,7 @@ class ForgetfulForestPart(ForestPart):
         return self._model._core.tree_losses(), self._model._core.votes_so_far()
 
     def combine(self, reports: Sequence[tuple[Losses, Votes]]) -> tuple[Losses, Losses]:
-        """The losses of all trees, and the answers of the whole forest to the batch.
+        """Return the losses of all trees, and the predictions of the whole forest for the batch.
 
         Parameters
         ----------
@@ -305,7 +332,7 @@ class ForgetfulForestPart(ForestPart):
 
 
 def answers_of(forest: typing.Any, votes: Sequence[Votes]) -> Losses:
-    """The answers of a whole forgetful forest, from the votes of all parts on its batch."""
+    """Predictions of a whole forgetful forest, from the votes of all parts on its batch."""
     sums = add_up(votes)
     if forest._core.regression:
         return sums[:, 0] / forest.n_models
@@ -313,7 +340,7 @@ def answers_of(forest: typing.Any, votes: Sequence[Votes]) -> Losses:
 
 
 def add_up(votes: Sequence[Votes]) -> npt.NDArray[np.float64]:
-    """Sum the votes over the trees, in the order in which one forest does: [sample, class]."""
+    """Sum the votes over the trees, in the same order as one forest; return [sample, class]."""
     trees = np.concatenate(votes, axis=1)
     sums = np.zeros((trees.shape[0], trees.shape[2]))
     for tree in range(trees.shape[1]):
@@ -322,20 +349,21 @@ def add_up(votes: Sequence[Votes]) -> npt.NDArray[np.float64]:
 
 
 def shares(labels: list[Hashable], votes: list[float]) -> dict[Hashable, float]:
-    """The share of each label in the votes, added up as the core does: `sum` compensates."""
+    """Return the share of each label in the votes."""
+    # Added up without compensation, as in the core; the builtin `sum` compensates.
     total = functools.reduce(operator.add, votes, 0.0)
     return {label: vote / total for label, vote in zip(labels, votes, strict=True)}
 
 
 def merge_forests(parts: Sequence[ForestPart]) -> typing.Any:
-    """Make one forest of its parts, which stay as they are."""
+    """Make one forest of its parts. The parts are not changed."""
     parts = sorted((part for part in parts if part.n_trees), key=lambda part: part.first)
     check_are_one(parts)
     return parts[0]._join([copy.deepcopy(part._model) for part in parts])
 
 
 def check_are_one(parts: Sequence[ForestPart]) -> None:
-    """Raise a ValueError that says why the parts do not make up one forest."""
+    """Raise a ValueError unless the parts make up one forest."""
     if not parts:
         raise ValueError("there are no parts with trees to merge")
     whole, n_trees = parts[0]._model, 0
@@ -361,5 +389,5 @@ def check_are_one(parts: Sequence[ForestPart]) -> None:
 
 
 def common_history(forest: typing.Any) -> tuple[typing.Any, ...]:
-    """What the parts of any forest have in common when they have learned the same samples."""
+    """Return values of any forest that are equal in parts that have learned the same samples."""
     return forest.n_seen, forest.seed, forest.schema.names, forest.labels.labels

@@ -1,4 +1,4 @@
-"""The models of some key groups, with any engine for the messages."""
+"""The models of some key groups, for any engine that carries the messages."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .parcels import Parcel
 
 __all__ = ["KeyGroups", "Settings"]
 
-PATIENCE = 60.0  # seconds in which another process has to leave the file of a group
+PATIENCE = 60.0  # seconds to wait for another process to close the file of a group
 
 
 class Settings(typing.NamedTuple):
-    """What all key groups have in common.
+    """Settings shared by all key groups.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Settings(typing.NamedTuple):
 
 
 class Group:
-    """The models of one key group, and how far it has received each partition.
+    """The models of one key group, and its position in each partition.
 
     Parameters
     ----------
@@ -57,14 +57,14 @@ class Group:
         self.committed = dict(self.positions)
 
     def commit(self) -> None:
-        """Make what was learned last, with the positions, if there is a file."""
+        """Write changes and positions to the file, if there is one."""
         if self.is_stored:
             self.models.commit({"positions": self.positions})
         self.committed = dict(self.positions)
 
 
 def opened(settings: Settings, number: int) -> KeyedModels:
-    """The models of a key group; waits while another process, which is about to end, has them."""
+    """Open the models of a key group; wait while an ending process still has its file open."""
     store = None if settings.folder is None else settings.folder / f"group{number}.db"
     deadline = time.monotonic() + PATIENCE
     while True:
@@ -79,10 +79,10 @@ def opened(settings: Settings, number: int) -> KeyedModels:
 class KeyGroups:
     """The models of some key groups.
 
-    The hash of a key decides its group. The number of groups is fixed; a process may hold any of
-    them, so that groups can move between processes. Each group knows its position in each partition
-    of the stream, the number after that of the last sample it has received, and skips the samples
-    before. So a partition can be repeated from any earlier place, and every sample counts once.
+    The hash of a key determines its group. The number of groups is fixed, and groups can move
+    between processes. Each group stores its position in each partition of the stream, which is the
+    number of the next sample, and skips earlier samples. So a partition can be replayed from any
+    earlier position, and every sample is learned once.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class KeyGroups:
     # ------------------------------------------------------------------ moves
 
     def adopt(self, numbers: Iterable[int]) -> None:
-        """Open groups, as their last commit left them, unless they are open.
+        """Open groups that are not open yet, in the state of their last commit.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class KeyGroups:
         Parameters
         ----------
         numbers
-            Numbers of the groups; those that are not here are passed over.
+            Numbers of the groups; those that are not open here are ignored.
         """
         for number in numbers:
             group = self._groups.pop(number, None)
@@ -123,13 +123,13 @@ class KeyGroups:
                 group.models.close()
 
     def close(self) -> None:
-        """Close all groups. What came after the last commit is lost."""
+        """Close all groups. Changes since the last commit are lost."""
         while self._groups:
             self._groups.popitem()[1].models.close()
 
     @property
     def numbers(self) -> list[int]:
-        """The numbers of the groups that are here."""
+        """Numbers of the groups that are open here."""
         return list(self._groups)
 
     # ------------------------------------------------------------------ learning
@@ -137,10 +137,7 @@ class KeyGroups:
     def learn(
         self, partition: Hashable, parcel: Parcel, is_asked: bool = False
     ) -> list[typing.Any] | None:
-        """Learn samples; return the predictions made before each was learned, if requested.
-
-        The prediction is `None` for a sample that is the first of its key, and for one that has
-        been learned already.
+        """Learn samples; if requested, predict each before it is learned.
 
         Parameters
         ----------
@@ -150,6 +147,11 @@ class KeyGroups:
             The samples.
         is_asked
             Whether predictions are requested.
+
+        Returns
+        -------
+        The predictions, or `None`. The prediction is `None` for the first sample of a key, and for
+        a sample that has been learned already.
         """
         answers: list[typing.Any] | None = [None] * len(parcel) if is_asked else None
         for number, start, stop in parcel.rows():
@@ -181,7 +183,7 @@ class KeyGroups:
             group.commit()
 
     def committed(self, partition: Hashable) -> int:
-        """The number in a partition of the first sample that commits may not cover.
+        """Return the number of the first sample of a partition that may not be committed yet.
 
         Parameters
         ----------
@@ -194,14 +196,18 @@ class KeyGroups:
     # ------------------------------------------------------------------ answers
 
     def predict(self, parcel: Parcel, shares: bool) -> list[typing.Any]:
-        """Predict each sample: `None`, or an empty dict, for an unknown key.
+        """Predict each sample.
 
         Parameters
         ----------
         parcel
             The samples.
         shares
-            Whether to answer with the probabilities of the labels.
+            Whether to predict the probabilities of the labels.
+
+        Returns
+        -------
+        The predictions; `None` or an empty dict for unknown keys.
         """
         answers: list[typing.Any] = []
         for number, start, stop in parcel.rows():
@@ -224,14 +230,14 @@ class KeyGroups:
         return getattr(self._groups[number].models, method)(*arguments)
 
     def forget(self, partition: Hashable, number: int, key: Key) -> None:
-        """Forget a key at once, also if this process should die.
+        """Drop the model of a key, and commit.
 
         Parameters
         ----------
         partition
-            The partition that asks for it.
+            The partition that requests it.
         number
-            Number of the key's group.
+            Number of the group of the key.
         key
             The key.
         """
@@ -240,17 +246,17 @@ class KeyGroups:
         group.commit()
 
     def counts(self) -> Counts:
-        """How much these groups have learned."""
+        """Return the numbers of models, and of learned and refused samples."""
         return total(group.models.counts() for group in self._groups.values())
 
 
 def total(counts: Iterable[Counts]) -> Counts:
-    """The sum of counts, with the last refusal among them.
+    """Add up counts; the refusal is the last one.
 
     Parameters
     ----------
     counts
-        How much each of several has learned.
+        The counts.
     """
     rows = list(counts)
     return Counts(

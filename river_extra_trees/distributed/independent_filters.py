@@ -1,4 +1,4 @@
-"""Independent filters of dynamic trees, whose answers are averaged by their evidence."""
+"""Independent particle filters of dynamic trees, averaged by their evidence."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class FilterPart(Part):
         seed = (state["seed"] + number * SEED_STEP) % 2**64
         self._model._core = type(model._core).restored({**state, "seed": seed})
         self.recent_evidence = 0.0
-        self._n_before = 0  # samples of the model that a coordinator has not learned itself
+        self._n_before = 0  # of a coordinator: samples that only the model has learned
 
     @classmethod
     def split(cls, model: typing.Any, n: int) -> list[typing.Self]:
@@ -71,7 +71,7 @@ class FilterPart(Part):
 
     @classmethod
     def coordinator(cls, model: typing.Any) -> typing.Self:
-        """Make a part of one particle, which validates samples and knows the labels.
+        """Make a part with one particle, which validates samples and knows the labels.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class FilterPart(Part):
 
     @property
     def n_samples_seen(self) -> int:
-        """Number of samples learned, not counting those of weight zero."""
+        """Number of samples learned, without those of weight zero."""
         return int(self._model.n_samples_seen) + self._n_before
 
     def learn(self, block: Block, start: int = 0) -> tuple[int, None]:
@@ -117,9 +117,9 @@ class FilterPart(Part):
         return len(block), None
 
     def votes(self, block: Block) -> Votes:
-        """The answers of the part to each sample, as an array [sample, 0, answer].
+        """Predict each sample with this part; return an array [sample, 0, value].
 
-        The answers are the logarithm of the weight of the part, followed by its mean or by the
+        The values are the logarithm of the weight of the part, and then its mean or the
         probability of each label.
 
         Parameters
@@ -134,7 +134,7 @@ class FilterPart(Part):
         return np.concatenate([evidence, answers], axis=1)[:, np.newaxis, :]
 
     def predict_labels(self, votes: Sequence[Votes]) -> list[typing.Any]:
-        """The labels of the highest average probability.
+        """Return the labels with the highest average probability.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class FilterPart(Part):
         ]
 
     def predict_probabilities(self, votes: Sequence[Votes]) -> list[dict[Hashable, float]]:
-        """The average probabilities.
+        """Return the average probabilities.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class FilterPart(Part):
         return [dict(zip(labels, row, strict=True)) for row in average(votes).tolist()]
 
     def predict_numbers(self, votes: Sequence[Votes]) -> list[float]:
-        """The average means.
+        """Return the average means.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class FilterPart(Part):
 
 
 def average(votes: Sequence[Votes]) -> npt.NDArray[np.float64]:
-    """The average of the filters' answers, each weighted by its evidence."""
+    """Average the predictions of the filters, weighted by their evidence."""
     filters = np.concatenate(votes, axis=1)
     weights = special.softmax(filters[:, :, 0], axis=1)
     mean: npt.NDArray[np.float64] = (weights[:, :, np.newaxis] * filters[:, :, 1:]).sum(axis=1)

@@ -1,14 +1,14 @@
-"""Parts of a stream decision forest that weighs its memories.
+"""Parts of a stream decision forest with rotation.
 
-No tree depends on another one, but the weights of the memories learn from the answers of all trees
-to each sample before it is learned. So every part reports the votes of its trees on a block of
-samples, and the weights, of which every part has its own, then learn from the votes of all parts.
+The trees do not depend on each other, but the weights of the window sizes depend on the predictions
+of all trees for each sample before it is learned. So every part reports the votes of its trees on a
+block of samples, and each part then updates its copy of the weights with the votes of all parts.
 """
 
 from __future__ import annotations
 
 import typing
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,23 +16,23 @@ import numpy.typing as npt
 from .._core.forests.memories import MemoryForest
 from .._core.forests.memory_exchange import IDLE, NO_GROWTH
 from .blocks import Block
-from .forests import ForestPart, add_up, common_history, shares
+from .forests import ForestPart, add_up, common_history
 from .parts import Votes
 
 __all__ = ["MemoryForestPart"]
 
-Targets = npt.NDArray[np.float64]  # of classes, their numbers
-Widths = npt.NDArray[np.intc]  # numbers of classes known when each sample was learned
+Targets = npt.NDArray[np.float64]  # numbers of the classes, or targets of a regression
+Widths = npt.NDArray[np.intc]  # number of known classes when each sample was learned
 Report = tuple[Votes, Targets, Widths]
 
-LONGEST = 1000  # samples whose votes are reported at once: a bound on memory
+LONGEST = 1000  # samples per report, which limits its memory
 
 
 class MemoryForestPart(ForestPart):
-    """Some of the trees of a stream decision forest that weighs its memories.
+    """Some of the trees of a stream decision forest with rotation.
 
-    Its batches are the blocks of samples: `learn` reports the votes on a block, and `grow` lets the
-    weights learn from the votes of all parts.
+    Its batches are the blocks of samples: `learn` reports the votes on a block, and `grow` updates
+    the weights of the window sizes with the votes of all parts.
     """
 
     def _keep(self, first: int, stop: int) -> None:
@@ -66,36 +66,14 @@ class MemoryForestPart(ForestPart):
         forest = self._model._core
         return *common_history(forest), forest.memory_weights()
 
-    def learn(self, block: Block, start: int = 0) -> tuple[int, Report]:
-        """Learn the samples of a block, a thousand at most.
-
-        Parameters
-        ----------
-        block
-            Valid samples.
-        start
-            Number of the first sample to learn.
-
-        Returns
-        -------
-        The number of the first sample that remains to be learned, and the report for the other
-        parts. Call `grow` then.
-
-        Raises
-        ------
-        RuntimeError
-            If `grow` has not been called since the last report.
-        """
-        if self._is_full:
-            raise RuntimeError("the batch is full: call grow with the combined reports first")
+    def _learn(self, block: Block, start: int) -> tuple[int, Report]:
         forest, stop = self._model._core, min(start + LONGEST, len(block))
         reader = forest.reader(block.batch(forest.regression), True, start)
         report: Report = forest.learn_and_vote(reader, stop - start)
-        self._is_full = True
         return stop, report
 
     def combine(self, reports: Sequence[Report]) -> Report:
-        """The answers of all members to the samples, with their targets.
+        """Return the predictions of all members for the samples, with the targets.
 
         Parameters
         ----------
@@ -105,16 +83,13 @@ class MemoryForestPart(ForestPart):
         votes, targets, widths = zip(*reports, strict=True)
         return self._members(votes), targets[0], widths[0]
 
-    def _report(self) -> typing.Any:
-        raise NotImplementedError
-
     def _grow(self, combined: Report) -> None:
         self._model._core.weigh_answers(*combined)
 
     def _members(self, votes: Sequence[Votes]) -> Votes:
-        """The answers of the groups and of naive Bayes, as an array [sample, member, class].
+        """Predictions of the groups and of naive Bayes, as an array [sample, member, class].
 
-        Of a regression those of the trees, as an array [sample, tree, mean and variance].
+        For regression, predictions of the trees, as an array [sample, tree, (mean, variance)].
         """
         trees = np.concatenate([each[:, :-1] for each in votes], axis=1)
         if self._model._core.regression:
@@ -124,34 +99,12 @@ class MemoryForestPart(ForestPart):
         return np.stack([*(add_up([group]) for group in groups), votes[0][:, -1]], axis=1)
 
     def _combined(self, votes: Sequence[Votes]) -> npt.NDArray[np.float64]:
-        """The answers of the whole forest, as an array [sample, class]; numbers are in class 0."""
+        """Predictions of the whole forest, as an array [sample, class]; numbers are in class 0."""
         answers: npt.NDArray[np.float64] = self._model._core.combined(self._members(votes))
         return answers
 
-    def predict_labels(self, votes: Sequence[Votes]) -> list[typing.Any]:
-        """The labels that the whole forest predicts.
-
-        Parameters
-        ----------
-        votes
-            The votes of all parts, in order of their trees.
-        """
-        labels = self._model._core.labels.labels
-        return [labels[row.argmax()] if labels else None for row in self._combined(votes)]
-
-    def predict_probabilities(self, votes: Sequence[Votes]) -> list[dict[Hashable, float]]:
-        """The probabilities that the whole forest predicts.
-
-        Parameters
-        ----------
-        votes
-            The votes of all parts, in order of their trees.
-        """
-        labels = self._model._core.labels.labels
-        return [shares(labels, row.tolist()) for row in self._combined(votes)]
-
     def predict_numbers(self, votes: Sequence[Votes]) -> list[float]:
-        """The numbers that the whole forest predicts.
+        """Return the numbers that the whole forest predicts.
 
         Parameters
         ----------

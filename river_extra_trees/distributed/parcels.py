@@ -1,4 +1,4 @@
-"""Samples sorted by the groups of their keys, in the shape in which they travel to workers."""
+"""Samples sorted by the groups of their keys, as they are sent to workers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["MOST_GROUPS", "GroupOf", "Parcel", "range_of", "sorted_by_group", "w
 
 Numbers = npt.NDArray[np.int64]
 
-MOST_GROUPS = 2**16  # their numbers are sorted as 16 bits
+MOST_GROUPS = 2**16  # so that numbers of groups have 16 bits
 REMEMBERED = 2_000_000  # keys whose groups a feeder remembers
 
 

@@ -1,9 +1,9 @@
-"""One part of a model that several processes hold together, and the protocol between the parts.
+"""The parts of a model in several processes, and the protocol between them.
 
-A part learns every sample, but answers for its own share of the model only. The parts of a forest
-exchange one message per batch, because a forest swaps or discards the worst of *all* its trees; or
-one per block, because it weighs its memories by the answers of all of them. Whatever engine carries
-the messages, the protocol is:
+Each part learns every sample, but predicts for its own share of the model only. The parts of a
+forest exchange one message per batch, because a forest replaces or discards the worst of *all* its
+trees; or one message per block of samples, because the weights of the window sizes depend on the
+predictions of all trees. The protocol is the same for every engine:
 
     for each block of samples:
         while samples of the block are left:
@@ -34,27 +34,27 @@ EMPTY = Block([])
 
 
 class Part(abc.ABC):
-    """The share of a model that one of several processes holds."""
+    """The share of one process in a model."""
 
     n_sent = 0
     """Number of samples that `step` has learned, including those of weight zero."""
     _model: typing.Any  # the learner
-    _block = EMPTY  # the block whose remaining samples the next `step` learns
+    _block = EMPTY  # the block of which the next `step` learns the remaining samples
 
     @classmethod
     @abc.abstractmethod
     def split(cls, model: typing.Any, n: int) -> Sequence[Part]:
-        """Make n parts of a model, which stays as it is."""
+        """Make n parts of a model. The model is not changed."""
 
     @classmethod
     @abc.abstractmethod
     def coordinator(cls, model: typing.Any) -> Part:
-        """Make a small part that validates samples and combines the answers of the other parts."""
+        """Make a small part that validates samples and combines the votes of the other parts."""
 
     @property
     @abc.abstractmethod
     def n_samples_seen(self) -> int:
-        """Number of samples learned, not counting those of weight zero."""
+        """Number of samples learned, without those of weight zero."""
 
     def validate(
         self, x: Sample, y: typing.Any, w: float = 1.0, coming: set[Hashable] | None = None
@@ -98,7 +98,7 @@ class Part(abc.ABC):
 
     @abc.abstractmethod
     def learn(self, block: Block, start: int = 0) -> tuple[int, typing.Any]:
-        """Learn samples of a block; return where it stopped and the report for the other parts."""
+        """Learn samples of a block; return the number of the next one, and the report."""
 
     def combine(self, reports: Sequence[typing.Any]) -> typing.Any:
         """Combine the reports of all parts into the argument of `grow`.
@@ -106,7 +106,7 @@ class Part(abc.ABC):
         Parameters
         ----------
         reports
-            The reports that `learn` of each part returned, in order of the parts.
+            The report of each part, returned by `learn`, in order of the parts.
         """
         raise NotImplementedError(f"a {type(self).__name__} makes no reports")
 
@@ -116,28 +116,52 @@ class Part(abc.ABC):
         Parameters
         ----------
         combined
-            The value that `combine` returned, on this or any other part.
+            The result of `combine` of any part.
         """
         raise NotImplementedError(f"a {type(self).__name__} has no batches")
 
     @abc.abstractmethod
     def votes(self, block: Block) -> Votes:
-        """The answers of this part to each sample."""
+        """The answers of this part to each sample.
+
+        Parameters
+        ----------
+        block
+            Samples; their targets are ignored.
+        """
 
     @abc.abstractmethod
     def predict_labels(self, votes: Sequence[Votes]) -> list[typing.Any]:
-        """The labels that the whole model predicts, from the votes of all parts in order."""
+        """The labels that the whole model predicts.
+
+        Parameters
+        ----------
+        votes
+            The votes of all parts, in their order.
+        """
 
     @abc.abstractmethod
     def predict_probabilities(self, votes: Sequence[Votes]) -> list[dict[Hashable, float]]:
-        """The probabilities that the whole model predicts, from the votes of all parts in order."""
+        """The probabilities that the whole model predicts.
+
+        Parameters
+        ----------
+        votes
+            The votes of all parts, in their order.
+        """
 
     @abc.abstractmethod
     def predict_numbers(self, votes: Sequence[Votes]) -> list[float]:
-        """The numbers that the whole model predicts, from the votes of all parts in order."""
+        """The numbers that the whole model predicts.
+
+        Parameters
+        ----------
+        votes
+            The votes of all parts, in their order.
+        """
 
     def copy(self) -> typing.Self:
-        """Return the part itself; the engine copies it when it sends it to another process."""
+        """Return the part itself: the engine copies it when it sends it to another process."""
         return self
 
     def step(
@@ -150,14 +174,14 @@ class Part(abc.ABC):
         combined
             The argument of `grow`, or `None` if there is no full batch.
         block
-            Valid samples, or `None` for the block of the call before, so that each block travels
+            Valid samples, or `None` for the block of the previous call, so that each block is sent
             only once.
         start
             Number of the first sample to learn.
 
         Returns
         -------
-        What `learn` returns.
+        The result of `learn`.
         """
         if combined is not None:
             self.grow(combined)
@@ -169,12 +193,12 @@ class Part(abc.ABC):
 
 
 def learn_together(parts: Sequence[Part], block: Block) -> None:
-    """Let the parts of a model learn a block of samples, within this process.
+    """Learn a block of samples with all parts of a model, in this process.
 
     Parameters
     ----------
     parts
-        All parts, in the order in which `split` returned them.
+        All parts, in the order of the result of `split`.
     block
         Valid samples.
     """

@@ -1,4 +1,4 @@
-"""Splitting a model into parts for several processes, and merging the parts of a forest again."""
+"""Splitting a model into parts for several processes, and merging the parts of a forest."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_splittable(model: object) -> bool:
 
 
 def part_of(model: object) -> type[Part]:
-    """The kind of parts that a model splits into."""
+    """Class of the parts of a model."""
     if isinstance(getattr(model, "_core", None), MemoryForest):
         return MemoryForestPart
     for kind, part in PARTS.items():
@@ -51,18 +51,18 @@ def part_of(model: object) -> type[Part]:
 
 
 def split(model: typing.Any, n: int) -> list[typing.Any]:
-    """Split a model into parts for n processes. The model itself stays as it is.
+    """Split a model into parts for n processes. The model is not changed.
 
-    The parts of a **forest** hold some of its trees each; `merge` makes one forest of them again.
-    They learn and answer bit for bit as the forest would, if they exchange one message per batch
-    (see `learn_together`); with `swap_rule="rotation"`, one per block of samples.
+    Each part of a **forest** has some of its trees; `merge` makes one forest of the parts. They
+    learn and predict the same, bit for bit, as the forest, if they exchange one message per batch
+    (see `learn_together`), or with `swap_rule="rotation"` one per block of samples.
 
-    The parts of **dynamic trees** are independent filters that start as copies of the model. Each
-    has all `n_particles` and learns every sample with random numbers of its own; the first one
-    continues as the model would. Particles compete by resampling at every step, so one part cannot
-    be spread over processes. The answers of several filters are averaged by their evidence: each
-    part is weighted by the likelihood of its last hundred or so predictions (dynamic model
-    averaging[^1]). More processes therefore mean more particles, not less time.
+    The parts of **dynamic trees** are independent particle filters that start as copies of the
+    model. Each has all `n_particles` and learns every sample with its own random numbers; the first
+    one continues like the model. Particles compete by resampling at every step, so that one filter
+    cannot be distributed over processes. The predictions of the filters are averaged by dynamic
+    model averaging[^1]: the weight of a filter is the likelihood of about its last hundred
+    predictions. So more processes give more particles, not less time.
 
     Parameters
     ----------
@@ -71,12 +71,16 @@ def split(model: typing.Any, n: int) -> list[typing.Any]:
     n
         Number of parts; for a forest at most the number of its trees.
 
+    Returns
+    -------
+    The parts.
+
     Raises
     ------
     TypeError
         If the model is of another kind.
     ValueError
-        If n is not a whole number of at least 1, or there are fewer trees than parts.
+        If n is not a positive integer, or if there are fewer trees than parts.
 
     References
     ----------
@@ -96,33 +100,40 @@ def split(model: typing.Any, n: int) -> list[typing.Any]:
 
 
 def coordinator(model: typing.Any) -> Part:
-    """Make a small part that validates samples, knows the labels and combines the parts' answers.
+    """Make a small part that validates samples and combines the votes of the other parts.
 
-    It has to learn every sample, as the parts do, but holds none of the trees (of dynamic trees, a
-    single particle).
+    It learns every sample, as the other parts do, but has no trees (or one particle).
 
     Parameters
     ----------
     model
-        As for `split`.
+        A model, as for `split`.
+
+    Returns
+    -------
+    The part.
     """
     return part_of(model).coordinator(model)
 
 
 def merge(parts: Sequence[Part]) -> typing.Any:
-    """Merge the parts of a forest into one forest. The parts stay as they are.
+    """Merge the parts of a forest into one forest. The parts are not changed.
 
-    The forest answers and continues learning bit for bit as if it had never been split.
+    The forest predicts and continues learning the same, bit for bit, as if it had not been split.
 
     Parameters
     ----------
     parts
         All parts of a forest, in any order.
 
+    Returns
+    -------
+    The forest.
+
     Raises
     ------
     ValueError
-        If they are not all the parts of one forest, or have not learned the same samples.
+        If they are not all parts of one forest, or if they have not learned the same samples.
     TypeError
         If they are not parts of a forest.
     """

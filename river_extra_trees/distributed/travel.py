@@ -1,4 +1,4 @@
-"""What can travel to another process, and what is refused before anything is learned."""
+"""Checks that samples can be sent to another process, made before they are learned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..keyed import KeyedBlock
 
 __all__ = ["check_block_travels", "check_sample_travels", "check_travels"]
 
-PLAIN = frozenset([bool, bytes, float, int, str, type(None)])  # types whose values always travel
+PLAIN = frozenset([bool, bytes, float, int, str, type(None)])  # types that can always be pickled
 
 
 def check_travels(what: str, values: Iterable[typing.Any]) -> None:
@@ -21,7 +21,7 @@ def check_travels(what: str, values: Iterable[typing.Any]) -> None:
     Parameters
     ----------
     what
-        What the values are, for the message.
+        Description of the values, for the error message.
     values
         The values.
     """
@@ -30,7 +30,7 @@ def check_travels(what: str, values: Iterable[typing.Any]) -> None:
             continue
         try:
             pickle.dumps(value, protocol=5)
-        except Exception as error:  # whatever its class raises
+        except Exception as error:  # `__reduce__` can raise anything
             raise TypeError(
                 f"{what} {safe_repr(value)} cannot be sent to a worker, because it cannot be "
                 f"pickled: {type(error).__name__}: {error}"
@@ -38,7 +38,7 @@ def check_travels(what: str, values: Iterable[typing.Any]) -> None:
 
 
 def check_sample_travels(x: Mapping[Hashable, typing.Any], y: typing.Any, w: typing.Any) -> None:
-    """Raise a TypeError that names what cannot be sent of a sample.
+    """Raise a TypeError that names the first value of a sample that cannot be pickled.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def check_sample_travels(x: Mapping[Hashable, typing.Any], y: typing.Any, w: typ
 
 
 def check_block_travels(block: KeyedBlock) -> None:
-    """Raise a TypeError that names what cannot be sent of a block.
+    """Raise a TypeError that names the first value of a block that cannot be pickled.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Evaluation of models on data frames and on tables larger than memory.
 
-The functions are those of `river.evaluate`, with the same results, for data that come in frames.
+The functions have the names, arguments and results of those of `river.evaluate`.
 """
 
 from .progressive import iter_progressive_val_score, progressive_val_score

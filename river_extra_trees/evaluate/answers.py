@@ -1,4 +1,4 @@
-"""Answers of a model to samples that it learns, each after it was answered."""
+"""Predictions of a model for samples that it learns after each prediction."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["answered", "predict_learn", "predict_learn_parts"]
 
 
 def predict_learn(model: Any, samples: Any, *, probabilities: bool = False) -> list[Any]:
-    """Predict each sample and then learn it; return what `predict_one` would.
+    """Predict each sample, then learn it; return the predictions.
 
     Parameters
     ----------
     model
-        A model that reads samples as columns.
+        A model that learns columns.
     samples
         Samples with targets, see `Chunk.samples`.
     probabilities
-        Whether to answer with the probabilities of labels, as `predict_proba_one` does.
+        Whether to predict probabilities, as `predict_proba_one` does.
     """
     (answers,) = predict_learn_parts(model, samples, [len(samples)], probabilities=probabilities)
     return answers
@@ -29,20 +29,20 @@ def predict_learn(model: Any, samples: Any, *, probabilities: bool = False) -> l
 def predict_learn_parts(
     model: Any, samples: Any, stops: Sequence[int], *, probabilities: bool = False
 ) -> Iterator[list[Any]]:
-    """Predict and learn samples part by part, and yield the answers to each part.
+    """Predict and learn samples part by part, and yield the predictions for each part.
 
-    If a sample is refused, nothing is learned of any part.
+    If a sample is invalid, nothing is learned from any part.
 
     Parameters
     ----------
     model
-        A model that reads samples as columns.
+        A model that learns columns.
     samples
         Samples with targets.
     stops
         The number of samples up to the end of each part.
     probabilities
-        Whether to answer with the probabilities of labels.
+        Whether to predict probabilities.
     """
     core = model._core
     reader = core.reader(samples, learns=True)
@@ -57,7 +57,7 @@ def predict_learn_parts(
 
 
 def answers_between(reader: Any, start: int, stop: int, labels: list[Any]) -> list[Any]:
-    """Return the answers to the samples from one on up to another."""
+    """Return the predictions for the samples from `start` to before `stop`."""
     if reader.numbers is not None:
         numbers: list[Any] = reader.numbers[start:stop].tolist()
         return numbers
@@ -67,7 +67,7 @@ def answers_between(reader: Any, start: int, stop: int, labels: list[Any]) -> li
 
 
 def answered(targets: list[Any], answers: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Return targets and answers of the rows that got one; as in river, others are not scored."""
+    """Return targets and predictions of rows with a prediction; as in river, only these count."""
     if None not in answers and {} not in answers:
         return targets, answers
     kept = [i for i, answer in enumerate(answers) if answer is not None and answer != {}]

@@ -1,4 +1,4 @@
-"""Frames, pairs of frames and targets, and tables, as chunks of samples."""
+"""Conversion of frames, pairs of frames and targets, and tables to chunks of samples."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from river_extra_trees.streams.batch import rows_of_columns
 
 __all__ = ["SMALLEST_CHUNK", "Chunk", "chunks_of", "rows_of"]
 
-# Models read fewer rows than this faster one by one than as columns.
+# Fewer rows than this are learned faster one by one than as columns.
 SMALLEST_CHUNK = 32
 
 
@@ -43,7 +43,7 @@ class Chunk:
     Parameters
     ----------
     columns
-        The features: a batch of a table, a narwhals frame, or an array of two dimensions.
+        The features: a batch of a table, a narwhals frame, or a two-dimensional array.
     targets
         The target of each row.
     weights
@@ -63,14 +63,14 @@ class Chunk:
         return Chunk(self.columns[part], self.targets[part], weights)
 
     def samples(self, regression: bool) -> Samples:
-        """Return the samples as the models of this package read them."""
+        """Return the samples as a batch of the core."""
         if isinstance(self.columns, Batch):
             return samples_of_table(self.columns, self.targets, regression)
         weights = 1.0 if self.weights is None else self.weights
         return labelled_batch_of(self.columns, self.targets, weights, regression)
 
     def with_number(self, error: Exception) -> Exception:
-        """Return the error of a row with its number in the table, if the chunk is of a table."""
+        """Return an error with the number of the row in the table, if the chunk is from a table."""
         found = re.match(r"row (\d+):", str(error))
         if found is None or not isinstance(self.columns, Batch):
             return error
@@ -78,7 +78,7 @@ class Chunk:
         return with_text(error, f"row {number} of the table:{str(error)[found.end() :]}")
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield each sample as river takes it: features, target, and the weight if there are any.
+        """Yield each sample in river's form: features, target, and the weight if there are weights.
 
         Missing values are absent.
         """
@@ -93,7 +93,7 @@ class Chunk:
 
 
 def samples_of_table(batch: Batch, targets: list[Any], regression: bool) -> Samples:
-    """Return a batch of a table as the models of this package read it."""
+    """Return the rows of a batch of a table as a batch of the core."""
     columns = []
     for name, values in batch.columns.items():
         if isinstance(values, np.ndarray):
@@ -114,18 +114,18 @@ def column_of_arrow(name: str, values: Any) -> Any:
 
 
 def rows_of(chunks: Iterable[Chunk]) -> Iterator[tuple[Any, ...]]:
-    """Yield the samples of chunks as river takes them."""
+    """Yield the samples of chunks in river's form."""
     return itertools.chain.from_iterable(chunk.rows() for chunk in chunks)
 
 
 def chunks_of(dataset: Any, target: str | None) -> Iterator[Any]:
-    """Return the chunks of a data set, or its samples where they come one by one.
+    """Return the chunks of a data set, or its samples if they come one by one.
 
     Parameters
     ----------
     dataset
         A frame, or a pair ``(X, y)``; an iterable of frames, of pairs ``(X, y)``, of triples
-        ``(X, y, w)`` or of samples as river takes them; or a table of `river_extra_trees.streams`.
+        ``(X, y, w)`` or of samples in river's form; or a table of `river_extra_trees.streams`.
     target
         The column of the targets, for frames.
     """
@@ -150,7 +150,7 @@ def is_frame(value: object) -> bool:
 
 
 def plain(values: list[Any]) -> list[Any]:
-    """Return targets as Python has them: an array of numpy yields numbers of its own."""
+    """Convert numpy scalars among the targets to Python objects."""
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 

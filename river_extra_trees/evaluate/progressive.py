@@ -38,24 +38,21 @@ def iter_progressive_val_score(
 ) -> Iterator[dict[str, Any]]:
     """Evaluate a model on frames, and yield the results after every `step` samples.
 
-    It does what `progressive_val_score` does, and yields what
-    `river.evaluate.iter_progressive_val_score` yields.
-
     Parameters
     ----------
     dataset
-        The data, as `progressive_val_score` takes them.
+        The data, as for `progressive_val_score`.
     model
         The model to evaluate.
     metric
-        The metric, or several, added by ``+``.
+        A metric, or several, joined by ``+``.
     moment
         The attribute used for measuring time, as in river.
     delay
         The time to wait before the target of a sample is revealed to the model, as in river.
     step
-        Number of samples between two results; 0 yields none. A model of this package is fast if
-        there are at least 32.
+        Number of samples between two results; 0 yields none. From 32 on, models of this package
+        learn whole frames, which is faster.
     measure_time
         Whether to measure the time.
     measure_memory
@@ -63,7 +60,11 @@ def iter_progressive_val_score(
     yield_predictions
         Whether to add the prediction of the last sample.
     target
-        The column of the targets, where frames hold it.
+        The column of the targets, if it is in the frames.
+
+    Yields
+    ------
+    The same dicts as `river.evaluate.iter_progressive_val_score`.
 
     Examples
     --------
@@ -87,7 +88,7 @@ def iter_progressive_val_score(
         is_prompt = moment is None and delay is None
         if is_prompt and reads_columns(model) and not 0 < step < SMALLEST_CHUNK:
             evaluation = _Evaluation(model, metric)
-            step = max(0, step)  # river yields nothing, either
+            step = max(0, step)  # for a negative step, river yields nothing
             return evaluation.run(data, step, measure_time, measure_memory, yield_predictions)
         data = rows_of(data)
     return evaluate.iter_progressive_val_score(
@@ -118,22 +119,22 @@ def progressive_val_score(
 ) -> Any:
     """Evaluate a model on frames: each sample is predicted, scored and then learned.
 
-    The result is that of `river.evaluate.progressive_val_score` on the same rows, bit for bit. The
-    models of this package read whole frames at a time; any other model of river, and one whose
-    labels are delayed, gets row by row. Missing values (`None` and NaN) are absent from the rows.
-    If a row is refused, the error is raised before anything of its frame is learned.
+    The result is the same, bit for bit, as that of `river.evaluate.progressive_val_score` on the
+    rows. Models of this package learn whole frames. Other models of river, and models with delayed
+    labels, learn row by row. Missing values (`None` and NaN) are absent from the rows. If a row is
+    invalid, the error is raised before any row of its frame is learned.
 
     Parameters
     ----------
     dataset
-        A frame of any kind that narwhals knows (pandas, polars, pyarrow, ...); an iterable of
-        frames, for data larger than memory; one of pairs ``(X, y)`` or triples ``(X, y, w)`` of
-        features, targets and weights; a table opened by `river_extra_trees.streams.open_table`; or
-        samples one by one, as river takes them.
+        A frame of any library that narwhals supports (pandas, polars, pyarrow, ...); an iterable of
+        frames, for data larger than memory; an iterable of pairs ``(X, y)`` or triples
+        ``(X, y, w)`` of features, targets and weights; a table opened by
+        `river_extra_trees.streams.open_table`; or an iterable of samples in river's form.
     model
         The model to evaluate.
     metric
-        The metric, or several, added by ``+``.
+        A metric, or several, joined by ``+``.
     moment
         The attribute used for measuring time, as in river.
     delay
@@ -143,9 +144,9 @@ def progressive_val_score(
     show_time
         Whether the lines show the time.
     show_memory
-        Whether they show the memory of the model.
+        Whether the lines show the memory of the model.
     target
-        The column of the targets, where frames hold it.
+        The column of the targets, if it is in the frames.
     print_kwargs
         Arguments of `print`.
 
@@ -156,7 +157,7 @@ def progressive_val_score(
     Raises
     ------
     ValueError, TypeError
-        If the metric cannot score the model, the data are no frames, or a row is refused.
+        If the metric does not fit the model, if the data have another form, or if a row is invalid.
 
     Examples
     --------
@@ -201,7 +202,7 @@ def progressive_val_score(
 
 
 class _Evaluation:
-    """The evaluation of a model that predicts and learns whole frames.
+    """Evaluation of a model that learns whole frames.
 
     Parameters
     ----------
@@ -227,7 +228,7 @@ class _Evaluation:
         measure_memory: bool,
         yield_predictions: bool,
     ) -> Iterator[dict[str, Any]]:
-        """Read all chunks, and yield the results after every `step` samples, and at the end."""
+        """Read all chunks; yield the results after every `step` samples, and at the end."""
         start = time.perf_counter()
         n, answer = 0, None
 
@@ -253,7 +254,7 @@ class _Evaluation:
             yield state()
 
     def read(self, chunk: Chunk, stops: list[int]) -> Iterator[tuple[int, Any]]:
-        """Predict, score and learn a chunk; yield the length and the last answer of each part."""
+        """Predict, score and learn a chunk; yield the length and last prediction of each part."""
         samples = chunk.samples(self.model._core.regression)
         parts = predict_learn_parts(self.model, samples, stops, probabilities=not self.wants_labels)
         start = 0
@@ -268,6 +269,6 @@ class _Evaluation:
 
 
 def _stops(length: int, n: int, step: int) -> list[int]:
-    """Return where results are due in a chunk after n samples, and its end."""
+    """Return the positions in a chunk, after n samples, at which results are due, and its end."""
     due = range(step - n % step, length, step) if step else ()
     return [*due, length] if length else []

@@ -1,9 +1,9 @@
-"""Updates of river's metrics by many answers at once.
+"""Updates of river's metrics with many predictions at once.
 
-Afterwards a metric is the same, bit for bit, as after `update` of each answer: counts are whole
-numbers, whose sums are exact in any order, and means are updated one answer after the other. New
-labels enter a confusion matrix in the order of their first appearance, because sums over its
-classes depend on it.
+Afterwards a metric is the same, bit for bit, as after `update` with each prediction: sums of
+integer counts are exact in any order, and means are updated one prediction after the other. New
+labels enter a confusion matrix in the order of their first sample, because sums over its classes
+depend on this order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COUNTS = (ClassificationMetric.update, BinaryMetric.update, metrics.ConfusionMat
 
 
 def updater_of(metric: Any) -> Update:
-    """Return a function that updates a metric by many targets and answers.
+    """Return a function that updates a metric with many targets and predictions.
 
     Parameters
     ----------
@@ -59,13 +59,13 @@ def updater_of(metric: Any) -> Update:
 
 def _updater_of_all(sum_of_metrics: Any) -> Update:
     matrices = [id(metric.cm) for metric in sum_of_metrics if hasattr(metric, "cm")]
-    if len(set(matrices)) < len(matrices):  # which is updated by several metrics in turn
+    if len(set(matrices)) < len(matrices):  # several metrics update one matrix in turn
         return lambda truths, answers: update_one_by_one(sum_of_metrics, truths, answers)
     updaters = [(metric, updater_of(metric)) for metric in sum_of_metrics]
 
     def update(truths: Sequence[Any], answers: Sequence[Any]) -> None:
         labels: list[Any] | None = None
-        # As in river: where one metric needs probabilities, the likeliest labels go to the others.
+        # As in river: if one metric needs probabilities, the others get the most probable labels.
         mixed = bool(answers) and isinstance(answers[0], dict)
         for metric, updater in updaters:
             if mixed and metric.requires_labels:
@@ -99,12 +99,12 @@ def matrix_of(metric: Any) -> Any:
 
 
 def counts_pairs(metric: Any) -> bool:
-    """Return whether all that a metric knows are the whole numbers of a confusion matrix."""
+    """Return whether the state of a metric is a confusion matrix of integer counts."""
     return type(metric).update in COUNTS and is_whole(matrix_of(metric))
 
 
 def add_pairs(metric: Any, pairs: dict[tuple[Any, Any], int]) -> None:
-    """Update by pairs of target and answer that appeared so many times."""
+    """Update with pairs of target and prediction, and the number of times that each occurred."""
     matrix = matrix_of(metric)
     for (truth, answer), count in pairs.items():
         metric.update(truth, answer, w=float(count))
@@ -112,12 +112,12 @@ def add_pairs(metric: Any, pairs: dict[tuple[Any, Any], int]) -> None:
 
 
 def has_pairs(window: Iterable[tuple[tuple[Any, ...], dict[str, Any]]]) -> bool:
-    """Return whether a window holds targets and answers without weights."""
+    """Return whether a window holds targets and predictions without weights."""
     return all(len(args) == 2 or len(named) == 2 for args, named in window)
 
 
 def roll_pairs(rolling: Any, truths: Sequence[Any], answers: Sequence[Any]) -> None:
-    """Update a rolling metric: add the new pairs, and take away those that leave the window."""
+    """Update a rolling metric: add new pairs, and revert those that leave the window."""
     window, metric = rolling.window, rolling.obj
     entering: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
         ((), {"y_true": truth, "y_pred": answer})
@@ -150,12 +150,12 @@ def update_thresholds(metric: Any, truths: Sequence[Any], answers: Sequence[Any]
 
 
 def absolute_errors(truths: Sequence[Any], answers: Sequence[Any]) -> Iterable[Any]:
-    """Return what MAE averages."""
+    """Return absolute errors, whose mean is the MAE."""
     return [abs(truth - answer) for truth, answer in zip(truths, answers, strict=True)]
 
 
 def squared_errors(truths: Sequence[Any], answers: Sequence[Any]) -> Iterable[Any]:
-    """Return what MSE averages."""
+    """Return squared errors, whose mean is the MSE."""
     return [(truth - answer) ** 2 for truth, answer in zip(truths, answers, strict=True)]
 
 

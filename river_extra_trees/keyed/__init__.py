@@ -2,12 +2,12 @@
 
 - `KeyedModels` keeps up to `max_models` models in memory; the others are spilled to a file or
   dropped.
-- `KeyedBlock` is a batch of samples with their keys, as columns, in the shape in which it travels
-  between processes.
-- `Counts` tells how much they have learned.
+- `KeyedBlock` is a batch of samples with their keys, stored as columns, which can be sent to other
+  processes.
+- `Counts` are the numbers of models and of learned samples.
 
-`river_extra_trees.distributed.DistributedKeyedModels` spreads the keys over processes, each of
-which keeps its own in `KeyedModels`.
+`river_extra_trees.distributed.DistributedKeyedModels` distributes the keys over processes, each of
+which has a `KeyedModels`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answers of the models of several keys as series and frames."""
+"""Predictions of the models of several keys as series and frames."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["frame_of_probabilities", "series_of_answers"]
 
 
 def series_of_answers(answers: list[typing.Any], X: typing.Any) -> typing.Any:
-    """Predictions as a series of the same kind as a frame; `None` is missing there.
+    """Make a series of the library of a frame from predictions; `None` becomes missing.
 
     Parameters
     ----------
     answers
-        What `predict_one` returns for each row.
+        The result of `predict_one` for each row.
     X
         The frame.
     """
@@ -39,7 +39,7 @@ def series_of_answers(answers: list[typing.Any], X: typing.Any) -> typing.Any:
     if len(kinds) == 1:
         coded = [codes.setdefault(answer, len(codes) - 1) for answer in answers]
         labels = list(codes)[1:]
-    else:  # equal labels of different types, as 1 and True, are different answers
+    else:  # equal labels of different types, such as 1 and True, are different predictions
         pairs = [None if answer is None else (type(answer), answer) for answer in answers]
         coded = [codes.setdefault(pair, len(codes) - 1) for pair in pairs]
         labels = [label for _, label in list(codes)[1:]]
@@ -49,7 +49,7 @@ def series_of_answers(answers: list[typing.Any], X: typing.Any) -> typing.Any:
 def series_of_some_numbers(
     answers: list[float | None], numbers: typing.Any, frame: typing.Any
 ) -> typing.Any:
-    """Numbers as a series, in which NaN or null stands for none."""
+    """Make a series from numbers, in which `None` becomes NaN or null."""
     library = opened(frame)[1]
     if library == "polars":
         import polars
@@ -63,14 +63,14 @@ def series_of_some_numbers(
 
 
 def frame_of_probabilities(answers: list[dict[Hashable, float]], X: typing.Any) -> typing.Any:
-    """Probabilities of labels as a frame of the same kind as another, NaN where one is unknown.
+    """Make a frame of the library of X from probabilities; those of unknown labels become NaN.
 
     Parameters
     ----------
     answers
-        What `predict_proba_one` returns for each row.
+        The result of `predict_proba_one` for each row.
     X
-        The other frame.
+        The frame.
     """
     labels = list(dict.fromkeys(label for answer in answers for label in answer))
     shares = np.full((len(answers), len(labels)), np.nan)

@@ -1,4 +1,4 @@
-"""Samples with their keys, in the shape in which they travel between processes."""
+"""Batches of samples with their keys, which can be sent to other processes."""
 
 from __future__ import annotations
 
@@ -25,24 +25,23 @@ Rows = npt.NDArray[np.intp]
 class KeyedBlock:
     """Consecutive samples of a stream with their keys.
 
-    The features are columns, for models that read columns if they refuse no value of the frame;
-    else they are rows. Numbers in columns are arrays, which pickle's protocol 5 transfers without a
-    copy.
+    The features are stored as columns if the model learns columns and all values are valid, and
+    otherwise as dicts. Columns of numbers are arrays, which pickle protocol 5 sends without a copy.
 
     Parameters
     ----------
     keys
-        The different keys.
+        The distinct keys.
     codes
-        The key of each sample, by its position in `keys`.
+        Position in `keys` of the key of each sample.
     batch
-        The features, targets and weights as columns, or `None`.
+        Features, targets and weights as columns; `None` if the features are dicts.
     rows
-        The features of each sample, if there are no columns.
+        The features of each sample as a dict; `None` if there is a batch.
     targets
-        The target of each row; `None` if the block is only to be predicted.
+        The target of each row, if there is no batch; `None` if the block is for prediction only.
     weights
-        The weight of each row; `None` for 1.
+        The weight of each row, if there is no batch; `None` stands for 1.
 
     Examples
     --------
@@ -86,20 +85,25 @@ class KeyedBlock:
         Parameters
         ----------
         model
-            The model that is kept for each key: its kind decides how the frame is read.
+            The model that is cloned for each key. It determines how the frame is read.
         keys
-            A series of keys, or another sequence, as long as the frame.
+            A series or another sequence with the key of each row.
         X
-            A data frame of any kind that narwhals knows, or an array of two dimensions.
+            A data frame of any library that narwhals supports, or a two-dimensional array.
         y
-            A series of targets, or `None` if the block is only to be predicted.
+            A series or another sequence with the target of each row; `None` if the block is for
+            prediction only.
         w
-            One weight for all rows, or a series of weights.
+            One weight for all rows, or a series or another sequence with the weight of each row.
+
+        Returns
+        -------
+        The block.
 
         Raises
         ------
         TypeError, ValueError
-            If the lengths differ, or a key is not a string, bytes or a whole number.
+            If the lengths differ, or if a key is not a string, bytes or an integer.
         """
         distinct, codes = coded_keys(keys)
         frame = readable_frame(X)
@@ -126,14 +130,18 @@ class KeyedBlock:
     def from_samples(
         cls, keys: Sequence[typing.Any], samples: Sequence[tuple[Sample, typing.Any, float]]
     ) -> typing.Self:
-        """Make a block of samples, each with its features, target and weight.
+        """Make a block of samples.
 
         Parameters
         ----------
         keys
             The key of each sample.
         samples
-            The samples, as many as keys.
+            The features, the target and the weight of each sample.
+
+        Returns
+        -------
+        The block.
         """
         distinct, codes = coded_keys(keys)
         rows, targets, weights = map(list, zip(*samples, strict=True)) if samples else ([], [], [])
@@ -143,19 +151,19 @@ class KeyedBlock:
         return len(self.codes)
 
     def check_learnable(self, model: typing.Any) -> None:
-        """Raise unless a model can learn these samples.
+        """Raise an error unless a model can learn these samples.
 
         Parameters
         ----------
         model
-            The model that is kept for each key.
+            The model that is cloned for each key.
 
         Raises
         ------
         ValueError
             If there are no targets.
         TypeError
-            If the block was made for models of another kind.
+            If the block was made for another kind of models.
         """
         if (self.targets if self.batch is None else self.batch.targets) is None:
             raise ValueError("there are no targets to learn: y is None")
@@ -177,7 +185,11 @@ class KeyedBlock:
         Parameters
         ----------
         rows
-            Their numbers, from 0, in the order wanted.
+            Numbers of the samples, from 0, in the order of the new block.
+
+        Returns
+        -------
+        The new block.
         """
         rows = np.asarray(rows, dtype=np.intp)
         used, codes = np.unique(self.codes[rows], return_inverse=True)
@@ -192,12 +204,16 @@ class KeyedBlock:
         return KeyedBlock(keys, codes, None, *rest)
 
     def sample(self, row: int) -> tuple[Key, Sample, typing.Any, float]:
-        """The key, features, target and weight of a sample; without targets, `None` is the target.
+        """Return the key, features, target and weight of a sample.
 
         Parameters
         ----------
         row
             Number of the sample, from 0.
+
+        Returns
+        -------
+        The four values. Without targets, the target is `None`.
         """
         key = self.keys[self.codes[row]]
         if self.batch is None:
@@ -213,12 +229,16 @@ class KeyedBlock:
         return key, x, y, 1.0 if self.batch.weights is None else value_at(self.batch.weights, row)
 
     def target(self, row: int) -> tuple[typing.Any, float]:
-        """The target and the weight of a sample of a block of columns.
+        """Return the target and the weight of a sample; the block must have a batch with targets.
 
         Parameters
         ----------
         row
             Number of the sample, from 0.
+
+        Returns
+        -------
+        The two values.
         """
         batch = typing.cast(Batch, self.batch)
         y = value_at(typing.cast(Column, batch.targets), row)
@@ -226,15 +246,15 @@ class KeyedBlock:
 
 
 def coded_keys(keys: typing.Any) -> tuple[list[Key], Rows]:
-    """The different keys of a series, and the position of each row's key among them."""
+    """Distinct keys of a series, and the position of the key of each row among them."""
     coded = codes_in(keys, "keys") or whole_codes_in(keys)
     plain = None
     if coded is not None and (coded[0] >= 0).all():
         plain = [plain_key(key) for key in coded[1]]
-    # A dictionary of pyarrow may name a value twice.
+    # A pyarrow dictionary may contain a value twice.
     if coded is None or plain is None or len(set(plain)) < len(plain):
         known: dict[typing.Any, int] = {}
-        # A key that is not plain may equal another one of another type: True and 1, for example.
+        # Keys of other types may equal a plain key: True and 1, for example.
         given = values_of(keys, "keys")
         values = [key if type(key) in PLAIN else plain_key(key) for key in given]
         codes = np.array([known.setdefault(key, len(known)) for key in values], dtype=np.intp)
@@ -243,7 +263,7 @@ def coded_keys(keys: typing.Any) -> tuple[list[Key], Rows]:
 
 
 def rows_of_batch(batch: Batch, rows: Rows) -> Batch:
-    """Some rows of a batch."""
+    """Selected rows of a batch."""
     targets, weights = (
         None if column is None else chosen(column, rows)
         for column in (batch.targets, batch.weights)

@@ -1,7 +1,8 @@
-"""How the models of several keys learn and answer the rows of one batch of columns.
+"""Learning and prediction of a batch of columns by the models of several keys.
 
-The rows are grouped by key. One reader of the core goes through all groups, and each key's model
-takes over its own part of the way, so that no value is copied and no row becomes a dict.
+The rows are grouped by key. One reader of the core visits the rows in this order, and is passed
+from model to model at the borders of the groups, so that no value is copied and no row becomes a
+dict.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .keys import Key
 __all__ = ["Refusal", "learned", "predicted"]
 
 Rows = npt.NDArray[np.intp]
-Refusal = tuple[int, Key, Exception]  # number of the sample, its key, why
+Refusal = tuple[int, Key, Exception]  # number of the sample, its key, the error
 
 
 class Groups:
@@ -37,9 +38,9 @@ class Groups:
 
     def __init__(self, block: KeyedBlock, rows: Rows) -> None:
         codes = block.codes[rows]
-        # As 16 bits the codes are sorted in linear time.
+        # numpy sorts integers of 16 bits in linear time.
         narrow = codes.astype(np.uint16) if len(block.keys) <= 2**16 else codes
-        self.order = np.argsort(narrow, kind="stable")  # place among the rows, by group
+        self.order = np.argsort(narrow, kind="stable")  # positions in `rows`, by group
         self.way = rows[self.order]
         ordered = codes[self.order]
         bounds = np.flatnonzero(np.diff(ordered, prepend=-1, append=-1))
@@ -51,7 +52,7 @@ class Groups:
 
 
 class Way:
-    """The way of the models of several keys through rows of a block.
+    """One pass of the models of several keys over rows of a block.
 
     Parameters
     ----------
@@ -62,26 +63,26 @@ class Way:
     learns
         Whether the models learn the rows.
     regression
-        Whether the answers are numbers.
+        Whether the models are regressors.
     asks
-        `"predictions"`, `"shares"` for probabilities, or `None` for no answers.
+        What to predict: `"predictions"`, `"shares"` (probabilities), or `None` (nothing).
     """
 
     def __init__(
         self, block: KeyedBlock, rows: Rows, learns: bool, regression: bool, asks: str | None
     ) -> None:
         self.groups = Groups(block, rows)
-        self.refusals: list[tuple[int, Exception]] = []  # place among the rows, why
+        self.refusals: list[tuple[int, Exception]] = []  # position in `rows`, error
         self._block, self._learns, self._asks = block, learns, asks
         self._batch = typing.cast(Batch, block.batch)
         self._reader = Reader(self._batch, learns, self.groups.way)
         if asks == "predictions":
             self._reader.ask(regression)
-        self._labels: list[tuple[int, int, list[typing.Any]]] = []  # start, stop, by their codes
-        self._others: dict[int, typing.Any] = {}  # answers that the reader does not have
+        self._labels: list[tuple[int, int, list[typing.Any]]] = []  # start, stop, labels by code
+        self._others: dict[int, typing.Any] = {}  # predictions that the reader does not hold
 
     def go(self, group: int, model: typing.Any) -> None:
-        """Let the model of a group answer and learn its rows.
+        """Let the model of a group predict and learn its rows.
 
         Parameters
         ----------
@@ -92,7 +93,7 @@ class Way:
         """
         start, stop = self.groups.starts[group], self.groups.stops[group]
         reader, before = self._reader, 0
-        if self._asks == "shares":  # the labels of each model are columns of their own
+        if self._asks == "shares":  # each model has its own labels, so its own array
             reader, before = Reader(self._batch, self._learns, self.groups.way[start:stop]), start
             model._core.ask(reader, True)
         try:
@@ -112,7 +113,7 @@ class Way:
             self._labels.append((start, stop, model._core.labels.labels))
 
     def _go_one_by_one(self, model: typing.Any, start: int, stop: int) -> None:
-        """Learn rows without those that the model refuses."""
+        """Learn rows one by one, and skip those for which the model raises an error."""
         answer = model.predict_proba_one if self._asks == "shares" else model.predict_one
         for at in range(start, stop):
             _, x, y, w = self._block.sample(self.groups.way[at])
@@ -130,7 +131,7 @@ class Way:
             self._others.setdefault(at, answer)
 
     def know_nothing(self, group: int, n: int) -> None:
-        """Note that the first rows of a group have no answer.
+        """Give the first rows of a group an empty prediction.
 
         Parameters
         ----------
@@ -144,7 +145,7 @@ class Way:
             self._others[at] = {} if self._asks == "shares" else None
 
     def answers(self) -> list[typing.Any]:
-        """The answers in the order of the rows."""
+        """Predictions in the order of the rows."""
         found: list[typing.Any] = [None] * len(self.groups.way)
         if self._reader.numbers is not None:
             found = self._reader.numbers.tolist()
@@ -161,7 +162,7 @@ class Way:
 
 
 def predicted(keeper: Keeper, block: KeyedBlock, rows: Rows, asks: str) -> list[typing.Any]:
-    """The answers for rows of a block of columns.
+    """Predict rows of a block of columns.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ def predicted(keeper: Keeper, block: KeyedBlock, rows: Rows, asks: str) -> list[
 def learned(
     keeper: Keeper, block: KeyedBlock, rows: Rows, asks: str | None
 ) -> tuple[list[typing.Any], list[Refusal]]:
-    """Let the models learn rows of a block of columns; return the answers before and the refusals.
+    """Learn rows of a block of columns; return the predictions made before, and the refusals.
 
     Parameters
     ----------
@@ -199,7 +200,7 @@ def learned(
     rows
         Numbers of the rows, ascending; at most `keeper.stretch` of them.
     asks
-        `"predictions"`, `"shares"` for probabilities, or `None` for no answers.
+        What to predict: `"predictions"`, `"shares"` (probabilities), or `None` (nothing).
     """
     way = Way(block, rows, True, keeper.model._core.regression, asks)
     first = keeper.now + 1
@@ -215,7 +216,7 @@ def learned(
 
 
 def taken(keeper: Keeper, groups: Groups, asks: bool) -> list[tuple[typing.Any, bool]]:
-    """For each group its model, and if it is asked for, whether the key was known before."""
+    """For each group, its model, and if predictions are requested, whether the key is known."""
     start = keeper.now + 1
     numbers = (groups.firsts + start).tolist()
     found: list[typing.Any] = [None] * len(numbers)

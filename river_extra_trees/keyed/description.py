@@ -1,4 +1,4 @@
-"""What tells models of different parameters apart, in all processes alike."""
+"""Descriptions of models that are the same in every process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["description"]
 
 
 def description(model: typing.Any) -> str:
-    """The type and the parameters of a model as text that is the same in every process.
+    """Describe the type and the parameters of a model, with the same text in every process.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def description(model: typing.Any) -> str:
 
 
 def described(value: typing.Any) -> str:
-    """A parameter as text; only the type of an object whose `repr` may differ between processes."""
+    """Describe a parameter; by its type alone if its `repr` may differ between processes."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name}: {described(each)}" for name, each in value.items()) + "}"
     if isinstance(value, tuple | list):

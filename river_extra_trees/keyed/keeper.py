@@ -1,4 +1,4 @@
-"""Who keeps the models of keys: in memory up to a bound, in a file, or not at all."""
+"""The models of keys: which are in memory, which in a file, and which are dropped."""
 
 from __future__ import annotations
 
@@ -12,18 +12,46 @@ from collections.abc import Callable, Iterator
 
 from river import base
 
+from .._estimator.parameters import check_choice, check_parameter, check_whole
 from .keys import Key, key_named, name_of
 from .store import Row, Store
 
-__all__ = ["Counts", "Keeper", "Kept"]
+__all__ = ["Counts", "Keeper", "Kept", "check_options"]
 
-SWEEPS = 16  # how often within the time to live expired models are looked for
+SWEEPS = 16  # number of searches for expired models within the time to live
+
+
+def check_options(
+    model: typing.Any,
+    max_models: int | None,
+    time_to_live: int | None,
+    when_full: str,
+    least_models: int = 1,
+) -> None:
+    """Raise a ValueError that names what is no model to clone for each key, or no way to keep them.
+
+    Parameters
+    ----------
+    model, max_models, time_to_live, when_full
+        As `KeyedModels` takes them.
+    least_models
+        Smallest `max_models`.
+    """
+    check_parameter(
+        isinstance(model, base.Estimator) and hasattr(model, "predict_one"),
+        "model",
+        model,
+        "a classifier or a regressor",
+    )
+    check_whole("max_models", max_models, least_models, optional=True)
+    check_whole("time_to_live", time_to_live, 1, optional=True)
+    check_choice("when_full", when_full, "drop", "spill")
 
 
 def maker_of(model: typing.Any) -> Callable[[], typing.Any]:
-    """What makes clones of a model: `clone` itself, or its class where that makes the same.
+    """Return a function that clones a model: its class with the parameters, or `clone`.
 
-    River's `clone` reads the signature of the class each time, which takes longer than the rest.
+    River's `clone` reads the signature of the class each time, which takes most of the time.
 
     Parameters
     ----------
@@ -41,22 +69,22 @@ def maker_of(model: typing.Any) -> Callable[[], typing.Any]:
     return typing.cast(Callable[[], typing.Any], model.clone)
 
 
-PLAIN = frozenset([bool, int, float, str])  # types of parameters that no model can change
+PLAIN = frozenset([bool, int, float, str])  # immutable types of parameters
 
 
 class Kept:
-    """What is kept of a key.
+    """The model of a key, with its position in the stream.
 
     Parameters
     ----------
     model
-        Its model.
+        The model.
     last
-        Number of its last sample.
+        Number of the last sample of the key.
     stored
-        The same number as it was when the model was written into the store; 0 if it was not.
+        Value of `last` when the model was written to the store; 0 if it is not there.
     prior
-        What a common prior remembers of the key, if there is one.
+        Record of the pooled prior for the key (`PooledPrior`); `None` if there is none.
     """
 
     __slots__ = ("last", "model", "prior", "stored")
@@ -70,7 +98,7 @@ class Kept:
         return Kept, (self.model, self.last, self.stored, self.prior)
 
     def restart(self, model: typing.Any) -> None:
-        """Begin anew with another model.
+        """Start again with another model.
 
         Parameters
         ----------
@@ -80,28 +108,28 @@ class Kept:
         self.model, self.prior = model, None
 
     def to_bytes(self) -> bytes:
-        """What the store keeps."""
+        """Return the bytes for the store."""
         return pickle.dumps((self.model, self.prior), protocol=5)
 
     @classmethod
     def from_bytes(cls, last: int, content: bytes) -> typing.Self:
-        """Read what the store has kept.
+        """Restore from the bytes of the store.
 
         Parameters
         ----------
         last
             Number of the last sample of the key.
         content
-            What `to_bytes` returned.
+            A result of `to_bytes`.
         """
         model, prior = pickle.loads(content)
         return cls(model, last, last, prior)
 
 
 def written(entries: list[tuple[Key, Kept]]) -> Iterator[Row]:
-    """What the store keeps of keys; each is marked as stored when its row has been written.
+    """Rows for the store; each entry is marked as stored after its row is written.
 
-    So the marks are right even where a later model, or the state of a commit, cannot be pickled.
+    So the marks are right even if a later model, or the state of a commit, cannot be pickled.
     """
     for key, kept in entries:
         yield kept.last, name_of(key), kept.to_bytes()
@@ -109,20 +137,20 @@ def written(entries: list[tuple[Key, Kept]]) -> Iterator[Row]:
 
 
 class Counts(typing.NamedTuple):
-    """How much keyed models have learned.
+    """Numbers of models, and of learned and refused samples.
 
     Attributes
     ----------
     n_models
         Number of keys that have a model.
     n_in_memory
-        Number of those whose model is in memory.
+        Number of keys whose model is in memory.
     n_samples_seen
-        Number of samples that models have learned, also those that were dropped since.
+        Number of samples learned, including those of models that have been dropped.
     n_refused
-        Number of samples that a model has refused.
+        Number of samples for which a model raised an error.
     refusal
-        The error of the last refused sample.
+        The last of these errors; empty if there was none.
     """
 
     n_models: int
@@ -135,26 +163,25 @@ class Counts(typing.NamedTuple):
 class Keeper:
     """The models of keys, ordered by the last sample of each key.
 
-    Samples are numbered from 1. A key's model leaves when the time to live has passed since its
-    last sample. If more than `max_models` are in memory, that with the oldest last sample leaves
-    it: it is dropped, or spilled to the store, from which the next sample of its key brings it back
-    as it was. Answers change nothing: what is kept depends on the learned samples alone.
+    Samples are numbered from 1. A model expires when the time to live has passed since the last
+    sample of its key. If there are more than `max_models` in memory, the model whose key has the
+    oldest last sample is dropped or spilled to the store. The next sample of the key restores a
+    spilled model. Predictions do not matter: only learned samples determine what is kept.
 
-    Invariants: `_kept` is in the order of `last`; rows are written to the store in the order of
-    `last`, too, because those that leave the memory are the oldest there, and a commit leaves no
-    older ones unwritten.
+    Invariants: `_kept` is ordered by `last`. Rows are written to the store in the order of `last`,
+    too, because a spilled model is the oldest in memory, and after a commit all older ones are
+    written.
 
     Parameters
     ----------
     model
         Model to clone for each key.
     max_models
-        Number of models in memory; `None` sets no limit.
+        Largest number of models in memory; `None` sets no limit.
     time_to_live
-        Number of samples after the last one of a key for which its model is kept; `None` keeps it
-        for ever.
+        Number of samples after the last sample of a key until its model expires; `None` for never.
     spills
-        Whether the store keeps the models for which there is no room in memory.
+        Whether models that do not fit into memory are spilled to the store, instead of dropped.
     store
         The store, or `None`.
     """
@@ -176,7 +203,7 @@ class Keeper:
         self._store = store
         self._kept: collections.OrderedDict[Key, Kept] = collections.OrderedDict()
         self._n_spilled = 0  # models in the store only
-        self._visitor: tuple[Key, Kept] | None = None  # the spilled model that answered last
+        self._visitor: tuple[Key, Kept] | None = None  # the last spilled model that predicted
         self._committed = 0  # `now` at the last commit
         self._next_sweep = 0
 
@@ -184,7 +211,7 @@ class Keeper:
             self._read_store(store)
 
     def _read_store(self, store: Store) -> None:
-        """Take over what the store has kept."""
+        """Continue with the content of the store."""
         state = store.state()
         self.now = self._committed = 0 if state is None else state["now"]
         n_rows = len(store)
@@ -204,14 +231,14 @@ class Keeper:
     # ------------------------------------------------------------------ one key
 
     def take(self, key: Key, now: int) -> Kept:
-        """The model of a key for its sample with a number, which is its last one from now on.
+        """Return the model of a key that learns a sample; start one if there is none.
 
         Parameters
         ----------
         key
             The key.
         now
-            The number of the sample, larger than all before.
+            Number of the sample, larger than all before.
         """
         kept = self._kept.get(key)
         if kept is None or self._is_over(kept.last, now):
@@ -223,27 +250,27 @@ class Keeper:
         return kept
 
     def touch(self, key: Key, now: int) -> None:
-        """Note a later last sample of a key whose model is in memory.
+        """Set the last sample of a key whose model is in memory.
 
         Parameters
         ----------
         key
             The key.
         now
-            The number of the sample, larger than all before.
+            Number of the sample, larger than all before.
         """
         self._kept.move_to_end(key)
         self._kept[key].last = self.now = now
 
     def look(self, key: Key, now: int | None = None) -> Kept | None:
-        """The model of a key, to answer; `None` if there is none.
+        """Return the model of a key for a prediction; `None` if there is none.
 
         Parameters
         ----------
         key
             The key.
         now
-            The number of the next sample; `None` for that after the last one.
+            Number of the next sample; `None` for `self.now` + 1.
         """
         kept = self._kept.get(key)
         if kept is None and self._n_spilled:
@@ -276,7 +303,7 @@ class Keeper:
         return self.time_to_live is not None and now - last > self.time_to_live
 
     def _enter(self, key: Key, now: int) -> Kept:
-        """Bring the model of a key into memory, or begin a new one."""
+        """Restore the model of a key from the store, or start a new one."""
         kept = self._kept.get(key)
         if kept is None:
             while self.max_models is not None and len(self._kept) >= self.max_models:
@@ -295,7 +322,7 @@ class Keeper:
         return kept
 
     def _read(self, key: Key) -> Kept | None:
-        """The model of a key as the store has it."""
+        """Read the model of a key from the store."""
         if self._visitor is not None and self._visitor[0] == key:
             return self._visitor[1]
         found = typing.cast(Store, self._store).read(name_of(key))
@@ -313,17 +340,17 @@ class Keeper:
         del self._kept[key]
 
     def _erase(self, key: Key, kept: Kept) -> None:
-        """Delete what the store has of a model in memory."""
+        """Delete the row of a model in memory from the store."""
         if kept.stored:
             typing.cast(Store, self._store).delete(name_of(key))
 
     def _sweep(self) -> None:
-        """Drop the models whose time is over."""
+        """Drop expired models."""
         if self.time_to_live is None:
             self._next_sweep = sys.maxsize
             return
         self._next_sweep = self.now + max(1, self.time_to_live // SWEEPS)
-        oldest = self.now + 1 - self.time_to_live  # that the next sample finds
+        oldest = self.now + 1 - self.time_to_live  # models from here on live at the next sample
         while self._kept:
             key, kept = next(iter(self._kept.items()))
             if kept.last >= oldest:
@@ -331,7 +358,7 @@ class Keeper:
             self._erase(key, kept)
             del self._kept[key]
         if self._store is not None:
-            self._visitor = None  # it may be one of those that leave the store
+            self._visitor = None  # it may be deleted now
             for name in self._store.delete_before(oldest):
                 later = self._kept.get(key_named(name))
                 if later is None:
@@ -354,10 +381,7 @@ class Keeper:
 
     @property
     def stretch(self) -> int:
-        """A number of samples within which no key that has one of them loses its model.
-
-        So far only the first one of these samples can find its model gone.
-        """
+        """Number of successive samples within which a key cannot lose its model after a sample."""
         return min(self.max_models or sys.maxsize, self.time_to_live or sys.maxsize)
 
     @property
@@ -367,20 +391,20 @@ class Keeper:
 
     @property
     def state(self) -> dict[str, typing.Any]:
-        """What the last commit was given."""
+        """State of the last commit; empty if there was none."""
         return {} if self._store is None else self._store.state() or {}
 
     def models(self) -> Iterator[typing.Any]:
-        """The models in memory."""
+        """Iterate over the models in memory."""
         return (kept.model for kept in self._kept.values())
 
     def commit(self, state: dict[str, typing.Any]) -> None:
-        """Write the models that have changed since the last commit into the store.
+        """Write the models that have changed since the last commit to the store.
 
         Parameters
         ----------
         state
-            What else to remember.
+            A state to store with them.
         """
         if self._store is None:
             raise RuntimeError("there is nothing to commit to: give KeyedModels a store")
@@ -397,13 +421,13 @@ class Keeper:
         self._committed = self.now
 
     def close(self) -> None:
-        """Close the store. What was learned since the last commit is lost there."""
+        """Close the store. Changes since the last commit are lost."""
         if self._store is not None:
             self._store.close()
 
     @property
     def _raw_memory_usage(self) -> int:
-        """Bytes of the models in memory, and of what finds them."""
+        """Bytes of the models in memory, and of the dict that holds them."""
         models = sum(int(model._raw_memory_usage) for model in self.models())
         finds = sys.getsizeof(self._kept) + sum(
             sys.getsizeof(key) + sys.getsizeof(kept) + 2 * sys.getsizeof(kept.last)

@@ -1,4 +1,4 @@
-"""Keys: which values can be one, how they are written, and how they are divided."""
+"""Keys: their types, their form in files, and their division into shards."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["Key", "key_named", "name_of", "plain_key", "shard_of"]
 Key = str | bytes | int
 
 PLAIN = frozenset([str, bytes, int])  # the types that a key has after `plain_key`
-LONG = 1024  # bits from which on a whole number is written in hexadecimal digits
+LONG = 1024  # integers of more bits are written in hexadecimal digits
 
 
 def plain_key(key: typing.Any) -> Key:
-    """A key as Python's own type.
+    """Convert a key to str, bytes or int.
 
     Parameters
     ----------
     key
-        A string, bytes or a whole number.
+        A string, bytes or an integer.
 
     Raises
     ------
@@ -30,7 +30,7 @@ def plain_key(key: typing.Any) -> Key:
     if type(key) in PLAIN:
         return typing.cast(Key, key)
     if isinstance(key, str):
-        return str.__str__(key)  # str(key) would call the method of a subclass
+        return str.__str__(key)  # str(key) would call `__str__` of a subclass
     if isinstance(key, bytes):
         return bytes.__getitem__(key, slice(None))
     if isinstance(key, numbers.Integral) and not isinstance(key, bool):
@@ -39,29 +39,29 @@ def plain_key(key: typing.Any) -> Key:
 
 
 def name_of(key: typing.Any) -> bytes:
-    """A key as bytes, which differ for different keys, also of different types.
+    """Convert a key to bytes that are unique, also among keys of different types.
 
     Parameters
     ----------
     key
-        A string, bytes or a whole number.
+        A string, bytes or an integer.
     """
     key = plain_key(key)
     if isinstance(key, str):
         return b"s" + key.encode("utf-8", "surrogatepass")
     if isinstance(key, bytes):
         return b"b" + key
-    # Python limits the length of decimal numbers, but not that of hexadecimal ones.
+    # Python limits conversions of long integers to decimal digits, but not to hexadecimal ones.
     return b"i%d" % key if key.bit_length() <= LONG else b"x%x" % key
 
 
 def key_named(name: bytes) -> Key:
-    """The key that `name_of` has written.
+    """Convert bytes to a key; the inverse of `name_of`.
 
     Parameters
     ----------
     name
-        What `name_of` returned.
+        A result of `name_of`.
     """
     kind, text = name[:1], name[1:]
     if kind == b"s":
@@ -70,16 +70,20 @@ def key_named(name: bytes) -> Key:
 
 
 def shard_of(key: typing.Any, n: int) -> int:
-    """The shard of a key, which is the same in every process and every version.
+    """Return the shard of a key, which is the same in every process and every version.
 
     The hashes of the keys, numbers from 0 to 2**64 - 1, are divided into n ranges of equal length.
 
     Parameters
     ----------
     key
-        A string, bytes or a whole number.
+        A string, bytes or an integer.
     n
         Number of shards.
+
+    Returns
+    -------
+    Number of the shard, from 0.
 
     Raises
     ------

@@ -14,12 +14,12 @@ from river import base
 from river_extra_trees._core.safe_repr import safe_repr
 
 from .._estimator.frames import Sample
-from .._estimator.parameters import check_choice, check_parameter, check_whole
+from .._estimator.parameters import check_parameter
 from .answers import frame_of_probabilities, series_of_answers
 from .block import KeyedBlock
 from .columns import learned, predicted
 from .description import description
-from .keeper import Counts, Keeper
+from .keeper import Counts, Keeper, check_options
 from .keys import PLAIN, Key, plain_key
 from .prior import PooledPrior, learned_with, likeliest, predicted_with
 from .store import Store
@@ -33,55 +33,55 @@ Rows = npt.NDArray[np.intp] | None
 class KeyedModels:
     """One model per key, in one process.
 
-    Each key gets a clone of the model when its first sample arrives, and learns its own samples
-    only. Choose it for many small streams in one: sensors, customers, shops. Models that are not
-    needed any more can leave: `max_models` bounds the memory, and `time_to_live` forgets the keys
-    that have become silent.
+    Each key gets a clone of the model with its first sample, and this clone learns only the samples
+    of the key. Choose it for a stream that consists of many small streams: sensors, customers,
+    shops. `max_models` limits the memory, and `time_to_live` drops the models of keys that have had
+    no sample for a while.
 
-    With a store, the models can be kept for longer than the process lives. All that was learned
-    since the last `commit` belongs to one transaction: a process that dies, at any moment, leaves
-    the store as the last commit made it. A commit writes the models that have changed since.
+    With a store, the models outlive the process. All changes since the last `commit` belong to one
+    transaction: if the process dies, the store is in the state of the last commit. A commit writes
+    only the models that have changed.
 
-    A sample that its model refuses, with any error, is skipped and counted, and the others are
-    learned; see `counts`. It is a sample of its key for `max_models` and `time_to_live`
-    nevertheless.
+    If a model raises an error for a sample, the sample is skipped and counted (see `counts`), and
+    the other samples are learned. For `max_models` and `time_to_live`, it counts as a sample of its
+    key.
 
     Parameters
     ----------
     model
         Model to clone for each key: any classifier or regressor of river.
     max_models
-        Number of models in memory; `None` sets no limit. The key whose last sample is the oldest
-        makes room for a new one.
+        Largest number of models in memory; `None` sets no limit. When it is exceeded, the model
+        whose key has the oldest last sample leaves the memory.
     time_to_live
-        Number of samples after the last one of a key until its model is forgotten; `None` keeps it
-        permanently.
+        Number of samples after the last sample of a key until its model is dropped; `None` never
+        drops it.
     when_full
-        What happens to a model for which there is no room: `"drop"` forgets it, `"spill"` writes it
-        to the store, from which the next sample of its key brings it back as it was.
+        What happens to a model that leaves the memory: `"drop"` deletes it; `"spill"` writes it to
+        the store, and the next sample of its key restores it.
     store
-        File in which models are kept, or `None`. It is made if it does not exist. No other process
-        may have it open. It contains pickles: make sure that only
-        you can write to it.
+        Path of the file in which models are kept, or `None`. It is created if it does not exist.
+        Only one process can have it open. It contains pickles: make sure that only you can write to
+        it.
     pooled
-        Model that learns the samples of all keys, or `None`. It answers for unknown keys, and for
-        the others together with their own models: see the notes.
+        Model that learns the samples of all keys, or `None`. It predicts samples of unknown keys,
+        and is mixed with the model of each known key: see the notes.
 
     Attributes
     ----------
     note
-        What the last `commit` was given: an empty dict before the first.
+        The note of the last `commit`; an empty dict before the first.
 
     Notes
     -----
-    A call that comes while another one runs, from a second thread say, raises `RuntimeError` and
-    changes nothing. To share the models among threads, hold a lock around every call.
+    A call during another call, for example from a second thread, raises `RuntimeError` and changes
+    nothing. To share the models among threads, hold a lock around every call.
 
-    With a pooled model, three answers compete for each sample of a key: that of the pooled model,
-    that of the key's own model, and the one half-way between both. Bayes' rule weighs them by how
-    well they foresaw the key's earlier targets, with a fixed share[^1] so that none is lost for
-    ever. A key begins with the weights that suit keys of its age: the average of their posterior
-    weights. `model_of` gives the key's own model alone.
+    With a pooled model, there are three predictions for each sample of a key: that of the pooled
+    model, that of the key's own model, and their mean. The prediction is their weighted mean. The
+    weights follow Bayes' rule on the earlier targets of the key, with a fixed share[^1] that keeps
+    every weight above zero. The prior weights are the average of the posterior weights of all keys
+    with about as many samples. `model_of` returns the key's own model without the pooled one.
 
     References
     ----------
@@ -99,14 +99,14 @@ class KeyedModels:
     >>> [models.predict_one(key, {"x": 0.0}) for key in ("Ann", "Bob", "Eve")]
     [1.5, 10.0, None]
 
-    Rows of a data frame are learned as fast as one model learns them:
+    The rows of a data frame are learned about as fast as by one model:
 
     >>> import pandas as pd
     >>> X = pd.DataFrame({"x": [0.0, 0.0, 0.0]})
     >>> models.predict_learn_many(["Eve", "Ann", "Eve"], X, [5.0, 3.0, 6.0]).tolist()
     [nan, 1.5, 5.0]
 
-    A pooled model answers for a key that nobody has seen:
+    A pooled model predicts samples of unknown keys:
 
     >>> tree = ret.StreamDecisionTreeRegressor(leaf_memory=None, seed=42)
     >>> models = KeyedModels(tree, pooled=tree)
@@ -115,7 +115,7 @@ class KeyedModels:
     >>> models.predict_one("Eve", {"x": 0.0})
     4.0
 
-    With a store, a stream can be continued where the last commit was made:
+    With a store, a stream can be resumed at the last commit:
 
     >>> import tempfile
     >>> path = tempfile.mkdtemp() + "/models.db"
@@ -140,15 +140,7 @@ class KeyedModels:
         store: str | Path | None = None,
         pooled: base.Estimator | None = None,
     ) -> None:
-        check_parameter(
-            isinstance(model, base.Estimator) and hasattr(model, "predict_one"),
-            "model",
-            model,
-            "a classifier or a regressor",
-        )
-        check_whole("max_models", max_models, 1, optional=True)
-        check_whole("time_to_live", time_to_live, 1, optional=True)
-        check_choice("when_full", when_full, "drop", "spill")
+        check_options(model, max_models, time_to_live, when_full)
         check_parameter(
             store is not None or when_full == "drop", "store", store, "a file when models spill"
         )
@@ -173,7 +165,7 @@ class KeyedModels:
             raise
 
     def _continue(self, state: Mapping[str, typing.Any], store: str | Path | None) -> None:
-        """Continue from the last commit, unless it is of other models."""
+        """Continue from the last commit; raise if it belongs to another model."""
         if not state:
             return
         if state["model"] != description(self.model):
@@ -194,12 +186,12 @@ class KeyedModels:
     def learn_one(self, key: Key, x: Sample, y: typing.Any, w: float = 1.0) -> None:
         """Learn a sample.
 
-        A sample that the model refuses, with any error, is skipped and counted: see `counts`.
+        If the model raises an error, the sample is skipped and counted: see `counts`.
 
         Parameters
         ----------
         key
-            Whose sample it is: a string, bytes or a whole number.
+            Key of the sample: a string, bytes or an integer.
         x
             Features, as for the model.
         y
@@ -227,7 +219,7 @@ class KeyedModels:
                 model.learn_one(x, y)
             else:
                 model.learn_one(x, y, w=w)
-        except Exception as error:  # whatever the model raises, the other keys go on
+        except Exception as error:  # an error of one model must not stop the other keys
             self._refuse(key, keeper.now, error)
         else:
             self._n_seen += 1
@@ -241,25 +233,25 @@ class KeyedModels:
     ) -> None:
         """Learn the rows of a data frame.
 
-        The models are afterwards the same, bit for bit, as after `learn_one` of each row in turn.
+        The models are the same, bit for bit, as after `learn_one` of each row in turn.
 
         Parameters
         ----------
         keys
-            A series of keys, or another sequence of them, as long as the frame.
+            A series or another sequence with the key of each row.
         X
-            A data frame of any kind that narwhals knows (pandas, polars, pyarrow, ...), or an array
-            of two dimensions, whose columns are numbered from 0.
+            A data frame of any library that narwhals supports (pandas, polars, pyarrow, ...), or a
+            two-dimensional array, whose columns are named 0, 1, ...
         y
-            A series of targets, or another sequence of them.
+            A series or another sequence with the target of each row.
         w
-            One weight for all rows, or a series of weights.
+            One weight for all rows, or a series or another sequence with the weight of each row.
 
         Raises
         ------
         TypeError, ValueError
-            If a key is not a string, bytes or a whole number, or the lengths differ. Nothing of the
-            frame is learned then.
+            If a key is not a string, bytes or an integer, or if the lengths differ. Then nothing is
+            learned.
         """
         self.learn_block(KeyedBlock.from_frame(self.model, keys, X, y, w))
 
@@ -271,12 +263,13 @@ class KeyedModels:
         block
             Samples with targets.
         rows
-            The numbers of those that are learned, ascending; `None` for all.
+            Numbers of the samples to learn, ascending; `None` learns all.
 
         Raises
         ------
         ValueError, TypeError
-            If there are no targets, or those of models of another kind. Nothing is learned then.
+            If there are no targets, or if they are for another kind of models. Then nothing is
+            learned.
         """
         block.check_learnable(self.model)
         rows = np.arange(len(block)) if rows is None else rows
@@ -306,14 +299,18 @@ class KeyedModels:
     # ------------------------------------------------------------------ answers
 
     def predict_one(self, key: Key, x: Sample) -> typing.Any:
-        """Predict the target of a sample: `None` for an unknown key.
+        """Predict the label or target of a sample.
 
         Parameters
         ----------
         key
-            Whose sample it is.
+            Key of the sample.
         x
             Features.
+
+        Returns
+        -------
+        The prediction; `None` for an unknown key, unless there is a pooled model.
         """
         with self._turn():
             return self._predict_row(key, x)
@@ -325,14 +322,18 @@ class KeyedModels:
         return None if kept is None else kept.model.predict_one(x)
 
     def predict_proba_one(self, key: Key, x: Sample) -> dict[Hashable, float]:
-        """Predict the probabilities of the labels: an empty dict for an unknown key.
+        """Predict the probability of each label.
 
         Parameters
         ----------
         key
-            Whose sample it is.
+            Key of the sample.
         x
             Features.
+
+        Returns
+        -------
+        Probabilities by label; empty for an unknown key, unless there is a pooled model.
         """
         predict = self._predictor(True)
         with self._turn():
@@ -350,20 +351,20 @@ class KeyedModels:
         Parameters
         ----------
         keys
-            A series of keys, or another sequence of them, as long as the frame.
+            A series or another sequence with the key of each row.
         X
             A data frame, as for `learn_many`.
 
         Returns
         -------
-        A series of the same kind, with the answers in the order of the rows; those for unknown keys
-        are missing. Answers for which that kind has no type stay Python objects; pyarrow, which has
-        no series of objects, raises a TypeError.
+        A series of the library of X with the prediction for each row; those for unknown keys are
+        missing. If no type of the library holds all predictions, the series holds Python objects;
+        pyarrow has no series of objects, so that a TypeError is raised.
 
         Raises
         ------
         TypeError, ValueError
-            As `learn_many`, and if a model refuses a row.
+            As `learn_many`, and if a row is invalid for its model.
         """
         block = KeyedBlock.from_frame(self.model, keys, X)
         return series_of_answers(self.predict_block(block), X)
@@ -374,15 +375,15 @@ class KeyedModels:
         Parameters
         ----------
         keys
-            A series of keys, or another sequence of them, as long as the frame.
+            A series or another sequence with the key of each row.
         X
             A data frame, as for `learn_many`.
 
         Returns
         -------
-        A data frame of the same kind with a column for each label that a model of these rows has
-        learned, in the order of the rows in which they first appear. A probability is NaN where the
-        row's model does not know the label.
+        A data frame of the library of X, with one column for each label that a model of these rows
+        has learned, in the order of their first row. The probability of a label that the model of a
+        row does not know is NaN.
 
         Raises
         ------
@@ -397,24 +398,24 @@ class KeyedModels:
     ) -> typing.Any:
         """Predict each row of a data frame, then learn it: test-then-train in one call.
 
-        Answers and models are the same, bit for bit, as those of `predict_one` and `learn_one` for
+        Predictions and models are the same, bit for bit, as with `predict_one` and `learn_one` for
         each row in turn.
 
         Parameters
         ----------
         keys
-            A series of keys, or another sequence of them, as long as the frame.
+            A series or another sequence with the key of each row.
         X
             A data frame, as for `learn_many`.
         y
-            A series of targets, or another sequence of them.
+            A series or another sequence with the target of each row.
         w
-            One weight for all rows, or a series of weights.
+            One weight for all rows, or a series or another sequence with the weight of each row.
 
         Returns
         -------
-        A series of the same kind as the frame, as `predict_many` returns it. The answer for a row
-        that its model refuses is missing.
+        A series of the library of X, as from `predict_many`. The prediction for a row that is
+        invalid for its model is missing.
 
         Raises
         ------
@@ -434,13 +435,13 @@ class KeyedModels:
         block
             The samples.
         rows
-            The numbers of those that are predicted, ascending; `None` for all.
+            Numbers of the samples to predict, ascending; `None` predicts all.
         shares
-            Whether to answer with the probabilities of the labels.
+            Whether to predict the probabilities of the labels.
 
         Returns
         -------
-        For each sample what `predict_one` or `predict_proba_one` returns.
+        For each sample, the result of `predict_one` or `predict_proba_one`.
         """
         predict = self._predictor(shares)
         rows = np.arange(len(block)) if rows is None else rows
@@ -452,7 +453,7 @@ class KeyedModels:
             return [predict(*block.sample(row)[:2]) for row in rows.tolist()]
 
     def _predictor(self, shares: bool) -> Callable[[Key, Sample], typing.Any]:
-        """What answers a sample; refuses to ask a regressor for probabilities."""
+        """Return the method that predicts a sample; raise for the probabilities of a regressor."""
         if shares and not hasattr(self.model, "predict_proba_one"):
             raise AttributeError(f"{type(self.model).__name__} predicts no probabilities")
         return self._share_row if shares else self._predict_row
@@ -467,14 +468,14 @@ class KeyedModels:
         block
             Samples with targets.
         rows
-            The numbers of those that are learned, ascending; `None` for all.
+            Numbers of the samples to learn, ascending; `None` learns all.
         shares
-            Whether to answer with the probabilities of the labels.
+            Whether to predict the probabilities of the labels.
 
         Returns
         -------
-        For each sample what `predict_one` or `predict_proba_one` returns; `None` or an empty dict
-        where the model refuses to answer.
+        For each sample, the result of `predict_one` or `predict_proba_one`; `None` or an empty dict
+        if the model raises an error.
 
         Raises
         ------
@@ -492,7 +493,7 @@ class KeyedModels:
                 key, x, y, w = block.sample(row)
                 try:
                     answers.append(predict(key, x))
-                except Exception:  # learning refuses it, too
+                except Exception:  # learning raises and counts it
                     answers.append({} if shares else None)
                 self._learn_row(key, x, y, w)
         return answers
@@ -508,22 +509,26 @@ class KeyedModels:
             return plain_key(key) in self._keeper
 
     def model_of(self, key: Key) -> typing.Any:
-        """A copy of the model of a key, or `None` for an unknown key.
+        """Return a copy of the model of a key.
 
         Parameters
         ----------
         key
             The key.
+
+        Returns
+        -------
+        The copy, or `None` for an unknown key.
         """
         with self._turn():
             kept = self._keeper.look(plain_key(key))
             return None if kept is None else copy.deepcopy(kept.model)
 
     def forget(self, key: Key) -> bool:
-        """Drop the model of a key; the next sample of the key begins a new one.
+        """Drop the model of a key; the next sample of the key starts a new one.
 
-        A pooled model keeps what it has learned of the key. A store forgets the key with the next
-        `commit`.
+        A pooled model keeps what it has learned from the key. The model leaves the store with the
+        next `commit`.
 
         Parameters
         ----------
@@ -538,7 +543,7 @@ class KeyedModels:
             return self._keeper.forget(plain_key(key))
 
     def counts(self) -> Counts:
-        """How much these models have learned."""
+        """Return the numbers of models, and of learned and refused samples."""
         with self._turn():
             n_models, n_in_memory = len(self._keeper), self._keeper.n_in_memory
             return Counts(n_models, n_in_memory, self._n_seen, self._n_refused, self._refusal)
@@ -550,7 +555,7 @@ class KeyedModels:
 
     @property
     def n_samples_seen(self) -> int:
-        """Number of samples that models have learned."""
+        """Number of samples learned."""
         return self._n_seen
 
     @property
@@ -563,12 +568,13 @@ class KeyedModels:
     # ------------------------------------------------------------------ the store
 
     def commit(self, note: Mapping[str, typing.Any] | None = None) -> None:
-        """Write the models that have changed since the last commit into the store.
+        """Write the models that have changed since the last commit to the store.
 
         Parameters
         ----------
         note
-            What else to remember, such as the position in the stream; `None` keeps the last one.
+            A note to store with them, such as the position in the stream; `None` keeps the last
+            note.
 
         Raises
         ------
@@ -588,7 +594,7 @@ class KeyedModels:
             self.note = note
 
     def close(self) -> None:
-        """Close the store, if there is one. What was learned since the last commit is lost."""
+        """Close the store, if there is one. Changes since the last commit are lost."""
         with self._turn():
             self._keeper.close()
 

@@ -1,11 +1,10 @@
-"""A common prior: what the models of all keys know together answers for a key that knows little.
+"""A common prior: a model of the samples of all keys, which helps keys with few samples.
 
-A pooled model learns the samples of all keys. Three answers compete for each sample of a key: that
-of the pooled model, that of the key's own model, and the one half-way between both. They are
-weighed by how well they foresaw the key's earlier targets, by Bayes' rule, with a share that goes
-round so that none is lost for ever (the fixed share of Herbster and Warmuth 1998, section 5).
-Before a key has seen anything, its weights are those that fit keys of its age: they are estimated
-from all keys (empirical Bayes, by the average of the posterior weights).
+A pooled model learns the samples of all keys. For each sample of a key there are three predictions:
+that of the pooled model, that of the key's own model, and their mean. Their weights follow Bayes'
+rule on the earlier targets of the key, with a fixed share (Herbster and Warmuth 1998, section 5)
+that keeps every weight above zero. The prior weights depend on the number of samples of a key. They
+are estimated from all keys by empirical Bayes, as the average of the posterior weights.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ from .keeper import Keeper, Kept
 
 __all__ = ["PooledPrior", "learned_with", "likeliest", "predicted_with"]
 
-SHARE = 0.02  # of the weights, goes round with each sample
-FLOOR = 0.02  # of the probability, is spread evenly over the labels: no label is impossible
-DEGREES = 4.0  # of freedom of the Student-t density of an error: an outlier proves little
-PSEUDO = 2.0  # samples of the common squared error, in that of a key
-OWN_SHARES = (0.0, 0.5, 1.0)  # of the key's own model in the three answers
-AGES = 64  # groups of ages: 1, 2 to 3, 4 to 7, ... samples
+SHARE = 0.02  # fixed share of the weights, shared out evenly after each sample
+FLOOR = 0.02  # probability that is spread evenly over the labels, so that none has probability 0
+DEGREES = 4.0  # degrees of freedom of the Student-t density of an error, for robust weights
+PSEUDO = 2.0  # pseudo-samples with the mean squared error of all keys, in that of one key
+OWN_SHARES = (0.0, 0.5, 1.0)  # share of the key's own model in each of the three predictions
+AGES = 64  # groups of keys by number of samples: 1, 2 to 3, 4 to 7, ...
 
-# What is remembered of a key: its number of samples, the weights of the half-way and of its own
-# answer, and the sum of the squared errors of a regression.
+# Record of a key: its number of samples, the weights of the mean and of its own prediction, and for
+# regression the sum of its squared errors.
 Memory = tuple[float, float, float, float]
 NEW: Memory = (0.0, 1.0 / 3.0, 1.0 / 3.0, 0.0)
 
@@ -47,21 +46,21 @@ Rows = npt.NDArray[np.intp]
 
 
 def likeliest(answer: typing.Any) -> typing.Any:
-    """The most probable label, the first of equals; a number as it is."""
+    """Return the most probable label, in a tie the first one; return a number unchanged."""
     if not isinstance(answer, dict):
         return answer
     return max(answer, key=answer.__getitem__) if answer else None
 
 
 class PooledPrior:
-    """The pooled model, and how much keys of each age trust it.
+    """The pooled model, and the prior weights of the three predictions.
 
     Parameters
     ----------
     model
         Model to clone for the samples of all keys.
     classifier
-        Whether the keys' own models are classifiers; the pooled model has to be of the same kind.
+        Whether the models of the keys are classifiers; then the pooled model must be one, too.
     """
 
     def __init__(self, model: base.Estimator, classifier: bool) -> None:
@@ -75,17 +74,17 @@ class PooledPrior:
         )
         self.model: typing.Any = model.clone()
         self._classifier = classifier
-        self.asks = "shares" if classifier else "predictions"  # of the keys' own models
-        # Per group of ages: one sample of each answer, and what the samples since then said.
+        self.asks = "shares" if classifier else "predictions"  # asked of the models of the keys
+        # For each group of ages, the sum of the posterior weights, plus one pseudo-count each.
         self._counts = [[1.0, 1.0, 1.0] for _ in range(AGES)]
-        self._n_learned = 0  # samples that the pooled model has taken
-        self._n = 0  # samples of a regression that were foreseen, and ...
-        self._squares = 0.0  # ... the sum of their squared errors
+        self._n_learned = 0  # samples learned by the pooled model
+        self._n = 0  # predictions of a regression
+        self._squares = 0.0  # sum of their squared errors
 
     # ------------------------------------------------------------------ what is kept
 
     def state(self) -> bytes:
-        """All that was learned."""
+        """Return everything learned as bytes."""
         learned = self.model, self._counts, self._n_learned, self._n, self._squares
         return pickle.dumps(learned, protocol=5)
 
@@ -95,24 +94,24 @@ class PooledPrior:
         Parameters
         ----------
         state
-            What `state` returned.
+            A result of `state`.
         """
         self.model, self._counts, self._n_learned, self._n, self._squares = pickle.loads(state)
 
     @property
     def _raw_memory_usage(self) -> int:
-        """Bytes of the pooled model; the rest is small."""
+        """Bytes of the pooled model; the rest is negligible."""
         return int(self.model._raw_memory_usage)
 
     # ------------------------------------------------------------------ samples of keys
 
     def answer(self, kept: Kept | None, x: Sample) -> typing.Any:
-        """The answer for a sample: probabilities, or a number; `None` or empty if none is known.
+        """Predict probabilities or a number; `None` or empty if nothing is known.
 
         Parameters
         ----------
         kept
-            What is kept of its key, or `None`.
+            The entry of the key, or `None`.
         x
             Features.
         """
@@ -120,12 +119,12 @@ class PooledPrior:
         return self.mixed(memory, self._own(kept, x), self._pooled(x))
 
     def meet(self, kept: Kept, x: Sample, y: typing.Any, w: float) -> None:
-        """Learn a sample that the key's own model has not learned yet.
+        """Learn a sample before the model of its key does.
 
         Parameters
         ----------
         kept
-            What is kept of its key.
+            The entry of the key.
         x
             Features.
         y
@@ -137,7 +136,7 @@ class PooledPrior:
         try:
             own, pooled = self._own(kept, x), self._pooled(x)
             self._learn(x, y, w)
-        except Exception:  # the keys go on, whatever it raises
+        except Exception:  # an error of the pooled model must not stop the keys
             return
         self._take(kept, own, pooled, y, w)
 
@@ -160,7 +159,7 @@ class PooledPrior:
     def _take(
         self, kept: Kept, own: typing.Any, pooled: typing.Any, y: typing.Any, w: float
     ) -> None:
-        """Note a sample that the pooled model has learned."""
+        """Update the record of a key after the pooled model has learned a sample."""
         if w > 0.0:
             self._n_learned += 1
             kept.prior = self.update(NEW if kept.prior is None else kept.prior, own, pooled, y)
@@ -170,7 +169,7 @@ class PooledPrior:
     def answer_rows(
         self, keeper: Keeper, block: KeyedBlock, rows: Rows, own: list[typing.Any]
     ) -> list[typing.Any]:
-        """The answers for rows of a block of columns, as `answer` gives them.
+        """Predict rows of a block of columns, as `answer` does.
 
         Parameters
         ----------
@@ -181,7 +180,7 @@ class PooledPrior:
         rows
             Numbers of the rows.
         own
-            The answers of the keys' own models.
+            The predictions of the models of the keys.
         """
         found = []
         pooled = self._pooled_rows(block, rows, False) or [
@@ -198,7 +197,7 @@ class PooledPrior:
     def meet_rows(
         self, keeper: Keeper, block: KeyedBlock, rows: Rows, own: list[typing.Any], answers: bool
     ) -> list[typing.Any]:
-        """Answer rows of a block of columns if asked to, and learn them, as `meet` does.
+        """Learn rows of a block of columns, as `meet` does; predict them before, if requested.
 
         Parameters
         ----------
@@ -209,9 +208,9 @@ class PooledPrior:
         rows
             Numbers of the rows.
         own
-            The answers of the keys' own models before they learned each row.
+            The predictions of the models of the keys, made before they learned each row.
         answers
-            Whether answers are wanted.
+            Whether predictions are requested.
         """
         found = []
         pooled = self._pooled_rows(block, rows, True)
@@ -230,23 +229,23 @@ class PooledPrior:
         return found
 
     def _met(self, x: Sample, y: typing.Any, w: float) -> tuple[typing.Any, float]:
-        """The pooled model's answer, before it learns a sample; without weight if it refuses."""
+        """Predict and learn with the pooled model; the weight returned is 0 if it fails."""
         common = None
         try:
             common = self._pooled(x)
             self._learn(x, y, w)
-        except Exception:  # the keys go on, whatever it raises
+        except Exception:  # an error of the pooled model must not stop the keys
             return common, 0.0
         return common, w
 
     def _pooled_rows(self, block: KeyedBlock, rows: Rows, learns: bool) -> list[typing.Any] | None:
-        """The pooled model's answers to rows before it learned each; `None` without columns."""
+        """Predict rows with the pooled model, and learn them; `None` if it cannot use columns."""
         if not reads_columns(self.model):
             return None
         core = self.model._core
         try:
             reader = core.reader(rows_of_batch(typing.cast(Batch, block.batch), rows), learns)
-        except (TypeError, ValueError):  # it refuses a row
+        except (TypeError, ValueError):  # a row is invalid
             return None
         core.ask(reader, self._classifier)
         if learns:
@@ -266,7 +265,7 @@ class PooledPrior:
     # ------------------------------------------------------------------ one key
 
     def weights(self, memory: Memory) -> tuple[float, float, float]:
-        """The weights of the three answers for a key."""
+        """Posterior weights of the three predictions for a key."""
         n, half, own, _ = memory
         pool, middle, alone = self._counts[int(n).bit_length()]
         pool *= 1.0 - half - own
@@ -276,17 +275,17 @@ class PooledPrior:
         return pool / total, middle / total, alone / total
 
     def mixed(self, memory: Memory, own: typing.Any, pooled: typing.Any) -> typing.Any:
-        """The answer for a key.
+        """Mix the prediction of the key's own model with that of the pooled model.
 
         Parameters
         ----------
         memory
-            What is remembered of the key.
+            Record of the key.
         own
-            The probabilities or the number that its own model answers; `None` or empty if it knows
-            nothing.
+            Probabilities or number predicted by the key's own model; `None` or empty before its
+            first sample.
         pooled
-            The same of the pooled model.
+            Prediction of the pooled model, in the same form.
         """
         if own is None or own == {}:
             return pooled
@@ -306,14 +305,14 @@ class PooledPrior:
         }
 
     def update(self, memory: Memory, own: typing.Any, pooled: typing.Any, y: typing.Any) -> Memory:
-        """What is remembered of a key after a sample.
+        """Return the record of a key after a sample.
 
         Parameters
         ----------
         memory
-            What was remembered before.
+            The record before the sample.
         own, pooled
-            The answers before the sample was learned, as for `mixed`.
+            The predictions for the sample, as for `mixed`.
         y
             The target.
         """
@@ -333,7 +332,7 @@ class PooledPrior:
         after = [weight * fit for weight, fit in zip(before, fits, strict=True)]
         posterior = [count * weight for count, weight in zip(counts, after, strict=True)]
         whole, total = sum(posterior), sum(after)
-        if not whole > 0.0:  # the target is far from all three answers
+        if not whole > 0.0:  # the densities of all three predictions have underflowed
             return n + 1.0, half, alone, squares
         for i in range(3):
             counts[i] += posterior[i] / whole
@@ -341,15 +340,16 @@ class PooledPrior:
         return n + 1.0, stay * after[1] + SHARE / 3.0, stay * after[2] + SHARE / 3.0, squares
 
     def _label_fits(self, own: Shares, pooled: Shares, y: Hashable) -> list[float]:
-        """How probable each of the three answers held the label."""
+        """Probability of the label under each of the three predictions."""
         a, b = pooled.get(y, 0.0), own.get(y, 0.0)
         floor = FLOOR / len({**pooled, **own, y: 0.0})
         return [(1.0 - FLOOR) * (a + share * (b - a)) + floor for share in OWN_SHARES]
 
     def _number_fits(self, memory: Memory, own: float, pooled: float, y: float) -> list[float]:
-        """How probable each of the three answers held the number: Student's density of its error.
+        """Student-t density of the error of each of the three predictions, up to a factor.
 
-        Its scale is the squared error of the key's answers, with some of that of all keys.
+        The squared scale is the mean squared error of the key, with `PSEUDO` pseudo-samples that
+        have the mean squared error of all keys.
         """
         common = self._squares / self._n if self._n else 0.0
         scale = (memory[3] + PSEUDO * common) / (memory[0] + PSEUDO)
@@ -365,12 +365,12 @@ class PooledPrior:
 def predicted_with(
     prior: PooledPrior, keeper: Keeper, block: KeyedBlock, rows: Rows, shares: bool
 ) -> list[typing.Any]:
-    """The answers for rows of a block of columns.
+    """Predict rows of a block of columns with a pooled prior.
 
     Parameters
     ----------
     prior
-        The common prior.
+        The prior.
     keeper
         The models of the keys.
     block
@@ -378,7 +378,7 @@ def predicted_with(
     rows
         Numbers of the rows, ascending.
     shares
-        Whether to answer with probabilities.
+        Whether to predict probabilities.
     """
     own = predicted(keeper, block, rows, prior.asks)
     answers = prior.answer_rows(keeper, block, rows, own)
@@ -388,12 +388,12 @@ def predicted_with(
 def learned_with(
     prior: PooledPrior, keeper: Keeper, block: KeyedBlock, rows: Rows, asks: str | None
 ) -> tuple[list[typing.Any], list[Refusal]]:
-    """Let the models and the prior learn rows; return the answers before and the refusals.
+    """Learn rows with a pooled prior; return the predictions made before, and the refusals.
 
     Parameters
     ----------
     prior
-        The common prior.
+        The prior.
     keeper
         The models of the keys.
     block
@@ -401,7 +401,7 @@ def learned_with(
     rows
         Numbers of the rows, ascending; at most `keeper.stretch` of them.
     asks
-        `"predictions"`, `"shares"` for probabilities, or `None` for no answers.
+        What to predict: `"predictions"`, `"shares"` (probabilities), or `None` (nothing).
     """
     own, refusals = learned(keeper, block, rows, prior.asks)
     answers = prior.meet_rows(keeper, block, rows, own, asks is not None)

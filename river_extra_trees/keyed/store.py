@@ -14,9 +14,9 @@ __all__ = ["Row", "Store"]
 FORMAT = 1  # of the tables below
 CACHE = 4096  # kB of pages in memory
 PAGE = 8192  # bytes of a page
-LOG = 256  # pages in the log from which on a commit moves them into the file
+LOG = 256  # a commit moves the pages of the log into the file when there are so many
 
-Row = tuple[int, bytes, bytes]  # number of the key's last sample, name of the key, its model
+Row = tuple[int, bytes, bytes]  # number of the last sample of the key, name of the key, its model
 
 TABLES = """
 CREATE TABLE models (last INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, model BLOB NOT NULL);
@@ -25,21 +25,21 @@ CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), state BLOB NOT NULL
 
 
 class Store:
-    """The models of keys in a file of SQLite[^1], and what else has to be remembered with them.
+    """The models of keys, and a state, in an SQLite file[^1].
 
-    All changes belong to one open transaction until `commit`. A process that dies, at any moment,
-    leaves the file as the last commit made it. The file stays locked while the store is open, so
-    that no two processes write to it.
+    All changes until `commit` belong to one transaction. If the process dies, the file is in the
+    state of the last commit. The file is locked while the store is open, so that no two processes
+    write to it.
 
-    A row's number is that of the last sample of its key, which no other key has. Rows are written
-    in the order of these numbers (see `Keeper`): the table grows at its end, and keys whose time is
-    over leave at its beginning.
+    The number of a row is that of the last sample of its key, which is unique. Rows are written in
+    the order of these numbers (see `Keeper`): the table grows at its end, and expired keys are
+    deleted at its beginning.
 
     Parameters
     ----------
     path
-        The file. It is made if it does not exist. It contains pickles: make sure
-        that only you can write to it.
+        The file. It is created if it does not exist. It contains pickles: make sure that only you
+        can write to it.
 
     References
     ----------
@@ -48,7 +48,7 @@ class Store:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).absolute()
-        # None: this class begins and ends the transactions, not the module.
+        # isolation_level=None: this class begins and ends transactions, not the sqlite3 module.
         try:
             self._database = sqlite3.connect(
                 self.path, timeout=0.0, isolation_level=None, check_same_thread=False
@@ -70,9 +70,9 @@ class Store:
         run(f"PRAGMA cache_size = -{CACHE}")
         run("PRAGMA locking_mode = EXCLUSIVE")  # also keeps the index of the log in memory
         run("PRAGMA journal_mode = WAL")
-        run("PRAGMA synchronous = FULL")  # what is committed survives a loss of power
+        run("PRAGMA synchronous = FULL")  # commits survive a power failure
         run(f"PRAGMA wal_autocheckpoint = {LOG}")
-        run("PRAGMA journal_size_limit = 0")  # a log that was emptied takes no room
+        run("PRAGMA journal_size_limit = 0")  # truncate an empty log
         run("BEGIN IMMEDIATE")
         (found,) = run("PRAGMA user_version").fetchone()
         if found == 0 and not run("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
@@ -89,23 +89,23 @@ class Store:
         return int(n)
 
     def last_of(self, name: bytes) -> int | None:
-        """The number of the last sample of a key; `None` if it has no model here."""
+        """Return the number of the last sample of a key; `None` if it has no model here."""
         found = self._database.execute("SELECT last FROM models WHERE name = ?", (name,)).fetchone()
         return None if found is None else int(found[0])
 
     def read(self, name: bytes) -> tuple[int, bytes] | None:
-        """The number of the last sample of a key, and its model; `None` if it has none here."""
+        """Return the number of the last sample of a key, and its model; `None` if it has none."""
         found: tuple[int, bytes] | None = self._database.execute(
             "SELECT last, model FROM models WHERE name = ?", (name,)
         ).fetchone()
         return found
 
     def rows(self) -> Iterator[Row]:
-        """All models, by the numbers of their last samples."""
+        """All rows, ordered by the number of the last sample."""
         yield from self._database.execute("SELECT last, name, model FROM models ORDER BY last")
 
     def write(self, rows: Iterable[Row]) -> None:
-        """Write models, in place of earlier ones of the same keys."""
+        """Write models; earlier models of the same keys are replaced."""
         self._check()
         self._database.executemany("INSERT OR REPLACE INTO models VALUES (?, ?, ?)", rows)
 
@@ -126,12 +126,12 @@ class Store:
     # ------------------------------------------------------------------ transactions
 
     def state(self) -> typing.Any:
-        """What the last commit was given; `None` if there was none."""
+        """Return the state of the last commit; `None` if there was none."""
         found = self._database.execute("SELECT state FROM state").fetchone()
         return None if found is None else pickle.loads(found[0])
 
     def commit(self, state: typing.Any) -> None:
-        """Make all changes last, together with a state.
+        """Commit all changes, together with a state.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class Store:
         run("BEGIN IMMEDIATE")
 
     def _check(self) -> None:
-        """Refuse a change outside of a transaction, which SQLite ends where the disk is full."""
+        """Raise if there is no transaction: SQLite ends it when the disk is full."""
         if not self._database.in_transaction:
             raise RuntimeError(
                 f"{self.path}: an earlier change failed, and all since the last commit are lost; "
@@ -154,7 +154,7 @@ class Store:
 
     @property
     def memory(self) -> int:
-        """Bytes that its pages take in memory at most."""
+        """Largest number of bytes of its pages in memory."""
         return CACHE * 1024
 
     def close(self) -> None:
@@ -171,7 +171,7 @@ class Store:
 
 
 def refused(error: sqlite3.Error) -> str:
-    """Why a file could not be opened."""
+    """Say why a file could not be opened."""
     if "locked" in str(error):
         return "another process has this file open"
     return str(error)

@@ -1,4 +1,4 @@
-"""One call at a time."""
+"""A guard against concurrent calls."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ __all__ = ["Turn"]
 
 
 class Turn:
-    """Lets one call in: `with turn(): ...`. A call that comes meanwhile gets an error.
+    """Allows one call at a time: `with turn(): ...`. A concurrent call raises RuntimeError.
 
-    The lock itself stands in the `with` statement, where no signal comes between taking it and
-    entering the block: so a call that is interrupted at any instant gives it back. (A thread that
-    asks just before another one takes the lock waits for it.)
+    `turn()` returns the lock itself, because no signal is handled between the moment at which a
+    `with` statement takes a lock and its block. A call that is interrupted at any moment therefore
+    releases the lock. Two threads that call `turn()` at the same moment may both get the lock; then
+    one of them waits for the other.
 
     Parameters
     ----------
     what
-        What is called, and "is" or "are", for the error.
+        Subject and verb of the error message, such as "the models are".
     """
 
     def __init__(self, what: str) -> None:
@@ -26,7 +27,7 @@ class Turn:
         self._lock = threading.Lock()
 
     def __call__(self) -> threading.Lock:
-        """The lock for a `with` statement; a RuntimeError if another call has it."""
+        """Return the lock for a `with` statement; RuntimeError if another call holds it."""
         if self._lock.locked():
             raise RuntimeError(
                 f"{self._what} in use: another call has not ended; hold a lock around every call "
@@ -35,4 +36,4 @@ class Turn:
         return self._lock
 
     def __reduce__(self) -> typing.Any:
-        return Turn, (self._what,)  # nobody calls a copy yet
+        return Turn, (self._what,)  # a copy starts unlocked

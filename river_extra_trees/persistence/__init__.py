@@ -1,7 +1,7 @@
-"""Save a model to a file and load it again, the same to the last bit.
+"""Save a model to a file, and load it bit for bit.
 
-A model file holds data and no code: loading it runs nothing that the file names. A damaged or
-forged file raises `ModelFileError`. `docs/model_files.md` lists the guarantees.
+A model file contains data and no code: loading it does not run anything that the file names. A
+damaged or forged file raises `ModelFileError`. `docs/model_files.md` lists the guarantees.
 
 >>> import tempfile, pathlib
 >>> import river_extra_trees as ret

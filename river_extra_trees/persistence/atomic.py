@@ -1,4 +1,4 @@
-"""Replace files atomically: at any moment the old or the new file is there, complete."""
+"""Atomic replacement of files: at any time either the old or the new file exists, complete."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ LONGEST_NAME = 255  # on Windows; POSIX systems can be asked
 
 
 def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
-    """Replace a file, or leave the old one as it is.
+    """Replace a file; after an error the old file is unchanged.
 
-    The bytes are written to a temporary file beside it, `.NAME.saving`, with the permissions of the
-    old file. Once they are on the disk, it is renamed. An interrupted process leaves at most this
-    temporary file (on Windows also `.NAME.lock`), which the next call uses and removes. Processes
-    that write the same file take turns.
+    The bytes are written to a temporary file in the same folder, `.NAME.saving`, with the
+    permissions of the old file. It is flushed to the disk and then renamed. An interrupted process
+    leaves at most this temporary file (on Windows also `.NAME.lock`), which the next call uses and
+    removes. Processes that write the same file wait for each other.
 
     Raises
     ------
     OSError
         If the folder does not exist, the disk is full, the path is not a regular file, and so on.
-        The old file is unchanged.
     """
     target = Path(os.path.realpath(path))
     write_in_turn(target, temporary_for(target), content, status_of(target))
@@ -61,7 +60,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def status_of(path: Path, purpose: str = "replaced") -> os.stat_result | None:
-    """The status of a regular file; None if there is no file."""
+    """Return the status of a regular file; None if there is no file."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -72,7 +71,7 @@ def status_of(path: Path, purpose: str = "replaced") -> os.stat_result | None:
 
 
 def temporary_for(path: Path) -> Path:
-    """The temporary file beside a file; it is named by a hash where the name would be too long."""
+    """Path of the temporary file; its name is a hash if it would be too long otherwise."""
     name = f".{path.name}.saving"
     if sys.platform == "win32":
         longest = LONGEST_NAME

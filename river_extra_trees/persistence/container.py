@@ -1,4 +1,4 @@
-"""The outer form of a file: a header with a hash, JSON, and arrays.
+"""The container format of model files: a header with a hash, JSON, and arrays.
 
 ======  =====  ==============================================================
 offset  bytes  content, numbers in little-endian order
@@ -12,9 +12,9 @@ offset  bytes  content, numbers in little-endian order
                (zlib) where both together have at most 64 KiB
 ======  =====  ==============================================================
 
-The JSON and the names of the arrays repeat themselves, so that a young model takes a quarter of its
-length. A large one is mostly numbers, which would cost time and gain little. And no short file
-expands into more than 64 KiB.
+Compression reduces the file of a model with few samples to a quarter, because JSON and array names
+are repetitive. Large files consist mainly of numbers, for which it takes time and gains little. And
+no file expands to more than 64 KiB.
 
 The hash detects corruption, not tampering: readers must not trust the content.
 """
@@ -34,11 +34,11 @@ __all__ = ["DamagedError", "pack", "unpack"]
 
 HEAD = struct.Struct("<8sIQQ")
 DIGEST = hashlib.sha256().digest_size
-DEFLATED = 2**16  # bytes: longer content is stored as it is
+DEFLATED = 2**16  # bytes: longer content is not compressed
 
 
 class DamagedError(ValueError):
-    """Bytes that are not a file of the wanted kind."""
+    """The bytes are not a file of the expected kind."""
 
 
 def pack(magic: bytes, version: int, document: Any, arrays: dict[str, NDArray[Any]]) -> bytes:
@@ -47,11 +47,11 @@ def pack(magic: bytes, version: int, document: Any, arrays: dict[str, NDArray[An
     Parameters
     ----------
     magic
-        Eight bytes.
+        Eight bytes that identify the kind of file.
     version
-        Of the format.
+        Version of the format.
     document
-        Anything that `json` can write.
+        A value that `json` can write.
     arrays
         Arrays by name.
     """
@@ -101,7 +101,7 @@ def digest_of(*parts: bytes | memoryview) -> bytes:
 
 
 def inflated(stored: bytes | memoryview, length: int) -> bytes:
-    """Deflated content of a known length. No more memory is taken than for that."""
+    """Decompress content of a known length, without allocating more than that."""
     stream = zlib.decompressobj()
     try:
         content = stream.decompress(stored, length + 1)
@@ -120,7 +120,7 @@ def read_json(text: bytes) -> Any:
 
 
 def different(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; duplicate keys are refused, because readers would disagree on their value."""
+    """Make a dict of a JSON object; raise for duplicate keys, which readers treat differently."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         raise ValueError
@@ -131,6 +131,6 @@ def read_arrays(block: bytes) -> dict[str, NDArray[Any]]:
     try:
         return safetensors.numpy.load(block)
     except (MemoryError, SystemError):  # numpy raises both when memory runs out
-        raise  # only without memory
-    except Exception:  # the library has no common class for what it raises on foreign bytes
+        raise
+    except Exception:  # the errors of safetensors have no common base class
         raise DamagedError("its arrays cannot be read") from None

@@ -1,4 +1,4 @@
-"""Model files: what they hold, how they are written and how they are read."""
+"""Model files: their content, writing and reading."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ModelFileError", "load", "load_bytes", "save", "save_bytes"]
 
 MAGIC = b"\x93RXTREE\n"
-VERSION = 1  # of the format; a later version of the package reads all earlier ones
+VERSION = 1  # of the format; later versions of the package read all earlier versions
 FIELDS = ("class", "parameters", "state")
 
 
@@ -32,24 +32,23 @@ def save(model: TreeLearner | Pipeline, path: str | os.PathLike[str]) -> None:
     """Save a model to a file.
 
     The file is replaced atomically: if the process is killed or the disk is full, the old file
-    stays. Equal models give equal files.
+    remains. Equal models give equal files.
 
     Parameters
     ----------
     model
-        An estimator of this package, or a pipeline of river that ends with one and has
-        transformers of the kinds that `docs/model_files.md` lists. To save anything else, save the
-        estimator inside, or pickle the whole.
+        An estimator of this package, or a pipeline of river that ends with one, with transformers
+        listed in `docs/model_files.md`. For other models, save the estimator inside, or use pickle.
     path
         Path of the file.
 
     Raises
     ------
     TypeError
-        If the model is neither, or a step of the pipeline is of another kind.
+        If the model is neither, or if a step of the pipeline is not supported.
     ModelFileError
-        If a label, a feature name or a nominal value has a type that a file cannot hold. The
-        message names it.
+        If a label, a feature name or a nominal value has a type that a model file cannot contain.
+        The message names the value.
     OSError
         If the file cannot be written.
     """
@@ -64,15 +63,19 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path
-        Path of a file that `save` wrote.
+        Path of a file written by `save`.
+
+    Returns
+    -------
+    The model.
 
     Raises
     ------
     ModelFileError
         If the file is not a model file, is damaged, or has a later version of the format.
     OSError
-        If the file cannot be read, or is a folder, a pipe or a device. (Read a pipe yourself, and
-        pass the bytes to `load_bytes`.)
+        If the file cannot be read, or is a folder, a pipe or a device. (Pass the bytes of a pipe to
+        `load_bytes`.)
     """
     with open_regular(path) as file:
         content = file.read()
@@ -90,10 +93,14 @@ def save_bytes(model: TreeLearner | Pipeline) -> bytes:
     model
         An estimator of this package, or a pipeline that ends with one.
 
+    Returns
+    -------
+    The bytes that `save` would write.
+
     Raises
     ------
     TypeError, ModelFileError
-        As `save` does.
+        As `save`.
     """
     name = type(model).__name__
     encoder = Encoder()
@@ -102,7 +109,7 @@ def save_bytes(model: TreeLearner | Pipeline) -> bytes:
     except StateError as error:
         raise ModelFileError(f"this {name} cannot be saved: {error}") from None
     try:
-        # A file that cannot be loaded must not replace one that can.
+        # Check that the file can be loaded before it replaces one that can.
         model_from(content, LARGEST_COUNT)
     except (DamagedError, StateError) as error:
         raise ModelFileError(
@@ -117,28 +124,32 @@ def load_bytes(content: bytes | bytearray | memoryview) -> Any:
     Parameters
     ----------
     content
-        The bytes that `save_bytes` returned or `save` wrote.
+        The bytes returned by `save_bytes` or written by `save`.
+
+    Returns
+    -------
+    The model.
 
     Raises
     ------
     TypeError
         If the content is not bytes.
     ModelFileError
-        As `load` does.
+        As `load`.
     """
     if not isinstance(content, bytes | bytearray | memoryview):
         raise TypeError(
             f"content must be bytes, a bytearray or a memoryview, not {type(content).__name__!r}"
         )
     try:
-        # Half the limit: the model can go on learning, and still be copied and saved.
+        # Half the limit, so that the model can learn more samples and be saved again.
         return model_from(bytes(content), LARGEST_COUNT // 2)
     except (DamagedError, StateError) as error:
         raise ModelFileError(f"not a valid model file: {error}") from None
 
 
 def model_from(content: bytes, largest_count: int) -> Any:
-    """Load a model; raise DamagedError or StateError with the reason if that is impossible."""
+    """Load a model; raise DamagedError or StateError with the reason if that fails."""
     _, code, arrays = unpack(content, MAGIC, range(1, VERSION + 1))
     decoder = Decoder(arrays, largest_count)
     file = State("the file", decoder.decode(code), FIELDS)
@@ -147,7 +158,7 @@ def model_from(content: bytes, largest_count: int) -> Any:
 
 
 def document_of(model: Any) -> dict[str, Any]:
-    """What a file holds of a model: its class, its parameters and its state."""
+    """Return the content of a file for a model: its class, its parameters and its state."""
     name = type(model).__name__
     if is_ours(model):
         return {"class": name, "parameters": model._get_params(), "state": model._state()}
@@ -164,7 +175,7 @@ def document_of(model: Any) -> dict[str, Any]:
 
 
 def document_of_learner(model: Any) -> dict[str, Any]:
-    """What a file holds of the last step of a pipeline, which is no pipeline itself."""
+    """Return the content of a file for the last step of a pipeline, which must be an estimator."""
     if not is_ours(model):
         raise TypeError(
             "the last step of a pipeline in a model file must be an estimator of "
@@ -176,19 +187,19 @@ def document_of_learner(model: Any) -> dict[str, Any]:
 def is_ours(model: Any) -> bool:
     """Whether a model is an estimator of this package.
 
-    `isinstance` would not do: to river, a pipeline is an instance of the class of its last step.
+    `isinstance` would not do: river makes a pipeline an instance of the class of its last step.
     """
     return class_of(type(model).__name__) is type(model)
 
 
 def class_of(name: Any) -> type[TreeLearner] | None:
-    """The estimator of a name; None for an unknown name."""
+    """Return the estimator class with a name; None for an unknown name."""
     found = getattr(river_extra_trees, name) if name in river_extra_trees.__all__ else None
     return found if inspect.isclass(found) and issubclass(found, TreeLearner) else None
 
 
 def restored(file: State) -> Any:
-    """Make a model of what a file holds."""
+    """Make a model from the content of a file."""
     kind = file.values["class"]
     if isinstance(kind, str) and kind == "Pipeline":
         from . import pipelines  # river's transformers take long to import
@@ -209,11 +220,11 @@ def restored_learner(file: State) -> TreeLearner:
         raise StateError("its class is not an estimator of this package")
     known = inspect.signature(found).parameters
     require(all(name in known for name in parameters), f"a parameter is not one of {kind}")
-    # Plain values only: arrays, for example, define == differently.
+    # Plain values only, because == below would be elementwise for arrays, for example.
     require(all(map(is_plain, parameters.values())), "a parameter is neither a number nor a text")
     require(isinstance(state, dict) and hasattr(state.get("core"), "settings"), "it has no state")
     settings = state["core"].settings()
-    for name, setting in found._sizes.items():  # before memory is allocated by them
+    for name, setting in found._sizes.items():  # before the constructor allocates memory by them
         require(
             name not in known or parameters.get(name) == settings.get(setting),
             f"the parameter {name} differs from the {setting} of its state",
@@ -228,7 +239,7 @@ def restored_learner(file: State) -> TreeLearner:
 
 
 def check_settings(model: TreeLearner, settings: dict[str, Any]) -> None:
-    """Refuse a core object that does not fit the parameters; a drawn seed may be any."""
+    """Raise unless a core object fits the parameters; without a seed parameter, any seed fits."""
     expected = model._state()["core"].settings()
     require(settings.keys() == expected.keys(), "its state belongs to another family of learners")
     for name, value in expected.items():

@@ -1,8 +1,8 @@
 """Pipelines of river in model files: steps of known classes, written as plain values.
 
-`FORMS` lists the classes, their parameters and their state. A step is saved if its class is in the
-list and it has no other attributes than those named there, so that nothing is lost if river adds
-one. It is made anew by its constructor; no name in a file is imported or called.
+`FORMS` lists the classes with their parameters and state. A step can be saved if its class is
+listed and it has exactly the listed attributes, so that nothing is lost if river adds one. Loading
+calls the constructors of listed classes; no name in a file is imported or called.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class Codec:
-    """How an attribute becomes plain values, and how these are checked and become it again."""
+    """Conversion of an attribute to plain values, and back with checks."""
 
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]
@@ -38,10 +38,10 @@ class Codec:
 
 @dataclass(frozen=True)
 class Form:
-    """What a file holds of an object: parameters, for its constructor, and state, set afterwards.
+    """The attributes of a class in a file: parameters of the constructor, and state set afterwards.
 
-    `starred` names a parameter that the constructor takes as `*args`; `derived` are attributes that
-    the constructor makes of the parameters.
+    `starred` is the parameter that the constructor takes as `*args`. The constructor computes the
+    `derived` attributes from the parameters.
     """
 
     kind: type
@@ -51,7 +51,7 @@ class Form:
     derived: frozenset[str] = frozenset()
 
     def write(self, thing: Any) -> Document:
-        """The document of an object of this class."""
+        """Return the document of an object of this class."""
         names = {*self.parameters, *self.state, *self.derived}
         unknown = names ^ vars(thing).keys()
         require(not unknown, f"this version of river gives it other attributes: {unknown}")
@@ -62,7 +62,7 @@ class Form:
         }
 
     def read(self, document: State) -> Any:
-        """An object of this class from its document."""
+        """Make an object of this class from its document."""
         parameters = read(self.kind, document.values["parameters"], self.parameters)
         state = read(self.kind, document.values["state"], self.state)
         arguments = parameters.pop(self.starred, ())
@@ -74,7 +74,7 @@ class Form:
             ) from None
         for name, value in state.items():
             present = getattr(thing, name)
-            if isinstance(present, dict):  # a defaultdict, which keeps its way to make new values
+            if isinstance(present, dict):  # may be a defaultdict, which keeps its default_factory
                 present.clear()
                 present.update(value)
             else:
@@ -83,7 +83,7 @@ class Form:
 
 
 def plain_name(attribute: str) -> str:
-    """The name of an attribute in a file."""
+    """Name of an attribute in a file."""
     return attribute.strip("_").lower()
 
 
@@ -107,7 +107,7 @@ def read(kind: type, fields: Any, codecs: dict[str, Codec]) -> Document:
 
 
 def same(fits: Callable[[Any], bool], wanted: str) -> Codec:
-    """An attribute that is a plain value already, if it fits."""
+    """Codec of an attribute that is a plain value; the error says that it must be `wanted`."""
 
     def check(value: Any) -> Any:
         require(is_plain(value) and fits(value), f"must be {wanted}")
@@ -121,10 +121,10 @@ def is_real(value: Any) -> bool:
 
 
 def by_name(values: Codec, names: Codec | None = None, sort: bool = False) -> Codec:
-    """A dict from feature names (or texts) to values, in its order.
+    """Codec of a dict from feature names (or strings) to values, which keeps the order.
 
-    That is the order of a set where `compose.Select` stands before, and differs between processes.
-    Where it decides nothing it is written sorted, so that equal steps look alike.
+    After `compose.Select` the order is that of a set, which differs between processes. With `sort`,
+    for dicts whose order does not matter, equal dicts are written equally.
     """
     key = names or VALUE
 
@@ -145,7 +145,7 @@ def by_name(values: Codec, names: Codec | None = None, sort: bool = False) -> Co
 
 
 def write_set(members: Any) -> Document:
-    """The members of a set in one order, whatever its own is, so that equal sets look alike."""
+    """Write the members of a set in sorted order, so that equal sets are written equally."""
     require(isinstance(members, set | frozenset), "must be sets of values")
     return {"categories": in_order(members)}
 
@@ -170,7 +170,7 @@ def or_none(codec: Codec) -> Codec:
 
 
 def of_kind(kind: type) -> Codec:
-    """A statistic of one class."""
+    """Codec of a statistic of one class."""
     name = kind.__name__
 
     def write(statistic: Any) -> Document:
@@ -186,7 +186,7 @@ def of_kind(kind: type) -> Codec:
 
 
 def write_replacement(value: Any) -> Document:
-    """What a missing value is replaced by: a statistic, or always the same value."""
+    """Write the replacement of a missing value: a statistic, or a constant."""
     kind = type(value).__name__
     require(
         type(value) is Constant or (kind in STATISTICS and type(value) is STATISTICS[kind].kind),
@@ -213,7 +213,7 @@ NO_WINDOW = same(lambda value: value is None, "None: a model file holds no windo
 COUNT = same(lambda value: type(value) is int and 0 <= value <= LARGEST_COUNT, "a count")
 ZERO = same(lambda value: type(value) is int and value == 0, "zero")
 CODE = same(lambda value: type(value) is int and abs(value) <= LARGEST, "a whole number")
-# Sums that an update divides by, or takes the root of: not negative, but they may have overflowed.
+# Sums that updates divide by, or take the root of. Squares may have overflowed to infinity.
 WEIGHT = same(lambda value: is_real(value) and 0 <= value < math.inf, "a sum of weights")
 SPREAD = same(lambda value: is_real(value) and not value < 0, "a number that is not negative")
 SET = Codec(write_set, read_set)
@@ -304,7 +304,7 @@ def is_pipeline(model: Any) -> bool:
 
 
 def document_of(model: Any, document_of_learner: Callable[[Any], Document]) -> Document:
-    """What a file holds of a pipeline whose last step is a learner of this package.
+    """Return the content of a file for a pipeline whose last step is an estimator of this package.
 
     Raises
     ------
@@ -323,7 +323,7 @@ def pipeline_of(steps: Iterable[tuple[str, Document]], kind: str) -> Document:
 
 
 def document_of_step(name: str, step: Any) -> Document:
-    """What a file holds of a transformer, or of several side by side or behind each other."""
+    """Return the content of a file for a transformer, a union or a pipeline of transformers."""
     kind = type(step)
     inner = {compose.Pipeline: "steps", compose.TransformerUnion: "transformers"}.get(kind)
     if inner is not None:
@@ -345,7 +345,7 @@ def document_of_step(name: str, step: Any) -> Document:
 
 
 def restored(document: State, restored_learner: Callable[[State], Any]) -> compose.Pipeline:
-    """A pipeline from its document; the last step is a learner."""
+    """Make a pipeline from its document; the last step is an estimator of this package."""
     *before, (name, learner) = steps_of(document)
     pipeline = compose.Pipeline()
     for text, step in before:
@@ -355,7 +355,7 @@ def restored(document: State, restored_learner: Callable[[State], Any]) -> compo
 
 
 def steps_of(document: State) -> list[tuple[str, State]]:
-    """The names and the documents of the steps."""
+    """Names and documents of the steps."""
     require(document.values["parameters"] == {}, "a pipeline has no parameters")
     state = State("a pipeline", document.values["state"], ("steps",))
     steps = state.items("steps")
@@ -370,7 +370,7 @@ def steps_of(document: State) -> list[tuple[str, State]]:
 
 
 def restored_step(document: State) -> Any:
-    """A transformer from its document."""
+    """Make a transformer from its document."""
     kind = document.values["class"]
     require(isinstance(kind, str), "a step has no class")
     if kind in ("Pipeline", "TransformerUnion"):

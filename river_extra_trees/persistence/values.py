@@ -1,8 +1,8 @@
-"""Plain values and core objects as JSON that keeps their types, and back.
+"""Conversion of plain values and core objects to JSON with types, and back.
 
-Every value is a list that begins with the tag of its type. So labels and names are never keys of a
-JSON object, which would turn True and 1 into strings. Arrays are stored outside the JSON, under
-their path in it.
+Every value is a list that begins with a tag for its type. Labels and names are never keys of a JSON
+object, which would turn True and 1 into strings. Arrays are stored outside the JSON, under their
+path in it.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ CORE_CLASSES: dict[str, Any] = {
     "window": Window,
 }
 CORE_TAGS = {kind: tag for tag, kind in CORE_CLASSES.items()}
-DEEPEST = 40  # levels of lists, tuples and objects within each other
+DEEPEST = 40  # levels of nested lists, tuples and objects
 
-# Exact types only: a subclass, such as an Enum, is not what its base class makes of it.
+# Exact types only: a member of a str Enum, for example, would be loaded as a str.
 PLAIN: dict[type, tuple[str, Callable[[Any], Any], type, Callable[[Any], Any]]] = {
     type(None): ("none", lambda value: None, type(None), lambda text: None),
     bool: ("bool", bool, bool, bool),
@@ -75,8 +75,8 @@ NUMPY = {
         *("float16", "float32", "float64"),
     )
 }
-# C has two types of 64 bits, of which only one is numpy's int64: the other's numbers are the same
-# keys of a dict. What is read is of the first type of its name.
+# C has two types of 64 bits, and numpy.int64 is only one of them. Numbers of both are equal dict
+# keys; both are written under one name, and read as the first type of the name.
 NUMPY |= {kind: np.dtype(kind).name for kind in (np.longlong, np.ulonglong)}
 PLACES = {"labels": "a label", "names": "a feature name", "categories": "a nominal value"}
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -149,7 +149,7 @@ class Encoder:
 
 
 def place_of(path: str) -> str:
-    """The place of a path in the user's terms: a parameter, a label, ..."""
+    """Describe a path in the user's terms: a parameter, a label, ..."""
     parts = path.split("/")
     if parts[0] == "parameters" and len(parts) > 1:
         return f"the parameter {parts[1]}"

@@ -1,4 +1,4 @@
-"""Write a file beside another and rename it, on POSIX systems. The temporary file is the lock."""
+"""Write a temporary file and rename it, on POSIX systems. The temporary file is also the lock."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 
 __all__ = ["require_writable", "write_in_turn"]
 
-assert sys.platform != "win32"  # mypy passes over the rest when it checks for Windows
+assert sys.platform != "win32"  # so that mypy skips the rest when it checks for Windows
 
-NEW = 0o666  # mode of a new file, reduced by the user's mask
-OWN = 0o600  # mode of a file until it gets the permissions of the one it replaces
+NEW = 0o666  # mode of a new file, before the umask
+OWN = 0o600  # mode of a file before it gets the permissions of the file it replaces
 
 
 def write_in_turn(
     target: Path, temporary: Path, content: bytes, old: os.stat_result | None
 ) -> None:
-    """Write the temporary file once no other process does, and give it the name of the target."""
+    """Write the temporary file when no other process does, and rename it to the target."""
     file = open_alone(temporary, NEW if old is None else OWN)
     try:
         os.ftruncate(file, 0)
@@ -37,7 +37,7 @@ def write_in_turn(
 
 
 def require_writable(temporary: Path) -> None:
-    """Raise the OSError of opening the temporary file, or remove it."""
+    """Open the temporary file, which may raise an OSError, and remove it."""
     file = open_alone(temporary, OWN)
     try:
         temporary.unlink()
@@ -46,9 +46,10 @@ def require_writable(temporary: Path) -> None:
 
 
 def keep_permissions(file: int, old: os.stat_result) -> None:
-    """Give a file the group and the mode of another; no group rights if that group is forbidden.
+    """Give a file the group and the mode of another.
 
-    The owner may always write, because the next process has to if this one is interrupted.
+    If changing the group is not permitted, the file gets no group permissions. The owner always may
+    write, so that the next process can if this one is interrupted.
     """
     mode = stat.S_IMODE(old.st_mode) | OWN
     if os.fstat(file).st_gid != old.st_gid:
@@ -70,7 +71,7 @@ def open_alone(path: Path, mode: int) -> int:
         except BaseException:
             os.close(file)
             raise
-        os.close(file)  # the other process has renamed it meanwhile
+        os.close(file)  # another process has renamed it meanwhile
 
 
 def is_at(file: int, path: Path) -> bool:

@@ -1,8 +1,8 @@
-"""Write a file beside another and rename it, on Windows, where an open file cannot be renamed.
+"""Write a temporary file and rename it, on Windows, where an open file cannot be renamed.
 
-So the temporary file cannot be the lock, and there is a second file that is. Windows removes it
-with the process that holds it. New files have the permissions of their folder. The tests run this
-module on all systems.
+So the temporary file cannot be the lock, and there is a lock file, which Windows removes when its
+process ends. New files have the permissions of their folder. The tests run this module on all
+systems.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["require_writable", "write_in_turn"]
 def write_in_turn(
     target: Path, temporary: Path, content: bytes, old: os.stat_result | None
 ) -> None:
-    """Write the temporary file once no other process does, and give it the name of the target."""
+    """Write the temporary file when no other process does, and rename it to the target."""
     with lock_of(temporary):
         try:
             with temporary.open("wb") as file:
@@ -32,13 +32,13 @@ def write_in_turn(
 
 
 def require_writable(temporary: Path) -> None:
-    """Raise the OSError of opening the temporary file, or remove it."""
+    """Open the temporary file, which may raise an OSError, and remove it."""
     with lock_of(temporary):
         temporary.open("wb").close()
         temporary.unlink()
 
 
 def lock_of(temporary: Path) -> FileLock:
-    """The lock of a temporary file, in a folder that must exist: the lock would create it."""
-    temporary.parent.stat()
+    """Return the lock of a temporary file; raise if its folder does not exist."""
+    temporary.parent.stat()  # FileLock would create the folder
     return FileLock(temporary.with_suffix(".lock"))

@@ -1,14 +1,14 @@
-"""Pictures of learners and of how they learn (extra `plot`).
+"""Plots of learners and of their learning (extra `plot`).
 
-Each picture is a display object in the style of scikit-learn. A class method `from_...` gathers the
-data. `plot` draws them with matplotlib, on new axes or on given ones, and stores the axes in `ax_`
-(or `axes_`) and `figure_`.
+Each plot is a display object, as in scikit-learn. A class method `from_...` collects the data.
+`plot` draws them with matplotlib, on new or given axes, and stores the axes in `ax_` (or `axes_`)
+and the figure in `figure_`.
 
 - `PrequentialDisplay`: scores, drifts and memory of learners over a stream.
-- `TreeDisplay`: one tree. The method `draw` of every learner draws it, too.
+- `TreeDisplay`: one tree. The method `draw` of every learner makes this plot.
 - `LeafMapDisplay`: the leaves of one tree in the plane of two features.
-- `MemoryWeightsDisplay`: how much each memory of a stream forest is worth, along the stream.
-- `ImportancesDisplay`: how much each feature contributes to the splits.
+- `MemoryWeightsDisplay`: the weights of the window sizes of a stream forest over the stream.
+- `ImportancesDisplay`: the importance of each feature for the splits.
 - `PredictiveBandDisplay`: a predictive distribution along one feature.
 - `Live`: a figure that is updated while a stream runs.
 """

@@ -19,13 +19,13 @@ if typing.TYPE_CHECKING:
 
 __all__ = ["PredictiveBandDisplay"]
 
-MOST_HELD = 3  # features whose values the picture tells
+MOST_HELD = 3  # other features whose values are written below the plot
 
 
 class PredictiveBandDisplay(AxesDisplay):
     """Mean and intervals of the predictive distribution of a regressor along one feature.
 
-    The mean is a line. The intervals are bands; the narrowest is the darkest.
+    The mean is a line, and the intervals are bands. The narrowest band is the darkest.
 
     Parameters
     ----------
@@ -36,11 +36,11 @@ class PredictiveBandDisplay(AxesDisplay):
     means
         Mean prediction at each value.
     intervals
-        By level: the lower and the upper end of the interval at each value.
+        For each level, the lower and the upper ends of the intervals at the values.
     samples
         Values of the feature and of the target, to show as points.
     note
-        What is said below the picture of the other features.
+        Text about the other features below the plot.
 
     Attributes
     ----------
@@ -107,14 +107,18 @@ class PredictiveBandDisplay(AxesDisplay):
         limits
             Its smallest and its largest value.
         at
-            Values of the other features; a feature that is left out is missing.
+            Values of the other features; features without a value are missing.
         levels
             Probabilities of the intervals, between 0 and 1.
         samples
             Pairs of features and target to show as points, such as `model.active_samples()`.
-            Samples without a number for the feature are left out.
+            Samples without a number for the feature are not shown.
         n_points
             Number of values.
+
+        Returns
+        -------
+        The display.
         """
         values = np.linspace(*limits, n_points)
         answers = [

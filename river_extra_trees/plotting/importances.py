@@ -1,4 +1,4 @@
-"""How much each feature contributes to the splits of a learner."""
+"""The importance of each feature for the splits of a learner."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ __all__ = ["ImportancesDisplay"]
 
 
 class ImportancesDisplay(AxesDisplay):
-    """Importances of features as bars, the longest on top.
+    """Importances of features as bars, the largest on top.
 
-    An importance is the share of a feature in the impurity that the present splits remove. A last
-    bar in grey stands for all features that have none of their own.
+    The importance is the share of a feature in the impurity decrease of the present splits. A grey
+    bar at the bottom stands for all features without a bar.
 
     Parameters
     ----------
     importances
         Importance of each feature to show, between 0 and 1.
     n_others
-        Number of the other features, whose importances are the rest to 1.
+        Number of the other features. Their importances are the remainder to 1.
 
     Attributes
     ----------
@@ -55,15 +55,19 @@ class ImportancesDisplay(AxesDisplay):
 
     @classmethod
     def from_estimator(cls, model: TreeLearner, *, n_features: int = 15) -> ImportancesDisplay:
-        """Take the `feature_importances_` of a learner.
+        """Plot the `feature_importances_` of a learner.
 
         Parameters
         ----------
         model
             A learner of this package.
         n_features
-            Largest number of features to show; one bar stands for all less important ones, and
-            for those that no split uses.
+            Largest number of features to show. One bar stands for all others, including those that
+            no split uses.
+
+        Returns
+        -------
+        The display.
         """
         ranking = sorted(model.feature_importances_.items(), key=lambda item: -item[1])
         shown = dict(ranking[:n_features])

@@ -19,13 +19,13 @@ __all__ = ["Live"]
 class Live:
     """A figure that is updated at most once per interval.
 
-    In a notebook the picture is replaced in place. In interactive mode, a window of matplotlib is
-    redrawn. Anywhere else nothing is shown, so that the same code runs as a script.
+    In a notebook the figure is replaced in place. In interactive mode, a window of matplotlib is
+    redrawn. Otherwise nothing is shown, so that the same code runs as a script.
 
     Parameters
     ----------
     figure
-        A figure of your own to show. Without one, `draw` makes a figure for its display.
+        A figure to show. Without one, `draw` makes a figure for its display.
     seconds
         Shortest time between two updates, in seconds.
 
@@ -45,7 +45,7 @@ class Live:
     ...         live.draw(plotting.TreeDisplay.from_estimator(model))
     >>> live.draw(plotting.TreeDisplay.from_estimator(model))
 
-    A figure of your own is shown by `show`:
+    `show` updates a figure that you draw yourself:
 
     >>> import matplotlib.pyplot as plt
     >>> figure, ax = plt.subplots()
@@ -66,7 +66,7 @@ class Live:
         return time.perf_counter() >= self._next
 
     def draw(self, display: Display, title: str = "") -> None:
-        """Draw a display in place of the last one, and show it.
+        """Draw a display instead of the last one, and show it.
 
         Parameters
         ----------

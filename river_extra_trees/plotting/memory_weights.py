@@ -1,4 +1,4 @@
-"""How much each memory of a stream forest is worth, along the stream."""
+"""The weights of the window sizes of a stream forest over the stream."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ __all__ = ["MemoryWeightsDisplay"]
 
 
 class MemoryWeightsDisplay(AxesDisplay):
-    """Weights of the memories of a stream decision forest, as areas that sum to one.
+    """Weights of the window sizes of a stream decision forest, as areas that sum to one.
 
-    The shortest memory is at the bottom. Right after an abrupt change the weight moves to short
-    memories. It stays there while the stream keeps changing, and moves to longer ones as the stream
-    settles.
+    The smallest window is at the bottom. After an abrupt change, weight moves to small windows. It
+    stays there while the stream keeps changing, and moves to larger windows when the stream is
+    stable again.
 
     Parameters
     ----------
     items
         Numbers of learned samples, ascending.
     weights
-        By memory, a number of samples: its weight after each of these.
+        For each window size, its weight after each of these numbers of samples.
     drifts
         Numbers of learned samples at which the stream is known to change.
 
@@ -101,12 +101,12 @@ class MemoryWeightsDisplay(AxesDisplay):
         drifts: Sequence[int] = (),
         live: bool = False,
     ) -> MemoryWeightsDisplay:
-        """Let a forest learn a stream, and take its weights at regular intervals.
+        """Let a forest learn a stream, and record its weights at regular intervals.
 
         Parameters
         ----------
         model
-            A forest with `swap_rule="rotation"`. It learns itself, not as a copy.
+            A forest with `swap_rule="rotation"`. The model itself learns, not a copy.
         dataset
             Pairs of features and target, read once.
         step
@@ -116,10 +116,14 @@ class MemoryWeightsDisplay(AxesDisplay):
         live
             Draw while the stream runs: in a notebook, or in a window of matplotlib.
 
+        Returns
+        -------
+        The display.
+
         Raises
         ------
         ValueError
-            If the model has no weights of memories, or `step` is not positive.
+            If the model has no `memory_weights`, or if `step` is not positive.
         """
         if step < 1:
             raise ValueError(f"step must be at least 1, not {step!r}")
@@ -137,18 +141,18 @@ class MemoryWeightsDisplay(AxesDisplay):
         return display
 
     def update(self, model: StreamDecisionForestClassifier | StreamDecisionForestRegressor) -> None:
-        """Add the present weights of a forest, unless they are those of the last update.
+        """Record the present weights of a forest, if it has learned samples since the last update.
 
         Parameters
         ----------
         model
-            A forest with `swap_rule="rotation"`, the same one each time.
+            A forest with `swap_rule="rotation"`, always the same one.
 
         Raises
         ------
         ValueError
-            If the model has no weights of memories, other memories than before, or learned fewer
-            samples.
+            If the model has no `memory_weights`, has other window sizes than before, or has
+            learned fewer samples than before.
         """
         present: dict[int, float] | None = getattr(model, "memory_weights", None)
         if present is None:

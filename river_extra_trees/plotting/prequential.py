@@ -42,15 +42,15 @@ class Curve:
 class PrequentialDisplay(Display):
     """Scores, drifts and memory of learners in progressive validation.
 
-    Each item is predicted and scored before it is learned. `from_stream` runs learners on a stream;
-    `from_records` takes recorded scores.
+    Each sample is predicted and scored before it is learned. `from_stream` runs learners on a
+    stream; `from_records` takes recorded scores.
 
     Parameters
     ----------
     curves
         The curves of each learner.
     drifts
-        Items at which the stream is known to change.
+        Numbers of samples at which the stream is known to change.
     muted
         Names of learners to draw in grey, for comparison.
 
@@ -118,13 +118,13 @@ class PrequentialDisplay(Display):
             A metric of river, a sum of metrics, or a `utils.Rolling` metric, which shows a drift
             earlier. Each learner has its own copy.
         step
-            Number of items between two points of the curves.
+            Number of samples between two points of the curves.
         detector
             A drift detector. Each learner has its own copy, which gets its errors: 0 or 1 for
             labels, the absolute difference for numbers. Most detectors fire on any change, also
             when the errors decrease.
         drifts
-            Items at which the stream is known to change.
+            Numbers of samples at which the stream is known to change.
         muted
             Names of learners to draw in grey.
         memory
@@ -161,14 +161,14 @@ class PrequentialDisplay(Display):
         ----------
         records
             One dict per learner and point in time with the keys `learner` and `items` (the number
-            of learned items), and optionally `memory_bytes` and `seconds`. Every other key is a
+            of learned samples), and optionally `memory_bytes` and `seconds`. Every other key is a
             score with a panel of its own.
         drifts
-            Items at which the stream is known to change.
+            Numbers of samples at which the stream is known to change.
         muted
             Names of learners to draw in grey.
         detections
-            Items at which a drift was detected, by learner.
+            Numbers of samples at which a drift was detected, by learner.
 
         Raises
         ------
@@ -300,7 +300,7 @@ class PrequentialDisplay(Display):
             )
 
     def _finish(self, n_curves: int) -> None:
-        """Add what all panels share: known drifts, grid, legend and axis of items."""
+        """Add what all panels share: known drifts, grid, legend and axis of samples."""
         drift = detection = None
         for ax in self.axes_:
             for item in self.drifts:
@@ -314,7 +314,7 @@ class PrequentialDisplay(Display):
         for handle, label in ((drift, "the stream changes"), (detection, "drift detected")):
             if handle is not None:
                 handles, labels = [*handles, handle], [*labels, label]
-        self.axes_[-1].set_xlabel("items")
+        self.axes_[-1].set_xlabel("samples")
         for legend in list(self.figure_.legends):
             legend.remove()
         if len(labels) > 1:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import functools
 import gzip
 import itertools
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -20,12 +22,11 @@ from typer.testing import CliRunner
 
 import river_extra_trees
 from river_extra_trees import persistence
-from river_extra_trees.__main__ import main
 from river_extra_trees.cli import UserError, learners, race, streams
 from river_extra_trees.cli.app import app
 from river_extra_trees.streams import Batch
 from tests.tools.command_line import FAST, assert_refused, run, start
-from tests.tools.scripts import done
+from tests.tools.scripts import Done, done
 from tests.tools.systems import needs_links, needs_pipes, needs_signals
 
 # --- Races
@@ -415,12 +416,19 @@ def test_metric_of_probabilities_needs_them() -> None:
 # --- As a process
 
 
-def test_the_program_runs() -> None:
-    """Its output and its exit status arrive."""
-    good = done(main, "race", "Phishing", FAST, "--limit", 50)
+def test_module_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`python -m river_extra_trees race` works, and its exit status arrives."""
+    # Collecting doctests imports it, which `runpy` would warn about.
+    monkeypatch.delitem(sys.modules, "river_extra_trees.__main__", raising=False)
+
+    def race(*arguments: object) -> Done:
+        main = functools.partial(runpy.run_module, "river_extra_trees", run_name="__main__")
+        return done(main, "race", *arguments)
+
+    good = race("Phishing", FAST, "--limit", 50)
     assert (good.returncode, good.stderr) == (0, "")
     assert "HoeffdingTreeClassifier" in good.stdout
-    bad = done(main, "race", "Fishing")
+    bad = race("Fishing")
     assert (bad.returncode, bad.stdout) == (2, "")
     assert bad.stderr.count("\n") == 1
 

@@ -107,7 +107,7 @@ def test_exponents_learn_who_is_right() -> None:
     model = ret.StreamDecisionTreeClassifier(seed=1)
     for i in range(400):
         model.learn_one({"a": rng.random()}, i // 50 % 2)
-    tree, bayes, latest = model._core.early.exponents_of(0)
+    tree, bayes, latest = model._core.early.state()["exponents"][0]
     assert latest > 2 * max(tree, bayes)
 
 

@@ -102,73 +102,76 @@ def test_answers(ray: Any, port: int) -> None:
         SnapshotServer("rubbish")
 
 
-def test_load(ray: Any, port: int) -> None:
-    """While snapshots change and a replica dies, every answer is that of one whole snapshot.
+class Answers:
+    """What clients of a server are told, held against the snapshots that were published."""
 
-    Python asks again by itself. A client of HTTP has to: Serve answers 500, or closes the
-    connection, where the replica had begun.
-    """
-    model, expected, wrong, counts = (
-        ret.StreamDecisionForestClassifier(seed=1),
-        {},
-        [],
-        {"answers": 0, "repeated": 0},
-    )
-    over = threading.Event()
+    def __init__(self) -> None:
+        self.expected: dict[int, list[Any]] = {}
+        self.n = 0
+        self.wrong: list[Any] = []
+        self.over = threading.Event()
 
-    def note() -> Any:
-        snapshot = model.snapshot()
-        expected[snapshot.n_samples_seen] = [snapshot.predict_one(x) for x in ASKED]
+    def published(self, snapshot: Any) -> Any:
+        """Note what a snapshot answers, and return it."""
+        self.expected[snapshot.n_samples_seen] = [snapshot.predict_one(x) for x in ASKED]
         return snapshot
 
-    def check(i: int, label: Any, n_samples_seen: int) -> None:
-        counts["answers"] += 1
-        if expected[n_samples_seen][i] != label:
-            wrong.append((i, label, n_samples_seen))
+    def check(self, i: int, label: Any, n_samples_seen: int) -> None:
+        self.n += 1
+        if self.expected[n_samples_seen][i] != label:
+            self.wrong.append((i, label, n_samples_seen))
 
-    def in_python(server: SnapshotServer) -> None:
-        while not over.is_set():
+    def ask_in_python(self, server: SnapshotServer) -> None:
+        """A client, which asks again by itself."""
+        while not self.over.is_set():
             for i, x in enumerate(ASKED):
-                check(i, *server.ask("predict_one", x))
+                self.check(i, *server.ask("predict_one", x))
 
-    def over_http() -> None:
-        while not over.is_set():
+    def ask_over_http(self, port: int) -> None:
+        """A client, which asks again: Serve answers 500 where a replica died that had begun."""
+        while not self.over.is_set():
             for i, x in enumerate(ASKED):
                 status, seen, answer = post(port, "/predict", {"x": x})
                 while status in (500, 503):
-                    counts["repeated"] += 1
                     time.sleep(0.1)
                     status, seen, answer = post(port, "/predict", {"x": x})
                 assert (status, list(answer)) == (200, ["y"])
-                check(i, answer["y"], int(str(seen)))
+                self.check(i, answer["y"], int(str(seen)))
 
+
+def wait_for_all(server: SnapshotServer, n_samples_seen: int) -> None:
+    """Wait until both replicas have a snapshot, also those that began anew."""
+    deadline = time.monotonic() + 120
+    while server.n_samples_seen() != [n_samples_seen] * 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def test_load(ray: Any, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While snapshots change and replicas die, every answer is that of one whole snapshot."""
+    model, answers = ret.StreamDecisionForestClassifier(seed=1), Answers()
     failed: list[Any] = []
-    before, threading.excepthook = threading.excepthook, failed.append
-    try:
-        with SnapshotServer(note(), port=port) as server:
-            clients = [threading.Thread(target=in_python, args=[server])]
-            clients += [threading.Thread(target=over_http) for _ in range(2)]
-            for client in clients:
-                client.start()
+    monkeypatch.setattr(threading, "excepthook", failed.append)
+    with SnapshotServer(answers.published(model.snapshot()), port=port) as server:
+        clients = [threading.Thread(target=answers.ask_in_python, args=[server])]
+        clients += [threading.Thread(target=answers.ask_over_http, args=[port]) for _ in range(2)]
+        for client in clients:
+            client.start()
+        try:
             for step in range(8):
                 learn(model, ROWS[50 * step : 50 * step + 50])
-                server.publish(note())
+                server.publish(answers.published(model.snapshot()))
                 if step in (2, 5):
                     kill_a_replica(server)
                 time.sleep(0.25)
-            deadline = time.monotonic() + 120
-            while server.n_samples_seen() != [400, 400]:  # the replicas that began are up to date
-                assert time.monotonic() < deadline
-                time.sleep(0.2)
-            over.set()
+            wait_for_all(server, 400)
+        finally:
+            answers.over.set()
             for client in clients:
                 client.join()
-    finally:
-        over.set()
-        threading.excepthook = before
     assert not failed
-    assert not wrong
-    assert counts["answers"] > 100
+    assert not answers.wrong
+    assert answers.n > 100
 
 
 def test_back_pressure(ray: Any, port: int) -> None:

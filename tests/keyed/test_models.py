@@ -5,12 +5,9 @@ from __future__ import annotations
 import copy
 import math
 import pickle
-import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import narwhals
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -18,92 +15,22 @@ import pyarrow as pa
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from river import base, linear_model, naive_bayes, preprocessing
 
 import river_extra_trees as ret
-from river_extra_trees import persistence
-from river_extra_trees.keyed import Counts, KeyedBlock, KeyedModels
+from river_extra_trees.keyed import KeyedBlock, KeyedModels
 from tests.naive import keyed as naive
-
-MODELS = {
-    "tree": ret.StreamDecisionTreeClassifier(batch_size=4, min_samples_leaf=1, seed=1),
-    "regression tree": ret.StreamDecisionTreeRegressor(batch_size=4, min_samples_leaf=1, seed=1),
-    "forest": ret.StreamDecisionForestClassifier(n_models=3, seed=1),
-    "dynamic tree": ret.DynamicTreeRegressor(n_particles=5, window=6, seed=1),
-    "shrubs": ret.ShrubEnsembleClassifier(seed=1),
-    "naive Bayes of river": naive_bayes.GaussianNB(),
-    "pipeline of river": preprocessing.StandardScaler() | linear_model.LinearRegression(),
-}
-REGRESSIONS = {"regression tree", "dynamic tree", "pipeline of river"}
-RIVER = {"naive Bayes of river", "pipeline of river"}
-
-Samples = list[tuple[Any, dict[str, Any], Any, float]]
-
-
-def samples_of(name: str, keys: list[Any], seed: int, bad: float = 0.0) -> Samples:
-    """A sample for each key; some of which every model refuses."""
-    rng = np.random.default_rng(seed)
-    found: Samples = []
-    for key in keys:
-        x: dict[str, Any] = {"a": float(rng.integers(5)), "b": float(rng.random())}
-        if rng.random() < bad:
-            x["a"] = [] if name in RIVER else math.inf
-        if name not in RIVER:
-            x["c"] = str(rng.choice(["red", "green", "blue"]))
-        y: Any = float(rng.normal()) if name in REGRESSIONS else str(rng.choice(["no", "yes"]))
-        w = 1.0 if name in RIVER else float(rng.choice([1.0, 0.5, 0.0]))
-        found.append((key, x, y, w))
-    return found
-
-
-def frame_of(samples: Samples, library: str = "pandas") -> tuple[Any, Any, Any, Any]:
-    """Samples as keys, a frame, targets and weights."""
-    keys, rows, targets, weights = map(list, zip(*samples, strict=True))
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    if library == "polars":
-        series = pl.Series(keys), pl.DataFrame(columns), pl.Series(targets), pl.Series(weights)
-    elif library == "pyarrow":
-        parts = [pa.chunked_array([pa.array(each)]) for each in (keys, targets, weights)]
-        series = parts[0], pa.table(columns), parts[1], parts[2]  # type: ignore[assignment]
-    else:
-        series = (  # type: ignore[assignment]
-            pd.Series(keys),
-            pd.DataFrame(columns),
-            pd.Series(targets),
-            pd.Series(weights),
-        )
-    return series
-
-
-def as_list(series: Any) -> list[Any]:
-    values = narwhals.from_native(series, series_only=True).to_list()
-    return [None if value is None or value != value else value for value in values]
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether two models are equal to the bit; those of river, whether they answer alike."""
-    if one is None or other is None or not type(one).__module__.startswith("river_extra_trees"):
-        probes: Samples = samples_of("pipeline of river", list(range(5)), 0)
-        other = copy.deepcopy(other)  # models of river may note what they are asked
-        return (one is None) == (other is None) and all(
-            one is None or one.predict_one(x) == other.predict_one(x) for _, x, _, _ in probes
-        )
-    return persistence.save_bytes(one) == persistence.save_bytes(other)
-
-
-def check_same(models: KeyedModels, plain: naive.KeyedModels, keys: Any) -> None:
-    plain.expire(plain.now + 1)
-    assert len(models) == len(plain.models) == models.n_models
-    for key in keys:
-        assert (key in models) == (key in plain.models)
-        assert same(models.model_of(key), plain.models.get(key))
-    counts = models.counts()
-    assert counts.n_refused == len(plain.refused)
-    assert counts.n_samples_seen == plain.now - len(plain.refused)
-    if plain.refused:
-        assert counts.refusal.startswith(f"sample {plain.refused[-1]} of ")
-    if models._keeper.max_models is not None:
-        assert counts.n_in_memory <= models._keeper.max_models
+from tests.tools.keyed_samples import (
+    MODELS,
+    REGRESSIONS,
+    RIVER,
+    TREE,
+    Samples,
+    as_list,
+    check_same,
+    frame_of,
+    same,
+    samples_of,
+)
 
 
 @settings(max_examples=60, phases=[Phase.generate])
@@ -146,24 +73,10 @@ def test_same_as_a_dict(
                 assert models.forget(i) == plain.forget(i)
             elif call == "commit":
                 models.commit({"at": i})
-            elif call == "one" or not part:
-                for key, x, y, w in part:
-                    assert models.predict_one(key, {"a": 1.0}) == plain.predict_one(key, {"a": 1.0})
-                    models.learn_one(key, x, y, w)
-                    plain.learn_one(key, x, y, w)
-            else:
-                expected = []
-                for key, x, y, w in part:
-                    try:
-                        expected.append(plain.predict_one(key, x))
-                    except (TypeError, ValueError):
-                        expected.append(None)
-                    plain.learn_one(key, x, y, w)
-                named, X, Y, W = frame_of(part, library)
-                if call == "many":
-                    models.learn_many(named, X, Y, W)
-                else:
-                    assert as_list(models.predict_learn_many(named, X, Y, W)) == expected
+            elif call == "one":
+                learn_one_by_one(models, plain, part)
+            elif part:
+                learn_frame(models, plain, part, library, is_asked=call == "predict and learn")
             check_same(models, plain, range(8))
         clean = samples_of(name, list(range(9)), seed)
         named, X, *_ = frame_of(clean, library)
@@ -171,7 +84,28 @@ def test_same_as_a_dict(
         assert as_list(models.predict_many(named, X)) == expected
 
 
-TREE = MODELS["tree"]
+def learn_one_by_one(models: KeyedModels, plain: naive.KeyedModels, samples: Samples) -> None:
+    for key, x, y, w in samples:
+        assert models.predict_one(key, {"a": 1.0}) == plain.predict_one(key, {"a": 1.0})
+        models.learn_one(key, x, y, w)
+        plain.learn_one(key, x, y, w)
+
+
+def learn_frame(
+    models: KeyedModels, plain: naive.KeyedModels, samples: Samples, library: str, is_asked: bool
+) -> None:
+    expected = []
+    for key, x, y, w in samples:
+        try:
+            expected.append(plain.predict_one(key, x))
+        except (TypeError, ValueError):
+            expected.append(None)
+        plain.learn_one(key, x, y, w)
+    keys, X, Y, W = frame_of(samples, library)
+    if is_asked:
+        assert as_list(models.predict_learn_many(keys, X, Y, W)) == expected
+    else:
+        models.learn_many(keys, X, Y, W)
 
 
 @pytest.mark.parametrize(
@@ -250,27 +184,6 @@ def test_missing_numbers() -> None:
     assert answers.isna().to_dict() == {7: False, 8: True}
 
 
-@pytest.mark.parametrize("many", [False, True])
-def test_too_many_labels_of_one_key(many: bool) -> None:
-    """The label that one key's model has no room for is refused alone."""
-    models = KeyedModels(TREE)
-    n = 1030
-    keys = ["many labels" if i % 2 else i % 7 for i in range(2 * n)]
-    names = [str(key) for key in keys]
-    targets = [f"label {i}" if i % 2 else "no" for i in range(2 * n)]
-    if many:
-        models.learn_many(names, pd.DataFrame({"x": [0.0] * 2 * n}), targets)
-    else:
-        for name, y in zip(names, targets, strict=True):
-            models.learn_one(name, {"x": 0.0}, y)
-    counts = models.counts()
-    assert (counts.n_refused, counts.n_samples_seen) == (n - 1024, n + 1024)
-    assert counts.refusal == (
-        f"sample {2 * n} of 'many labels': ValueError: the label 'label {2 * n - 1}' is one too "
-        "many: a model tells 1024 labels apart"
-    )
-
-
 @pytest.mark.parametrize("when_full", ["drop", "spill"])
 def test_least_recently_learned_leaves(tmp_path: Path, when_full: str) -> None:
     """Only learning counts as use: answers do not change what is kept."""
@@ -298,81 +211,6 @@ def test_time_to_live() -> None:
     assert "a" not in models
     assert models.predict_one("a", {"x": 0.0}) is None
     assert len(models) == 1
-
-
-@pytest.mark.parametrize(
-    ("keys", "X", "y", "w"),
-    [
-        ([1.5, 2.5], [[0.0], [1.0]], ["a", "b"], 1.0),
-        ([None, "a"], [[0.0], [1.0]], ["a", "b"], 1.0),
-        ([True, 1], [[0.0], [1.0]], ["a", "b"], 1.0),
-        (["a"], [[0.0], [1.0]], ["a", "b"], 1.0),
-        (["a", "b"], [[0.0], [1.0]], ["a"], 1.0),
-        (["a", "b"], [[0.0], [1.0]], ["a", "b"], [1.0]),
-        (["a", "b"], [[0.0], [np.inf]], ["a"], 1.0),
-        ("ab", [[0.0], [1.0]], ["a", "b"], 1.0),
-        (["a", "b"], [[0.0], [1.0]], "ab", 1.0),
-    ],
-)
-def test_bad_frames(keys: Any, X: Any, y: Any, w: Any) -> None:
-    """Keys of other types and different lengths are refused before anything is learned."""
-    for model in (TREE, MODELS["naive Bayes of river"]):
-        models = KeyedModels(model)
-        with pytest.raises((TypeError, ValueError)):
-            models.learn_many(keys, np.array(X), y, w)
-        assert models.counts() == (0, 0, 0, 0, "")
-
-
-def test_bad_calls() -> None:
-    models = KeyedModels(TREE)
-    for call in (
-        lambda: models.learn_one(1.5, {"x": 0.0}, "a"),  # type: ignore[arg-type]
-        lambda: models.predict_one(None, {"x": 0.0}),  # type: ignore[arg-type]
-        lambda: models.forget(True and ("a",)),  # type: ignore[arg-type]
-        lambda: models.model_of(2.5),  # type: ignore[arg-type]
-    ):
-        with pytest.raises(TypeError, match="a key must be a string, bytes or a whole number"):
-            call()
-    with pytest.raises(AttributeError, match="predicts no probabilities"):
-        KeyedModels(MODELS["regression tree"]).predict_proba_many([], np.zeros((0, 1)))
-    assert models.counts() == (0, 0, 0, 0, "")
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"model": 5}, "model must be a classifier or a regressor"),
-        ({"model": preprocessing.StandardScaler()}, "model must be a classifier or a regressor"),
-        ({"max_models": 0}, "max_models must be None or a whole number from 1"),
-        ({"time_to_live": 1.5}, "time_to_live must be None or a whole number from 1"),
-        ({"when_full": "keep"}, "when_full must be 'drop' or 'spill'"),
-        ({"when_full": "spill"}, "store must be a file when models spill"),
-    ],
-)
-def test_bad_parameters(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        KeyedModels(**{"model": TREE, **changes})
-
-
-def test_refused_samples() -> None:
-    """A sample that its model refuses is counted, and its key's others are learned."""
-    for many in (False, True):
-        models = KeyedModels(TREE)
-        values = [0.0, math.inf, 1.0, 2.0]
-        if many:
-            X = pd.DataFrame({"x": values})
-            said = models.predict_learn_many(list("aaba"), X, ["no"] * 4)
-            assert as_list(said) == [None, None, None, "no"]
-        else:
-            for key, value in zip("aaba", values, strict=True):
-                models.learn_one(key, {"x": value}, "no")
-        counts = models.counts()
-        assert counts[:4] == (2, 2, 3, 1)
-        assert counts.refusal == (
-            "sample 2 of 'a': ValueError: feature 'x': the value must be finite, not inf"
-        )
-        with pytest.raises(ValueError, match="finite"):
-            models.predict_one("a", {"x": math.inf})
 
 
 def test_copies() -> None:
@@ -474,87 +312,3 @@ def test_chosen_rows(tmp_path: Path) -> None:
 
 def apart(samples: Samples) -> tuple[list[Any], list[tuple[Any, Any, float]]]:
     return [key for key, *_ in samples], [(x, y, w) for _, x, y, w in samples]
-
-
-def test_probabilities_of_regressors() -> None:
-    """They are refused for known keys and for unknown ones."""
-    models = KeyedModels(ret.StreamDecisionTreeRegressor(seed=1))
-    models.learn_one("known", {"x": 0.0}, 1.0)
-    for key in ("known", "unknown"):
-        with pytest.raises(AttributeError, match="Regressor predicts no probabilities"):
-            models.predict_proba_one(key, {"x": 0.0})
-
-
-# --- Samples that cannot be learned
-
-
-@pytest.mark.parametrize("pooled", [False, True], ids=["alone", "pooled"])
-@pytest.mark.parametrize(
-    ("model", "other"),
-    [
-        (ret.StreamDecisionTreeRegressor(seed=1), ret.StreamDecisionTreeClassifier(seed=1)),
-        (ret.StreamDecisionTreeClassifier(seed=1), ret.StreamDecisionTreeRegressor(seed=1)),
-        (naive_bayes.GaussianNB(), ret.StreamDecisionTreeRegressor(seed=1)),
-    ],
-    ids=["regressor", "classifier", "river"],
-)
-def test_blocks_that_cannot_be_learned(model: Any, other: Any, pooled: bool) -> None:
-    """Samples without targets, or read for models of another kind, leave all as it was."""
-    keys, X = ["a"] * 3, pd.DataFrame({"x": [0.0, 1.0, 2.0]})
-    models = KeyedModels(model, pooled=model if pooled else None)
-    unlabelled = KeyedBlock.from_frame(model, keys, X)
-    foreign = KeyedBlock.from_frame(other, keys, X, [1.0, 2.0, 3.0])
-    for learn in (models.learn_many, models.predict_learn_many):
-        with pytest.raises(ValueError, match="no targets to learn: y is None"):
-            learn(keys, X, None)
-    for learn in (models.learn_block, models.predict_learn_block):
-        with pytest.raises(ValueError, match="no targets to learn: y is None"):
-            learn(unlabelled)
-        with pytest.raises(TypeError, match=r"the targets are|the samples are columns, which"):
-            learn(foreign)
-    assert models.counts() == (0, 0, 0, 0, "")
-
-
-class Slow(base.Regressor):
-    """Predicts while it is told to, and says when it has begun."""
-
-    def __init__(self, begun: threading.Event, goes_on: threading.Event) -> None:
-        self.begun, self.goes_on = begun, goes_on
-
-    def clone(self, *_: Any, **__: Any) -> Slow:
-        return self
-
-    def learn_one(self, x: Any, y: Any) -> None:
-        self.begun.set()
-        self.goes_on.wait(60)
-
-    def predict_one(self, x: Any) -> float:
-        return 0.0
-
-
-def test_a_second_call_gets_an_error_and_changes_nothing() -> None:
-    """Whatever it is; the first one goes on."""
-    begun, goes_on = threading.Event(), threading.Event()
-    models = KeyedModels(Slow(begun, goes_on))
-    first = threading.Thread(target=models.learn_one, args=("a", {}, 1.0))
-    first.start()
-    assert begun.wait(60)
-    X = pd.DataFrame({"x": [0.0]})
-    calls: list[Callable[[], object]] = [
-        lambda: models.learn_one("b", {}, 1.0),
-        lambda: models.learn_many(["b"], X, [1.0]),
-        lambda: models.predict_one("a", {}),
-        lambda: models.predict_many(["a"], X),
-        lambda: models.predict_learn_many(["b"], X, [1.0]),
-        lambda: models.model_of("a"),
-        lambda: models.forget("a"),
-        models.commit,
-        models.close,
-    ]
-    for call in calls:
-        with pytest.raises(RuntimeError, match="are in use"):
-            call()
-    goes_on.set()
-    first.join()
-    assert models.counts() == Counts(1, 1, 1, 0, "")
-    assert models.predict_one("a", {}) == 0.0

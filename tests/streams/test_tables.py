@@ -1,17 +1,13 @@
-"""Tables of every format are read alike, batch by batch; what is wrong with them is said."""
+"""Tables of every format are read alike, batch by batch."""
 
 from __future__ import annotations
 
-import bz2
 import csv
 import datetime
-import gzip
 import io
 import json
-import lzma
 import math
 import os
-import sys
 import tracemalloc
 from decimal import Decimal
 from pathlib import Path
@@ -28,6 +24,7 @@ from river_extra_trees import streams
 from river_extra_trees.streams import text
 from river_extra_trees.streams.sources import Lines
 from river_extra_trees.streams.values import MISSING, label_of, seconds
+from tests.tools.tables import PACK, read
 
 DAY = datetime.date(2026, 11, 22)
 MOMENTS = [
@@ -51,13 +48,6 @@ ROWS = [
 for row, moment in zip(ROWS, MOMENTS, strict=True):
     if moment is not None:
         row["moment"] = seconds(moment)
-PACK = {
-    "": bytes,
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-    ".zst": lambda content: pa.compress(content, "zstd", asbytes=True),
-}
 
 
 def as_text(value: Any) -> str:
@@ -87,14 +77,6 @@ def content_of(suffix: str) -> bytes:
         with write(sink, table.schema) as writer:
             writer.write_table(table)
     return sink.getvalue()
-
-
-def read(path: Path, **options: Any) -> tuple[list[dict[str, Any]], list[Any], streams.Reader]:
-    """All rows and targets of a table."""
-    reader = streams.open_table(path, **options)
-    batches = list(reader)
-    rows = [row for batch in batches for row in batch.rows()]
-    return rows, [y for batch in batches for y in batch.targets or ()], reader
 
 
 @pytest.mark.parametrize("packed", PACK)
@@ -286,75 +268,6 @@ def test_cells_of_csv(records: list[tuple[str, str, str]], batch_size: int) -> N
         assert row.get("name", "") == ("" if name in MISSING else name)
 
 
-BAD = (
-    "a,when,c,y\n1,2026-01-01,x,1\n2\n3,2026-01-01,x,1\nx,2026-01-01,x,1\n5,soon,x,1\n"
-    'inf,2026-01-01,x,1\n7,2026-01-01,"x"x,1\n8,2026-01-01,\xe9,1\n9,2026-01-01,x,\n10,,x,0\n'
-)
-FAULTS = {
-    2: "1 fields, but the header has 4",
-    4: "column 'a' holds 'x' among numbers (--nominal a reads its values as names)",
-    5: "column 'when' holds 'soon' among moments (--nominal when reads its values as names)",
-    6: "column 'a' is infinite",
-    7: "',' expected after '\"'",
-    8: "not text in utf-8-sig (--encoding names another, such as latin-1)",
-    9: "the target 'y' is missing",
-}
-
-
-@pytest.mark.parametrize("batch_size", [1, 3, 100])
-def test_bad_rows_of_csv(tmp_path: Path, batch_size: int) -> None:
-    """They are skipped and counted, or the first one ends the reading after those before it."""
-    path = tmp_path / "bad.csv"
-    path.write_bytes(BAD.encode("latin-1"))
-    options: dict[str, Any] = {"target": "y", "batch_size": batch_size}
-    rows, _, reader = read(path, on_bad_row="skip", **options)
-    assert [row["a"] for row in rows] == [1.0, 3.0, 10.0]
-    assert reader.bad_rows.count == len(FAULTS)
-    assert reader.bad_rows.first == "row 2: 1 fields, but the header has 4"
-    lines = BAD.splitlines()
-    for number, fault in FAULTS.items():
-        kept = [line for i, line in enumerate(lines) if i == number or i not in FAULTS]
-        path.write_bytes("\n".join(kept).encode("latin-1"))
-        before = sum(i < number for i in (1, 3))
-        seen: list[float] = []
-
-        def read_all(seen: list[float]) -> None:
-            for batch in streams.open_table(path, **options):
-                seen += [row["a"] for row in batch.rows()]
-
-        with pytest.raises(streams.TableError) as error:
-            read_all(seen)
-        assert str(error.value) == f"{path}, row {before + 1}: {fault}"
-        assert seen == [1.0, 3.0][:before]
-
-
-def test_bad_rows_of_json_lines(tmp_path: Path) -> None:
-    """Whatever is not one object of numbers and names."""
-    path = tmp_path / "bad.jsonl"
-    bad = ["{", "[1]", "7", '{"a": "x", "y": 1}', '{"a": Infinity, "y": 1}', '{"a": [1], "y": 1}']
-    bad += ['{"a": 2}', '{"a": 2, "n": 5, "y": 1}', '{"a": 1e999, "y": 0}', '{"a":' * 9999]
-    path.write_text("\n".join(['{"a": 1, "n": "x", "y": 1}', *bad, '\n{"a": true, "y": 0}']))
-    rows, targets, reader = read(path, target="y", on_bad_row="skip")
-    assert rows == [{"a": 1.0, "n": "x"}, {"a": 1.0}]
-    assert targets == [1, 0]
-    assert reader.bad_rows.count == len(bad)
-    with pytest.raises(streams.TableError, match="row 2: not JSON"):
-        read(path, target="y")
-
-
-def test_bad_rows_of_parquet(tmp_path: Path) -> None:
-    """Infinite numbers, and targets that are missing."""
-    path = tmp_path / "bad.parquet"
-    table = pa.table({"a": [1.0, math.inf, 3.0, 4.0], "y": [1.0, 2.0, None, math.nan]})
-    parquet.write_table(table, path)
-    rows, targets, reader = read(path, target="y", on_bad_row="skip")
-    assert (rows, targets, reader.bad_rows.count) == ([{"a": 1.0}], [1.0], 3)
-    with pytest.raises(streams.TableError, match="row 2: column 'a' is infinite"):
-        read(path, target="y")
-    rows, targets, _ = read(path, target="y", on_bad_row="skip", may_lack_targets=True)
-    assert (len(rows), targets[:2]) == (3, [1.0, None])
-
-
 def test_encodings(tmp_path: Path) -> None:
     """Any that Python knows."""
     path = tmp_path / "table.csv"
@@ -415,135 +328,9 @@ def test_memory_is_that_of_a_few_batches(tmp_path: Path, suffix: str) -> None:
     assert peak < 1_500_000
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.xls", b"", "is not a table"),
-        ("a.parquet.gz", b"", "is not a table"),
-        ("gone.csv", None, "no file"),
-        ("a.csv", b"", "is empty"),
-        ("a.csv", b"b,c\n1,2\n", "no column 'y'; it has b, c"),
-        ("a.csv", b"y,y\n1,2\n", "column 'y' twice"),
-        ("a.csv", b'y,"b\n1,2\n', "header"),
-        ("a.parquet", b"PAR1", "cannot read"),
-        ("a.arrow", b"ARROW1", "cannot read"),
-        *((f"a.csv{packed}", b"no such thing", "cannot read") for packed in PACK if packed),
-        *(
-            (f"a.csv{packed}", pack(b"a,y\n" + os.urandom(900).hex().encode())[:-60], "cannot read")
-            for packed, pack in PACK.items()
-            if packed
-        ),
-    ],
-)
-def test_what_is_no_table(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
-    """It is said in one line."""
-    if content is not None:
-        (tmp_path / name).write_bytes(content)
-    with pytest.raises(streams.TableError, match=message) as error:
-        read(tmp_path / name, target="y")
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize("suffix", [".csv.gz", ".jsonl.gz"])
-def test_rows_before_a_damage_are_read(tmp_path: Path, suffix: str) -> None:
-    """The error comes after them."""
-    row = "1,0\n" if suffix == ".csv.gz" else '{"a": 1, "y": 0}\n'
-    text = "a,y\n" * (suffix == ".csv.gz") + row * 100_000
-    path = tmp_path / f"cut{suffix}"
-    path.write_bytes(gzip.compress(text.encode())[:-50])
-    seen: list[int] = []
-    with pytest.raises(streams.TableError, match="cannot read"):
-        seen.extend(len(batch) for batch in streams.open_table(path, target="y"))
-    assert sum(seen) > 80_000
-    assert set(seen[:-1]) == {8192} != {seen[-1]}
-
-
-def test_a_line_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It does not fill the memory."""
-    monkeypatch.setattr("river_extra_trees.streams.sources.LONGEST_LINE", 100_000)
-    (tmp_path / "t.csv").write_bytes(b"a,y\n1,0\n" + b"x" * 500_000)
-    with pytest.raises(streams.TableError, match="a line has more than 100,000 characters"):
-        read(tmp_path / "t.csv", target="y")
-
-
-def test_columns_that_no_model_reads(tmp_path: Path) -> None:
-    """Lists and bytes have to be dropped."""
-    parquet.write_table(pa.table({"a": [[1]], "y": [1]}), tmp_path / "t.parquet")
-    with pytest.raises(streams.TableError, match="--drop a"):
-        read(tmp_path / "t.parquet", target="y")
-    assert read(tmp_path / "t.parquet", target="y", drop=["a"])[:2] == ([{}], [1])
-
-
-@pytest.mark.parametrize("target", ["a", None])
-@pytest.mark.parametrize(
-    "values",
-    [
-        pa.array([b"xx", None], pa.binary(2)),
-        pa.array([b"xx", None], pa.binary_view()),
-        pa.array([(1, 2, 3), None], pa.month_day_nano_interval()),
-        pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"0" * 16, None], pa.binary(16))),
-        pa.DictionaryArray.from_arrays(pa.array([0, None]), pa.array([[1]])),
-    ],
-    ids=lambda values: str(values.type),
-)
-def test_types_that_no_model_reads(tmp_path: Path, values: Any, target: str | None) -> None:
-    """They are refused by the names of their columns."""
-    table = pa.table({"a": values})
-    with ipc.new_file(tmp_path / "t.arrow", table.schema) as writer:
-        writer.write_table(table)
-    with pytest.raises(streams.TableError, match="column 'a' has the type"):
-        read(tmp_path / "t.arrow", target=target)
-
-
 def test_targets_that_are_times_of_day(tmp_path: Path) -> None:
     """They are names."""
     parquet.write_table(
         pa.table({"y": pa.array([3600, 0], pa.time32("s"))}), tmp_path / "t.parquet"
     )
     assert read(tmp_path / "t.parquet", target="y")[1] == ["01:00:00", "00:00:00"]
-
-
-@pytest.mark.parametrize("target", ["y", None])
-def test_damaged_arrow_files(tmp_path: Path, target: str | None) -> None:
-    """Offsets beyond the texts end the reading, not the interpreter."""
-    with ipc.new_file(tmp_path / "t.arrow", pa.schema([("y", pa.string())])) as writer:
-        writer.write_table(pa.table({"y": ["a", "bc"]}))
-    content = (tmp_path / "t.arrow").read_bytes()
-    good = np.array([0, 1, 3], np.int32).tobytes()
-    assert content.count(good) == 1
-    damaged = content.replace(good, np.array([0, 1, 2**30], np.int32).tobytes())
-    (tmp_path / "t.arrow").write_bytes(damaged)
-    with pytest.raises(streams.TableError, match="cannot read"):
-        read(tmp_path / "t.arrow", target=target)
-
-
-def test_choices_that_make_no_sense(tmp_path: Path) -> None:
-    """They are refused, and end the reading before it begins."""
-    (tmp_path / "t.csv").write_bytes(b"a,y\n1,0\n")
-    for batch_size in (0, -1):
-        with pytest.raises(ValueError, match="batch_size must be at least 1"):
-            streams.open_table(tmp_path / "t.csv", batch_size=batch_size)
-    with pytest.raises(TypeError, match=r"drop must be a list of columns: \['ay'\]"):
-        streams.open_table(tmp_path / "t.csv", drop="ay")
-    with pytest.raises(TypeError, match="nominal must be a list of columns"):
-        streams.open_table(tmp_path / "t.csv", nominal="a")
-
-
-def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CSV needs nothing, and the others say what they need."""
-    for suffix in (".csv", ".parquet", ".csv.zst"):
-        (tmp_path / f"t{suffix}").write_bytes(b"a,y\n1,0\n")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert read(tmp_path / "t.csv", target="y")[1] == [0]
-    for suffix in (".parquet", ".csv.zst"):
-        with pytest.raises(streams.TableError, match="pip install pyarrow"):
-            read(tmp_path / f"t{suffix}", target="y")
-
-
-def test_a_choice_that_does_not_exist(tmp_path: Path) -> None:
-    """It is refused by name."""
-    (tmp_path / "t.csv").write_bytes(b"a,y\n1,0\n")
-    with pytest.raises(streams.TableError, match="cannot be dropped"):
-        streams.open_table(tmp_path / "t.csv", target="y", drop=["y"])
-    with pytest.raises(ValueError, match="'stop' or 'skip'"):
-        streams.open_table(tmp_path / "t.csv", on_bad_row="ignore")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Test-then-train: predict each item, score the answer, then learn the item."""
+"""Test-then-train: predict each sample, score the answer, then learn the sample."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from examples.benchmarks.common.scores import Scores
 from examples.benchmarks.common.streams import Rows
 from river_extra_trees.cli.streams import Task
 
-# Time is read once per so many items, so that reading it costs nothing.
-ITEMS_PER_READING = 100
-# Scores are noted after so many items, so that a learner that is stopped early can be compared.
+# Time is read once per so many samples, so that reading it costs nothing.
+SAMPLES_PER_READING = 100
+# Scores are noted after so many samples, so that a learner that is stopped early can be compared.
 CHECKPOINTS = (1_000, 2_000, 5_000, 10_000, 20_000)
 
 
@@ -25,7 +25,7 @@ class Run:
     the model where known, and `error` the class of the exception that it raised.
     """
 
-    items: int
+    samples: int
     scores: dict[str, float]
     seconds: float
     memory: int | None
@@ -46,10 +46,10 @@ def checkpoints(
     """
     scores = Scores(task, rows)
     predict = model.predict_proba_one if task == "classification" else model.predict_one
-    items, seconds, error = 0, 0.0, ""
+    samples, seconds, error = 0, 0.0, ""
     ended = False
     while not ended:
-        part = rows[items : items + ITEMS_PER_READING]
+        part = rows[samples : samples + SAMPLES_PER_READING]
         answers: list[Any] = []
         start = user_seconds()
         try:
@@ -60,10 +60,10 @@ def checkpoints(
             error = type(raised).__name__
         seconds += user_seconds() - start
         scores.update(part, answers)
-        items += len(answers)
-        ended = items >= len(rows) or seconds >= most_seconds or bool(error)
-        if ended or items in CHECKPOINTS:
-            yield Run(items, scores.get(), seconds, model._raw_memory_usage, error)
+        samples += len(answers)
+        ended = samples >= len(rows) or seconds >= most_seconds or bool(error)
+        if ended or samples in CHECKPOINTS:
+            yield Run(samples, scores.get(), seconds, model._raw_memory_usage, error)
 
 
 def run(model: Any, rows: Rows, task: Task, most_seconds: float = float("inf")) -> Run:

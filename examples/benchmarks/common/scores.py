@@ -32,7 +32,7 @@ class ClassificationScores:
 
     The calibration error is the mean distance between the probability of the predicted class and
     the share of right answers, over fifteen equal bins of that probability (Guo, Pleiss, Sun and
-    Weinberger 2017, equation 3). An item without an answer counts as wrong, with equal
+    Weinberger 2017, equation 3). A sample without an answer counts as wrong, with equal
     probabilities.
 
     Examples
@@ -56,7 +56,7 @@ class ClassificationScores:
         self._sure = [0.0] * BINS
 
     def update(self, y: Any, answer: Mapping[Any, float]) -> None:
-        """Score the probabilities of an item."""
+        """Score the probabilities of a sample."""
         total = math.fsum(answer.values()) if answer else 0.0
         known = 0.0 < total < math.inf
         even = 1.0 / self._n_classes
@@ -80,13 +80,13 @@ class ClassificationScores:
 
 
 class RegressionScores:
-    """R2 and the mean absolute error; an item without an answer is not scored."""
+    """R2 and the mean absolute error; a sample without an answer is not scored."""
 
     def __init__(self) -> None:
         self._metrics = metrics.R2(), metrics.MAE()
 
     def update(self, y: float, answer: float | None) -> None:
-        """Score the prediction of an item."""
+        """Score the prediction of a sample."""
         if answer is not None:
             for metric in self._metrics:
                 metric.update(y, answer)

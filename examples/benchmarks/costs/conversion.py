@@ -1,6 +1,6 @@
 """The cost of reading a dict, by the number of features and the kind of dict.
 
-A tree that has learned one item is a leaf: a prediction costs little more than reading the dict.
+A tree that has learned one sample is a leaf: a prediction costs little more than reading the dict.
 The table shows nanoseconds of CPU time per prediction, the least of several repeats. The row with
 no features is the cost of the call itself.
 

@@ -129,12 +129,12 @@ def show_equality(options: argparse.Namespace) -> bool:
     start_ray()
     print("replaced: how many of the ten trees were swapped or discarded on the way")
     print(
-        f"{'forest':34} {'workers':>7} {'items':>6} {'replaced':>10} {'answers':>8} "
+        f"{'forest':34} {'workers':>7} {'samples':>7} {'replaced':>10} {'answers':>8} "
         f"{'different':>9}"
     )
     all_equal = True
     for name in options.forests or FORESTS:
-        rows = broken_rows(name, options.items)
+        rows = broken_rows(name, options.samples)
         for n_workers in options.workers or [1, 2, 3, 5]:
             forest = FORESTS[name](n_models=10, seed=1)
             first_trees = list(forest._core.trees)
@@ -152,7 +152,7 @@ def show_equality(options: argparse.Namespace) -> bool:
                         model.learn_one(x, y)
             all_equal = all_equal and n_different == 0
             print(
-                f"{name:34} {n_workers:7} {len(rows):6} {n_replaced(forest, first_trees):10} "
+                f"{name:34} {n_workers:7} {len(rows):7} {n_replaced(forest, first_trees):10} "
                 f"{n_asked:8} {n_different:9}",
                 flush=True,
             )
@@ -203,7 +203,9 @@ def show_throughput(options: argparse.Namespace) -> bool:
     import pandas as pd
 
     start_ray()
-    print("microseconds per item: clock / processor time of this process / of the busiest worker;")
+    print(
+        "microseconds per sample: clock / processor time of this process / of the busiest worker;"
+    )
     print("two cores: one process's time over half of all, or the busiest process if that is more")
     print("plan: one process's time over the larger of the last two, each with a processor alone")
     print(
@@ -214,7 +216,7 @@ def show_throughput(options: argparse.Namespace) -> bool:
     settings = itertools.product(kinds, options.trees, options.blocks, options.workers or [2])
     found: dict[str, list[list[float]]] = {}
     for name, n_models, size, n_workers in settings:
-        rows = rows_for(name, options.items)
+        rows = rows_for(name, options.samples)
         frame, targets = pd.DataFrame([x for x, _ in rows]), [y for _, y in rows]
         starts = range(0, len(rows), size)
         blocks = [(frame[i : i + size], targets[i : i + size]) for i in starts]
@@ -233,11 +235,11 @@ def show_throughput(options: argparse.Namespace) -> bool:
     return True
 
 
-def show_ratio(what: str, one: Measured, several: Measured, n_items: int) -> list[float]:
-    """Print a line; return the processor time per item of one process, coordinator and worker."""
-    alone, clock = (1e6 / n_items * statistics.median(each) for each in (one.here, one.clock))
+def show_ratio(what: str, one: Measured, several: Measured, n_samples: int) -> list[float]:
+    """Print a line; return the processor time per sample of one process, coordinator and worker."""
+    alone, clock = (1e6 / n_samples * statistics.median(each) for each in (one.here, one.clock))
     times = (several.clock, several.here, several.worker, several.workers)
-    *spread, workers = [1e6 / n_items * statistics.median(each) for each in times]
+    *spread, workers = [1e6 / n_samples * statistics.median(each) for each in times]
     half = max(0.5 * (spread[1] + workers), *spread[1:])
     print(
         f"{what} {clock:7.1f} {alone:7.1f} {spread[0]:7.1f} {spread[1]:7.1f} {spread[2]:7.1f} "
@@ -273,12 +275,12 @@ def show_messages(options: argparse.Namespace) -> bool:
         process = model.processes()[0]
         clock, here = time.perf_counter(), time.process_time()
         there = processor_time(process)
-        for _ in range(options.items):
+        for _ in range(options.samples):
             model.counts()
         print(
-            f"{1e3 * (time.perf_counter() - clock) / options.items:.2f} ms by the clock, "
-            f"{1e3 * (time.process_time() - here) / options.items:.2f} ms of a processor here, "
-            f"{1e3 * (processor_time(process) - there) / options.items:.2f} ms there; "
+            f"{1e3 * (time.perf_counter() - clock) / options.samples:.2f} ms by the clock, "
+            f"{1e3 * (time.process_time() - here) / options.samples:.2f} ms of a processor here, "
+            f"{1e3 * (processor_time(process) - there) / options.samples:.2f} ms there; "
             f"load {os.getloadavg()[0]:.1f}"
         )
     return True
@@ -291,7 +293,7 @@ def show_kill(options: argparse.Namespace) -> bool:
     """Kill workers under load, and show their counters before and after."""
     start_ray()
     name = "StreamDecisionForestClassifier"
-    rows = rows_for(name, options.items)
+    rows = rows_for(name, options.samples)
     forest = FORESTS[name](n_models=10, seed=1)
     with tempfile.TemporaryDirectory() as folder:
         model = distributed(forest, folder=folder, checkpoint_every=1000)
@@ -328,27 +330,27 @@ def show_counters(what: str, model: Any) -> None:
 
 def show_memory(options: argparse.Namespace) -> bool:
     """Create many models in a new process, and measure the growth of its memory."""
-    print(f"{'learner':36} {'items':>6} {'kB each':>8} {'own account':>12} {'models per GB':>14}")
+    print(f"{'learner':36} {'samples':>7} {'kB each':>8} {'own account':>12} {'models per GB':>14}")
     context = multiprocessing.get_context("fork")
     for name in LEARNERS:
-        for n_items in (20, 200, 1000):
+        for n_samples in (20, 200, 1000):
             with context.Pool(1) as pool:
-                size, own = pool.apply(size_of_model, (name, n_items))
+                size, own = pool.apply(size_of_model, (name, n_samples))
             print(
-                f"{name:36} {n_items:6} {size / 1e3:8.1f} {own / 1e3:12.1f} {1e9 / size:14,.0f}",
+                f"{name:36} {n_samples:7} {size / 1e3:8.1f} {own / 1e3:12.1f} {1e9 / size:14,.0f}",
                 flush=True,
             )
     return True
 
 
-def size_of_model(name: str, n_items: int) -> tuple[float, float]:
+def size_of_model(name: str, n_samples: int) -> tuple[float, float]:
     """Bytes of resident memory per model, and what a model says of itself."""
     rows = rows_for(name.partition(",")[0], 2000)
-    n_models = min(200, max(20, 20_000 // n_items))
+    n_models = min(200, max(20, 20_000 // n_samples))
     before, models = resident(), []
     for k in range(n_models):
         model = LEARNERS[name]()
-        for i in range(n_items):
+        for i in range(n_samples):
             model.learn_one(*rows[(37 * k + i) % len(rows)])
         models.append(model)
     return (resident() - before) / n_models, models[0]._raw_memory_usage
@@ -374,7 +376,7 @@ def show_pickles(options: argparse.Namespace) -> bool:
             part = split(model, 2)[0]
             show_pickle("  half of its trees", part)
             show_pickle("  votes of half of its trees on the block", part.votes(block))
-    show_pickle("block of 1,000 items", block)
+    show_pickle("block of 1,000 samples", block)
     show_pickle("the same as a list of dicts", rows)
     return True
 
@@ -399,7 +401,7 @@ def show_pickle(what: str, thing: Any) -> None:
 def show_clouds(options: argparse.Namespace) -> bool:
     """The mean absolute error of one cloud, and of several that are averaged."""
     print(f"{'clouds':>6} {'particles each':>14} {'MAE':>8}")
-    rows = rows_for("Regressor", options.items)
+    rows = rows_for("Regressor", options.samples)
     for n_clouds, n_particles in ((1, 50), (2, 50), (4, 50), (1, 200)):
         errors = []
         for seed in range(options.repeats):
@@ -430,15 +432,15 @@ def main() -> None:
         "clouds": (show_clouds, 1500),
     }
     parser.add_argument("what", choices=shows)
-    parser.add_argument("--items", type=int)
+    parser.add_argument("--samples", type=int)
     parser.add_argument("--forests", nargs="+", choices=FORESTS)
     parser.add_argument("--workers", nargs="+", type=int)
     parser.add_argument("--trees", nargs="+", type=int, default=[10, 25, 50, 100])
     parser.add_argument("--blocks", nargs="+", type=int, default=[1000])
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    show, n_items = shows[options.what]
-    options.items = options.items or n_items
+    show, n_samples = shows[options.what]
+    options.samples = options.samples or n_samples
     sys.exit(0 if show(options) else 1)
 
 

@@ -3,7 +3,7 @@
 MOA's tree runs in CapyMOA's own loop, in an interpreter that has CapyMOA. The learners take turns;
 the time is the least of all turns.
 
-    python -m examples.benchmarks.costs.moa --capymoa-python PYTHON [--items 50000] [--repeats 3]
+    python -m examples.benchmarks.costs.moa --capymoa-python PYTHON [--samples 50000] [--repeats 3]
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ def main() -> None:
     )
     parser.add_argument("--capymoa-python", required=True, help="an interpreter with CapyMOA")
     parser.add_argument("--streams", nargs="+", default=["elec", "covtype"])
-    parser.add_argument("--items", type=int, default=50_000)
+    parser.add_argument("--samples", type=int, default=50_000)
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     for stream in options.streams:
-        rows = streams.load(stream, "classification", options.items)
+        rows = streams.load(stream, "classification", options.samples)
         X, y = pd.DataFrame([x for x, _ in rows]), pd.Series([label for _, label in rows])
         turns = [(ours(X, y), moas(rows, options.capymoa_python)) for _ in range(options.repeats)]
         own, other = min(a for a, _ in turns), min(b for _, b in turns)
-        print(f"{stream}, {len(rows):,} items")
+        print(f"{stream}, {len(rows):,} samples")
         for name, (seconds, score) in (("ours", own), ("MOA's Hoeffding tree", other)):
-            print(f"  {name:22}{len(rows) / seconds:12,.0f} items/s   accuracy {score:.4f}")
+            print(f"  {name:22}{len(rows) / seconds:12,.0f} samples/s   accuracy {score:.4f}")
         print(f"  times as fast: {other[0] / own[0]:.1f}", flush=True)
 
 

@@ -6,7 +6,7 @@ that are made from the file. River's runs take the first rows only, in turns wit
 the scores must be equal. Times are CPU time of this process, all threads together.
 
     python -m examples.benchmarks.costs.replay
-    python -m examples.benchmarks.costs.replay StreamDecisionForestClassifier --items 5000
+    python -m examples.benchmarks.costs.replay StreamDecisionForestClassifier --samples 5000
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("learner", nargs="?", default="StreamDecisionTreeClassifier")
-    parser.add_argument("--items", type=int, default=50_000, help="rows of river's runs")
+    parser.add_argument("--samples", type=int, default=50_000, help="rows of river's runs")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--batch-size", type=int, default=8192)
     options = parser.parse_args()
@@ -104,9 +104,9 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "covtype.parquet")
-        write_covtype(path, options.items)
-        print(f"{options.learner}, covtype, CPU time of {options.items:,} rows")
-        compare(path, model, from_file(path), options.items, options.repeats)
+        write_covtype(path, options.samples)
+        print(f"{options.learner}, covtype, CPU time of {options.samples:,} rows")
+        compare(path, model, from_file(path), options.samples, options.repeats)
         n = write_covtype(path)
         start = time.perf_counter()
         score, seconds = measure(from_file(path))

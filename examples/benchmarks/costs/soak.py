@@ -1,14 +1,14 @@
-"""Soak test: memory, latency and predictions over millions of items with drift and new features.
+"""Soak test: memory, latency and predictions over millions of samples with drift and new features.
 
-    python -m examples.benchmarks.costs.soak --items 10000000
-    python -m examples.benchmarks.costs.soak --items 1000000 --learner ShrubEnsembleRegressor
+    python -m examples.benchmarks.costs.soak --samples 10000000
+    python -m examples.benchmarks.costs.soak --samples 1000000 --learner ShrubEnsembleRegressor
 
-Each learner predicts and learns every item of a stream whose concept changes every 50,000 items and
-in which features come and go. It fails if, over the last half, the resident memory of the process
-grows by a byte per item or by 5 MiB; if the 99.9th percentile of the time per item of the last
-tenth is more than 1.5 times that of the second tenth; or if a prediction is not finite. Times are
-CPU time of the process. Each learner runs in a process of its own, so that memory freed by one does
-not hide the growth of another. The exit code is the number of learners that failed.
+Each learner predicts and learns every sample of a stream. The concept changes every 50,000 samples,
+and features come and go. The learner fails if, over the last half, the resident memory of the
+process grows by a byte per sample or by 5 MiB; if the 99.9th percentile of the time per sample of
+the last tenth is more than 1.5 times that of the second tenth; or if a prediction is not finite.
+Times are CPU time of the process. Each learner runs in a process of its own, so that memory freed
+by one does not hide the growth of another. The exit code is the number of learners that failed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from river import base
 
 import river_extra_trees as ret
 
-CONCEPT = 50_000  # items until the next drift
+CONCEPT = 50_000  # samples until the next drift
 SAMPLES = 200  # of the resident memory
 LEARNERS = {
     "StreamDecisionTreeClassifier": {},
@@ -46,7 +46,7 @@ LEARNERS = {
 
 
 def stream(n: int, classify: bool, seed: int = 1) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Yield n items: a drift every 50,000, and of forty features six at a time, in turn."""
+    """Yield n samples: a drift every 50,000, and of forty features six at a time, in turn."""
     rng = random.Random(seed)
     for i in range(n):
         concept = i // CONCEPT
@@ -68,7 +68,7 @@ def resident() -> int:
 def is_sane(answer: Any, classify: bool, n_learned: int) -> bool:
     """Tell whether an answer is a finite number, or shares that sum to one.
 
-    No shares at all are sane before the first item is learned.
+    No shares at all are sane before the first sample is learned.
     """
     if not classify:
         return math.isfinite(answer)
@@ -113,14 +113,14 @@ def soak(name: str, n: int) -> dict[str, float]:
 def main() -> int:
     """Run the soaks and print a row for each; return the number of failures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--items", type=int, default=10_000_000)
+    parser.add_argument("--samples", type=int, default=10_000_000)
     parser.add_argument("--learner", choices=LEARNERS, action="append")
     arguments = parser.parse_args()
     failed = 0
-    print(f"{arguments.items:,} items; memory over the last half, p99.9 of µs per item")
+    print(f"{arguments.samples:,} samples; memory over the last half, p99.9 of µs per sample")
     for name in arguments.learner or LEARNERS:
         with multiprocessing.get_context("spawn").Pool(1) as process:
-            found = process.apply(soak, (name, arguments.items))
+            found = process.apply(soak, (name, arguments.samples))
         sane = (
             found["slope"] < 1.0
             and found["growth"] < 5 * 2**20
@@ -129,8 +129,9 @@ def main() -> int:
         )
         failed += not sane
         print(
-            f"{name:32} {found['slope']:8.4f} bytes per item, {found['growth'] / 2**20:6.2f} MiB, "
-            f"{found['early']:7.1f} -> {found['late']:7.1f} µs, {found['insane']:.0f} insane, "
+            f"{name:32} {found['slope']:8.4f} bytes per sample, "
+            f"{found['growth'] / 2**20:6.2f} MiB, "
+            f"{found['early']:7.1f} -> {found['late']:7.1f} µs, {found['insane']:.0f} not finite, "
             f"model {found['reported'] / 1024:.0f} KiB: {'passed' if sane else 'FAILED'}",
             flush=True,
         )

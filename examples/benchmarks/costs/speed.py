@@ -1,4 +1,4 @@
-"""How many times as fast one learner is as another on the same items.
+"""How many times as fast one learner is as another on the same samples.
 
 The two take turns in every repetition, so that a busy machine slows both. The table shows the
 median over the repetitions, in CPU time of predicting and learning together.
@@ -47,16 +47,16 @@ def main() -> None:
     )
     parser.add_argument("pair", nargs="*", help="a learner and its yardstick; both classify")
     parser.add_argument("--streams", nargs="+", default=["elec", "covtype"])
-    parser.add_argument("--items", type=int, default=5000)
+    parser.add_argument("--samples", type=int, default=5000)
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     if len(options.pair) not in (0, 2):
         parser.error("name a learner and its yardstick, or none")
     pairs = [tuple(options.pair)] if options.pair else PAIRS
     for stream in options.streams:
-        rows = streams.load(stream, "classification", options.items)
-        print(f"{stream}, {len(rows)} items, {len(rows[0][0])} features")
-        print(f"{'':48} {'per item':>11} accuracy{'':32}{'per item':>11} accuracy   faster by")
+        rows = streams.load(stream, "classification", options.samples)
+        print(f"{stream}, {len(rows)} samples, {len(rows[0][0])} features")
+        print(f"{'':48} {'per sample':>11} accuracy{'':32}{'per sample':>11} accuracy   faster by")
         for ours, yardstick in pairs:
             print(compare(ours, yardstick, rows, options.repeats), flush=True)
 

@@ -1,7 +1,7 @@
 """The cost of a single sample: median, 99.9th percentile and maximum of `learn_one`, and memory.
 
     python -m examples.benchmarks.costs.tails
-    python -m examples.benchmarks.costs.tails --items 100000 StreamDecisionForestClassifier
+    python -m examples.benchmarks.costs.tails --samples 100000 StreamDecisionForestClassifier
 
 The learners take turns, 500 samples at a time, so that a busy machine slows all of them. Times are
 CPU time of the process in microseconds; memory is what the model reports at the end.
@@ -25,7 +25,7 @@ LEARNERS = [
     "HoeffdingTreeClassifier",
 ]
 TURN = 500
-HEADS = ["stream", "learner", "items", "predict_one, median", "learn_one, median", "p99.9"]
+HEADS = ["stream", "learner", "samples", "predict_one, median", "learn_one, median", "p99.9"]
 HEADS += ["longest", "p99.9 / median", "memory, MB"]
 
 
@@ -66,11 +66,11 @@ def main() -> None:
     )
     parser.add_argument("learners", nargs="*", default=LEARNERS)
     parser.add_argument("--streams", nargs="+", default=["elec", "covtype"])
-    parser.add_argument("--items", type=int, default=10_000)
+    parser.add_argument("--samples", type=int, default=10_000)
     options = parser.parse_args()
     lines = []
     for stream in options.streams:
-        rows = streams.load(stream, "classification", options.items)
+        rows = streams.load(stream, "classification", options.samples)
         timed = [Timed(name, len(rows)) for name in options.learners]
         for first in range(0, len(rows), TURN):
             for each in timed:

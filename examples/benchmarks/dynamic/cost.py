@@ -3,7 +3,7 @@
     python -m examples.benchmarks.dynamic.cost speed [--rscript Rscript]
     python -m examples.benchmarks.dynamic.cost growth
     python -m examples.benchmarks.dynamic.cost memory
-    python -m examples.benchmarks.dynamic.cost soak --items 1000000
+    python -m examples.benchmarks.dynamic.cost soak --samples 1000000
 
 A step retires the oldest sample and learns a new one, with 1000 particles and a full window. Blocks
 of 4 steps are timed, in CPU time. The figures of the reference, dynaTree 1.2-17, come from an idle
@@ -218,14 +218,14 @@ def run_soak(options: argparse.Namespace) -> None:
     """Speed, memory and answers along a long stream, with default parameters."""
     stream = friedman(5)
     model = ret.DynamicTreeRegressor(seed=1)
-    part = max(1, options.items // 20)
-    print(f"{'items':>9} {'us per item':>11} {'kB':>8} {'kB of the process':>17} {'RMSE':>6}")
+    part = max(1, options.samples // 20)
+    print(f"{'samples':>9} {'us per sample':>11} {'kB':>8} {'kB of the process':>17} {'RMSE':>6}")
     error, before = 0.0, time.process_time()
-    for i in range(1, options.items + 1):
+    for i in range(1, options.samples + 1):
         x, y = next(stream)
         answer = model.predict_one(x)
         if not math.isfinite(answer):
-            sys.exit(f"The answer to item {i} is {answer}.")
+            sys.exit(f"The answer to sample {i} is {answer}.")
         error += (answer - y) ** 2
         model.learn_one(x, y)
         if i % part == 0:
@@ -252,7 +252,7 @@ def main() -> None:
     commands.add_parser("growth").set_defaults(run=run_growth)
     commands.add_parser("memory").set_defaults(run=run_memory)
     soak = commands.add_parser("soak")
-    soak.add_argument("--items", type=int, default=1_000_000)
+    soak.add_argument("--samples", type=int, default=1_000_000)
     soak.set_defaults(run=run_soak)
     options = parser.parse_args()
     options.run(options)

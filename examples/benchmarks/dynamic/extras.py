@@ -327,7 +327,7 @@ def run_leaves(options: argparse.Namespace) -> None:
             used = (time.process_time() - used) / len(errors)
             print(
                 f"{name:28} {leaf:20} {100 * np.mean(errors):7.2f} {np.mean(logs):9.4f} "
-                f"{model.n_leaves / options.particles:6.1f} leaves {1e3 * used:6.2f} ms per item",
+                f"{model.n_leaves / options.particles:6.1f} leaves {1e3 * used:6.2f} ms per sample",
                 flush=True,
             )
 

@@ -40,7 +40,7 @@ from river_extra_trees.cli import UserError
 
 Make = Callable[[int], Any]
 
-# Items per batch where the paper has other batches than of 100: days, and observations of forests.
+# Samples per batch where the paper's batches are not 100: days, and observations of forests.
 BATCH = {"elec": 48, "covtype": 400}
 STREAMS = ["elec", "phishing", "power", "gradual", "abrupt"]
 TUNING = [
@@ -270,7 +270,7 @@ def bike(rows: int | None) -> Rows:
 
 
 def regression(rows: int | None, repeats: int) -> None:
-    """Regressors on a drifting function and on the hours of bike rentals, one item at a time."""
+    """Regressors on a drifting function and on the hours of bike rentals, one sample at a time."""
     makers: dict[str, tuple[Callable[[], Any], int | None]] = {
         "forgetful tree": (lambda: ForgetfulDecisionTreeRegressor(seed=1), None),
         "forgetful forest": (lambda: ForgetfulRandomForestRegressor(seed=1), None),
@@ -339,7 +339,7 @@ def draw(curves: dict[str, Any], drifts: list[int]) -> None:
         axes.plot(curve[200:], label=name, linewidth=1)
     for drift in drifts:
         axes.axvline(drift, color="grey", linestyle=":")
-    axes.set(xlabel="items", ylabel="accuracy of the last 200", ylim=(0, 1))
+    axes.set(xlabel="samples", ylabel="accuracy of the last 200", ylim=(0, 1))
     axes.legend()
     figure.savefig("forgetful_recovery.png", dpi=150, bbox_inches="tight")
     print("forgetful_recovery.png is written")

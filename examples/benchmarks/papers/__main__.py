@@ -147,18 +147,20 @@ def compared(experiment: Experiment, kept: list[Result], published: list[Result]
     return [["", *columns], *lines]
 
 
-INTRODUCTION = """# The papers, reproduced
-
-Stream decision forests were measured here with their former defaults: `n_models=10,
-batch_size=100, splitter="best", swap_rule="always", window_size=1000`.
+INTRODUCTION = """# Reproduction of the papers
 
 `.venv/bin/python -m examples.benchmarks.papers report` writes this page. Each table shows the
-latest output of the command above it, beside the figures that the paper prints ("paper") and those
-of the authors' program when we ran it ("reference"; on the same data unless the text says
-otherwise). Brackets hold the standard deviation over repeats, zero where there is only one. Times
-are user CPU seconds on a machine with two cores that also did other work; those of papers and
-references come from other machines or days. `examples/benchmarks/papers/published.csv` holds the
-figures of papers and references."""
+latest output of the command above it ("ours"). Beside it are the figures that the paper prints
+("paper") and those of the authors' program when we ran it ("reference"). Programs
+ran on the same data unless the text says otherwise. `examples/benchmarks/papers/published.csv`
+holds the figures of papers and references.
+
+Parentheses contain the standard deviation over repeats, or zero after a single run. Times are user
+CPU seconds on a machine with two cores that also did other work. Times of papers and references are
+from other machines or other days.
+
+Stream decision forests were measured with `n_models=10, batch_size=100, splitter="best",
+swap_rule="always", window_size=1000`, not with their defaults."""
 
 
 def report(path: Path, kept: list[Result]) -> None:

@@ -1,7 +1,7 @@
 """Our learners with their defaults beside river's, CapyMOA's and LightGBM.
 
-Every learner predicts, is scored and learns item by item, on the raw features. Measurements are
-kept in `../results/peers.csv`, at 1,000, 2,000, 5,000, 10,000 items and at the end of a stream.
+Every learner predicts, is scored and learns sample by sample, on the raw features. Measurements are
+kept in `../results/peers.csv`, at 1,000, 2,000, 5,000, 10,000 samples and at the end of a stream.
 `run` adds what is missing there and repeats nothing:
 
     python -m examples.benchmarks.peers show --task regression          the tables, as stored
@@ -64,9 +64,9 @@ def measure_one(options: argparse.Namespace, stream: str, name: str, rows: strea
     """Run a learner on a stream, keeping a result at every checkpoint."""
     task, python = options.task, options.capymoa_python
     for run in contenders.checkpoints(name, rows, task, options.seconds, python):
-        stopped = run.items < len(rows) and run.seconds >= options.seconds
+        stopped = run.samples < len(rows) and run.seconds >= options.seconds
         # An error is the learner's result on all rows.
-        n_rows = len(rows) if run.error else run.items
+        n_rows = len(rows) if run.error else run.samples
         key = [task, stream, name, str(n_rows)]
         found = {
             score: f"{run.scores[score]:.5g}" if score in run.scores else "" for score in SCORES
@@ -77,7 +77,7 @@ def measure_one(options: argparse.Namespace, stream: str, name: str, rows: strea
         found["version"] = contenders.version(name, task, python)
         results.keep(options.results, dict(zip(KEY, key, strict=True)) | found, KEY)
     first = run.scores[next(iter(NAMES[task]))]
-    print(f"{stream:20} {name:40} {run.items:6} {first:10.4g} {run.seconds:8.2f} s {run.error}")
+    print(f"{stream:20} {name:40} {run.samples:6} {first:10.4g} {run.seconds:8.2f} s {run.error}")
     sys.stdout.flush()
 
 
@@ -119,7 +119,7 @@ def arguments() -> argparse.Namespace:
         sub.add_argument("--streams", nargs="+", help="by default all")
         if command is measure:
             sub.add_argument("learners", nargs="+", help="ours, river, capymoa, lightgbm, or names")
-            sub.add_argument("--limit", type=int, default=20_000, help="items per stream")
+            sub.add_argument("--limit", type=int, default=20_000, help="samples per stream")
             sub.add_argument("--seconds", type=float, default=600.0, help="CPU time per run")
             sub.add_argument("--again", action="store_true", help="even what is there already")
             sub.add_argument("--capymoa-python", help="an interpreter that has CapyMOA")

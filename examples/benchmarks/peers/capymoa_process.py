@@ -64,7 +64,7 @@ def parts(
             seen += len(answers)
             scores.update(part, answers)
             figures = found["seconds"], found["memory"], found["error"]
-            yield part, answers, Run(found["items"], scores.get(), *figures)
+            yield part, answers, Run(found["samples"], scores.get(), *figures)
             if found["ended"]:
                 return
     raise UserError(f"{learner} of CapyMOA ended the process with code {own.wait()}")

@@ -19,7 +19,7 @@ from capymoa import classifier, regressor
 from capymoa.stream import ARFFStream
 from java.lang import Runtime, System
 
-ITEMS_PER_READING = 100
+SAMPLES_PER_READING = 100
 
 
 def heap() -> int:
@@ -52,24 +52,24 @@ def run(job: dict[str, Any]) -> None:
         schema=stream.get_schema()
     )
     predict = learner.predict_proba if classify else learner.predict
-    items, seconds, error, answers = 0, 0.0, "", []
+    samples, seconds, error, answers = 0, 0.0, "", []
     ended = False
     while not ended:
         start = user_seconds()
         try:
-            for _ in range(ITEMS_PER_READING):
+            for _ in range(SAMPLES_PER_READING):
                 if not stream.has_more_instances():
                     break
                 instance = stream.next_instance()
                 answers.append(plain(predict(instance)))
                 learner.train(instance)
-                items += 1
+                samples += 1
         except Exception as raised:  # whatever it is, it is the result
             error = type(raised).__name__
         seconds += user_seconds() - start
         ended = not stream.has_more_instances() or seconds >= job["seconds"] or bool(error)
-        if ended or items in job["checkpoints"]:
-            found = {"items": items, "answers": answers, "seconds": seconds, "error": error}
+        if ended or samples in job["checkpoints"]:
+            found = {"samples": samples, "answers": answers, "seconds": seconds, "error": error}
             memory = max(heap() - before, 0)
             print(json.dumps({**found, "memory": memory, "ended": ended}), flush=True)
             answers = []

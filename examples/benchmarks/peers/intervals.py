@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("command", choices=["run", "show"])
     parser.add_argument("--results", type=Path, default=results.FOLDER / "intervals.csv")
     parser.add_argument("--streams", nargs="+", default=streams.UNSEEN["regression"])
-    parser.add_argument("--limit", type=int, default=5_000, help="items per stream")
+    parser.add_argument("--limit", type=int, default=5_000, help="samples per stream")
     options = parser.parse_args()
     (measure if options.command == "run" else show)(options)
 

@@ -62,7 +62,7 @@ def draw_scale(axis: Any, n: int, difference: float) -> None:
 
 
 def draw_speed(standings: Standings, path: Path) -> None:
-    """Draw the mean rank against the items per second."""
+    """Draw the mean rank against the samples per second."""
     figure, axis = plt.subplots(figsize=(9, 5.5), constrained_layout=True)
     points = {}
     for learner, mean in standings.first_ranks.items():
@@ -72,7 +72,7 @@ def draw_speed(standings: Standings, path: Path) -> None:
     axis.set_xscale("log")
     axis.invert_yaxis()
     axis.margins(x=0.15, y=0.08)
-    axis.set_xlabel("items per second of user CPU, prediction and learning")
+    axis.set_xlabel("samples per second of user CPU, prediction and learning")
     axis.set_ylabel(f"mean rank by {RANKED[standings.task][0]}, 1 is best")
     figure.canvas.draw()
     taken = [axis.transData.transform(point) for point in points.values()]

@@ -45,18 +45,22 @@ def compared(task: Task, source: Path, folder: Path, texts: dict[str, dict[str, 
     """Return the lines about a task."""
     found = Standings(task, results.read(source), streams.UNSEEN[task])
     lines = [f"## {task.capitalize()}", found.verdict() + ".", render(*found.summary())]
-    for what, draw in (("ranks", draw_ranks), ("speed", draw_speed)):
+    drawings = {
+        "ranks": (draw_ranks, "Mean ranks and their critical difference"),
+        "speed": (draw_speed, "Mean rank and speed"),
+    }
+    for what, (draw, shown) in drawings.items():
         name = f"peers_{task}_{what}.png"
         draw(found, folder / name)
-        lines.append(f"![Mean ranks, {task}: {what}]({name})")
+        lines.append(f"![{shown}, {task}]({name})")
     lines += [
-        f"`{DEFAULTS[task]}` beside each peer: on how many streams it is better and on how "
-        "many worse, and p of Wilcoxon's signed-rank test with Holm's correction:"
+        f"`{DEFAULTS[task]}` compared with each peer: the number of streams on which it is better "
+        "and worse, and p of Wilcoxon's signed-rank test with Holm's correction:"
     ]
     lines.append(render(*found.against()))
-    measure = " (of the mean absolute error 1 %)" if task == "regression" else ""
+    measure = " (in mean absolute error, 1 %)" if task == "regression" else ""
     lines.append(f"Streams on which a peer is ahead of it by more than {AHEAD}{measure}:")
-    heads = ["stream", "score", "ours", "best peer", "its score", "why"]
+    heads = ["stream", "score", "ours", "best peer", "its score", "reason"]
     reasons = texts["reasons"]
     cells = []
     for stream, name, own, peer, other in found.losses():
@@ -65,7 +69,9 @@ def compared(task: Task, source: Path, folder: Path, texts: dict[str, dict[str, 
         cells.append([stream, name, scores[0], peer, scores[1], why])
     lines.append(render(heads, cells))
     for name in NAMES[task]:
-        lines += [f"Every score, {name}, with the number of items:", render(*found.details(name))]
+        title = name[0].upper() + name[1:]
+        lines.append(f"{title} on every stream, with the number of samples:")
+        lines.append(render(*found.details(name)))
     return lines
 
 

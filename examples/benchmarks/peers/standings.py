@@ -109,7 +109,7 @@ class Standings:
             lines.append([learner, *places, *extra, speed(own), memory(own)])
         extra = ["mean calibration error"] if self.task == "classification" else []
         heads = ["learner", *(f"mean rank, {name}" for name in self.ranks), *extra]
-        return [*heads, "items/s", "median memory, MB"], lines
+        return [*heads, "samples/s", "median memory, MB"], lines
 
     def details(self, name: str) -> Table:
         """Return every value of a score, a line for each learner."""
@@ -162,8 +162,8 @@ class Standings:
         if n < 2 or k < 3:
             return text
         return (
-            f"{text}; Friedman p = {ranking.friedman(self.scores(first)):.1g}; Nemenyi's critical "
-            f"difference at 5 % is {ranking.critical_difference(k, n):.2f} ranks"
+            f"{text}. Friedman's test: p = {ranking.friedman(self.scores(first)):.1g}. Nemenyi's "
+            f"critical difference at the 5 % level: {ranking.critical_difference(k, n):.2f} ranks"
         )
 
 
@@ -171,7 +171,7 @@ CALIBRATION = "calibration error"
 
 
 def speed(own: list[Result]) -> str:
-    """Return items per second of user CPU time over all streams."""
+    """Return samples per second of user CPU time over all streams."""
     seconds = sum(float(result["seconds"]) for result in own)
     return f"{sum(int(result['rows']) for result in own) / max(seconds, 1e-9):,.0f}"
 

@@ -5,10 +5,10 @@
     python -m examples.benchmarks.shrubs.experiments pareto    accuracy against memory
     python -m examples.benchmarks.shrubs.experiments speed     beside the authors' program
     python -m examples.benchmarks.shrubs.experiments cost      against window, features, trees
-    python -m examples.benchmarks.shrubs.experiments memory    a million items
+    python -m examples.benchmarks.shrubs.experiments memory    a million samples
     python -m examples.benchmarks.shrubs.experiments capymoa --python PYTHON_WITH_CAPYMOA
 
-Scores are test-then-train: each item is predicted, then learned. Times are user CPU.
+Scores are test-then-train: each sample is predicted, then learned. Times are user CPU.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ AS_PUBLISHED = {"max_features": None, "step_size": 0.1, "max_depth": 15, "seed":
 
 
 def load(name: str, n: int) -> streams.Rows:
-    """The first items of a stream, made or read."""
+    """The first samples of a stream, made or read."""
     return streams.load(FILES.get(name, name), "classification", n)
 
 
@@ -99,7 +99,7 @@ def quality(n: int) -> None:
             scores = [accuracy(make(), rows) for make in CLASSIFIERS.values()]
             cells = [f"{share:.4f}, {1e3 * s / len(rows):.3f} ms" for share, s in scores]
             lines.append([name, title, str(len(rows)), *cells])
-    tables.show(["stream", "defaults", "items", *CLASSIFIERS], lines)
+    tables.show(["stream", "defaults", "samples", *CLASSIFIERS], lines)
 
 
 # -------------------------------------------------------------------- accuracy against memory
@@ -171,7 +171,7 @@ def paper(n: int, names: list[str]) -> None:
         small = max((share for share, kilobytes in points if kilobytes < 1024), default=0.0)
         numbers = [f"{score:.4f}", f"{size:.0f}", f"{small:.4f}", f"{same:.4f}"]
         lines.append([name, str(len(rows)), *numbers])
-    heads = ["stream", "items", "best accuracy", "its memory, kB"]
+    heads = ["stream", "samples", "best accuracy", "its memory, kB"]
     tables.show([*heads, "best accuracy below 1 MB", "no change"], lines)
 
 
@@ -179,7 +179,7 @@ def paper(n: int, names: list[str]) -> None:
 
 
 def ms_per_item(rows: streams.Rows, repeats: int, **parameters: Any) -> tuple[float, float]:
-    """Median CPU time of predicting and learning an item, and the accuracy."""
+    """Median CPU time of predicting and learning a sample, and the accuracy."""
     runs = [
         accuracy(ShrubEnsembleClassifier(**{**AS_PUBLISHED, **parameters}), rows)
         for _ in range(repeats)
@@ -195,7 +195,7 @@ def speed(n: int, repeats: int) -> None:
         spent, score = ms_per_item(rows, repeats, window_size=256)
         numbers = [str(len(rows)), str(len(rows[0][0])), f"{spent:.4f}", f"{score:.4f}"]
         lines.append([name, *numbers])
-    tables.show(["stream", "items", "features", "ms per item", "accuracy"], lines)
+    tables.show(["stream", "samples", "features", "ms per sample", "accuracy"], lines)
 
 
 def cost(n: int, repeats: int, picture: Path) -> None:
@@ -228,7 +228,7 @@ def cost(n: int, repeats: int, picture: Path) -> None:
             )
             axis.loglog(values, spent, style, label=f"max_features={max_features}")
         axis.set_xlabel(label)
-    axes[0].set_ylabel("ms per item (predict and learn)")
+    axes[0].set_ylabel("ms per sample (predict and learn)")
     axes[0].legend()
     figure.suptitle("Shrub ensemble, gas sensors: d = 32, B = 256, M = 32 where not varied")
     figure.savefig(picture, dpi=120)
@@ -236,7 +236,7 @@ def cost(n: int, repeats: int, picture: Path) -> None:
 
 
 def capymoa(n: int, python: str) -> None:
-    """CapyMOA's ShrubsClassifier at its defaults and ours, on the same items."""
+    """CapyMOA's ShrubsClassifier at its defaults and ours, on the same samples."""
     lines = []
     for name in ("elec", "covtype"):
         rows = load(name, n)
@@ -290,10 +290,8 @@ def memory(n: int) -> None:
         x, y = part[i % len(part)]
         model.learn_one(x, y)
         if i % (n // 10) == n // 10 - 1:
-            print(
-                f"{i + 1:9} items: {model._raw_memory_usage / 1024:7.1f} KB, {model.n_nodes} nodes",
-                flush=True,
-            )
+            used = model._raw_memory_usage / 1000
+            print(f"{i + 1:9} samples: {used:7.1f} kB, {model.n_nodes} nodes", flush=True)
 
 
 def main() -> None:
@@ -311,14 +309,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("what", choices=runs)
-    parser.add_argument("--items", type=int)
+    parser.add_argument("--samples", type=int)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--streams", nargs="+", default=PAPER, help="those of `paper`")
     parser.add_argument("--picture", type=Path, default=Path("shrub_cost.png"))
     parser.add_argument("--python", default="python", help="an interpreter that has capymoa")
     options = parser.parse_args()
-    items, run = runs[options.what]
-    run(options.items or items)
+    n_samples, run = runs[options.what]
+    run(options.samples or n_samples)
 
 
 if __name__ == "__main__":

@@ -118,7 +118,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=results.FOLDER / "ablation.csv")
     parser.add_argument("--task", choices=streams.SEEN, default="classification")
     parser.add_argument("--streams", nargs="+", help="by default all on which defaults were chosen")
-    parser.add_argument("--limit", type=int, default=5_000, help="items per stream")
+    parser.add_argument("--limit", type=int, default=5_000, help="samples per stream")
     parser.add_argument("--variant", help="the name of what is run in place of all variants")
     options = parser.parse_args()
     options.variants = {options.variant: ""} if options.variant else VARIANTS[options.task]

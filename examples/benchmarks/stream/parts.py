@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=results.FOLDER / "ablation.csv")
     parser.add_argument("--task", choices=streams.SEEN, default="classification")
     parser.add_argument("--streams", nargs="+", help="by default all of the ablation")
-    parser.add_argument("--limit", type=int, default=5_000, help="items per stream")
+    parser.add_argument("--limit", type=int, default=5_000, help="samples per stream")
     parser.add_argument("--variants", nargs="+", help="by default all")
     options = parser.parse_args()
     refresh()

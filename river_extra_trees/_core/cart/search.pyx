@@ -5,6 +5,7 @@ functions of this scan are inline, as it moves every sample of a node for every 
 """
 
 from libc.math cimport INFINITY, log
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from ..rng cimport below, uniform
@@ -14,6 +15,9 @@ from .workspace cimport TABLE, Candidate, Side, Task, Workspace
 from .workspace cimport is_ranked, rank_few, threshold_between
 
 cdef double NO_CODE = -2.0      # threshold of a nominal split that sends only missing values left
+
+# Where the product of two weights is smaller, rounding could make more of it than of a tie.
+cdef double FAINTEST_PRODUCT = 1e-290
 
 cdef double[TABLE] X_LOG_X
 X_LOG_X[0] = 0.0
@@ -174,7 +178,7 @@ cdef void scan_numbers(Workspace work, int column, const int* ranked, int n, bin
         value = following
         following = data[ranked[i + 1]]
         move_sample(work, ranked[i])
-        if value < following:
+        if value < following and not is_behind(work, best):
             consider(work, column, threshold_between(work, value, following), False, missing_left,
                      best)
 
@@ -189,41 +193,47 @@ cdef void scan_classes(Workspace work, int column, const int* ranked, int n, bin
     """
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
     cdef bint skip = work.min_samples_leaf <= 1 and work.program != STREAM, mixed = False
-    cdef int first = work.code[ranked[0]], code, i
-    cdef Py_ssize_t copies = 0
-    cdef double value, following = data[ranked[0]]
-    memset(work.waiting, 0, work.trees.n_values * sizeof(double))
+    cdef int k = ranked[0], first = work.code[k], code = first, i
+    cdef int64_t copies = 0
+    cdef double run = 0.0           # what waits of the class `first`, unless classes are mixed
+    cdef double value, following = data[k], after = data[ranked[1]] if n > 1 else INFINITY
     for i in range(n - 1):
-        value = following
-        following = data[ranked[i + 1]]
-        code = work.code[ranked[i]]
-        mixed |= code != first
-        work.waiting[code] += work.mass[ranked[i]]
-        copies += work.copies[ranked[i]]
+        if mixed:
+            work.waiting[code] += work.mass[k]
+        else:
+            run += work.mass[k]
+        copies += work.copies[k]
+        k = ranked[i + 1]
+        code = work.code[k]
+        value, following = following, after
+        after = data[ranked[i + 2]] if i + 2 < n else INFINITY
         if value < following:
-            if (skip and not mixed and work.code[ranked[i + 1]] == code
-                    and (i + 2 == n or following < data[ranked[i + 2]])):
+            if skip and not mixed and code == first and following < after:
                 continue
-            move_waiting(work, first, mixed, copies)
-            consider(work, column, threshold_between(work, value, following), False, missing_left,
-                     best)
-            first, mixed, copies = work.code[ranked[i + 1]], False, 0
-    move_waiting(work, first, mixed, copies)
+            move_waiting(work, first, run, mixed, copies)
+            if not is_behind(work, best):
+                consider(work, column, threshold_between(work, value, following), False,
+                         missing_left, best)
+            first, run, mixed, copies = code, 0.0, False, 0
+        elif code != first and not mixed:
+            memset(work.waiting, 0, work.trees.n_values * sizeof(double))
+            work.waiting[first] = run
+            mixed = True
+    move_waiting(work, first, run, mixed, copies)
 
 
-cdef void move_waiting(Workspace work, int first, bint mixed, Py_ssize_t copies) noexcept nogil:
-    """Move what waits to the left: samples of one class, or of several."""
+cdef inline void move_waiting(Workspace work, int first, double run, bint mixed,
+                              int64_t copies) noexcept nogil:
+    """Move what waits to the left: a run of samples of one class, or samples of several."""
     cdef int code
     work.left.copies += copies
     work.right.copies -= copies
     if not mixed:
-        move_class(work, first, work.waiting[first])
-        work.waiting[first] = 0.0
+        move_class(work, first, run)
         return
     for code in range(work.trees.n_values):
         if work.waiting[code] > 0.0:
             move_class(work, code, work.waiting[code])
-            work.waiting[code] = 0.0
 
 
 cdef void try_bit(Workspace work, int column, Candidate* best) noexcept nogil:
@@ -289,6 +299,32 @@ cdef void try_random(Workspace work, const Task* task, int column, Candidate* be
 
 
 # --- Scores ---------------------------------------------------------------------------------------
+
+
+cdef inline bint is_behind(Workspace work, const Candidate* best) noexcept nogil:
+    """Whether the present sides are worse than the best split beyond doubt.
+
+    It is told without a division, and so does not ask which of two nearly equal scores is better.
+    """
+    cdef const Side* left = &work.left
+    cdef const Side* right = &work.right
+    cdef double product, score
+    if work.program != NONE:
+        return False
+    if work.criterion == ENTROPY:
+        if not work.in_table:
+            return False
+        score = (left.score - X_LOG_X[<int>left.weight]) + (
+            right.score - X_LOG_X[<int>right.weight])
+        return score < best.score - 2.0 * work.tie
+    product = left.weight * right.weight
+    if not product > FAINTEST_PRODUCT:
+        return False
+    if work.criterion == GINI:
+        score = left.score * right.weight + right.score * left.weight
+    else:
+        score = (left.score * left.score * right.weight + right.score * right.score * left.weight)
+    return score < (best.score - 2.0 * work.tie) * product
 
 
 cdef void consider(Workspace work, int column, double threshold, bint nominal, bint missing_left,

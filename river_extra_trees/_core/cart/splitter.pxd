@@ -14,7 +14,7 @@ from .workspace cimport Workspace
 cdef class Splitter(Workspace):
     cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
                   int max_features, double step, Rng rng, const uint8_t* chosen=*,
-                  const int* members=*, int n_members=*) except -1
+                  const int* members=*, int n_members=*, const int* leaves=*) except -1
     cdef int grow_held(self, int root, Schema schema, const int* copies, int max_features,
                        double step, Rng rng, const uint8_t* chosen=*, const int* members=*,
-                       int n_members=*) except -1 nogil
+                       int n_members=*, const int* leaves=*) except -1 nogil

@@ -88,7 +88,7 @@ cdef class Splitter(Workspace):
 
     cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
                   int max_features, double step, Rng rng, const uint8_t* chosen=NULL,
-                  const int* members=NULL, int n_members=0) except -1:
+                  const int* members=NULL, int n_members=0, const int* leaves=NULL) except -1:
         """Grow the leaves below `root` that the samples of the window reach.
 
         These are the sorted samples or, where none is sorted, all. The statistics of the nodes that
@@ -96,7 +96,8 @@ cdef class Splitter(Workspace):
         window. `copies` gives per slot how often a sample is in the tree (NULL: once each),
         `chosen` per column whether it may be split (NULL: all may). `members` are the slots of the
         samples in the tree, in order of arrival, for callers that have them at hand (NULL: all
-        samples with copies).
+        samples with copies), and `leaves` those that the samples are known to reach, per slot; -1
+        where it is not known.
 
         Returns the number of leaves that were split. It cannot fail where `Trees.reserve` and
         `Workspace.reserve` made room.
@@ -106,20 +107,20 @@ cdef class Splitter(Workspace):
         try:
             with nogil:
                 n_splits = self.grow_held(root, schema, copies, max_features, step, rng, chosen,
-                                          members, n_members)
+                                          members, n_members, leaves)
         finally:
             self.trees = self.window = None
         return n_splits
 
     cdef int grow_held(self, int root, Schema schema, const int* copies, int max_features,
                        double step, Rng rng, const uint8_t* chosen=NULL, const int* members=NULL,
-                       int n_members=0) except -1 nogil:
+                       int n_members=0, const int* leaves=NULL) except -1 nogil:
         """`grow` for the trees and the window that the splitter holds already."""
         cdef int n_tasks, before = self.trees.n_used - self.trees.n_free
         self.prepare(schema, chosen, members, n_members)
         self.step, self.rng = step, rng
         self.max_features = max_features if max_features > 0 else self.n_chosen
-        assign_leaves(self, root, copies)
+        assign_leaves(self, root, copies, leaves)
         n_tasks = make_tasks(self)
         while n_tasks > 0:
             n_tasks -= 1

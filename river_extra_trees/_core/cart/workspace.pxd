@@ -153,6 +153,8 @@ cdef inline double threshold_between(Workspace work, double value,
     return threshold if threshold < following and work.program != FORGETFUL else value
 
 
-cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot) noexcept nogil
+cdef void assign_leaves(
+    Workspace work, int root, const int* copies_of_slot, const int* leaf_of_slot
+) noexcept nogil
 cdef int make_tasks(Workspace work) noexcept nogil
 cdef void rank_few(Workspace work, const Task* task, int column) noexcept nogil

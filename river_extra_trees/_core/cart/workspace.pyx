@@ -99,9 +99,11 @@ cdef class Workspace:
 # --- Samples fall to leaves -----------------------------------------------------------------------
 
 
-cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot) noexcept nogil:
+cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot,
+                        const int* leaf_of_slot) noexcept nogil:
     """Find the leaf of every sample, several at once; samples of one leaf are a group."""
     cdef int i, j, slot, n = 0
+    cdef bint all_known = leaf_of_slot != NULL
     cdef int64_t latest = -1
     cdef int[AHEAD] slots
     cdef int[AHEAD] leaves
@@ -119,16 +121,20 @@ cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot) noe
         latest = work.window.arrival[slot]
         if copies_of_slot == NULL or copies_of_slot[slot]:
             slots[n], rows[n] = slot, work.window.data + slot
+            if leaf_of_slot != NULL:
+                leaves[n] = leaf_of_slot[slot]
+                all_known &= leaves[n] >= 0
             n += 1
         else:
             work.group[slot] = -1
         if n == AHEAD or i + 1 == work.n_members:
-            work.trees.walk_rows(root, rows, n, work.window.capacity, work.window.n_columns,
-                                 leaves)
+            if not all_known:
+                work.trees.walk_rows(root, rows, n, work.window.capacity, work.window.n_columns,
+                                     leaves)
             for j in range(n):
                 assign(work, slots[j], leaves[j],
                        1 if copies_of_slot == NULL else copies_of_slot[slots[j]])
-            n = 0
+            n, all_known = 0, leaf_of_slot != NULL
 
 
 cdef inline void assign(Workspace work, int slot, int leaf, int copies) noexcept nogil:

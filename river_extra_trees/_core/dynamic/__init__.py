@@ -1,7 +1,7 @@
 """A particle filter of dynamic trees: sections 2.3 and 3 of the paper.
 
-`particles` holds the data and says how they are laid out, and is what Python sees; every other
-module is functions on them, one purpose each.
+`particles` contains the data structures and the class that Python uses. Each of the other modules
+contains the functions for one purpose.
 """
 
 from .particles import ParticleFilter

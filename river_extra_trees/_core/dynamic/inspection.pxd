@@ -1,7 +1,7 @@
-"""The trees of a particle filter as plain values, and what samples and columns are worth.
+"""The trees of a particle filter as Python values, and scores of samples and columns.
 
-The sample that teaches least about the leaves it lies in is the one to retire (section 4 of the
-paper). The scores of a leaf are computed once, for all trees that hold it.
+The sample that is least informative for its leaves retires first (section 4 of the paper). The
+scores in a leaf are computed once for all trees that contain it.
 """
 
 from .particles cimport ParticleFilter, Policy

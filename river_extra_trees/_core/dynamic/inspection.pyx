@@ -1,4 +1,4 @@
-"""The trees of a particle filter as plain values, and what samples and columns are worth."""
+"""The trees of a particle filter as Python values, and scores of samples and columns."""
 
 from collections import Counter
 
@@ -12,7 +12,7 @@ from .particles cimport ALC, ALM, ENTROPY, ParticleFilter, Policy
 from .pool cimport Pool, column_of, v_of, x_of
 from .shared_trees cimport Leaf, Node, SharedTrees, leaf_at
 
-# Degrees of freedom beyond two that a variance is computed with at least.
+# Smallest value of the degrees of freedom minus two in a variance.
 cdef double LEAST_DF = 0.1
 
 
@@ -47,7 +47,7 @@ cdef list describe(ParticleFilter filter, int particle):
 
 
 cdef dict fitted(ParticleFilter filter, const double* row):
-    """The regression in a node with these statistics, its prior included; slopes by column."""
+    """The regression of a node with these statistics and the prior; coefficients by column."""
     cdef Fit posterior = fit(&filter.model, row, True)
     cdef int size = filter.model.n_regressors + 1, n_cells = size * (size + 1) // 2, i, k
     cdef const double* factor = filter.model.scratch     # see `fit`
@@ -121,17 +121,17 @@ cdef list nodes_at(ParticleFilter filter, object root):
 # --- Scores: section 4 of the paper --------------------------------------------------------
 
 cdef class Acquisition:
-    """The distinct nodes of a filter, what share of the trees holds each, and the boxes they cover.
+    """The distinct nodes of a filter, with the weight of their trees and their boxes.
 
-    It is a picture of the moment: after the next sample a new one is needed.
+    It is valid until the next sample.
     """
 
     cdef ParticleFilter filter
     cdef int* nodes             # distinct nodes, parents before children
     cdef int n_nodes
-    cdef double* share          # per node id: of the trees that hold it
+    cdef double* share          # per node id: sum of the weights of its trees
     cdef double* boxes          # boxes[2 (node id * n_regressors + i)]: bounds of regressor i
-    cdef double mass            # weight of all samples in a tree, on average
+    cdef double mass            # mean weight of all samples in a tree
 
     def __cinit__(self, ParticleFilter filter not None):
         cdef size_t n = filter.trees.n_nodes
@@ -147,7 +147,7 @@ cdef class Acquisition:
         free(self.boxes)
 
     cdef void visit_all(self) noexcept:
-        """List every node once, handing shares and boxes down."""
+        """List every node once, and pass shares and boxes from parents to children."""
         cdef SharedTrees trees = self.filter.trees
         cdef const Node* here
         cdef int particle, node, i
@@ -182,7 +182,7 @@ cdef class Acquisition:
                 box[2 * i + 1] = x_of(pool, order[n_present - 1])[column]
 
     cdef void hand_down(self, int node, int child, bint left) noexcept nogil:
-        """Hand share and box of a node to one of its children."""
+        """Pass share and box of a node to one of its children."""
         cdef int i, q = self.filter.model.n_regressors
         cdef const double* box = self.box_of(node)
         cdef double* cut = self.box_of(child)
@@ -199,16 +199,14 @@ cdef class Acquisition:
         self.share[child] += self.share[node]
 
     cdef double weight_of(self, int leaf) noexcept nogil:
-        """Weight of the samples of a leaf when the next one comes."""
+        """Weight of the samples of a leaf, decayed to the time of the next sample."""
         return self.filter.trees.total(leaf)[0] * fading(self.filter, leaf, 1)
 
     cdef double* box_of(self, int node) noexcept nogil:
         return self.boxes + 2 * <size_t>node * self.filter.model.n_regressors
 
-    cdef double alc(
-        self, const Fit* posterior, const double* v, const double* box
-    ) noexcept nogil:
-        """Fall of the predictive variance, averaged over the box, if v is seen once more.
+    cdef double alc(self, const Fit* posterior, const double* v, const double* box) noexcept nogil:
+        """Decrease of the predictive variance, averaged over the box, by another sample at v.
 
         The closed form of section 4.2: with u = S^-1 (v - mean) the covariance of the predictions
         at z and v is 1/n + (z - mean)'u, and over a box its square averages to the square of its
@@ -235,7 +233,7 @@ cdef class Acquisition:
         )
 
     cdef double alc_in(self, int node, const Fit* posterior, const double* v) noexcept nogil:
-        """ALC of v over the whole space: a leaf counts by its share of the samples."""
+        """ALC of v over the whole space, in which a leaf has the weight of its samples."""
         cdef int leaf = self.filter.trees.nodes[node].left
         cdef double share = self.weight_of(leaf) / max(1e-300, self.mass)
         if not posterior.proper:
@@ -243,7 +241,7 @@ cdef class Acquisition:
         return share * self.alc(posterior, v, self.box_of(node))
 
     cdef void score_leaf(self, int node, Policy criterion, double* sums) noexcept nogil:
-        """Add what the leaf says of its samples to `sums`: three numbers per slot."""
+        """Add the scores of the samples of a leaf to `sums`, which has three numbers per slot."""
         cdef int leaf = self.filter.trees.nodes[node].left, i, slot
         cdef const Leaf* here = &self.filter.trees.leaves[leaf]
         cdef const int* slots = self.filter.trees.slots + here.slots
@@ -273,7 +271,7 @@ cdef class Acquisition:
 
 
 cdef int score_all(ParticleFilter filter, Policy criterion, double* sums) except -1:
-    """The score of every slot in use, in the first of its three cells."""
+    """Compute the score of every active sample, in the first of its three cells."""
     cdef Acquisition acquisition = Acquisition(filter)
     cdef int i
     with nogil:

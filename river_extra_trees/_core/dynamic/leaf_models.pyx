@@ -31,15 +31,13 @@ cdef double log_gamma(double x) noexcept nogil:
 
 # --- Rows -----------------------------------------------------------------------------------
 
-cdef inline void combine(
-    const LeafModel* model, double* row, const double* others, const double* addend, double share,
-    double added
-) noexcept nogil:
-    """Equation (3): add samples of weight `added`, their means `others`, to a regression row.
+cdef inline void combine(const LeafModel* model, double* row, const double* others,
+                         const double* addend, double share, double added) noexcept nogil:
+    """Equation (3): add samples with total weight `added` and means `others` to a regression row.
 
-    `addend` times `share` are their products about these means; NULL: none.
-    Means are seen from the heavier set: where nearly all the weight of samples far away has faded,
-    their means would leave rounding errors as large as they are behind.
+    `addend` times `share` are their products about these means; NULL stands for zeros. The new
+    means are computed from those of the heavier set, because the rounding errors of means far away
+    would remain after nearly all of their weight has decayed.
     """
     cdef int size = model.n_regressors + 1, i, j
     cdef double* means = row + 1
@@ -66,10 +64,9 @@ cdef inline void combine(
         products += i + 1
 
 
-cdef void add_sample(
-    const LeafModel* model, double* row, const double* v, double weight
-) noexcept nogil:
-    """Equation (4), about the means: a sample v = (regressors, target), or (code of the class)."""
+cdef void add_sample(const LeafModel* model, double* row, const double* v,
+                     double weight) noexcept nogil:
+    """Add a sample v = (regressors, target) or (class code): equation (4), about the means."""
     if model.multinomial:
         row[0] += weight
         row[1 + <int>v[model.n_regressors]] += weight       # a + z, section 3.1
@@ -77,21 +74,18 @@ cdef void add_sample(
         combine(model, row, v, NULL, 0.0, weight)
 
 
-cdef void add_samples(
-    const LeafModel* model, double* row, const double* v, const int* slots, int n,
-    const double* weights
-) noexcept nogil:
-    """More samples: sample slots[i] has its v at v + slot * (q + 1) and weight weights[slot]."""
+cdef void add_samples(const LeafModel* model, double* row, const double* v, const int* slots, int n,
+                      const double* weights) noexcept nogil:
+    """Add samples: that in slot slots[i] has its v at v + slot * (q + 1), weight weights[slot]."""
     cdef Py_ssize_t size = model.n_regressors + 1
     cdef int i
     for i in range(n):
         add_sample(model, row, v + slots[i] * size, weights[slots[i]])
 
 
-cdef void merge(
-    const LeafModel* model, double* row, const double* other, double share
-) noexcept nogil:
-    """row += share * other, equation (3): the statistics of both sets of samples together."""
+cdef void merge(const LeafModel* model, double* row, const double* other,
+                double share) noexcept nogil:
+    """Add `share` times other statistics to a row: equation (3)."""
     cdef int i
     if share * other[0] <= 0.0:
         return
@@ -103,7 +97,7 @@ cdef void merge(
 
 
 cdef void scale(const LeafModel* model, double* row, double factor) noexcept nogil:
-    """Give every sample `factor` times its weight: power priors, section 5 of the paper."""
+    """Multiply the weights of all samples by a factor: power priors, section 5 of the paper."""
     cdef int i
     row[0] *= factor
     for i in range(1 if model.multinomial else 2 + model.n_regressors, model.width):
@@ -113,11 +107,11 @@ cdef void scale(const LeafModel* model, double* row, double factor) noexcept nog
 # --- Regression -----------------------------------------------------------------------------
 
 cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept nogil:
-    """Posterior of a regression row, section 3.1: factor in the scratch, means behind it.
+    """Posterior of a regression row, section 3.1. The factorisation stays in the scratch.
 
-    After the call the scratch holds L (unit diagonal left out) and D of the regressors' block;
-    the last row is L^-1 s scaled by D^-1, its last cell is SSE. Behind it lie the means of v.
-    Where the regressors are not linearly independent the leaf falls back to a constant one.
+    The scratch contains L, with D in place of its unit diagonal, for the block of the regressors;
+    the last row is D^-1 L^-1 s, and its last cell is SSE. The means of v follow. If the regressors
+    are collinear, the leaf is fitted as a constant one.
     """
     cdef Fit result
     cdef int size = model.n_regressors + 1, n_cells = size * (size + 1) // 2
@@ -170,10 +164,9 @@ cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept no
     return result
 
 
-cdef void merge_prior(
-    const LeafModel* model, const double* row, double* means, double* factor
-) noexcept nogil:
-    """Equation (3): the products of row and prior together into `factor`, means into `means`."""
+cdef void merge_prior(const LeafModel* model, const double* row, double* means,
+                      double* factor) noexcept nogil:
+    """Equation (3): store the products of row and prior in `factor`, and the means in `means`."""
     cdef int size = model.n_regressors + 1, i, j
     cdef const double* products = row + 1 + size
     cdef const double* addend = model.prior + 1 + size
@@ -196,13 +189,12 @@ cdef void merge_prior(
         addend += i + 1
 
 
-cdef double log_marginal(
-    const LeafModel* model, const double* row, bint linear, bint* is_linear
-) noexcept nogil:
+cdef double log_marginal(const LeafModel* model, const double* row, bint linear,
+                         bint* is_linear) noexcept nogil:
     """Log marginal likelihood p(y | x) of a leaf, section 2.1, with its active and retired samples.
 
-    Its increase by a sample is the log predictive density of that sample. `is_linear` says
-    whether the regressors were used; ask with `linear=False` to leave them out.
+    Its increase by a sample is the log predictive density of the sample. `is_linear` is set to
+    whether the regressors were used; `linear=False` does not use them.
     """
     cdef Fit result
     is_linear[0] = False
@@ -214,7 +206,10 @@ cdef double log_marginal(
 
 
 cdef double evidence(const LeafModel* model, const Fit* fit, double weight) noexcept nogil:
-    """Log marginal likelihood of a regression leaf whose samples weigh so much; NaN: none yet."""
+    """Log marginal likelihood of a fitted regression leaf; NaN without degrees of freedom.
+
+    `weight` is that of the samples, without the prior.
+    """
     cdef double gamma, product = 1.0
     if not fit.proper:
         return -INFINITY if fit.df > 0.0 else NAN
@@ -226,13 +221,11 @@ cdef double evidence(const LeafModel* model, const Fit* fit, double weight) noex
     )
 
 
-cdef double log_multinomial(
-    const LeafModel* model, const double* row, int stride
-) noexcept nogil:
-    """The same for multinomial leaves, whose prior is Dirichlet(a, ..., a), sections 2.1 and 3.1:
-    gamma functions of the counts over that of their sum.
+cdef double log_multinomial(const LeafModel* model, const double* row, int stride) noexcept nogil:
+    """Log marginal likelihood of a multinomial leaf with prior Dirichlet(a, ..., a).
 
-    Cell i of the row is at i * stride.
+    Sections 2.1 and 3.1: the product of the gamma functions of the counts, divided by the gamma
+    function of their sum. Cell i of the row is at i * stride.
     """
     cdef double total = model.per_leaf, product = 1.0, below = 1.0
     cdef int k
@@ -245,12 +238,11 @@ cdef double log_multinomial(
     return total + log(below / product)
 
 
-cdef double leverage(
-    const LeafModel* model, const Fit* fit, const double* v, double* mean
-) noexcept nogil:
-    """Leverage 1/n + x' G^-1 x of v in a leaf that was fitted last, and the mean there.
+cdef double leverage(const LeafModel* model, const Fit* fit, const double* v,
+                     double* mean) noexcept nogil:
+    """Leverage 1/n + x' G^-1 x of v in the leaf that was fitted last; set `mean` to its prediction.
 
-    Leaves L^-1 (v - mean of v) in `solved_of`.
+    Stores L^-1 (v - mean of v) in `solved_of`.
     """
     cdef int size = model.n_regressors + 1, n_cells = size * (size + 1) // 2, i, k
     cdef double* means = model.scratch + n_cells
@@ -269,9 +261,8 @@ cdef double leverage(
     return total
 
 
-cdef Predictive predictive(
-    const LeafModel* model, const double* row, const double* v
-) noexcept nogil:
+cdef Predictive predictive(const LeafModel* model, const double* row,
+                           const double* v) noexcept nogil:
     """Posterior predictive of a regression leaf at the regressors in v: equation (1)."""
     cdef Predictive answer
     cdef Fit result = fit(model, row, True)
@@ -284,14 +275,13 @@ cdef Predictive predictive(
     return answer
 
 
-cdef double reference_score(
-    const LeafModel* model, const Fit* fit, double mean, const double* retired, double share
-) noexcept nogil:
-    """Score of a leaf in the moves of dynaTree 1.2-17, needed to compare with its output.
+cdef double reference_score(const LeafModel* model, const Fit* fit, double mean,
+                            const double* retired, double share) noexcept nogil:
+    """Score of a leaf in the moves of dynaTree 1.2-17, for comparisons with its output.
 
-    It differs from the marginal likelihood in the constant (2/pi where 2 pi is meant) and, once
-    something is retired, in terms that are not those of the conjugate prior. `mean` is that of
-    all targets in the leaf, to which a share of the retired row belongs.
+    It differs from the marginal likelihood in a constant (2/pi instead of 2 pi) and, if there are
+    retired samples, in terms that do not follow from the conjugate prior. `mean` is that of all
+    targets in the leaf, including `share` of the retired row.
     """
     cdef double score, mass = share * retired[0], active = fit.weight - mass, prior_sse, gap
     cdef double log_determinant, retired_mean = retired[model.n_regressors + 1]
@@ -317,19 +307,19 @@ cdef double reference_score(
 # --- Batches --------------------------------------------------------------------------------
 
 
-cdef struct Factor:             # what a factorisation leaves behind, per lane
+cdef struct Factor:             # results of a factorisation, per lane
     double weight[BATCH_SIZE]
-    double determinant[BATCH_SIZE]   # product of the pivots but the last, but for ...
-    double log_rest[BATCH_SIZE]      # ... a factor, of which this is the logarithm
+    # The product of all pivots but the last is determinant * exp(log_rest).
+    double determinant[BATCH_SIZE]
+    double log_rest[BATCH_SIZE]
     double total[BATCH_SIZE]         # centred sum of squares of the target
-    double residual[BATCH_SIZE]      # the same, the part explained by the regressors taken away
-    bint independent[BATCH_SIZE]     # no regressor repeats earlier ones
+    double residual[BATCH_SIZE]      # residual sum of squares
+    bint independent[BATCH_SIZE]     # whether the regressors are linearly independent
 
 
-cdef void to_cells(
-    const LeafModel* model, const double* row, const double* origin, double* cells
-) noexcept nogil:
-    """The cells of a row."""
+cdef void to_cells(const LeafModel* model, const double* row, const double* origin,
+                   double* cells) noexcept nogil:
+    """Convert a row to cells."""
     cdef int size = model.n_regressors + 1, i, j
     cdef const double* products = row + 1 + size
     cdef double step[MAX_REGRESSORS + 1]
@@ -347,11 +337,9 @@ cdef void to_cells(
         products += i + 1
 
 
-cdef void add_to_cells(
-    const LeafModel* model, double* cells, const double* offsets, const int* slots, int n,
-    const double* weights
-) noexcept nogil:
-    """Add samples: slots[i] has v - origin at offsets + slot * (q + 1), weight weights[slot]."""
+cdef void add_to_cells(const LeafModel* model, double* cells, const double* offsets,
+                       const int* slots, int n, const double* weights) noexcept nogil:
+    """Add samples: that in slots[i] has v - origin at offsets + slot * (q + 1)."""
     cdef int size = model.n_regressors + 1, i, slot
     cdef double share
     if model.multinomial:
@@ -376,16 +364,14 @@ cdef void add_to_cells(
                      offsets + <size_t>slots[i] * size, 0.0)
 
 
-cdef void add_pair(
-    double* cells, int size, const double* first, double first_weight, const double* second,
-    double second_weight
-) noexcept nogil:
-    """Add two samples: the cells are read and written once for both."""
+cdef void add_pair(double* cells, int size, const double* first, double first_weight,
+                   const double* second, double second_weight) noexcept nogil:
+    """Add two samples, which reads and writes the cells only once."""
     cdef double one[MAX_REGRESSORS + 1]
     cdef double two[MAX_REGRESSORS + 1]
     cdef double first_share, second_share
     cdef int i, j
-    memcpy(one, first, size * sizeof(double))   # local: these do not overlap with the cells
+    memcpy(one, first, size * sizeof(double))   # local copies do not alias the cells
     memcpy(two, second, size * sizeof(double))
     cells[0] += first_weight + second_weight
     cells += 1
@@ -399,7 +385,7 @@ cdef void add_pair(
 
 
 cdef void fit_batch(const LeafModel* model, double* cells, int n_leaves, Fit* fits) noexcept nogil:
-    """Posteriors of regression leaves, as `fit` has them. Destroys the cells."""
+    """Posteriors of regression leaves, as from `fit`. Overwrites the cells."""
     cdef Factor factor
     cdef int lane
     cdef Fit* here
@@ -425,7 +411,7 @@ cdef void fit_batch(const LeafModel* model, double* cells, int n_leaves, Fit* fi
 cdef void factorise(double* cells, int size, Factor* factor) noexcept nogil:
     """Replace the cells by L of L D L', row by row."""
     cdef double inverse[(MAX_REGRESSORS + 2) * BATCH_SIZE]   # 1 / D
-    cdef double scaled[(MAX_REGRESSORS + 2) * BATCH_SIZE]    # the row at hand of L D
+    cdef double scaled[(MAX_REGRESSORS + 2) * BATCH_SIZE]    # the present row of L D
     cdef double sums[BATCH_SIZE]
     cdef double* line = cells
     cdef const double* other
@@ -449,11 +435,9 @@ cdef void factorise(double* cells, int size, Factor* factor) noexcept nogil:
         line += (i + 1) * BATCH_SIZE
 
 
-cdef void take_pivot(
-    Factor* factor, int i, int size, const double* line, const double* scaled,
-    const double* pivots, double* inverse
-) noexcept nogil:
-    """Note what the pivots of row i say; a pivot that is only rounding is left out."""
+cdef void take_pivot(Factor* factor, int i, int size, const double* line, const double* scaled,
+                     const double* pivots, double* inverse) noexcept nogil:
+    """Store the results of the pivots of row i; skip pivots that are rounding errors."""
     cdef int lane
     cdef double centred
     cdef bint extreme = False

@@ -1,8 +1,7 @@
-"""What a leaf knows, and how this follows the columns, regressors and classes of the stream.
+"""Statistics, prior and scores of leaves, and their growth with columns, regressors and classes.
 
-A leaf knows its statistics as of now, its prior and its scores. Where the stream brings columns,
-regressors or classes, whatever can fail is done first, into new memory; only then does the filter
-change.
+When the stream brings new columns, regressors or classes, new memory is allocated and filled first;
+the filter changes only when nothing can fail any more.
 """
 
 from libc.math cimport INFINITY, log, log1p, pow
@@ -19,14 +18,13 @@ from .pool cimport Pool
 from .shared_trees cimport MAX_DEPTH, Leaf, Node, pop
 
 
-cdef void inflate_prior(
-    ParticleFilter filter, double* target, int size, double mean
-) noexcept nogil:
-    """Make the prior's fit of the target as vague as few samples leave it.
+cdef void inflate_prior(ParticleFilter filter, double* target, int size,
+                        double mean) noexcept nogil:
+    """Weaken the prior's fit of the target after few samples.
 
-    As many samples as there are coefficients are fitted exactly, whatever the noise: up to there
-    the prior has no slopes, then more and more of them. One sample, or equal ones, say nothing of
-    the spread: fall back to the magnitude of the target.
+    With as many samples as coefficients, the fit is exact whatever the noise. So the slopes of the
+    prior are zero up to there, and approach the fit as samples arrive. One sample, or equal ones,
+    have no variance; then the magnitude of the target replaces it.
     """
     cdef double few = min(size / max(filter.global_statistics[0], 1.0), 1.0)
     cdef double* squares = target + size - 1
@@ -40,11 +38,11 @@ cdef void inflate_prior(
 
 
 cdef void set_prior(ParticleFilter filter) noexcept nogil:
-    """The prior of the leaves, from the statistics of all samples.
+    """Compute the prior of the leaves from the statistics of all samples.
 
-    It is worth `prior_weight` samples that look like all others: a leaf that knows little
-    answers like the fit of all samples. A ridge keeps it proper when features repeat each
-    other or do not vary, and one degree of freedom for the variance does when weights fade.
+    It has the weight of `prior_weight` average samples, so that a leaf with few samples predicts
+    like the fit of all samples. A ridge keeps the prior proper if features are collinear or
+    constant, and one degree of freedom for the variance does so when weights decay.
     """
     cdef int size = filter.model.n_regressors + 1, i
     cdef double* prior = filter.model.prior
@@ -70,7 +68,7 @@ cdef void set_prior(ParticleFilter filter) noexcept nogil:
             prior[1 + i] * prior[1 + i] + 1e-9)
         cells += i + 1
     inflate_prior(filter, cells, size, prior[size])
-    # The log marginal likelihood of no samples at all is 0 by the choice of `per_leaf`.
+    # `per_leaf` is chosen so that the log marginal likelihood of no samples is 0.
     filter.model.df_offset = 1.0
     filter.model.per_leaf = 0.0
     memset(filter.row_other, 0, filter.model.width * sizeof(double))
@@ -79,7 +77,7 @@ cdef void set_prior(ParticleFilter filter) noexcept nogil:
 
 
 cdef void refresh(ParticleFilter filter) noexcept nogil:
-    """Take the prior anew; what leaves have cached follows."""
+    """Compute the prior again, and the cached values of all leaves."""
     cdef int node
     set_prior(filter)
     for node in range(filter.trees.n_nodes):
@@ -88,14 +86,14 @@ cdef void refresh(ParticleFilter filter) noexcept nogil:
 
 
 cdef void finish_leaf(ParticleFilter filter, int leaf) noexcept nogil:
-    """Cache what follows from the statistics of a leaf."""
+    """Cache the log marginal likelihood of a leaf."""
     cdef Leaf* here = &filter.trees.leaves[leaf]
     here.log_marginal = log_marginal(
         &filter.model, filter.trees.total(leaf), True, &here.is_linear)
 
 
 cdef double kept(ParticleFilter filter, const Leaf* leaf, int64_t age) noexcept nogil:
-    """What a weight in a leaf has kept after so many samples: decay ** age, or a known power."""
+    """Factor of a weight in a leaf after `age` samples: decay ** age, by the table if possible."""
     cdef int k
     if leaf.decay == 1.0 or filter.reference:
         return 1.0
@@ -107,7 +105,7 @@ cdef double kept(ParticleFilter filter, const Leaf* leaf, int64_t age) noexcept 
 
 
 cdef void update_time(ParticleFilter filter, int leaf) noexcept nogil:
-    """Decay the statistics of a leaf up to now: section 5, by the clock of the stream."""
+    """Decay the statistics of a leaf to the present: section 5, per sample of the stream."""
     cdef Leaf* here = &filter.trees.leaves[leaf]
     cdef double factor = kept(filter, here, filter.n_seen - here.time)
     if factor == 1.0:
@@ -119,12 +117,12 @@ cdef void update_time(ParticleFilter filter, int leaf) noexcept nogil:
 
 
 cdef double weight_at(ParticleFilter filter, int slot, const Leaf* leaf) noexcept nogil:
-    """Weight of an active sample in a leaf, faded up to the leaf's time."""
+    """Weight of an active sample in a leaf, decayed to the time of the leaf."""
     return filter.pool.weight[slot] * kept(filter, leaf, leaf.time - filter.pool.arrival[slot])
 
 
 cdef void weigh_samples(ParticleFilter filter, int leaf) noexcept nogil:
-    """Let `sample_weight` hold the weights of the active samples of a leaf."""
+    """Set `sample_weight` to the weights of the active samples of a leaf."""
     cdef const Leaf* here = &filter.trees.leaves[leaf]
     cdef const int* slots = filter.trees.slots + here.slots
     cdef int i
@@ -137,15 +135,13 @@ cdef void weigh_samples(ParticleFilter filter, int leaf) noexcept nogil:
 
 
 cdef double fading(ParticleFilter filter, int leaf, int ahead) noexcept nogil:
-    """What the weights in a leaf will have kept so many samples from now."""
+    """Factor of the weights in a leaf `ahead` samples from now."""
     cdef const Leaf* here = &filter.trees.leaves[leaf]
     return kept(filter, here, filter.n_seen + ahead - here.time)
 
 
-cdef const double* faded(
-    ParticleFilter filter, int leaf, int ahead, double* row
-) noexcept nogil:
-    """Statistics of a leaf so many samples from now, in `row` if they differ from those it has."""
+cdef const double* faded(ParticleFilter filter, int leaf, int ahead, double* row) noexcept nogil:
+    """Statistics of a leaf `ahead` samples from now; in `row` if they differ from the present."""
     cdef double share = fading(filter, leaf, ahead)
     if share == 1.0:
         return filter.trees.total(leaf)
@@ -158,10 +154,9 @@ cdef void sum_slots(ParticleFilter filter, const int* slots, int n, double* row)
     add_samples(&filter.model, row, filter.pool.v, slots, n, filter.sample_weight)
 
 
-cdef double row_score(
-    ParticleFilter filter, const double* total, const double* retired
-) noexcept nogil:
-    """What a leaf with these statistics adds to the log posterior of its tree: section 2.1."""
+cdef double row_score(ParticleFilter filter, const double* total,
+                      const double* retired) noexcept nogil:
+    """Log marginal likelihood of a leaf with these statistics: section 2.1, or the reference."""
     cdef bint is_linear
     cdef Fit posterior
     if filter.reference and not filter.model.multinomial:
@@ -178,7 +173,7 @@ cdef double leaf_score(ParticleFilter filter, int leaf) noexcept nogil:
 
 
 cdef double score_subtree(ParticleFilter filter, int node, bint read_only) noexcept nogil:
-    """Log posterior of a whole subtree. Decays its leaves up to now, unless read-only."""
+    """Log posterior of a subtree. Decays its leaves to the present, unless `read_only`."""
     cdef const Node* here
     cdef int n_stack = 1
     cdef double score = 0.0
@@ -198,7 +193,7 @@ cdef double score_subtree(ParticleFilter filter, int node, bint read_only) noexc
 
 
 cdef int sum_subtree(ParticleFilter filter, int node, double* row) noexcept nogil:
-    """Statistics of a whole subtree (two rows); returns how many active samples it holds."""
+    """Sum the statistics of a subtree (two rows); return its number of active samples."""
     cdef int n_stack = 1, n_active = 0, leaf
     cdef double share
     filter.trees.stack[0] = node
@@ -218,7 +213,7 @@ cdef int sum_subtree(ParticleFilter filter, int node, double* row) noexcept nogi
 # --- Shape ----------------------------------------------------------------------------------
 
 cdef int regressors_wanted(ParticleFilter filter) noexcept nogil:
-    """Number of regressors when the filter has followed the schema."""
+    """Number of regressors with all columns of the schema."""
     cdef int column, n_regressors = filter.model.n_regressors
     for column in range(filter.pool.n_columns, filter.schema.n_columns):
         n_regressors += filter.linear and not filter.schema.has_codes(column)
@@ -227,7 +222,7 @@ cdef int regressors_wanted(ParticleFilter filter) noexcept nogil:
 
 cdef int follow(ParticleFilter filter, int n_regressors, int n_classes,
                 int capacity) except -1 nogil:
-    """Follow the schema to new columns, and take so many classes and active samples."""
+    """Adapt the filter to the columns of the schema, the classes and the capacity of the pool."""
     cdef int column, old_columns = filter.pool.n_columns, n_old = filter.model.n_regressors
     cdef int n_columns = filter.schema.n_columns
     if n_columns != old_columns or n_classes != filter.model.n_classes:
@@ -245,12 +240,11 @@ cdef int follow(ParticleFilter filter, int n_regressors, int n_classes,
     return 0
 
 
-cdef int reshape(
-    ParticleFilter filter, int n_columns, int n_regressors, int n_classes, int capacity
-) except -1:
-    """Give everything that depends on these numbers its new shape.
+cdef int reshape(ParticleFilter filter, int n_columns, int n_regressors, int n_classes,
+                 int capacity) except -1:
+    """Change the shape of all data that depend on these numbers.
 
-    Earlier samples miss a new feature, and the value 0 stands in for it in their statistics.
+    A new feature is missing in earlier samples; their statistics have the value 0 for it.
     """
     cdef Pool pool = filter.pool
     cdef int width = row_width(filter.model.multinomial, n_regressors, n_classes)
@@ -286,7 +280,7 @@ cdef int reshape(
 
 
 cdef void set_split_prior(ParticleFilter filter) noexcept nogil:
-    """Log prior of a split and of a leaf at each depth: section 2.1."""
+    """Compute the log prior of a split and of a leaf at each depth: section 2.1."""
     cdef double share, bonus = min(filter.leaf_bonus, filter.model.n_regressors + 1.0)
     cdef int depth
     for depth in range(MAX_DEPTH + 2):
@@ -296,9 +290,9 @@ cdef void set_split_prior(ParticleFilter filter) noexcept nogil:
 
 
 cdef int least_leaf(ParticleFilter filter) noexcept nogil:
-    """Active samples that a new leaf needs: a linear fit with two degrees of freedom to spare.
+    """Smallest number of active samples of a new leaf: two more than coefficients.
 
-    The reference wants two samples per coefficient.
+    The reference needs two samples per coefficient.
     """
     cdef int q = filter.model.n_regressors
     if q == 0:
@@ -306,10 +300,9 @@ cdef int least_leaf(ParticleFilter filter) noexcept nogil:
     return 2 * q + 4 if filter.reference else max(4, min(q + 3, filter.window // 8))
 
 
-cdef void move_block(
-    ParticleFilter filter, double* block, int width, int n_regressors
-) noexcept nogil:
-    """Take a new block for the numbers per column and for single rows, and fill it from the old."""
+cdef void move_block(ParticleFilter filter, double* block, int width,
+                     int n_regressors) noexcept nogil:
+    """Replace `block`, which contains single rows and data per column, and copy its content."""
     cdef int size = n_regressors + 1, n_old = filter.model.n_regressors
     cdef double* fill = block + 5 * width
     cdef int* regressors = <int*>(fill + 3 * size + scratch_size(n_regressors))
@@ -330,11 +323,9 @@ cdef void move_block(
     filter.regressors, filter.nominal = regressors, nominal
 
 
-cdef void copy_rows(
-    ParticleFilter filter, const double* rows, double* into, size_t n_rows, int width,
-    int n_regressors
-) noexcept nogil:
-    """Copy rows of the current shape into blank rows of a new one."""
+cdef void copy_rows(ParticleFilter filter, const double* rows, double* into, size_t n_rows,
+                    int width, int n_regressors) noexcept nogil:
+    """Copy rows of the current shape into zeroed rows of a new shape."""
     cdef size_t i, old = filter.model.n_regressors, old_width = filter.model.width
     cdef double* to_row
     cdef const double* row
@@ -353,10 +344,9 @@ cdef void copy_rows(
         to_row[n_regressors] = row[old]
 
 
-cdef int reserve_scratch(
-    ParticleFilter filter, size_t capacity, size_t columns, size_t size_v, size_t width
-) except -1 nogil:
-    """Make room for the cuts of a leaf that holds a pool of this shape."""
+cdef int reserve_scratch(ParticleFilter filter, size_t capacity, size_t columns, size_t size_v,
+                         size_t width) except -1 nogil:
+    """Allocate the scratch memory for the cuts of a leaf that contains all samples of a pool."""
     cdef size_t n_words = capacity // 64 + 1
     cdef size_t n_bytes = (
         ((4 + BATCH_SIZE) * width + capacity * (size_v + 1) + 2 * columns * (capacity + 1))
@@ -376,7 +366,7 @@ cdef int reserve_scratch(
 
 
 cdef void lay_out_scratch(ParticleFilter filter) noexcept nogil:
-    """Divide the room that `reserve_scratch` made; see `ParticleFilter` and `SplitScan`."""
+    """Divide the memory of `reserve_scratch`; see `ParticleFilter` and `SplitScan`."""
     cdef size_t capacity = filter.pool.capacity, columns = filter.pool.n_columns
     cdef size_t width = filter.model.width
     cdef double* doubles = <double*>filter.scratch

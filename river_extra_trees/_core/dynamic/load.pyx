@@ -1,10 +1,9 @@
-"""A particle filter as state that pickles and model files hold, and the way back.
+"""Conversion of a particle filter to its state, and back.
 
-A state may come from a damaged or hostile file. Its types, shapes and ranges are checked before
-anything is built on it, and then whether its parts belong together: `check` makes a filter of the
-state of another one, and compares what follows from it. Whether the sums in the leaves are those of
-the stream no file can promise. Sums that are larger than those of any stream are made smaller, so
-that none overflows later.
+A state may come from a damaged or hostile file. Its types, shapes and ranges are checked first, and
+then the consistency of its parts: `check` restores a second filter from the state of a filter, and
+compares the derived data. It cannot be checked whether the sums in the leaves come from samples.
+Sums that are larger than any stream allows are reduced, so that they cannot overflow later.
 """
 
 import numpy as np
@@ -23,12 +22,12 @@ from .step cimport LARGEST_REGRESSOR, set_shares
 from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, captured, require
 
 LARGEST_INT, LARGEST_REGION = 2**31 - 1, 2**62
-# Of the weights and of the squares in a leaf. Ten billion of the largest samples have less, and the
-# sums of ten million leaves can be merged.
+# Limits of the sums of weights and of squares in a leaf. Those of ten billion samples are smaller,
+# and the sums of ten million leaves can be merged without overflow.
 cdef double LARGEST_TOTAL = 1e130, LARGEST_SQUARES = 1e300
 LEAST_POSTERIOR = 1e-4      # of a forgetting factor: see `SWITCH` in `step`
 FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}
-cdef double LARGEST_MEAN = 1.01 * LARGEST_REGRESSOR         # as they round
+cdef double LARGEST_MEAN = 1.01 * LARGEST_REGRESSOR         # allows for rounding
 cdef double LARGEST_MEAN_TARGET = 1.01 * LARGEST_TARGET
 SETTINGS = {        # the arguments of the constructor: how they are read
     "n_particles": ("whole", 1), "window": ("whole", 1, LARGEST_INT), "classifier": ("flag",),
@@ -62,7 +61,7 @@ cdef object doubles(const double* numbers, int n):
 
 
 cdef object distinct_nodes(ParticleFilter filter):
-    """Every node of any tree once, in the order of depths, so that links only lead forward."""
+    """All distinct nodes, breadth first, so that children come after their parents."""
     cdef int[::1] found = np.empty(filter.trees.n_nodes, np.int32)
     return found.base[:filter.trees.distinct(filter.roots, filter.n_alive, &found[0])]
 
@@ -94,7 +93,7 @@ def state_of(ParticleFilter filter):
 
 
 cdef dict nodes_of(SharedTrees trees, const int[::1] found, const int[::1] number):
-    """Splits; depths, sizes and references follow from the links."""
+    """State of the splits; depths, sizes and references follow from the links."""
     cdef Py_ssize_t n = found.shape[0], i
     cdef double[::1] cuts = np.empty(n)
     cdef int64_t[::1] regions = np.empty(n, dtype=np.int64)
@@ -112,7 +111,7 @@ cdef dict nodes_of(SharedTrees trees, const int[::1] found, const int[::1] numbe
 
 
 cdef dict leaves_of(SharedTrees trees, const int[::1] found):
-    """Statistics of the leaves, in the order of their nodes."""
+    """State of the leaves, in the order of their nodes."""
     cdef int node
     numbers = [trees.nodes[node].left for node in found if trees.nodes[node].feature < 0]
     cdef Py_ssize_t n = len(numbers), i
@@ -133,7 +132,10 @@ cdef dict leaves_of(SharedTrees trees, const int[::1] found):
 
 
 def serving_state_of(ParticleFilter filter):
-    """The same, all active samples retired, which changes no answer; logistic leaves keep them."""
+    """State for serving: all samples are retired, which does not change the predictions.
+
+    Logistic leaves need their active samples to predict, and keep them.
+    """
     state = captured(state_of(filter))
     if filter.logistic is not None:
         return state
@@ -158,7 +160,7 @@ def restored(kind, values):
 
 
 def check(ParticleFilter filter):
-    """Raise a StateError if a filter is not as its state says."""
+    """Raise a StateError if derived data of a filter do not follow from its state."""
     cdef ParticleFilter other = restored(type(filter), state_of(filter))
     cdef SharedTrees trees = filter.trees
     cdef const Node* here
@@ -178,7 +180,7 @@ def check(ParticleFilter filter):
 
 
 cdef dict settings_from(state):
-    """The arguments of the constructor; it takes memory for as many particles as have a root."""
+    """Arguments of the constructor, which allocates memory for the roots in the state."""
     settings = state.settings(SETTINGS)
     n_roots, n_particles = len(state.array("roots", np.int32, None)), settings["n_particles"]
     decays = settings["decays"]
@@ -191,7 +193,7 @@ cdef dict settings_from(state):
 
 
 cdef int restore(ParticleFilter filter, state) except -1:
-    """Give an empty filter a state."""
+    """Fill an empty filter from a state."""
     cdef Pool pool = state.part("pool", Pool)
     cdef int width, q, n_classes
     filter.schema, filter.labels = state.part("schema", Schema), state.part("labels", Labels)
@@ -212,7 +214,7 @@ cdef int restore(ParticleFilter filter, state) except -1:
                  limited_rows(filter, state.numbers("global_statistics", width, **FINITE))[0])
     copy_doubles(filter.fill, state.numbers("fill", q, least=-LARGEST_MEAN, most=LARGEST_MEAN))
     copy_doubles(filter.fill_weight, state.numbers("fill_weight", q, least=0.0))
-    # The prior is as it was when it was last taken from the statistics of all samples.
+    # The prior is saved, because the statistics have changed since it was computed.
     set_prior(filter)
     prior = state.numbers("prior", width if filter.regression else 0, **FINITE)
     if filter.regression:
@@ -228,7 +230,7 @@ cdef int restore(ParticleFilter filter, state) except -1:
 
 
 cdef double[:, ::1] limited_rows(ParticleFilter filter, values) except *:
-    """Rows of statistics, see `leaf_models`; sums larger than those of any stream get smaller."""
+    """Rows of statistics, see `leaf_models`, with sums limited by `limit_row`."""
     cdef double[:, ::1] rows = values.reshape(-1, filter.model.width).copy()
     cdef Py_ssize_t i
     cdef bint sound = True
@@ -239,7 +241,7 @@ cdef double[:, ::1] limited_rows(ParticleFilter filter, values) except *:
 
 
 cdef bint limit_row(ParticleFilter filter, double* row) noexcept:
-    """Make large sums smaller; returns whether weights and means are in range."""
+    """Limit the sums of a row; return whether weights and means are in range."""
     cdef int i, q = filter.model.n_regressors
     cdef bint sound = row[0] >= 0.0
     if filter.model.multinomial:
@@ -265,7 +267,7 @@ cdef int copy_doubles(double* into, const double[::1] values) except -1:
 
 
 cdef int restore_trees(ParticleFilter filter, state) except -1:
-    """Nodes and roots; references, depths and numbers of leaves follow from the links."""
+    """Restore nodes and roots; compute references, depths and numbers of leaves."""
     cdef const int[::1] roots = state.array("roots", np.int32, None)
     cdef const int[:, ::1] links = state.array("links", np.int32, None, 3)
     cdef Py_ssize_t n = links.shape[0], i
@@ -321,10 +323,9 @@ cdef int restore_trees(ParticleFilter filter, state) except -1:
     return 0
 
 
-cdef int restore_strata(
-    ParticleFilter filter, const double[::1] posterior, const int[::1] stratum
-) except -1:
-    """The probabilities of the forgetting factors, and which particles have which."""
+cdef int restore_strata(ParticleFilter filter, const double[::1] posterior,
+                        const int[::1] stratum) except -1:
+    """Restore the probabilities of the forgetting factors, and the bounds of their particles."""
     cdef int k
     require(stratum[0] == 0 and stratum[filter.n_decays] == filter.n_alive
             and np.all(np.diff(np.asarray(stratum, np.int64)) > 0)
@@ -337,7 +338,7 @@ cdef int restore_strata(
 
 
 cdef int fill_leaves(ParticleFilter filter, state) except -1:
-    """Statistics of the leaves, slots of their active samples, forgetting factors."""
+    """Restore statistics, slots and forgetting factors of the leaves."""
     cdef SharedTrees trees = filter.trees
     cdef Py_ssize_t n = trees.n_leaves, width = filter.model.width, start = 0, j
     cdef double[:, ::1] rows = limited_rows(filter, state.numbers("rows", n, 2 * width, **FINITE))
@@ -362,8 +363,8 @@ cdef int fill_leaves(ParticleFilter filter, state) except -1:
 
 
 cdef object decays_of(ParticleFilter filter):
-    """Per node of a loaded filter the forgetting factor of the particles that hold it."""
-    cdef double[::1] decays = np.zeros(filter.trees.n_nodes)    # 0: of no particle met so far
+    """Forgetting factor of each node: that of the particles that contain it."""
+    cdef double[::1] decays = np.zeros(filter.trees.n_nodes)    # 0: no particle found yet
     cdef int k, particle, node, child
     cdef const Node* here
     cdef bint sound = True
@@ -382,12 +383,12 @@ cdef object decays_of(ParticleFilter filter):
     return decays.base
 
 
-# --- Do the parts of a loaded filter belong together? ---------------------------------------
+# --- Consistency of a restored filter -------------------------------------------------------
 
 cdef int check_regions(ParticleFilter filter) except -1:
-    """Nodes of one region lie at the end of the same way, so that they hold the same samples.
+    """Check that nodes of one region have the same path, so that they contain the same samples.
 
-    Trees share the leaf of a region, but for the reference, where a move copies it.
+    A region has one leaf that trees share, except in the reference, where moves copy it.
     """
     cdef const Node* here
     cdef int i, node
@@ -411,7 +412,7 @@ cdef int check_regions(ParticleFilter filter) except -1:
 
 
 cdef int check_samples(ParticleFilter filter) except -1:
-    """No active sample is of the future, too large, or of a label that the filter does not know."""
+    """Check that active samples have been learned, are in range and have known labels."""
     cdef int slot, i, q = filter.model.n_regressors
     cdef double target
     for slot in filter.pool.slots():
@@ -428,10 +429,10 @@ cdef int check_samples(ParticleFilter filter) except -1:
 
 
 cdef int check_trees(ParticleFilter filter) except -1:
-    """Every tree holds each active sample once: where it belongs.
+    """Check that every tree contains each active sample once, in its leaf.
 
-    Each leaf is looked at once, however many trees share it. That is enough: `check_regions` found
-    each region at the end of one way, so that a tree has no two leaves which one sample can reach.
+    Each leaf is checked once, although trees share it. This is sufficient, because a region has
+    only one path (`check_regions`), so that no sample can reach two leaves of a tree.
     """
     cdef int[::1] parent = np.full(filter.trees.n_nodes, -1, dtype=np.int32)
     cdef int[::1] held = np.zeros(filter.trees.n_nodes, dtype=np.int32)
@@ -456,12 +457,11 @@ cdef int check_trees(ParticleFilter filter) except -1:
     return 0
 
 
-cdef bint holds_its_samples(
-    ParticleFilter filter, int number, const int[::1] parent, int[::1] holder
-) noexcept:
-    """Whether the samples of a leaf are different active ones, and all come to it from above.
+cdef bint holds_its_samples(ParticleFilter filter, int number, const int[::1] parent,
+                            int[::1] holder) noexcept:
+    """Whether the samples of a leaf are distinct and active, and reach it from the root.
 
-    `holder` notes who holds a sample. Any parent will do: all of them split alike.
+    `holder` is the last leaf found with a sample. Any parent will do, as all have the same split.
     """
     cdef const Leaf* leaf = &filter.trees.leaves[filter.trees.nodes[number].left]
     cdef int i, slot, node

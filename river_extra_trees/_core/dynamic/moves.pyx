@@ -1,16 +1,15 @@
-"""How trees change: moves at the leaf of a sample, and new particles.
+"""Changes of the trees: moves at the leaf of a sample, and rejuvenation.
 
-Stay, grow or prune: equation (2) and section 2.3 of the paper. There a particle draws one cut and
-takes it with probability o / (1 + p + o), o and p being the odds of growing and pruning against
-staying. Here the particles that hold a leaf share their proposals: a particle grows with
-probability m / (1 + p + m), where m is the mean of o over them, and takes each in proportion to its
-o. That estimates the posterior probability of growing at all, the place of the cut integrated out,
-the better the more proposals there are; a good cut is taken by every particle that is offered it
-among poor ones. The odds of a cut do not depend on the particle, and particles that take the same
-cut share the new leaves.
+Stay, grow or prune: equation (2) and section 2.3 of the paper. In the paper, each particle draws
+one cut and takes it with probability o / (1 + p + o), where o and p are the odds of growing and
+pruning against staying. Here the particles with the same leaf share their proposals: a particle
+grows with probability m / (1 + p + m), where m is the mean of o over the proposals, and takes one
+of them with probability proportional to its o. This estimates the posterior probability of growing,
+integrated over the place of the cut; more proposals give a better estimate. The odds of a cut do
+not depend on the particle, and particles that take the same cut share the new leaves.
 
-A rejuvenation adds particles grown from the active samples, half of them with what the old ones
-have retired.
+A rejuvenation adds particles grown from the active samples; half of them inherit the retired
+statistics of the old ones.
 """
 
 from libc.math cimport INFINITY, isfinite
@@ -31,7 +30,7 @@ from .step cimport add_roots, gather, reserve_step, set_shares, step
 
 
 cdef void move_all(ParticleFilter filter, const double* x, int first, int stop) noexcept nogil:
-    """Stay, grow or prune, leaf by leaf. Needs `reserve_step`."""
+    """Stay, grow or prune, leaf by leaf. After `reserve_step`."""
     cdef Rng rng = rng_for(filter.seed, 0, filter.n_steps, MOVE)
     cdef int hit, pair, particle
     for hit in range(filter.n_hits):
@@ -44,14 +43,12 @@ cdef void move_all(ParticleFilter filter, const double* x, int first, int stop) 
         filter.next[particle] = filter.hits[hit].first
         filter.hits[hit].first = particle
     for hit in range(filter.n_hits):
-        if filter.hits[hit].first >= 0:       # else the resampling has left none
+        if filter.hits[hit].first >= 0:       # some particles have survived the resampling
             move_at(filter, x, &filter.hits[hit], &rng)
 
 
-cdef void move_at(
-    ParticleFilter filter, const double* x, LeafHit* hit, Rng* rng
-) noexcept nogil:
-    """The moves of all particles that hold one leaf (there is at least one)."""
+cdef void move_at(ParticleFilter filter, const double* x, LeafHit* hit, Rng* rng) noexcept nogil:
+    """Move all particles with one leaf; there is at least one."""
     cdef int particle = hit.first, n_cuts = propose_all(filter, hit, rng)
     cdef Cut* cuts = filter.cuts
     cdef double u, grow
@@ -73,11 +70,11 @@ cdef void move_at(
             cut = draw_cut(cuts, n_cuts, (u - pair.prune_odds) * n_cuts)
             apply_grow(filter, x, particle, hit.node, &cuts[cut])
         particle = filter.next[particle]
-        cuts += filter.reference     # there each particle has its own
+        cuts += filter.reference     # in the reference, each particle has its own proposal
 
 
 cdef double mean_odds(const Cut* cuts, int n) noexcept nogil:
-    """Odds of growing by any of n proposals against staying."""
+    """Mean odds of n proposals against staying."""
     cdef double total = 0.0
     cdef int i
     for i in range(n):
@@ -87,7 +84,7 @@ cdef double mean_odds(const Cut* cuts, int n) noexcept nogil:
 
 
 cdef int draw_cut(const Cut* cuts, int n, double u) noexcept nogil:
-    """A proposal in proportion to its odds, whose sum u is below."""
+    """Draw a proposal with probability proportional to its odds; u is below their sum."""
     cdef int i, last = 0
     for i in range(n):
         if cuts[i].odds != NULL:
@@ -102,7 +99,7 @@ cdef double prune_odds(ParticleFilter filter, LeafHit* hit, const LeafParent* pa
     """Odds of pruning the leaf's parent against staying."""
     cdef const Node* parent = &filter.trees.nodes[pair.parent]
     cdef double stay = score_subtree(filter, pair.parent, False)
-    if filter.reference and not isfinite(stay):     # a leaf without spread: then it stays
+    if filter.reference and not isfinite(stay):     # a leaf without variance
         return 0.0
     if hit.region_above != parent.region or fades_by_leaf(filter):
         hit.pruned_score = pruned_score(filter, pair.parent)
@@ -111,13 +108,12 @@ cdef double prune_odds(ParticleFilter filter, LeafHit* hit, const LeafParent* pa
 
 
 cdef double pruned_score(ParticleFilter filter, int parent) noexcept nogil:
-    """Score of the leaf that would take the place of a parent whose leaves are up to date.
+    """Score of the leaf that would replace a parent whose leaves are up to date.
 
-    Trees differ in how they divide the samples of a region, not in which samples these are. So the
-    statistics are summed once for each of the few regions, not for each of the many parents.
-    Sums kept in the nodes would have to follow every sample in all nodes on its way, which are
-    more than the leaves below the parents; and what staying is worth, once samples fade, is new for
-    every leaf at every step.
+    A region contains the same samples in all trees, which only divide them differently. So the
+    statistics are summed once per region, of which there are few, instead of once per parent.
+    Keeping sums in all nodes would be slower: each sample would have to update all nodes on its
+    paths, which are more than the leaves below the parents.
     """
     cdef int64_t region = filter.trees.nodes[parent].region
     cdef double* row = filter.row_other
@@ -131,10 +127,9 @@ cdef double pruned_score(ParticleFilter filter, int parent) noexcept nogil:
     return row_score(filter, row, row + filter.model.width)
 
 
-cdef void apply_prune(
-    ParticleFilter filter, const double* x, int particle, LeafParent* pair
-) noexcept nogil:
-    """Put one leaf in the place of the parent; particles of a pair share it."""
+cdef void apply_prune(ParticleFilter filter, const double* x, int particle,
+                      LeafParent* pair) noexcept nogil:
+    """Replace the parent by one leaf, which the particles of the pair share."""
     cdef int depth = filter.trees.nodes[pair.parent].depth
     if pair.pruned < 0:
         pair.pruned = leaf_in_place_of(filter, pair.parent)
@@ -146,9 +141,10 @@ cdef void apply_prune(
 
 
 cdef int leaf_in_place_of(ParticleFilter filter, int node) noexcept nogil:
-    """A leaf that another tree has where this one has a split, or -1.
+    """A leaf of another tree for the region of this split, or -1.
 
-    It holds the new sample, so it is among the leaves met or pruned to in this step.
+    It contains the new sample, so that it is one of the hits or has been made by a prune in this
+    step.
     """
     cdef int64_t region = filter.trees.nodes[node].region
     cdef const Node* leaf
@@ -168,7 +164,7 @@ cdef int leaf_in_place_of(ParticleFilter filter, int node) noexcept nogil:
 
 
 cdef int new_pruned_leaf(ParticleFilter filter, LeafParent* pair) noexcept nogil:
-    """The leaf that holds everything below the parent."""
+    """Make a leaf with all samples below the parent."""
     cdef int n_active = sum_subtree(filter, pair.parent, filter.row_other)
     cdef int node = filter.trees.leaf_for(pair.parent, n_active)
     memcpy(filter.trees.total(filter.trees.nodes[node].left), filter.row_other,
@@ -178,10 +174,9 @@ cdef int new_pruned_leaf(ParticleFilter filter, LeafParent* pair) noexcept nogil
     return node
 
 
-cdef void apply_grow(
-    ParticleFilter filter, const double* x, int particle, int node, Cut* cut
-) noexcept nogil:
-    """Split the leaf in this particle; all that take the same cut share the split."""
+cdef void apply_grow(ParticleFilter filter, const double* x, int particle, int node,
+                     Cut* cut) noexcept nogil:
+    """Split the leaf in this particle; all particles with the same cut share the split."""
     cdef int depth = filter.trees.nodes[node].depth
     if cut.grown < 0:
         cut.grown = new_split(filter, node, cut)
@@ -191,7 +186,7 @@ cdef void apply_grow(
 
 
 cdef int new_split(ParticleFilter filter, int node, const Cut* cut) noexcept nogil:
-    """The split of a leaf, with its two new leaves."""
+    """Make the split of a leaf, with two new leaves."""
     cdef int new = filter.trees.new_node()
     cdef Node* split = &filter.trees.nodes[new]
     split.cut, split.feature, split.n_leaves = cut.threshold, cut.column, 2
@@ -203,9 +198,10 @@ cdef int new_split(ParticleFilter filter, int node, const Cut* cut) noexcept nog
 
 
 cdef int new_child(ParticleFilter filter, int node, const Cut* cut, bint left) noexcept nogil:
-    """One child of a leaf that is split; its statistics are summed, not subtracted.
+    """Make one child of a split leaf; its statistics are summed, not subtracted.
 
-    It inherits its share, by active samples, of what the leaf has retired (section 3.2).
+    It inherits the retired statistics of the leaf in proportion to its active samples (section
+    3.2).
     """
     cdef int old = filter.trees.nodes[node].left
     cdef int n = filter.trees.leaves[old].n_active, n_present = filter.n_present[cut.column]
@@ -240,11 +236,12 @@ cdef int new_child(ParticleFilter filter, int node, const Cut* cut, bint left) n
 cdef int rejuvenate(ParticleFilter filter) except -1:
     """Add as many new particles, grown from the active samples in random order.
 
-    Every other one inherits what an old one has retired, as near to its place as the active samples
-    tell: a leaf's retired statistics go to the new leaves of its active samples in equal parts, or
-    of those of the smallest subtree around it that has any. The others know the active samples
-    alone, which is better after a drift. The next sample decides between the 2 n particles. If
-    memory runs out, the new particles are gone and the old ones as before.
+    Every other new particle inherits the retired statistics of an old one: those of a leaf are
+    divided evenly among its active samples, and each part goes to the new leaf of the sample. If a
+    leaf has no active samples, those of the smallest subtree around it with any are used. The other
+    new particles know the active samples only, which is better after a drift. The next sample
+    resamples the 2 n particles to n. If memory runs out, the new particles are removed and the old
+    ones are not changed.
     """
     cdef int n = filter.n_particles, particle
     cdef int64_t n_steps = filter.n_steps
@@ -283,7 +280,7 @@ cdef list shuffled_slots(ParticleFilter filter):
 
 
 cdef int grow_on(ParticleFilter filter, list slots) except -1:
-    """Let the new particles learn active samples, one after the other."""
+    """Let the new particles learn the active samples, one after the other."""
     cdef int n = filter.n_particles, slot
     for slot in slots:
         gather(filter, x_of(filter.pool, slot), n, 2 * n)
@@ -293,7 +290,7 @@ cdef int grow_on(ParticleFilter filter, list slots) except -1:
 
 
 cdef int let_half_inherit(ParticleFilter filter) except -1:
-    """Give new particles what old ones have retired; equal trees that get it go on being shared."""
+    """Let every other new particle inherit from an old one; equal trees remain shared."""
     cdef int n = filter.n_particles, particle, root, heir
     heirs = {}
     for particle in range(n, 2 * n, 2):
@@ -304,13 +301,13 @@ cdef int let_half_inherit(ParticleFilter filter) except -1:
         else:
             heir = inherit(filter, root, filter.roots[particle - n])
         filter.roots[particle] = heir
-        filter.trees.release(root)       # its number is not looked up again once it is free
+        filter.trees.release(root)       # `heirs` is not asked for a freed root again
         heirs[root] = heir
     return 0
 
 
 cdef void join(ParticleFilter filter) noexcept nogil:
-    """Put the new particles of every stratum behind its old ones."""
+    """Move the new particles of each stratum behind its old ones."""
     cdef int k, half, first, stop, n = filter.n_particles, place = 0
     for k in range(filter.n_decays):
         first, stop = filter.stratum[k], filter.stratum[k + 1]
@@ -326,7 +323,7 @@ cdef void join(ParticleFilter filter) noexcept nogil:
 
 
 cdef int inherit(ParticleFilter filter, int root, int old) except -1:
-    """A copy of a tree that has what another tree has retired."""
+    """Copy a tree, and add the retired statistics of another tree."""
     cdef int n_leaves = filter.trees.nodes[root].n_leaves
     filter.trees.reserve(
         2 * n_leaves, n_leaves, 2 * filter.pool.size + MIN_BLOCK * <size_t>n_leaves)
@@ -340,7 +337,7 @@ cdef int inherit(ParticleFilter filter, int root, int old) except -1:
 
 
 cdef int hand_down(ParticleFilter filter, int root, int old) except -1:
-    """Give the leaves of a tree what those of another have retired."""
+    """Add the retired statistics of the leaves of one tree to the leaves of another."""
     cdef int node, leaf, part, slot
     cdef const double* retired
     stack = [(old, ())]
@@ -383,7 +380,7 @@ cdef list slots_below(ParticleFilter filter, int node):
 
 
 cdef int copied(ParticleFilter filter, int old) noexcept:
-    """A copy of a whole tree that shares nothing with it, in regions of its own."""
+    """Copy a tree completely, with new regions."""
     cdef SharedTrees trees = filter.trees
     cdef int copy
     if trees.nodes[old].feature < 0:

@@ -32,44 +32,44 @@ POLICIES = {"oldest": OLDEST, "random": RANDOM, "alc": ALC, "alm": ALM, "entropy
 
 
 cdef class ParticleFilter(Learner):
-    """Particles, which are trees, and the samples they share.
+    """Particles, which are trees, and the active samples that they share.
 
     Parameters
     ----------
     n_particles
         Number of trees.
     window
-        Active samples at most: when it is full, one has to leave before the next is learned.
+        Largest number of active samples. When the window is full, one sample retires before the
+        next is learned.
     classifier
         Whether targets are labels.
     linear
-        Whether leaves use the numeric features: a linear model, or a logistic one of the classes.
+        Whether leaves have linear models of the numeric features; logistic ones for classes.
     min_samples_leaf
-        Active samples that a split leaves on both sides; 0: see `least_leaf`.
+        Smallest number of active samples on each side of a split; 0: see `least_leaf`.
     alpha, beta
-        A node at depth D is split with prior probability alpha (1 + D)^-beta ...
+        The prior probability of a split at depth D is alpha (1 + D)^-beta.
     leaf_bonus
-        ... times exp(leaf_bonus) for every leaf that the tree has, or exp(number of coefficients)
-        where that is less: more than alpha and beta, which are probabilities, can say in favour of
-        large trees.
+        Each leaf of a tree multiplies its prior by exp(leaf_bonus), or by exp(number of
+        coefficients) if that is smaller. This favours large trees more than alpha and beta can,
+        because these are probabilities.
     decays
-        Forgetting factors per sample of the stream; with `reference` one factor per retirement in
-        a leaf. Of several, each particle has its own, and evidence decides how many have which.
+        Forgetting factors per sample of the stream; with `reference`, one factor per retirement
+        in a leaf. With several factors, each particle has one of them, and the evidence determines
+        the number of particles for each.
     prior_weight
         See `set_prior`.
     reference
-        Flat priors, proposals, move scores, resampling and forgetting of dynaTree 1.2-17.
+        Use the flat priors, proposals, move scores, resampling and forgetting of dynaTree 1.2-17.
     seed
-        Of all random numbers.
+        Seed of all random numbers.
     warm_up
-        Number of samples during which the early pool answers.
+        Number of samples during which the early pool predicts.
     """
 
-    def __cinit__(
-        self, *, int n_particles, int window, bint classifier, bint linear, int min_samples_leaf,
-        double alpha, double beta, double leaf_bonus, decays, double prior_weight, bint reference,
-        uint64_t seed, int64_t warm_up=0,
-    ):
+    def __cinit__(self, *, int n_particles, int window, bint classifier, bint linear,
+                  int min_samples_leaf, double alpha, double beta, double leaf_bonus, decays,
+                  double prior_weight, bint reference, uint64_t seed, int64_t warm_up=0):
         cdef int k, age
         assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles)
         self.regression, self.linear, self.reference = not classifier, linear, reference
@@ -100,7 +100,7 @@ cdef class ParticleFilter(Learner):
         free(self.scratch)
 
     cdef int reserve_particles(self, int n) except -1:
-        """Make room for so many particles, if there is less."""
+        """Make room for at least n particles."""
         cdef char* memory
         n = max(n, LEAST_PROPOSALS)
         if n <= self.capacity:
@@ -126,11 +126,11 @@ cdef class ParticleFilter(Learner):
         return 0
 
     cdef int most_cuts(self, int n) noexcept:
-        """Cuts that are proposed at a leaf which so many particles hold."""
+        """Largest number of cuts proposed at a leaf with n particles."""
         return n if self.reference else min(n, MOST_PROPOSALS)
 
     cdef size_t bytes_for(self, size_t n) noexcept:
-        """Bytes of all that there is per particle."""
+        """Bytes of the arrays per particle."""
         return (
             n * (2 * sizeof(double) + sizeof(LeafHit) + sizeof(LeafParent) + 5 * sizeof(int))
             + self.most_cuts(<int>n) * sizeof(Cut)
@@ -152,7 +152,7 @@ cdef class ParticleFilter(Learner):
         x, y, w
             The sample.
         discard
-            Which active sample retires first where the window is full, see `to_retire`.
+            Which active sample retires if the window is full, see `to_retire`.
         """
         cdef int64_t before
         hold(self)
@@ -165,16 +165,16 @@ cdef class ParticleFilter(Learner):
             release(self)
 
     def go_on(self, Reader reader, discard="oldest", every=None):
-        """Answer or learn some of the next rows; return what `learn` returns for the last one.
+        """Predict or learn some of the next rows; return what `learn` returns for the last one.
 
         Parameters
         ----------
         reader
-            The way through the rows.
+            Reader of the rows.
         discard
-            Which active sample retires where the window is full, see `to_retire`.
+            Which active sample retires if the window is full, see `to_retire`.
         every
-            Stop where the number of samples learned is a multiple of this.
+            Stop when the number of samples learned is a multiple of this.
         """
         cdef int64_t before
         cdef Py_ssize_t n = STRETCH
@@ -192,7 +192,7 @@ cdef class ParticleFilter(Learner):
         return 0
 
     cdef int check_sample(self, double target, double weight) except -1:
-        """Refuse what the sums of squares of a long stream could not hold."""
+        """Raise if the target is so large that the sums of squares of a long stream overflow."""
         if self.regression and weight * target * target > LARGEST_SQUARE:
             raise ValueError(
                 f"w times the square of the target must be at most {LARGEST_SQUARE:g}: the target "
@@ -200,9 +200,9 @@ cdef class ParticleFilter(Learner):
         return 0
 
     cdef int reserve(self, int n_labels) except -1 nogil:
-        """Find the leaves of the row; make room for all that the step may need.
+        """Find the leaves of the row, and allocate all memory that the step may need.
 
-        New columns and labels are followed at the end, where nothing can fail any more.
+        New columns and labels are added last, when nothing else can fail.
         """
         cdef size_t capacity = self.pool.capacity
         cdef int n_regressors = regressors_wanted(self)
@@ -239,8 +239,8 @@ cdef class ParticleFilter(Learner):
             retire_slot(self, slot)
 
     def to_retire(self, str discard):
-        """Slot of the active sample to retire next: the "oldest", one at "random", or the one with
-        the smallest score by a criterion of `scores`; of equal ones the oldest.
+        """Slot of the active sample to retire next: the "oldest", one at "random", or the sample
+        with the smallest score by a criterion of `scores`; the oldest of equal ones.
         """
         with self.using():
             self.discard = POLICIES[discard]
@@ -271,11 +271,11 @@ cdef class ParticleFilter(Learner):
         return 0
 
     cdef const double* statistics_of(self, int hit) noexcept nogil:
-        """Statistics of a leaf that was found, as the next sample will meet them."""
+        """Statistics of a leaf that was found, decayed to the time of the next sample."""
         return faded(self, self.trees.nodes[self.hits[hit].node].left, 1, self.row_other)
 
     cdef double clamped(self, double mean) noexcept nogil:
-        """No answer lies outside the range of the targets seen, however far off x lies."""
+        """The mean, limited to the range of the targets seen, as linear models extrapolate."""
         return min(max(mean, self.lowest), self.highest)
 
     cdef double row_number(self) except? -1.0 nogil:
@@ -290,7 +290,7 @@ cdef class ParticleFilter(Learner):
         return self.clamped(total)
 
     def mixture(self, x):
-        """(mean, squared scale, degrees of freedom, weight) per distinct leaf at x."""
+        """(mean, squared scale, degrees of freedom, weight) of each distinct leaf at x."""
         cdef int hit
         cdef Predictive student
         cdef list parts = []
@@ -329,7 +329,7 @@ cdef class ParticleFilter(Learner):
             return [chances[k] for k in range(self.model.n_classes)]
 
     cdef int prepare_chances(self) except -1 nogil:
-        """Fit the logistic model of the window, from which those of the leaves start."""
+        """Fit the logistic model of the window, which is the prior of those in the leaves."""
         if self.logistic is not None:
             self.logistic.shape(self.model.n_regressors, self.model.n_classes, self.pool.capacity)
             self.logistic.fit_window(self.pool)
@@ -349,7 +349,7 @@ cdef class ParticleFilter(Learner):
         return answer
 
     cdef int row_label(self) except -1 nogil:
-        """The first of the largest probabilities: sums that differ may be equal as parts of one."""
+        """The first of the largest probabilities, normalised first: rounding can make two equal."""
         cdef int k, n = self.model.n_classes
         cdef double* shares = self.row_shares()
         cdef double total = total_of(shares, n)
@@ -379,24 +379,25 @@ cdef class ParticleFilter(Learner):
     def scores(self, str criterion):
         """Score of each active sample, averaged over the trees, by slot.
 
-        "alc": fall of the predictive variance over the space. "alm": predictive variance at the
-        sample, the disagreement of the trees included. "entropy": of the class probabilities there.
+        "alc": decrease of the predictive variance over the space. "alm": predictive variance at
+        the sample, including the variance among the trees. "entropy": entropy of the predictive
+        class probabilities at the sample.
         """
         with self.using():
             return scores(self, POLICIES[criterion])
 
     def alc_at(self, x):
-        """Fall of the predictive variance over the space if the target at x were known."""
+        """Decrease of the predictive variance over the space if the target at x were known."""
         with self.using():
             return alc_at(self, x)
 
     def relevance(self):
-        """Per particle and column: the variance (entropy) that the splits on it take away.
+        """Decrease of variance (or entropy) by the splits, per particle and column.
 
-        For every split the predictive variance in the middle of its region as one leaf, times the
-        weight of its samples, less the same of its two sides; in classification the entropy. The
-        sum is divided by the weight of all samples. A column that explains nothing scores about 0
-        or less.
+        For each split, the decrease is weight times predictive variance in the middle of its
+        region, taken as one leaf, minus the same for its two sides; in classification, the entropy
+        replaces the variance. The sum is divided by the weight of all samples. A column that
+        explains nothing has about 0 or less.
         """
         with self.using():
             return relevance(self)
@@ -419,28 +420,28 @@ cdef class ParticleFilter(Learner):
             return distinct_roots(self)
 
     def nodes_at(self, root):
-        """Nodes of the tree at a root in preorder, left before right, as they are stored.
+        """Nodes of the tree at a root as they are stored, in preorder, left before right.
 
-        Statistics of a leaf are as of its time, the number of samples seen when it last faded.
+        The statistics of a leaf are those at its time, the number of samples when it last decayed.
         """
         with self.using():
             return nodes_at(self, root)
 
     def factor_weights(self):
-        """Forgetting factors and the posterior probability of each."""
+        """Posterior probability of each forgetting factor."""
         return {self.decays[k]: self.factor_posterior[k] for k in range(self.n_decays)}
 
     def shares(self):
-        """Per particle: its share of the answers."""
+        """Weight of each particle in the predictions."""
         return [self.share[particle] for particle in range(self.n_alive)]
 
     def split_shares(self):
-        """Per particle and column: share of the column in the splits of the tree."""
+        """Share of each column in the splits of the tree, per particle."""
         with self.using():
             return split_shares(self)
 
     def tree_statistics(self):
-        """Per particle: number of leaves and height, the number of splits on the longest path."""
+        """Number of leaves and height (splits on the longest path), per particle."""
         with self.using():
             return tree_statistics(self)
 
@@ -464,5 +465,5 @@ cdef class ParticleFilter(Learner):
 
     @classmethod
     def restored(cls, values):
-        """The filter of a state."""
+        """Make a filter from its state."""
         return restored(cls, values)

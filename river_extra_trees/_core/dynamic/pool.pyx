@@ -15,20 +15,20 @@ from ..state import FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_WEIGHT, State, reduc
 cdef enum:
     LEAST_CAPACITY = 16
 
-cdef int WINDOW_STEPS = 5               # of Newton's method, from zero
+cdef int WINDOW_STEPS = 5               # Newton steps from zero for the window
 cdef double PRECISION = 1.0             # of both priors
-cdef double LARGEST_STEP = 5.0          # sum over the coefficients; Newton's method may go too far
-cdef double LARGEST_LOG_ODDS = 10.0     # no regression is surer than this
+cdef double LARGEST_STEP = 5.0          # 1-norm of a Newton step, which might diverge otherwise
+cdef double LARGEST_LOG_ODDS = 10.0     # limit of the predictions
 
 
 cdef size_t block_size(size_t capacity, size_t n_columns, size_t size_v) except 0:
-    """Bytes of the one block that holds all arrays of a pool."""
+    """Bytes of all arrays of a pool."""
     cdef size_t per_slot = (n_columns + size_v + 1) * sizeof(double) + sizeof(int64_t)
     return product(capacity, per_slot + (2 * n_columns + 1) * sizeof(int)) + n_columns * sizeof(int)
 
 
 cdef class Pool:
-    """Samples in slots; a slot is taken by `push` and given back by `release`."""
+    """Samples in slots. `push` occupies a slot, and `release` frees it."""
 
     def __cinit__(self, size_t capacity=LEAST_CAPACITY, int n_columns=0, int size_v=1):
         cdef size_t cells = capacity * n_columns, i
@@ -48,15 +48,15 @@ cdef class Pool:
             self.rank[i] = -1
         for i in range(capacity):
             self.arrival[i] = -1
-            self.free_slots[i] = <int>(capacity - i - 1)    # the lowest is taken first
+            self.free_slots[i] = <int>(capacity - i - 1)    # the lowest slot is used first
 
     def __dealloc__(self):
         free(self.x)
 
     cdef Pool resized(self, size_t capacity, int n_columns, int size_v):
-        """The same samples in the same slots, with room for more.
+        """Copy the samples into the same slots of a larger pool.
 
-        New columns are missing in all samples; new cells of v are 0 and go before the last.
+        New columns are missing in all samples; new cells of v are 0 and come before the target.
         """
         cdef Pool new = Pool(capacity, n_columns, size_v)
         cdef int slot, column, n_free = self.capacity - self.size
@@ -78,7 +78,7 @@ cdef class Pool:
 
     cdef int push(self, const double* x, const double* v, double weight,
                   int64_t arrival) noexcept nogil:
-        """Store a sample, for which there is room; return its slot."""
+        """Store a sample and return its slot. The pool must not be full."""
         cdef int slot = self.free_slots[self.capacity - self.size - 1], column
         memcpy(x_of(self, slot), x, self.n_columns * sizeof(double))
         memcpy(v_of(self, slot), v, self.size_v * sizeof(double))
@@ -90,7 +90,7 @@ cdef class Pool:
         return slot
 
     cdef void insert(self, int slot, int column) noexcept nogil:
-        """Put a slot into the order of a column."""
+        """Insert a slot into the order of a column."""
         cdef int* order = column_of(self, self.order, column)
         cdef int* rank = column_of(self, self.rank, column)
         cdef double value = x_of(self, slot)[column]
@@ -111,7 +111,7 @@ cdef class Pool:
             rank[order[middle]] = middle
 
     cdef void remove(self, int slot, int column) noexcept nogil:
-        """Take a slot out of the order of a column."""
+        """Remove a slot from the order of a column."""
         cdef int* order = column_of(self, self.order, column)
         cdef int* rank = column_of(self, self.rank, column)
         cdef int place = rank[slot], i
@@ -123,7 +123,7 @@ cdef class Pool:
             rank[order[i]] = i
 
     cdef void release(self, int slot) noexcept nogil:
-        """Give a slot back."""
+        """Remove the sample in a slot."""
         cdef int column
         for column in range(self.n_columns):
             self.remove(slot, column)
@@ -167,7 +167,7 @@ cdef class Pool:
         return object.__sizeof__(self) + block_size(self.capacity, self.n_columns, self.size_v)
 
     def state(self):
-        """The samples in order of arrival; the slots they are in, then the free ones."""
+        """The samples in order of arrival; their slots, followed by the free slots."""
         cdef Py_ssize_t i, n = self.size
         cdef double[:, ::1] x = np.empty((n, self.n_columns)), v = np.empty((n, self.size_v))
         cdef double[::1] weight = np.empty(n)
@@ -187,7 +187,7 @@ cdef class Pool:
 
     @classmethod
     def restored(cls, values):
-        """The pool of a state. Whether columns and arrivals are right is the owner's to check."""
+        """Make a pool from its state. The owner checks columns and arrivals."""
         state = State("Pool", values, ("slots", "x", "v", "weight", "arrival"))
         slots = state.array("slots", np.int32, None)
         arrival = state.array("arrival", np.int64, None)
@@ -201,7 +201,7 @@ cdef class Pool:
         require(np.array_equal(np.sort(slots), np.arange(capacity)),
                 "Pool: each slot must be there once")
         require(n == 0 or (0 < arrival[0] and np.all(arrival[:-1] < arrival[1:])),
-                "Pool: samples must be in order of arrival")    # differences may overflow
+                "Pool: samples must be in order of arrival")    # np.diff could overflow
         require(not np.any(np.isinf(x)), "Pool: a value is infinite")
         return filled(Pool(capacity, x.shape[1], v.shape[1]), slots, x, v, weight, arrival)
 
@@ -209,11 +209,9 @@ cdef class Pool:
         return reduced(type(self), self.state())
 
 
-cdef Pool filled(
-    Pool pool, const int[::1] slots, const double[:, ::1] x, const double[:, ::1] v,
-    const double[::1] weight, const int64_t[::1] arrival
-):
-    """An empty pool with valid samples put into it."""
+cdef Pool filled(Pool pool, const int[::1] slots, const double[:, ::1] x, const double[:, ::1] v,
+                 const double[::1] weight, const int64_t[::1] arrival):
+    """Fill an empty pool with valid samples."""
     cdef Py_ssize_t i, slot, n = arrival.shape[0]
     cdef int rank, column
     for i in range(n):
@@ -248,7 +246,7 @@ cdef inline double chance(const double* at, const double* z, int size) noexcept 
 
 
 cdef void solve(double* matrix, double* b, int size) noexcept nogil:
-    """Replace b by the solution of matrix x = b; the packed positive matrix becomes its factor."""
+    """Replace b by the solution of matrix x = b, and the packed matrix by its Cholesky factor."""
     cdef int i, j, k
     cdef double* row = matrix
     cdef double* other
@@ -273,7 +271,7 @@ cdef void solve(double* matrix, double* b, int size) noexcept nogil:
 
 
 cdef class LogisticLeaves:
-    """The regression on the window, and work space for those in leaves."""
+    """The regression on the window, and scratch memory for those in leaves."""
 
     def __dealloc__(self):
         free(self.block)
@@ -282,9 +280,9 @@ cdef class LogisticLeaves:
         return object.__sizeof__(self) + self.block_size * sizeof(double)
 
     cdef int shape(self, int n_regressors, int n_classes, size_t capacity) except -1 nogil:
-        """Make room for as many regressors, classes and slots; what was there is lost.
+        """Allocate memory for these numbers; the content is lost.
 
-        If there is no memory, all is as before.
+        If there is not enough memory, nothing changes.
         """
         cdef int size = n_regressors + 1, n_models = 1 if n_classes == 2 else n_classes
         cdef size_t n = size * (n_models + 6) + size * (size + 1) // 2 + n_classes
@@ -292,7 +290,7 @@ cdef class LogisticLeaves:
         if self.block != NULL and (self.size == size and self.n_classes == n_classes
                                    and self.capacity == capacity):
             return 0
-        n += capacity * (size + n_models + 2)       # an int takes a double at most
+        n += capacity * (size + n_models + 2)       # an int needs no more than a double
         block = <double*>zeroed(n, sizeof(double))
         free(self.block)
         self.block, self.block_size = block, n
@@ -313,7 +311,7 @@ cdef class LogisticLeaves:
         return 0
 
     cdef void fit_window(self, Pool pool) noexcept nogil:
-        """The regressions on all active samples, which are the prior of those in the leaves."""
+        """Fit the regressions on all active samples, the prior of those in the leaves."""
         cdef int slot, model, _, n = 0
         cdef double* at
         for slot in range(pool.capacity):
@@ -331,7 +329,7 @@ cdef class LogisticLeaves:
             self.fit_points(n, model, at)
 
     cdef void scale_points(self, Pool pool, int n) noexcept nogil:
-        """The active samples in units of each regressor's deviation, as seen from its mean."""
+        """Centre and scale the active samples by mean and standard deviation of each regressor."""
         cdef int i, j
         cdef double value, gap, square, mean
         for j in range(self.size - 1):
@@ -347,24 +345,23 @@ cdef class LogisticLeaves:
             self.scaled(v_of(pool, self.slots[i]), self.points + <size_t>self.slots[i] * self.size)
 
     cdef void scaled(self, const double* v, double* z) noexcept nogil:
-        """A sample in the scale of the window, behind a one for the intercept."""
+        """Scale a sample as the window; z[0] = 1 is for the intercept."""
         cdef int j
         z[0] = 1.0
         for j in range(self.size - 1):
             z[1 + j] = (v[j] - self.centre[j]) * self.shrink[j]
 
     cdef void fit_points(self, int n, int model, const double* at) noexcept nogil:
-        """What a regression says of the active samples."""
+        """Compute the probabilities of a regression for the active samples."""
         cdef int i, slot
         for i in range(n):
             slot = self.slots[i]
             self.fitted[model * self.capacity + slot] = chance(
                 at, self.points + <size_t>slot * self.size, self.size)
 
-    cdef void newton_step(
-        self, Pool pool, const int* slots, int n, int model, const double* prior, double* at
-    ) noexcept nogil:
-        """Move coefficients `at`, by which the samples are fitted, toward the posterior mode."""
+    cdef void newton_step(self, Pool pool, const int* slots, int n, int model, const double* prior,
+                          double* at) noexcept nogil:
+        """Make a Newton step of the coefficients `at`, to which `fitted` belongs."""
         cdef int i, j, k, slot, size = self.size, code = 1 if self.n_models == 1 else model
         cdef double p, gap, curvature, part, total = 0.0
         cdef const double* z
@@ -390,16 +387,15 @@ cdef class LogisticLeaves:
         solve(self.hessian, self.gradient, size)
         for j in range(size):
             total += fabs(self.gradient[j])
-        if not isfinite(total):     # the weights drown the prior, and features repeat each other
+        if not isfinite(total):     # collinear features, and weights that are large for the prior
             return
         part = min(1.0, LARGEST_STEP / total) if total > 0.0 else 1.0
         for j in range(size):
             at[j] -= part * self.gradient[j]
 
-    cdef const double* chances_in(
-        self, Pool pool, const int* slots, int n, double decay, const double* v, int64_t now
-    ) noexcept nogil:
-        """Probabilities of the classes of the sample v, in a leaf with these active samples."""
+    cdef const double* chances_in(self, Pool pool, const int* slots, int n, double decay,
+                                  const double* v, int64_t now) noexcept nogil:
+        """Class probabilities of the sample v in a leaf with these active samples."""
         cdef const double* window
         cdef int i, model
         cdef double total = 0.0

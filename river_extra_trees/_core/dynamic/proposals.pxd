@@ -1,7 +1,7 @@
 """Cuts proposed at a leaf, and their odds by scans over its sorted samples.
 
-What the children of a cut know are sums over the samples passed and differences to those of the
-whole leaf. Several cuts wait until a batch is full, and are then scored together.
+The statistics of the children of a cut are sums over the samples scanned so far, and the
+differences to those of the whole leaf. Cuts are collected and scored in batches.
 """
 
 from libc.math cimport exp
@@ -27,5 +27,5 @@ cdef extern from *:
 cdef int propose_all(ParticleFilter filter, const LeafHit* hit, Rng* rng) noexcept nogil
 
 cdef inline double odds(double log_odds) noexcept nogil:
-    """Odds from their logarithm; 0 where there are none."""
+    """Odds from their logarithm; 0 for NaN."""
     return exp(min(log_odds, 600.0)) if log_odds == log_odds else 0.0

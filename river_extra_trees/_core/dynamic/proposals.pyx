@@ -16,17 +16,16 @@ from .shared_trees cimport MAX_DEPTH, Leaf
 
 
 cdef int propose_all(ParticleFilter filter, const LeafHit* hit, Rng* rng) noexcept nogil:
-    """Draw the proposals at one leaf into `ParticleFilter.cuts`, then score them together.
+    """Draw the proposals at one leaf into `ParticleFilter.cuts`, score them, return their number.
 
-    Returns their number. Each is uniform over columns and places (section 2.2). They are spread
-    evenly over both (systematic sampling), but in the reference, where each particle has its own,
-    independent.
+    Each is uniform over columns and places (section 2.2). Together they are spread evenly over both
+    by systematic sampling. In the reference, each particle has its own, independent proposal.
     """
     cdef int leaf = filter.trees.nodes[hit.node].left, particle = hit.first, n = 0, i
     cdef int n_columns = filter.pool.n_columns
     cdef double u = uniform(rng), place
     cdef Cut* cut
-    # Halved, as twice the least may be more than an int holds.
+    # Halved instead of doubling `min_samples_leaf`, which could overflow.
     if (
         filter.trees.leaves[leaf].n_active // 2 < filter.min_samples_leaf or filter.alpha <= 0.0
         or n_columns == 0 or filter.trees.nodes[hit.node].depth >= MAX_DEPTH
@@ -52,9 +51,9 @@ cdef int propose_all(ParticleFilter filter, const LeafHit* hit, Rng* rng) noexce
 
 
 cdef void sort_leaf(ParticleFilter filter, int leaf, int column) noexcept nogil:
-    """Sort the leaf's active samples by a column, missing ones behind; forget its cuts.
+    """Sort the active samples of a leaf by a column, missing values last; clear its cuts.
 
-    The samples set bits at their ranks in the pool; reading the bits is the sort.
+    Each sample sets the bit of its rank in the pool, and the bits are then read in order.
     """
     cdef int n = filter.trees.leaves[leaf].n_active, n_present = 0, n_missing = 0, i, place
     cdef int n_words = filter.pool.n_present[column] // 64 + 1
@@ -82,10 +81,8 @@ cdef void sort_leaf(ParticleFilter filter, int leaf, int column) noexcept nogil:
     filter.n_present[column] = n_present
 
 
-cdef void place_cut(
-    ParticleFilter filter, Rng* rng, int leaf, Cut* cut, double u
-) noexcept nogil:
-    """Put a cut where u in [0, 1) says and ask for its odds, unless the column allows none."""
+cdef void place_cut(ParticleFilter filter, Rng* rng, int leaf, Cut* cut, double u) noexcept nogil:
+    """Place a cut at u in [0, 1), and request its odds; `odds` stays NULL if no cut is allowed."""
     cdef int n = filter.trees.leaves[leaf].n_active, n_present = filter.n_present[cut.column]
     cdef int least = filter.min_samples_leaf, low, high, middle, cell, which
     cdef uint64_t* proposed
@@ -113,7 +110,7 @@ cdef void place_cut(
         low, high = least - 1, n_present - least
         if low >= high:
             return
-        if not filter.reference:      # a gap between neighbours, then anywhere in it
+        if not filter.reference:      # first a gap between neighbours, then a place in it
             low = min(low + <int>(u * (high - low)), high - 1)
             high = low + 1
             u = uniform(rng)
@@ -135,7 +132,7 @@ cdef void place_cut(
 
 
 cdef inline double between(double lower, double upper, double u) noexcept nogil:
-    """A threshold that keeps `lower` left and `upper` right."""
+    """A threshold between two values, with `lower` on its left and `upper` on its right."""
     cdef double threshold = (1.0 - u) * lower + u * upper
     return threshold if lower <= threshold < upper else lower
 
@@ -144,7 +141,7 @@ cdef inline double between(double lower, double upper, double u) noexcept nogil:
 
 
 cdef void score_cuts(ParticleFilter filter, int node) noexcept nogil:
-    """Odds of all cuts that were proposed at one leaf, against staying."""
+    """Compute the odds of all cuts proposed at one leaf against staying."""
     cdef int depth = filter.trees.nodes[node].depth, column, missing_left, n_places
     begin_scan(filter, filter.trees.nodes[node].left)
     filter.scan.base = (
@@ -166,7 +163,7 @@ cdef void score_cuts(ParticleFilter filter, int node) noexcept nogil:
 
 
 cdef void begin_scan(ParticleFilter filter, int leaf) noexcept nogil:
-    """Express the leaf, its prior and its samples relative to its own means."""
+    """Compute the cells of the leaf, its prior and its samples about the means of the leaf."""
     cdef SplitScan* scan = &filter.scan
     cdef const Leaf* here = &filter.trees.leaves[leaf]
     cdef const double* total = filter.trees.total(leaf)
@@ -191,7 +188,7 @@ cdef void begin_scan(ParticleFilter filter, int leaf) noexcept nogil:
 
 
 cdef int find_places(ParticleFilter filter, int which) noexcept nogil:
-    """The cuts proposed of a column with missing values on one side, in sorted order."""
+    """List the cuts proposed for a column and a side of missing values, in sorted order."""
     cdef const uint64_t* proposed = filter.proposed + <size_t>which * filter.n_words
     cdef int i, n = 0
     cdef uint64_t word
@@ -204,10 +201,9 @@ cdef int find_places(ParticleFilter filter, int which) noexcept nogil:
     return n
 
 
-cdef void scan_numeric(
-    ParticleFilter filter, int column, bint missing_left, int n_places
-) noexcept nogil:
-    """Pass over the sorted samples from both ends, up to the largest gap between two cuts."""
+cdef void scan_numeric(ParticleFilter filter, int column, bint missing_left,
+                       int n_places) noexcept nogil:
+    """Scan the sorted samples from both ends, up to the largest gap between two cuts."""
     cdef const int* places = filter.places
     cdef int n_present = filter.n_present[column], i, here, after = 0, gap = places[0]
     for i in range(1, n_places + 1):
@@ -224,10 +220,9 @@ cdef void scan_numeric(
         add_cut(filter, column, missing_left, places[i], n_present - places[i], not missing_left)
 
 
-cdef void scan_nominal(
-    ParticleFilter filter, int column, bint missing_left, int n_places
-) noexcept nogil:
-    """Weigh the cuts proposed of one nominal value against the rest."""
+cdef void scan_nominal(ParticleFilter filter, int column, bint missing_left,
+                       int n_places) noexcept nogil:
+    """Score the cuts proposed for a nominal column: one value against all others."""
     cdef const int* order = filter.order + <Py_ssize_t>column * filter.scratch_capacity
     cdef const double* x = filter.pool.x + column
     cdef Py_ssize_t width = filter.pool.n_columns
@@ -242,7 +237,7 @@ cdef void scan_nominal(
 
 
 cdef void begin_pass(ParticleFilter filter, int column, bint with_missing) noexcept nogil:
-    """Nothing is passed yet but, if they go along, the samples that miss the feature."""
+    """Start a scan, with the samples that miss the feature if they go to this side."""
     cdef int n = filter.trees.leaves[filter.scan.leaf].n_active
     memset(filter.scan.passed, 0, filter.model.width * sizeof(double))
     if with_missing:
@@ -250,19 +245,19 @@ cdef void begin_pass(ParticleFilter filter, int column, bint with_missing) noexc
 
 
 cdef void pass_samples(ParticleFilter filter, int column, int start, int stop) noexcept nogil:
-    """Pass the sorted samples from `start` to `stop`."""
+    """Add the sorted samples from `start` to before `stop`."""
     add_to_cells(
         &filter.model, filter.scan.passed, filter.scan.offsets,
         filter.order + <Py_ssize_t>column * filter.scratch_capacity + start, stop - start,
         filter.sample_weight)
 
 
-cdef void add_cut(
-    ParticleFilter filter, int column, bint missing_left, int place, int n_passed, bint with_missing
-) noexcept nogil:
-    """Let a cut wait for its odds. One child has what is passed, the other has the rest.
+cdef void add_cut(ParticleFilter filter, int column, bint missing_left, int place, int n_passed,
+                  bint with_missing) noexcept nogil:
+    """Add a cut to the batch. One child has the samples scanned so far, the other has the rest.
 
-    Both inherit their share, by active samples, of what the leaf has retired (section 3.2).
+    Both inherit the retired statistics of the leaf in proportion to their active samples (section
+    3.2).
     """
     cdef SplitScan* scan = &filter.scan
     cdef int n = filter.trees.leaves[scan.leaf].n_active, i
@@ -286,7 +281,7 @@ cdef void add_cut(
 
 
 cdef void score_waiting(ParticleFilter filter) noexcept nogil:
-    """Find the odds of the cuts that wait."""
+    """Compute the odds of the cuts in the batch."""
     cdef SplitScan* scan = &filter.scan
     cdef Fit fits[BATCH_SIZE]
     cdef double scores[BATCH_SIZE]
@@ -306,7 +301,7 @@ cdef void score_waiting(ParticleFilter filter) noexcept nogil:
 
 
 cdef double regression_score(ParticleFilter filter, int lane, const Fit* fit) noexcept nogil:
-    """Score of the child in a lane that has been fitted."""
+    """Score of the child in a fitted lane."""
     cdef SplitScan* scan = &filter.scan
     cdef int size = filter.model.n_regressors + 1
     cdef double share = scan.shares[lane // 2], mean

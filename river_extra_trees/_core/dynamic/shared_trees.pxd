@@ -1,49 +1,49 @@
-"""Trees that share their branches: the trees of a particle filter.
+"""The trees of a particle filter, which share equal subtrees.
 
-A particle is the id of a root. Trees are immutable in shape: a move copies the nodes between the
-root and the place of the move (those that other trees need as well), everything else is shared and
-reference-counted. The region of the feature space that a node stands for is therefore the same in
-every tree that holds the node, and so is its depth. What a sample changes inside a leaf is
-the same for every tree that holds the leaf, so leaves are edited in place, once for all trees.
+A particle is the id of a root. The structure of trees is persistent: a move copies the nodes on the
+path from the root to the place of the move if other trees use them; all other nodes are shared and
+reference-counted. So a node has the same region of the feature space and the same depth in all its
+trees. A sample changes a leaf in the same way for all trees that contain it, so that leaves are
+changed in place.
 
-Two arrays of structs, each with a free list, plus rows and slot lists:
+There are two arrays of structs, each with a free list, and rows and slot lists:
 
 rows[leaf * 2 * width]           statistics of all samples of the leaf, active and retired
-rows[leaf * 2 * width + width]   statistics of the retired ones alone
-slots[leaf.slots ...]            the slots in the pool of the leaf's active points, in a block of
-                                 4, 8, 16, ... cells; free blocks of each size are chained
+rows[leaf * 2 * width + width]   statistics of the retired samples
+slots[leaf.slots ...]            slots of the active samples of the leaf in the pool, in a block of
+                                 4, 8, 16, ... cells; free blocks of each size form a list
 """
 
 from libc.stdint cimport int64_t, uint8_t
 
 cdef enum:
-    MAX_DEPTH = 60      # no leaf this deep is split: improbable by the prior, and memory is bounded
+    MAX_DEPTH = 60      # leaves this deep are not split; the prior makes them improbable anyway
     MIN_BLOCK = 4
     N_BLOCK_SIZES = 26
 
 cdef struct Node:
     double cut          # numeric: x <= cut goes left; nominal: x == cut goes left
-    int64_t region      # nodes of one region hold the same samples: a leaf, the splits that replace
-                        #   it in other trees, the leaf that these are pruned to
+    int64_t region      # nodes with one region contain the same samples: a leaf, the splits that
+                        #   replace it in other trees, and the leaf to which these are pruned
     int feature         # column, or -1 for a leaf
-    int left            # node; of a leaf: its id in `leaves`; of a free node: the next free one
+    int left            # node; for a leaf, its id in `leaves`; for a free node, the next free node
     int right           # node
-    int refs            # trees and parents that point here; 0 when free
-    int n_leaves        # leaves below, 1 for a leaf
+    int refs            # references from roots and parents; 0: free
+    int n_leaves        # number of leaves below; 1 for a leaf
     unsigned int stamp  # scratch of `gather`: `memo` is valid while this is the current epoch
     int memo            # scratch of `gather`
-    short depth         # of the root: 0
+    short depth         # 0 for the root
     uint8_t nominal
-    uint8_t missing_left    # where missing values go
+    uint8_t missing_left    # whether missing values go left
 
 cdef struct Leaf:
-    int64_t time        # number of samples in the stream when the weights were last up to date
-    double log_marginal     # of the row, as of `time`
+    int64_t time        # number of samples of the stream up to which the weights have decayed
+    double log_marginal     # log marginal likelihood of the row at `time`
     double decay        # forgetting factor per sample of the stream
-    int slots           # start of the block; of a free leaf: the next free one
-    int block           # size of the block is MIN_BLOCK << block
+    int slots           # start of the block; for a free leaf, the next free leaf
+    int block           # the block has MIN_BLOCK << block cells
     int n_active
-    bint is_linear      # log_marginal used the regressors
+    bint is_linear      # whether log_marginal used the regressors
 
 cdef class SharedTrees:
     cdef Node* nodes
@@ -57,7 +57,7 @@ cdef class SharedTrees:
     cdef int free_block[N_BLOCK_SIZES]
     cdef readonly int width     # doubles of one row of statistics
     cdef readonly int nodes_in_use, leaves_in_use
-    cdef readonly int64_t n_regions     # so far
+    cdef readonly int64_t n_regions     # number of regions so far
 
     cdef int reserve(self, size_t n_nodes, size_t n_leaves, size_t n_cells) except -1 nogil
     cdef int new_node(self) noexcept nogil
@@ -95,11 +95,11 @@ cdef inline int side(const Node* node, const double* x) noexcept nogil:
     return node.left if left else node.right
 
 cdef inline Leaf* leaf_at(SharedTrees trees, int node) noexcept nogil:
-    """What belongs to the node of a leaf."""
+    """The leaf of a node."""
     return &trees.leaves[trees.nodes[node].left]
 
 cdef inline int pop(SharedTrees trees, int* n_stack) noexcept nogil:
-    """Take a node off the stack and put its children there, the right one on top."""
+    """Pop a node from the stack, and push its children, the right one last."""
     cdef int node
     n_stack[0] -= 1
     node = trees.stack[n_stack[0]]

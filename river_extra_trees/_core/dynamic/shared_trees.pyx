@@ -1,4 +1,4 @@
-"""Trees that share their branches. See the header for the layout."""
+"""Trees that share equal subtrees. See the header for the layout."""
 
 from libc.limits cimport INT_MAX
 from libc.stdint cimport int64_t
@@ -8,7 +8,7 @@ from ..memory cimport free, resized, zeroed
 
 
 cdef int larger(size_t capacity, size_t n) except -1 nogil:
-    """A capacity with room for n more, and for a quarter more again."""
+    """A capacity that has grown by n and a quarter."""
     capacity += capacity // 4 + n
     if capacity > INT_MAX:
         with gil:
@@ -19,7 +19,7 @@ cdef int larger(size_t capacity, size_t n) except -1 nogil:
 cdef class SharedTrees:
     """Nodes, leaves, statistics rows and slot lists, with reference counts.
 
-    Nothing here allocates except `reserve`; call it first, then hold pointers.
+    Only `reserve` allocates memory. Pointers are valid until its next call.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ cdef class SharedTrees:
     # --- Memory -----------------------------------------------------------------------------
 
     cdef int reserve(self, size_t n_nodes, size_t n_leaves, size_t n_cells) except -1 nogil:
-        """Make room for that many more of each, or raise MemoryError and change nothing."""
+        """Make room for that many more of each. After a MemoryError, nothing is lost."""
         cdef int capacity
         if self.node_capacity - self.nodes_in_use < <Py_ssize_t>n_nodes:
             capacity = larger(self.node_capacity, n_nodes)
@@ -62,7 +62,7 @@ cdef class SharedTrees:
         return 0
 
     cdef int new_node(self) noexcept nogil:
-        """A node that one reference is held to; its other fields are the caller's to fill."""
+        """A node with one reference; the caller sets its other fields."""
         cdef int node = self.free_node
         if node >= 0:
             self.free_node = self.nodes[node].left
@@ -75,12 +75,12 @@ cdef class SharedTrees:
         return node
 
     cdef int64_t new_region(self) noexcept nogil:
-        """A region that no node stands for yet."""
+        """Number of a new region."""
         self.n_regions += 1
         return self.n_regions
 
     cdef int new_leaf(self, int depth, int64_t region, int n_slots) noexcept nogil:
-        """The node of an empty leaf with room for n slots."""
+        """Node of an empty leaf with room for n slots."""
         cdef int node = self.new_node(), leaf = self.free_leaf
         if leaf >= 0:
             self.free_leaf = self.leaves[leaf].slots
@@ -100,7 +100,7 @@ cdef class SharedTrees:
         return node
 
     cdef int leaf_for(self, int parent, int n_slots) noexcept nogil:
-        """The node of a leaf that holds the n slots of all leaves below the parent."""
+        """Node of a leaf with the n slots of all leaves below the parent."""
         cdef int node = self.new_leaf(self.nodes[parent].depth, self.nodes[parent].region, n_slots)
         cdef int n_stack = 1, old
         cdef Leaf* whole = leaf_at(self, node)
@@ -138,9 +138,9 @@ cdef class SharedTrees:
     # --- Saving memory ----------------------------------------------------------------------
 
     cdef SharedTrees compacted(self, int* roots, int n_roots):
-        """The same trees without anything spare; `roots` get the new numbers of their nodes.
+        """Copy the trees without unused memory; `roots` get the new ids.
 
-        The nodes of a tree come to lie side by side.
+        The nodes of a tree are then adjacent.
         """
         cdef SharedTrees new = SharedTrees(self.width)
         cdef int* numbers
@@ -170,7 +170,7 @@ cdef class SharedTrees:
         return new
 
     cdef size_t cells_in_use(self) noexcept nogil:
-        """Cells of slot blocks that just fit."""
+        """Number of cells if every leaf has the smallest possible block."""
         cdef size_t n = 0
         cdef int node
         cdef const Node* here
@@ -181,7 +181,7 @@ cdef class SharedTrees:
         return n
 
     cdef int copy_node(self, SharedTrees other, int node) noexcept nogil:
-        """A node of another trees; an inner one keeps the numbers of its children there."""
+        """Copy a node of another object; the children of an inner node keep their old ids."""
         cdef const Node* old = &other.nodes[node]
         cdef const Leaf* leaf
         cdef Leaf* here
@@ -205,7 +205,7 @@ cdef class SharedTrees:
     # --- Slots of a leaf --------------------------------------------------------------------
 
     cdef void add_slot(self, Leaf* leaf, int slot) noexcept nogil:
-        """Needs a reserve of MIN_BLOCK << (leaf.block + 1) cells."""
+        """Add a slot to a leaf. Requires `reserve` of MIN_BLOCK << (leaf.block + 1) cells."""
         cdef int start
         if leaf.n_active == MIN_BLOCK << leaf.block:
             start = self.new_block(leaf.block + 1)
@@ -227,18 +227,18 @@ cdef class SharedTrees:
     # --- References -------------------------------------------------------------------------
 
     cdef void hold(self, int node) noexcept nogil:
-        """One more reference."""
+        """Add a reference."""
         self.nodes[node].refs = self.nodes[node].refs + 1
 
     cdef void count(self, int node, int change) noexcept nogil:
-        """So many references more, or one less."""
+        """Add references, or release one if `change` is negative."""
         if change < 0:
             self.release(node)
         else:
             self.nodes[node].refs = self.nodes[node].refs + change
 
     cdef void release(self, int node) noexcept nogil:
-        """Drop a reference; free what nobody holds any more."""
+        """Release a reference; free nodes without references."""
         cdef int n_stack = 1
         cdef Node* gone
         cdef Leaf* leaf
@@ -277,10 +277,10 @@ cdef class SharedTrees:
         return found
 
     cdef int distinct(self, const int* roots, int n_roots, int* found) noexcept nogil:
-        """List every node below some roots once, those of depth 0 first, then those of depth 1, ...
+        """List every node below some roots once, breadth first; return their number.
 
-        Within a depth the order is that of roots and paths. Returns their number; `found` has room
-        for all nodes. Stamps of the nodes are spent.
+        Within a depth, the order is that of roots and paths. `found` needs room for all nodes. The
+        stamps of the nodes are reset.
         """
         cdef int i, n = 0, at = 0
         cdef const Node* here
@@ -299,7 +299,7 @@ cdef class SharedTrees:
         return n
 
     cdef bint append(self, int node, int* place) noexcept nogil:
-        """Note a node that has no stamp yet."""
+        """Append a node, unless it is listed already; return whether it was appended."""
         if self.nodes[node].stamp:
             return False
         self.nodes[node].stamp = 1
@@ -309,7 +309,7 @@ cdef class SharedTrees:
     # --- Moves ------------------------------------------------------------------------------
 
     cdef int own(self, int node) noexcept nogil:
-        """The node itself when nobody else holds it, else a copy of it (of an inner node)."""
+        """Return an inner node itself if it has one reference, otherwise a copy."""
         cdef int copy
         if self.nodes[node].refs == 1:
             return node
@@ -323,9 +323,10 @@ cdef class SharedTrees:
         return copy
 
     cdef int path_copy(self, int root, const double* x, int depth, int node) noexcept nogil:
-        """Put `node` at the given depth on the path of x, in this tree only; return the root.
+        """Replace the node at a depth on the path of x, in this tree only; return the new root.
 
-        Takes over the caller's references to `root` and `node`. Needs a reserve of `depth` nodes.
+        Takes over the caller's references to `root` and `node`. Requires `reserve` of `depth`
+        nodes.
         """
         cdef Node* nodes = self.nodes
         cdef int at, child, old, change

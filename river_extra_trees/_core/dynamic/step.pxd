@@ -1,16 +1,16 @@
 """One step of particle learning: add a sample, weigh the particles, resample, move.
 
-Forgetting factors compete, which the paper leaves as future work at the end of section 5. Every
-factor has particles of its own, which weigh the stream by it from first to last. The factor of the
-stream is a hidden state that may change at any sample; evidence says which one it is. This is
-Bayesian model averaging over a switching state, as in "dynamic model averaging" (Raftery, Karny and
-Ettler 2010) with the switches of "fixed share" (Herbster and Warmuth 1998): no factor is ever lost,
-so the filter is back at a short memory a few samples after the stream turns.
+Several forgetting factors compete, which the paper leaves as future work at the end of section 5.
+Each factor has its own particles. The best factor is a hidden state that may change at every
+sample, and the filter computes its posterior distribution by Bayesian model averaging, as in
+dynamic model averaging (Raftery, Karny and Ettler 2010) with the switches of fixed share (Herbster
+and Warmuth 1998). Fixed share keeps the probability of every factor above zero, so that the filter
+returns to a short memory a few samples after a change.
 """
 
 from .particles cimport ParticleFilter
 
-cdef double LARGEST_REGRESSOR       # larger values count as this one
+cdef double LARGEST_REGRESSOR       # larger values are replaced by this one
 
 cdef int add_roots(ParticleFilter filter, int first) except -1
 cdef int reserve_step(ParticleFilter filter) except -1 nogil

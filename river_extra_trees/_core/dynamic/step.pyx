@@ -16,24 +16,24 @@ from .shared_trees cimport MAX_DEPTH, MIN_BLOCK, Leaf, Node, side
 
 LARGEST_REGRESSOR = 1e50
 
-# Copies that a particle is due are whole numbers up to this.
+# Tolerance for expected numbers of copies that are whole numbers.
 cdef double ROUNDING = 1e-9
 
-# Share that the logarithm of the belief in a forgetting factor keeps from sample to sample, as in
-# dynamic model averaging (Raftery, Karny and Ettler 2010, section 3): what spoke for a factor long
-# ago is forgotten. Classifiers lost accuracy by it.
+# Exponent of the posterior of the forgetting factors, by which old evidence is forgotten, as in
+# dynamic model averaging (Raftery, Karny and Ettler 2010, section 3). It reduced the accuracy of
+# classifiers, which do not use it.
 cdef double BELIEF_KEPT = 0.95, BELIEF_KEPT_OF_CLASSIFIER = 1.0
-# Probability that the factor is drawn anew before a sample, as in fixed share (Herbster and Warmuth
-# 1998). Small: it costs a stream that does not change that much per sample at most. Not smaller: a
-# factor out of favour keeps this share of the belief, and its logarithm is the evidence that the
-# factor must gather to return.
+# Probability of a switch to a random factor before each sample, as in fixed share (Herbster and
+# Warmuth 1998). It is the largest log loss per sample on a stream that does not change, so it is
+# small. It is not smaller, because every factor keeps SWITCH / K of the posterior, and the log of
+# this is the evidence that the factor needs to return.
 cdef double SWITCH = 0.01, SWITCH_OF_CLASSIFIER = 0.005
 
 
 # --- The leaves of a sample -----------------------------------------------------------------
 
 cdef void fill_v(ParticleFilter filter, const double* x, double target) noexcept nogil:
-    """The sample as leaf statistics see it: a missing regressor has its running mean."""
+    """Fill v of a sample; the running mean replaces a missing regressor."""
     cdef int i
     cdef double value
     for i in range(filter.model.n_regressors):
@@ -43,10 +43,10 @@ cdef void fill_v(ParticleFilter filter, const double* x, double target) noexcept
 
 
 cdef void next_epoch(ParticleFilter filter) noexcept nogil:
-    """Make all memos of nodes out of date."""
+    """Start a new epoch, which invalidates the memos of all nodes."""
     cdef int node
     filter.epoch += 1
-    if filter.epoch == 0:      # the counter went round: no stamp of the past may look current
+    if filter.epoch == 0:      # overflow: reset the stamps, so that no old one looks current
         for node in range(filter.trees.n_nodes):
             filter.trees.nodes[node].stamp = 0
         filter.epoch = 1
@@ -55,8 +55,8 @@ cdef void next_epoch(ParticleFilter filter) noexcept nogil:
 cdef void gather(ParticleFilter filter, const double* x, int first, int stop) noexcept nogil:
     """Find the distinct leaves (hits) and leaf-parent pairs of x.
 
-    A node that was passed in this epoch remembers the pair below it, so that each distinct node is
-    passed once.
+    A node that has been visited in this epoch remembers the pair below it, so that each distinct
+    node is visited once.
     """
     cdef Node* nodes = filter.trees.nodes
     cdef int path[MAX_DEPTH + 2]
@@ -94,10 +94,10 @@ cdef void gather(ParticleFilter filter, const double* x, int first, int stop) no
 
 
 cdef int reserve_step(ParticleFilter filter) except -1 nogil:
-    """Make room for all that a step may add to the trees, once `gather` has found the leaves.
+    """Allocate all memory that a step may need in the trees, after `gather`.
 
-    Every particle moves once at most. It then needs a copy of its path, and new leaves, which
-    particles that move alike share: two per cut, one per pruned parent.
+    Every particle moves at most once. It then needs a copy of its path, and new leaves, which
+    particles with the same move share: two for a cut, one for a pruned parent.
     """
     cdef size_t n_cuts = 0, n_prunes = 0, n_nodes, n_leaves, n_cells = 0
     cdef int hit, pair, depth = 0, largest = 0
@@ -117,7 +117,7 @@ cdef int reserve_step(ParticleFilter filter) except -1 nogil:
     n_cuts = min(n_cuts, <size_t>filter.n_particles)
     n_nodes = <size_t>filter.n_particles * (depth + 3)
     n_leaves = 2 * n_cuts + n_prunes
-    # A block is at most twice as long as what it holds, and holds MIN_BLOCK at least.
+    # A block is at most twice as long as its content, and at least MIN_BLOCK.
     n_cells += n_cuts * 2 * (largest + 1 + MIN_BLOCK)
     n_cells += n_prunes * 2 * (filter.pool.size + 1 + MIN_BLOCK)
     filter.trees.reserve(n_nodes, n_leaves, n_cells)
@@ -125,14 +125,14 @@ cdef int reserve_step(ParticleFilter filter) except -1 nogil:
 
 
 cdef double limited(double value) noexcept nogil:
-    """A regressor whose products with others stay finite."""
+    """Limit a regressor, so that products with others are finite."""
     return min(max(value, -LARGEST_REGRESSOR), LARGEST_REGRESSOR)
 
 
 # --- Learning ------------------------------------------------------------------------------
 
 cdef void learn_row(ParticleFilter filter, double target, double weight) noexcept nogil:
-    """Learn the row that the schema encoded last, for which `reserve` has found the leaves."""
+    """Learn the row that the schema encoded last; `reserve` has found its leaves."""
     cdef int slot, i
     cdef const double* x = filter.schema.row
     if filter.logistic is not None:
@@ -166,28 +166,28 @@ cdef void compact(ParticleFilter filter) noexcept with gil:
     try:
         filter.trees = filter.trees.compacted(filter.roots, filter.n_alive)
     except MemoryError:
-        pass        # it stays as it is
+        pass        # the old arena remains valid
 
 
 cdef void step(ParticleFilter filter, int slot, int first, int stop, bint weighed) noexcept nogil:
-    """Weigh, resample, add, move: the recursion of section 2.3. Needs `gather`, `reserve_step`.
+    """Weigh, resample, add, move: the recursion of section 2.3. After `gather`, `reserve_step`.
 
-    The sample is added first, to every distinct leaf: the increase of the leaf's log marginal
-    likelihood is its log predictive density there, unless the hits are `weighed` already, and
-    the order makes no difference to the resampling.
+    The sample is added first, to each distinct leaf, because its log predictive density is the
+    increase of the log marginal likelihood of the leaf. (The hits are `weighed` if the densities
+    are known already.) This order does not change the result of the resampling.
     """
     cdef const double* x = x_of(filter.pool, slot)
     filter.n_steps += 1
     add_to_leaves(filter, slot, weighed)
     filter.log_predictive = weigh(filter, first, stop)
-    if first == 0:      # a sample of the stream, not one of a rejuvenation
+    if first == 0:      # a sample of the stream, not of a rejuvenation
         update_factor_posterior(filter)
     resample(filter, first)
     move_all(filter, x, first, first + filter.n_particles)
 
 
 cdef void add_to_leaves(ParticleFilter filter, int slot, bint weighed) noexcept nogil:
-    """Add the sample to each distinct leaf and note its log predictive density there."""
+    """Add the sample to each distinct leaf, and store its log predictive density there."""
     cdef const double* v = v_of(filter.pool, slot)
     cdef double weight
     cdef double before, after
@@ -204,25 +204,25 @@ cdef void add_to_leaves(ParticleFilter filter, int slot, bint weighed) noexcept 
         filter.trees.add_slot(here, slot)
         finish_leaf(filter, leaf)
         after = here.log_marginal
-        if here.is_linear != was_linear:    # a density compares like with like
+        if here.is_linear != was_linear:    # compare marginal likelihoods of the same model
             after = log_marginal(&filter.model, filter.trees.total(leaf), was_linear, &dummy)
         if weighed:
             continue
-        if before == -INFINITY:     # no spread, no density; in the reference weight 0, too
+        if before == -INFINITY:     # no density without variance; weight 0, as in the reference
             filter.hits[hit].log_weight = -INFINITY
         else:
             filter.hits[hit].log_weight = after - before
 
 
 cdef double weigh(ParticleFilter filter, int first, int stop) noexcept nogil:
-    """Weights p(y | T, x) of the particles, section 2.3.
+    """Compute the weights p(y | T, x) of the particles, section 2.3.
 
-    Returns the log of their mean, 0 where no leaf has a density.
+    Returns the log of their mean; 0 if no leaf has a density.
     """
     cdef double largest = -INFINITY, total = 0.0
     cdef int hit, particle
     for hit in range(filter.n_hits):
-        if isnan(filter.hits[hit].log_weight):      # no proper predictive yet, or forged sums
+        if isnan(filter.hits[hit].log_weight):      # no proper predictive, or sums of a forged file
             filter.hits[hit].log_weight = 0.0
         if filter.hits[hit].log_weight > largest:
             largest = filter.hits[hit].log_weight
@@ -240,7 +240,7 @@ cdef double weigh(ParticleFilter filter, int first, int stop) noexcept nogil:
 
 
 cdef void resample(ParticleFilter filter, int first) noexcept nogil:
-    """Draw every stratum anew, with as many particles as it is due."""
+    """Resample every stratum, after the number of its particles has been determined."""
     cdef Rng rng = rng_for(filter.seed, 0, filter.n_steps, RESAMPLE)
     cdef int stratum[MAX_DECAYS + 1]
     cdef int k
@@ -257,13 +257,13 @@ cdef void resample(ParticleFilter filter, int first) noexcept nogil:
     set_shares(filter, first)
 
 
-cdef void draw(
-    ParticleFilter filter, double u, int first, int stop, int n, int n_end
-) noexcept nogil:
+cdef void draw(ParticleFilter filter, double u, int first, int stop, int n,
+               int n_end) noexcept nogil:
     """Systematic resampling of particles `first` to `stop` into places `n` to `n_end`.
 
-    A particle of weight w has floor or ceil of w times the places copies, as in residual
-    resampling; they end up side by side. Particles of equal weights in as many places stay.
+    The number of copies of a particle is its normalised weight times the number of places, rounded
+    down or up, as in residual resampling. The copies are adjacent. If all weights are equal and
+    the number of places does not change, nothing changes.
     """
     cdef double total = 0.0, cumulative = n
     cdef int particle, copies, places = n_end - n
@@ -276,7 +276,7 @@ cdef void draw(
             cumulative += 1.0
         elif total > 0.0:
             cumulative += filter.weights[particle] * places / total
-        else:                   # too small to tell apart
+        else:                   # all weights have underflowed
             cumulative += <double>places / (stop - first)
         copies = n
         while n < n_end and (n + u < cumulative or particle == stop - 1):
@@ -286,13 +286,12 @@ cdef void draw(
         filter.trees.count(filter.roots[particle], n - copies - 1)
 
 
-cdef void draw_residual(
-    ParticleFilter filter, Rng* rng, int first, int stop, int n_end
-) noexcept nogil:
-    """Residual resampling of particles `first` to `stop` into `n_end` places: the reference.
+cdef void draw_residual(ParticleFilter filter, Rng* rng, int first, int stop,
+                        int n_end) noexcept nogil:
+    """Residual resampling of particles `first` to `stop` into `n_end` places, for the reference.
 
-    A particle that is due `w` copies has floor(w); the places left are drawn independently, by
-    what was rounded off. The draws come in ascending order.
+    A particle with an expected number of copies w gets floor(w). The remaining places are drawn
+    independently with probabilities proportional to w - floor(w), in ascending order.
     """
     cdef double total = 0.0, rest = 0.0, passed = 0.0, due, place
     cdef int particle, copies, n = 0, n_left = n_end
@@ -320,7 +319,7 @@ cdef void draw_residual(
 
 
 cdef double first_of(Rng* rng, int n) noexcept nogil:
-    """The smallest of n uniform numbers."""
+    """Draw the smallest of n uniform random numbers."""
     return 1.0 - pow(1.0 - uniform(rng), 1.0 / n) if n > 0 else 1.0
 
 
@@ -328,7 +327,7 @@ cdef double first_of(Rng* rng, int n) noexcept nogil:
 
 
 cdef int add_roots(ParticleFilter filter, int first) except -1:
-    """An empty leaf per forgetting factor, for the particles of its stratum from `first` on."""
+    """Make an empty tree per forgetting factor, for its particles from `first` on."""
     cdef int node, leaf, particle, k
     filter.trees.reserve(filter.n_decays, filter.n_decays, filter.n_decays * MIN_BLOCK)
     divide_particles(filter, filter.stratum)
@@ -346,7 +345,7 @@ cdef int add_roots(ParticleFilter filter, int first) except -1:
 
 
 cdef void divide_particles(ParticleFilter filter, int* stratum) noexcept nogil:
-    """Where strata begin if half of the particles are dealt by belief and half evenly."""
+    """Compute the bounds of the strata: half of the particles by posterior, half evenly."""
     cdef int k, n_strata = filter.n_decays
     cdef int least = max(1, filter.n_particles // (2 * n_strata))
     cdef int free = filter.n_particles - n_strata * least
@@ -359,7 +358,7 @@ cdef void divide_particles(ParticleFilter filter, int* stratum) noexcept nogil:
 
 
 cdef void update_factor_posterior(ParticleFilter filter) noexcept nogil:
-    """Bayes' rule for the forgetting factors, once the particles are weighed; then change.
+    """Update the posterior of the forgetting factors by Bayes' rule, then allow for a switch.
 
     With the predictive density f(k) of the particles of factor k, a = `BELIEF_KEPT` and K factors:
     p(k) = (1 - SWITCH) * (p(k) f(k)) ** a / sum over j of (p(j) f(j)) ** a + SWITCH / K
@@ -380,7 +379,7 @@ cdef void update_factor_posterior(ParticleFilter filter) noexcept nogil:
 
 
 cdef void set_shares(ParticleFilter filter, int first) noexcept nogil:
-    """The particles of a stratum share the belief in its forgetting factor evenly."""
+    """Divide the posterior probability of each forgetting factor evenly among its particles."""
     cdef int k, particle
     for k in range(filter.n_decays):
         for particle in range(first + filter.stratum[k], first + filter.stratum[k + 1]):
@@ -394,7 +393,7 @@ cdef void set_shares(ParticleFilter filter, int first) noexcept nogil:
 cdef void retire_slot(ParticleFilter filter, int slot) noexcept nogil:
     """Move an active sample into the prior of its leaf, equation (3), once per distinct leaf.
 
-    The hits that `gather` has found for another sample stay as they are.
+    The hits and pairs of the last `gather` remain valid.
     """
     cdef Node* nodes = filter.trees.nodes
     cdef const double* x = x_of(filter.pool, slot)
@@ -402,7 +401,7 @@ cdef void retire_slot(ParticleFilter filter, int slot) noexcept nogil:
     next_epoch(filter)
     for particle in range(filter.n_alive):
         node = filter.roots[particle]
-        while nodes[node].stamp != filter.epoch:      # else another tree has led here already
+        while nodes[node].stamp != filter.epoch:      # visited nodes are done
             nodes[node].stamp = filter.epoch
             if nodes[node].feature < 0:
                 retire_from(filter, node, slot)
@@ -421,7 +420,7 @@ cdef void retire_from(ParticleFilter filter, int node, int slot) noexcept nogil:
     if fades_by_leaf(filter):        # power prior, section 5, leaf by leaf
         scale(&filter.model, retired, filter.decays[0])
     add_sample(&filter.model, retired, v, weight_at(filter, slot, here))    # equation (4)
-    if fades_by_leaf(filter):        # summed: what has faded, subtracted, would leave its rounding
+    if fades_by_leaf(filter):        # sum again: subtraction would leave rounding errors
         memcpy(filter.trees.total(leaf), retired, filter.model.width * sizeof(double))
         weigh_samples(filter, leaf)
         sum_slots(filter, filter.trees.slots + here.slots, here.n_active, filter.trees.total(leaf))

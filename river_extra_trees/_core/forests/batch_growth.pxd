@@ -44,10 +44,8 @@ cdef class Retained:
 
 cdef Retained moved(Retained retained, const int[::1] place)
 
-cdef int grow_anew(
-    ForgetfulForest forest, Trees trees, int tree, Retained retained, Splitter splitter, int depth,
-    const int* counts, const uint8_t* chosen
-) except -1
+cdef int grow_anew(ForgetfulForest forest, Trees trees, int tree, Retained retained,
+                   Splitter splitter, int depth, const int* counts, const uint8_t* chosen) except -1
 
 cdef class ForgetfulGrowth(BatchGrowth):
     """The growth of the trees of a forgetful forest. Making it may fail, `run` cannot."""

@@ -129,7 +129,7 @@ cdef class EarlyGrowth(BatchGrowth):
         self.max_features, self.max_depth, self.max_nodes = max_features, max_depth, max_nodes
         self.trees = [forest.new_tree() for _ in forest.trees]
         self.n_trees = len(self.trees)
-        self.window = copied(forest.window)
+        self.window = forest.early_window()
         self.chosen = <uint8_t*>zeroed(product(self.n_trees, self.window.n_columns) + 1, 1)
         for tree in range(<int>self.n_trees):
             forest.mark_columns(tree, self.chosen + <Py_ssize_t>tree * self.window.n_columns)
@@ -159,18 +159,6 @@ cdef class EarlyGrowth(BatchGrowth):
         trees.shrink_to(self.max_nodes)
         trees.trim(0)
         return 0
-
-
-cdef Window copied(Window window):
-    """A window with the same samples, all sorted, which lie in its slots in order of arrival."""
-    cdef Window copy = Window(window.size)
-    cdef int i
-    copy.reserve(window.size, window.n_columns)
-    copy.extend(window.n_columns)
-    for i in range(window.size):
-        copy.copy(window, window.slot_at(i))
-    copy.sort()
-    return copy
 
 
 # --- Forgetful forests ----------------------------------------------------------------------
@@ -290,9 +278,7 @@ cdef Retained moved(Retained retained, const int[::1] place):
     return copy
 
 
-cdef void forget(
-    ForgetfulForest forest, int tree, Retained retained, int64_t k
-) noexcept nogil:
+cdef void forget(ForgetfulForest forest, int tree, Retained retained, int64_t k) noexcept nogil:
     k = min(k, retained.total)
     if k <= 0:
         return
@@ -315,10 +301,9 @@ cdef void add_batch(ForgetfulForest forest, int tree, Retained retained) noexcep
             retained.add(forest.window.fresh[position], forest.copies(tree, position))
 
 
-cdef int grow_anew(
-    ForgetfulForest forest, Trees trees, int tree, Retained retained, Splitter splitter, int depth,
-    const int* counts, const uint8_t* chosen
-) except -1:
+cdef int grow_anew(ForgetfulForest forest, Trees trees, int tree, Retained retained,
+                   Splitter splitter, int depth, const int* counts,
+                   const uint8_t* chosen) except -1:
     """Grow a tree from its root on the samples retained: what CART grows on them."""
     cdef int i, slot, max_depth, root = trees.roots[0]
     with nogil:

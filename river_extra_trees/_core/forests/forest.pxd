@@ -36,6 +36,7 @@ cdef class Forest(Ensemble):
     cdef int n_gathered(self) noexcept nogil
     cdef int batch_end(self) noexcept nogil
     cdef int make_bags(self) except -1
+    cdef Window early_window(self)
     cdef const int* copies_of(self, int tree) noexcept nogil
     cdef int mark_columns(self, int tree, uint8_t* chosen) except -1
     cdef void learn_root(self, Trees trees, Window window, const int* copies) noexcept nogil

@@ -132,6 +132,15 @@ cdef class Forest(Ensemble):
         """Draw what the trees have of this batch, unless that is done: a loaded forest may wait."""
         return 0
 
+    cdef Window early_window(self):
+        """The samples of the first batch so far, in the slots of their positions.
+
+        They are sorted where this serves several trees.
+        """
+        if len(self.trees) == 1 and self.window.n_sorted == 0 and self.window.is_in_order():
+            return self.window
+        return self.window.sorted_copy()
+
     cdef const int* copies_of(self, int tree) noexcept nogil:
         """Copies of the samples of this batch in a tree, by their positions; NULL: one each."""
         return NULL

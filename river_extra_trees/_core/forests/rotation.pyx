@@ -148,9 +148,7 @@ cdef void split_leaves(MemoryForest forest, int tree) noexcept:
     trees.shrink_to(forest.max_nodes)
 
 
-cdef void take_leaf(
-    MemoryForest forest, int tree, int leaf, const int* places, int n
-) noexcept:
+cdef void take_leaf(MemoryForest forest, int tree, int leaf, const int* places, int n) noexcept:
     """Put the samples of a leaf where `small` splits them."""
     cdef int i
     cdef LinearModels models

@@ -124,15 +124,18 @@ cdef class StreamForest(Forest):
     cdef void take_row(self, const int* leaves, double target, double weight,
                        int n_labels) noexcept nogil:
         """Score each tree on a sample, then add the sample to the statistics of its nodes."""
-        cdef int i, leaf, position = self.window.size, copies = 1
+        cdef int i, leaf, slot, position = self.window.size, copies = 1
+        cdef Py_ssize_t n_trees = length_of(<PyObject*>self.trees)
         cdef double error
         cdef PyObject* trees
-        self.push(target, weight)
+        slot = self.push(target, weight)
         if self.n_latest:
             self.latest.push(self.schema, target, weight)
-        for i in range(length_of(<PyObject*>self.trees)):
+        for i in range(n_trees):
             trees = item_of(<PyObject*>self.trees, i)
             leaf = self.leaf_at(leaves, i)
+            if n_trees == 1:
+                self.window.leaf[slot] = leaf
             if self.regression:
                 error = target - (<Trees>trees).row(leaf)[HEADER]
                 self.losses[i] += weight * error * error
@@ -239,12 +242,14 @@ cdef class StreamForest(Forest):
         Forest.keep_trees(self, first, stop)
         self.set_losses(losses)
         self.forget_sample_counts()
+        self.window.forget_leaves()
 
     cdef object join_parts(self, list parts):
         losses = np.concatenate([(<StreamForest>part).all_losses() for part in parts])
         Forest.join_parts(self, parts)
         self.set_losses(losses)
         self.forget_sample_counts()
+        self.window.forget_leaves()
 
     # --- State --------------------------------------------------------------------------------
 
@@ -280,8 +285,6 @@ cdef class StreamForest(Forest):
     cdef int check_fits(self) except -1:
         Forest.check_fits(self)
         require(self.window.is_in_order(), "StreamForest: the batch is not in its slots")
-        require(self.window.n_sorted in (0, self.window.size),
-                "StreamForest: a part of the batch is sorted")
         require(self.latest.size - self.window.size <= self.n_latest,
                 "StreamForest: too many latest samples")
         return self.check_targets(self.latest)
@@ -354,6 +357,7 @@ cdef class StreamGrowth(BatchGrowth):
         cdef Trees trees = self.trees[index]
         cdef Window window = self.window_of(index)
         cdef const int* copies = forest.copies_of(index)
+        cdef const int* leaves = NULL
         if self.bootstraps[index] is not None:
             copies = (<Bootstrap>self.bootstraps[index]).counts
             forest.learn_root(trees, window, copies)
@@ -361,9 +365,12 @@ cdef class StreamGrowth(BatchGrowth):
             forest.overwrite(trees, copies)
         elif trees is not forest.trees[index]:      # in place of a first tree
             forest.learn_root(trees, window, copies)
+        if self.n_trees == 1 and trees is forest.trees[index] and window.n_sorted == 0:
+            leaves = window.leaf
         splitter.grow(trees, trees.roots[0], window, forest.schema, copies, self.max_features,
                       forest.n_batches + 1,
-                      rng_for(forest.seed, forest.first_tree + index, forest.n_batches, FEATURES))
+                      rng_for(forest.seed, forest.first_tree + index, forest.n_batches, FEATURES),
+                      NULL, NULL, 0, leaves)
         trees.shrink_to(self.max_nodes)
         trees.trim(0)
         return 0

@@ -25,16 +25,17 @@ from ..state import LARGEST_FLOAT, SMALLEST, State, require
 
 cdef enum:
     MAX_MODELS = 10_000     # of a restored ensemble
-    # What `feature_count` may be beside a number of features.
+    # Values of `feature_count` that are not numbers of features.
     ALL = 0
     SQUARE_ROOT = -1
     LOGARITHM = -2
 
-# A sample this much heavier than all others leaves rounding errors behind when it goes.
+# If a sample with a larger share of the total weight leaves, the rounding errors of the running
+# sums are too large.
 cdef double HEAVY = 1e3
-# Classes weigh no more than their node, but for rounding.
+# Tolerance for the weight of a class divided by that of its node.
 cdef double ROUNDED = 1.0 + 1e-9
-# Of a running sum. Those of a stream are far below; what is added to a larger one is lost in it.
+# Limit of running sums in a state. Those of a stream are far smaller.
 LARGEST_SUM = 1e150
 
 COUNT, STRENGTH = ("whole", 1, 2**31 - 1), ("number", 0.0, LARGEST_FLOAT)
@@ -54,22 +55,22 @@ FIELDS = (
 
 
 cdef size_t block_size(size_t places, size_t window_size) noexcept nogil:
-    """Bytes of the block that holds all arrays but `outputs` and `slopes`."""
+    """Bytes of all arrays except `outputs` and `slopes`."""
     return places * ((3 + places) * sizeof(double) + sizeof(int64_t)
                      + (2 + window_size) * sizeof(int))
 
 
 cdef class Shrubs(Learner):
-    """The trees, their weights, and the window they are trained and weighed on.
+    """The trees, their weights, and the window of samples for both.
 
     Parameters
     ----------
     regression
-        Whether trees answer with a mean, standardised over the window, in place of frequencies.
+        Whether trees predict means instead of class frequencies.
     shuffled
         Visit the features in random order, which decides between equal splits.
     warm_up
-        Number of samples during which the early pool answers.
+        Number of samples during which the early pool predicts.
     others
         As in the estimators.
     """
@@ -102,20 +103,20 @@ cdef class Shrubs(Learner):
             self.early = EarlyPool(1, warm_up)
 
     cdef void let_grow(self, Window window, Trees trees) noexcept:
-        """Let the ensemble and its splitter have these samples and trees."""
+        """Set samples and trees of the ensemble and its splitter."""
         self.window = self.splitter.window = window
         self.trees = self.splitter.trees = trees
 
     def set_steps(self, *, step_size, rho, int rounds, int update_interval, double l0, double l1,
                   double l2, double node_penalty):
-        """Set how the weights move, and how often a tree is trained, from the next sample on."""
+        """Set the parameters of the weights and of training, from the next sample on."""
         self.step_size = 0.0 if step_size == "adaptive" else step_size
         self.rho = 0.0 if rho is None else rho
         self.rounds, self.update_interval = rounds, update_interval
         self.l0, self.l1, self.l2, self.node_penalty = l0, l1, l2, node_penalty
 
     cdef int allocate(self, size_t places) except -1:
-        """Take the memory of all arrays per tree."""
+        """Allocate all arrays over the trees."""
         self.weights = <double*>zeroed(block_size(places, self.window_size), 1)
         self.hits = self.weights + places
         self.gradient = self.hits + places
@@ -140,7 +141,7 @@ cdef class Shrubs(Learner):
     # --- Learning: Algorithm 1 ----------------------------------------------------------------
 
     cdef int reserve_outputs(self, int width) except -1 nogil:
-        """Make room for so many classes."""
+        """Make room for the outputs of `width` classes."""
         cdef size_t places = self.n_models + 1
         if width > self.width_capacity:
             self.outputs = <double*>resized(self.outputs, width * (places + 1), sizeof(double))
@@ -149,7 +150,7 @@ cdef class Shrubs(Learner):
         return 0
 
     cdef int reserve(self, int n_labels) except -1 nogil:
-        """Make room for the row that the schema encoded last, and for a shrub."""
+        """Make room for the row that the schema encoded last, and for a new tree."""
         cdef int n = min(self.window.size + 1, self.window_size)
         cdef int width = 1 if self.regression else n_labels
         self.window.reserve(self.window_size, self.schema.n_columns)
@@ -179,10 +180,10 @@ cdef class Shrubs(Learner):
         prune(self)                                     # line 12
 
     cdef bint push(self, double target, double weight) noexcept nogil:
-        """Let the row that the schema encoded last into the window, the oldest out.
+        """Add the row that the schema encoded last to the window, and remove the oldest row.
 
-        Returns whether the ensemble answers it wrongly. Without trees every answer is wrong, in a
-        regression none.
+        Returns whether the ensemble predicts it wrongly: always without trees, and never in a
+        regression.
         """
         cdef int slot = -1, c, best = 0
         cdef Py_ssize_t spacing = self.window_size
@@ -215,7 +216,7 @@ cdef class Shrubs(Learner):
         return best != <int>target
 
     cdef int n_features(self) noexcept nogil:
-        """Number of features that a split looks at."""
+        """Number of features that a split tries."""
         cdef int n = self.schema.n_columns
         if self.feature_share > 0.0:
             return max(1, <int>(self.feature_share * n))
@@ -226,7 +227,7 @@ cdef class Shrubs(Learner):
         return n if self.feature_count == ALL else self.feature_count
 
     cdef void train(self) noexcept nogil:
-        """Lines 6 to 8: grow a shrub on the window; its weight is zero. `reserve` made the room."""
+        """Lines 6 to 8: grow a tree of weight zero on the window. After `reserve`."""
         cdef int tree = self.trees.new_root(), i, slot, n_splits
         cdef int root = self.trees.roots[tree]
         cdef int64_t step = self.window.n_seen
@@ -250,7 +251,7 @@ cdef class Shrubs(Learner):
     # --- Answers ------------------------------------------------------------------------------
 
     cdef double* row_shares(self) except? NULL nogil:
-        """f(x) of eq. (2) into `slopes`."""
+        """Compute f(x) of eq. (2) in `slopes`."""
         cdef int c
         evaluate(self, self.schema.row, 1, self.schema.n_columns, self.answering, 1)
         gather(self, self.answering, 1)
@@ -278,7 +279,7 @@ cdef class Shrubs(Learner):
         return self.trees.n_nodes, self.trees.height
 
     def tree_weights(self):
-        """(number of the sample it was born at, weight) of every tree."""
+        """(number of the sample after which it was grown, weight) of every tree."""
         with self.using():
             return [(self.births[k], self.weights[k]) for k in range(self.trees.n_roots)]
 
@@ -297,7 +298,7 @@ cdef class Shrubs(Learner):
         return copy
 
     def settings(self):
-        """The arguments that make such an ensemble."""
+        """The arguments that make an empty ensemble of the same kind."""
         own = {
             "loss": "mse" if self.loss == SQUARED_ERROR else "cross_entropy",
             "step_size": self.step_size if self.step_size > 0.0 else "adaptive",
@@ -328,11 +329,11 @@ cdef class Shrubs(Learner):
 
     @classmethod
     def restored(cls, values):
-        """The ensemble of a state."""
+        """Make an ensemble from its state."""
         cdef Shrubs shrubs
         state = State("Shrubs", values, (*SETTINGS, *FIELDS), cls.DEFAULTS)
         settings = state.settings(SETTINGS)
-        state.array("room", np.uint8, settings["window_size"])  # no more than the file is long
+        state.array("room", np.uint8, settings["window_size"])  # so that the file bounds the memory
         shrubs = Shrubs(**settings)
         shrubs.load(state)
         return shrubs
@@ -351,7 +352,7 @@ cdef class Shrubs(Learner):
         self.width = 1 if self.regression else len(self.labels)
         self.reserve_outputs(self.width)
         self.trees.reserve_roots(<int>places)
-        # The truth of running sums no file can promise: any do that stay finite.
+        # It cannot be checked whether running sums come from samples; they only have to be finite.
         sums = {"least": -LARGEST_SUM, "most": LARGEST_SUM}
         weights, hits = state.numbers("weights", n).copy(), state.numbers("hits", n, **sums).copy()
         gram = state.numbers("gram", n, n, **sums).copy()
@@ -369,7 +370,7 @@ cdef class Shrubs(Learner):
         return self.check_structure()
 
     cdef void find_leaves(self) noexcept nogil:
-        """Find the leaf of every tree for every sample in the window."""
+        """Compute the leaf of every sample of the window in every tree."""
         cdef int i, slot
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
@@ -384,7 +385,7 @@ cdef class Shrubs(Learner):
         return self.check_weights()
 
     cdef int check_samples(self) except -1:
-        """Trees and window are of this schema and these labels."""
+        """Check that trees and window fit the schema and the labels."""
         cdef int k, i, node, n_values = 2 if self.regression else len(self.labels)
         cdef const double* row
         cdef double target
@@ -410,7 +411,7 @@ cdef class Shrubs(Learner):
         return 0
 
     cdef int check_weights(self) except -1:
-        """The weights lie on the simplex, eq. (6); no tree is younger than the last sample."""
+        """Check that the weights are on the simplex, eq. (6), and the trees not too young."""
         cdef int k, n = self.trees.n_roots
         cdef double total = 0.0
         require(0 < n <= self.n_models or self.window.n_seen == 0, "Shrubs: no tree has a weight")

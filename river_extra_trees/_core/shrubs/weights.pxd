@@ -4,14 +4,14 @@ from .ensemble cimport Shrubs
 
 cdef extern from *:
     """
-    /* Weights closer than this are equal, and weights not above it are zero: what rounding alone
-       would decide is decided by age instead. */
+    /* Weights that differ by less are equal, and smaller weights are zero. So age decides between
+       equal trees, not rounding. */
     static const double NEGLIGIBLE = 1e-12;
     """
     const double NEGLIGIBLE
 
 cdef enum:
-    REBUILD = 16        # windows after which the running sums are summed afresh, against drift
+    REBUILD = 16        # windows after which the running sums are computed again, against rounding
 
 # --- Outputs of the trees
 cdef void evaluate(Shrubs shrubs, const double* x, Py_ssize_t stride, Py_ssize_t n_columns,

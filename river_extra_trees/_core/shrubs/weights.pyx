@@ -1,7 +1,7 @@
 """The weights of the trees: outputs, running sums, gradient, proximal step. See the header.
 
 Equations and lines of Algorithm 1 are those of Buschjaeger, Hess and Morik (2022). Samples have
-weights: W, the sum of the weights in the window, takes the place of its size B.
+weights: W, the sum of the weights in the window, replaces its size B.
 """
 
 from libc.math cimport INFINITY, exp, fabs, sqrt
@@ -10,9 +10,9 @@ from libc.string cimport memmove, memset
 from ..trees cimport HEADER, WEIGHT
 from .ensemble cimport SQUARED_ERROR, Shrubs
 
-# Weights never leave this range, whatever the step: rounds of a far too long step would end in NaN.
+# Limit of the weights before the projection: rounds of too long steps could overflow.
 cdef double HUGE = 1e150
-# A tree is not trained only if its weight would miss the smallest old one by more than this.
+# A new tree is skipped if its weight would be below the smallest old weight by more than this.
 cdef double MARGIN = 1e-9
 
 
@@ -20,14 +20,14 @@ cdef double MARGIN = 1e-9
 
 cdef void evaluate(Shrubs shrubs, const double* x, Py_ssize_t stride, Py_ssize_t n_columns,
                    int* leaves, Py_ssize_t spacing) noexcept nogil:
-    """The leaf of every tree for a row."""
+    """Find the leaf of a row in every tree."""
     cdef int k
     for k in range(shrubs.trees.n_roots):
         leaves[k * spacing] = shrubs.trees.walk(shrubs.trees.roots[k], x, stride, n_columns)
 
 
 cdef void gather(Shrubs shrubs, const int* leaves, Py_ssize_t spacing) noexcept nogil:
-    """h_k(x)[c] of every tree, as in eq. (2), into `outputs`, from the leaves of x."""
+    """Compute h_k(x)[c] of every tree in `outputs`, from the leaves of x: eq. (2)."""
     cdef Py_ssize_t k, c, places = shrubs.n_models + 1
     cdef const double* row
     cdef double weight, count
@@ -37,13 +37,13 @@ cdef void gather(Shrubs shrubs, const int* leaves, Py_ssize_t spacing) noexcept 
             shrubs.outputs[k] = row[HEADER]
             continue
         weight = row[WEIGHT]
-        for c in range(shrubs.width):     # most leaves are pure: most divisions are not needed
+        for c in range(shrubs.width):     # avoid divisions, because most leaves are pure
             count = row[HEADER + c]
             shrubs.outputs[c * places + k] = count / weight if count != 0.0 else 0.0
 
 
 cdef double answer(Shrubs shrubs, int c) noexcept nogil:
-    """f(x)[c] of the gathered x, eq. (2)."""
+    """f(x)[c] from `outputs`, eq. (2)."""
     cdef double total = 0.0
     cdef const double* h = shrubs.outputs + <Py_ssize_t>c * (shrubs.n_models + 1)
     cdef int k
@@ -55,12 +55,12 @@ cdef double answer(Shrubs shrubs, int c) noexcept nogil:
 # ---------------------------------------------------------------- running sums
 
 cdef bint sums_run(Shrubs shrubs) noexcept nogil:
-    """Whether `gram` and `hits` give the gradient: eq. (5) multiplied out."""
+    """Whether the gradient is computed from `gram` and `hits`: eq. (5) multiplied out."""
     return shrubs.loss == SQUARED_ERROR and not shrubs.regression
 
 
 cdef void count(Shrubs shrubs, int slot, double sign) noexcept nogil:
-    """Add the outputs for a remembered sample to `gram` and `hits`, or subtract them."""
+    """Add `sign` times the outputs for a sample of the window to `gram` and `hits`."""
     cdef Py_ssize_t places = shrubs.n_models + 1, n = shrubs.trees.n_roots, j, k, c
     cdef double weight = sign * shrubs.window.weight[slot], output
     cdef const double* h
@@ -80,10 +80,10 @@ cdef void count(Shrubs shrubs, int slot, double sign) noexcept nogil:
 
 
 cdef void count_newcomer(Shrubs shrubs, int newcomer) noexcept nogil:
-    """Give the newcomer its row of `gram` and its `hits`.
+    """Compute row and column of a new tree in `gram`, and its `hits`.
 
-    Where its leaf is pure, h is the indicator of y and <h, h_k> = h_k[y], of which `hits` is
-    the sum already. Only samples in impure leaves differ from that.
+    If the leaf of a sample is pure, h is the indicator of y and <h, h_k> = h_k[y], whose sum is
+    `hits`. So only samples in impure leaves need a correction.
     """
     cdef Py_ssize_t places = shrubs.n_models + 1, k, c
     cdef int i, slot
@@ -118,10 +118,10 @@ cdef void count_newcomer(Shrubs shrubs, int newcomer) noexcept nogil:
 
 
 cdef void rebuild(Shrubs shrubs) noexcept nogil:
-    """Sum everything over the window afresh."""
+    """Compute all running sums again from the window."""
     cdef Py_ssize_t places = shrubs.n_models + 1, n = shrubs.trees.n_roots, k
     cdef int i
-    for k in range(n):      # memory for trees that are not there is not touched
+    for k in range(n):      # do not touch memory of trees that do not exist
         memset(shrubs.gram + k * places, 0, n * sizeof(double))
     memset(shrubs.hits, 0, n * sizeof(double))
     shrubs.total_weight = 0.0
@@ -135,7 +135,7 @@ cdef void rebuild(Shrubs shrubs) noexcept nogil:
 # ---------------------------------------------------------------- gradient
 
 cdef void standardise(Shrubs shrubs) noexcept nogil:
-    """Centre and scale of the targets in the window."""
+    """Compute mean and standard deviation of the targets in the window."""
     cdef double total = 0.0, delta, squares = 0.0
     cdef int i, slot
     shrubs.centre, shrubs.scale = 0.0, 1.0
@@ -150,7 +150,7 @@ cdef void standardise(Shrubs shrubs) noexcept nogil:
 
 
 cdef void find_gradient(Shrubs shrubs, double l2) noexcept nogil:
-    """The gradient of the loss and of the smooth regularisers by the weights, eq. (5)."""
+    """Gradient of loss and smooth regularisers with respect to the weights, eq. (5)."""
     cdef int k
     cdef double share = 1.0 / (shrubs.total_weight * shrubs.width)      # 1 / (B C), eq. (5)
     if sums_run(shrubs):
@@ -166,7 +166,7 @@ cdef void find_gradient(Shrubs shrubs, double l2) noexcept nogil:
 
 
 cdef void gradient_from_sums(Shrubs shrubs) noexcept nogil:
-    """The gradient of the squared error, not yet divided by W C, from `gram` and `hits`."""
+    """Gradient of the squared error times W C, from `gram` and `hits`."""
     cdef Py_ssize_t places = shrubs.n_models + 1, j, k, n = shrubs.trees.n_roots
     cdef const double* row
     cdef double total, hit = 0.0
@@ -181,7 +181,7 @@ cdef void gradient_from_sums(Shrubs shrubs) noexcept nogil:
 
 
 cdef void gradient_of_numbers(Shrubs shrubs) noexcept nogil:
-    """The gradient of the squared error of standardised targets, not yet divided by W."""
+    """Gradient of the squared error of standardised targets times W."""
     cdef int i, k, slot, n = shrubs.trees.n_roots
     cdef double slope, target
     memset(shrubs.gradient, 0, n * sizeof(double))
@@ -197,7 +197,7 @@ cdef void gradient_of_numbers(Shrubs shrubs) noexcept nogil:
 
 
 cdef void gradient_of_entropy(Shrubs shrubs) noexcept nogil:
-    """The gradient of the cross-entropy, not yet divided by W C, summed over the window."""
+    """Gradient of the cross-entropy times W C, summed over the window."""
     cdef Py_ssize_t spacing = shrubs.window_size
     cdef int i, k, c, slot, n = shrubs.trees.n_roots
     cdef double share, total
@@ -241,14 +241,14 @@ cdef void softmax(double* values, int n) noexcept nogil:
 # ---------------------------------------------------------------- steps
 
 cdef bint is_hopeless(Shrubs shrubs, double step_size, double l2) noexcept nogil:
-    """Whether no tree whatsoever could take the place of one of the present ones.
+    """Whether no new tree could replace one of the present trees, so that none is grown.
 
-    After one step from zero the newcomer's weight is at most that of a tree without a fault,
+    After one step from zero, the weight of a new tree is at most that of a tree without errors,
 
         step * sum_i w_i (1 - f(x_i)[y_i]) * (2 for the squared error) / (W C),
 
-    because sum_c (y_c - f_c) h_c never exceeds 1 - f_y while no f_c is negative (for
-    cross-entropy, softmax(f) stands in place of f). The regularisers only make it smaller.
+    because sum_c (y_c - f_c) h_c <= 1 - f_y if no f_c is negative. (For cross-entropy, softmax(f)
+    replaces f.) The regularisers only reduce it.
     """
     cdef double smallest
     cdef int k, n = shrubs.trees.n_roots
@@ -262,7 +262,7 @@ cdef bint is_hopeless(Shrubs shrubs, double step_size, double l2) noexcept nogil
 
 
 cdef void weigh(Shrubs shrubs, double step_size, double l2) noexcept nogil:
-    """Eq. (7): gradient steps on all weights, and the projection that leaves at most `n_models`."""
+    """Eq. (7): gradient steps of all weights, and the projection to at most `n_models` weights."""
     cdef int k, step
     if shrubs.regression:
         standardise(shrubs)
@@ -276,7 +276,7 @@ cdef void weigh(Shrubs shrubs, double step_size, double l2) noexcept nogil:
 
 
 cdef void project(Shrubs shrubs, double step_size) noexcept nogil:
-    """Eq. (8): the largest weights go to the simplex, eq. (6), the others become zero."""
+    """Eq. (8): project the largest weights onto the simplex, eq. (6); the others become zero."""
     cdef int n = shrubs.trees.n_roots
     if n > shrubs.n_models:
         shrubs.weights[position_to_drop(shrubs.weights, n)] = -INFINITY
@@ -286,7 +286,7 @@ cdef void project(Shrubs shrubs, double step_size) noexcept nogil:
 
 
 cdef void threshold(Shrubs shrubs, double step_size) noexcept nogil:
-    """Keep the weights that the L1 and L0 regularisers leave; the largest one in any case."""
+    """Apply the L1 and L0 regularisers; the largest weight is always kept."""
     cdef int k, largest = 0
     cdef double weight
     for k in range(1, shrubs.trees.n_roots):
@@ -315,7 +315,7 @@ cdef void prune(Shrubs shrubs) noexcept nogil:
                     spacing * sizeof(int))
             memmove(shrubs.gram + kept * places, shrubs.gram + k * places,
                     places * sizeof(double))
-            for j in range(n):      # columns of all rows, those still to move included
+            for j in range(n):      # also in rows that move later
                 shrubs.gram[j * places + kept] = shrubs.gram[j * places + k]
         kept += 1
 
@@ -338,8 +338,8 @@ cdef double hard_threshold(double weight, double strength, double step) noexcept
 cdef void project_simplex(double* weights, int n) noexcept nogil:
     """Replace weights by the nearest point of the probability simplex.
 
-    The threshold tau of eq. (8) is the limit of (sum of the weights above tau - 1) / (their
-    number), which rises to it in a few passes without sorting (Michelot 1986).
+    The threshold tau of eq. (8) is the fixed point of (sum of the weights above tau - 1) / (their
+    number). Iteration reaches it in a few passes without sorting (Michelot 1986).
     """
     cdef double largest = -INFINITY, tau = -INFINITY, total
     cdef int i, count = n, previous = n + 1
@@ -351,7 +351,7 @@ cdef void project_simplex(double* weights, int n) noexcept nogil:
             if weights[i] - largest > tau:
                 total += weights[i] - largest
                 count += 1
-        if count >= previous:       # rounding may bring one back
+        if count >= previous:       # the count does not fall any more; rounding may raise it
             break
         tau = (total - 1.0) / count     # eq. (8) with beta = count
         previous = count
@@ -360,10 +360,10 @@ cdef void project_simplex(double* weights, int n) noexcept nogil:
 
 
 cdef int position_to_drop(const double* weights, int n) noexcept nogil:
-    """The weight with i > M in eq. (8), where there is one too many; the last is the newcomer's.
+    """Position of the weight to drop, i > M in eq. (8); the last weight is that of the new tree.
 
-    The newcomer stays only if it is larger than the smallest old weight. Among equally small old
-    ones the first leaves.
+    The new tree is kept only if its weight is above the smallest old weight. Of equally small old
+    weights, the first is dropped.
     """
     cdef double smallest = INFINITY
     cdef int i

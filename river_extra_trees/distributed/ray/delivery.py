@@ -1,4 +1,4 @@
-"""The delivery of samples to the workers of keyed models, whatever dies on the way."""
+"""Delivery of samples to the workers of keyed models, with recovery from failures."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from .links import Link, LostError, Whole, results
 
 __all__ = ["PATIENCE", "Delivery", "FeederSettings", "Numbers"]
 
-IN_FLIGHT = 4  # messages that may be on their way to a worker
-ATTEMPTS = 4  # at what is on its way, of which workers may die
-PATIENCE = 120.0  # seconds in which workers have to answer that move or begin anew
-NUMBER = operator.itemgetter(0)  # of an entry that is gathered
+IN_FLIGHT = 4  # largest number of pending messages to a worker
+ATTEMPTS = 4  # number of restarts in a row after which a call fails: a message may kill a worker
+PATIENCE = 120.0  # seconds to wait for workers that restart or move groups
+NUMBER = operator.itemgetter(0)  # number of a collected sample
 
 Numbers = npt.NDArray[np.int64]
 
 
 class FeederSettings(typing.NamedTuple):
-    """What all feeders of keyed models have in common.
+    """Settings shared by all feeders of keyed models.
 
     Attributes
     ----------
     run
-        Name of the keyed models, which begins the names of the workers.
+        Name of the keyed models, and prefix of the names of the workers.
     model
         The model that is cloned for each key.
     n_groups
         Number of key groups.
     block_size
-        Number of samples in a message to a worker, at most.
+        Largest number of samples in a message to a worker.
     checkpoint_every
         Number of samples after which the workers commit.
     is_stored
         Whether there is a folder.
     is_pooled
-        Whether the answers for a key depend on the samples of its whole group.
+        Whether there is a pooled model, so that predictions depend on all samples of the group.
     """
 
     run: str
@@ -58,15 +58,15 @@ class FeederSettings(typing.NamedTuple):
 
 
 class Delivery:
-    """What brings the samples of a partition to the workers, so that each counts once.
+    """Sends the samples of a partition to the workers, which learn each of them once.
 
     Blocks are kept until all workers have committed them, and are sent again to a worker that has
-    died.
+    restarted.
 
     Parameters
     ----------
     settings
-        What all feeders have in common.
+        Settings shared by all feeders.
     partition
         Name of the partition.
     """
@@ -78,13 +78,13 @@ class Delivery:
         self.group_of = GroupOf(settings.n_groups)
         self._settings = settings
         self._kept: collections.deque[Whole] = collections.deque()  # sent, but not committed
-        self._n_since = 0  # samples since the last commit was ordered
-        self._n_failures = 0  # since the last message that was answered
+        self._n_since = 0  # samples since the last commit was requested
+        self._n_failures = 0  # failures since the last result
 
     # ------------------------------------------------------------------ meeting the workers
 
     def begin(self) -> Delivery:
-        """Meet the workers, unless they have been met; return this delivery."""
+        """Connect to the workers, if that has not happened yet; return this delivery."""
         if not self.links:
             links = self._meet()
             self.position = min(link.committed for link in links)
@@ -92,7 +92,7 @@ class Delivery:
         return self
 
     def _meet(self) -> list[Link]:
-        """Greet all workers, until they agree on their number."""
+        """Connect to all workers; repeat until they agree on the number of workers."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -128,10 +128,10 @@ class Delivery:
         return [Link(self.partition, *each) for each in zip(actors, ranges, greetings, strict=True)]
 
     def _recover(self) -> None:
-        """Meet the workers again; send what those whose session is new have not committed.
+        """Connect again; send restarted workers the samples that they have not committed.
 
-        The links change at the end, all at once: whatever is raised before, the next call finds
-        the dead ones, with what is gathered for them, and recovers.
+        `self.links` is replaced at the end. If an error is raised before, the next call finds the
+        old links, with the samples collected for them, and recovers.
         """
         self._n_failures += 1
         if self._n_failures > ATTEMPTS:
@@ -150,11 +150,11 @@ class Delivery:
         for link in fresh:
             for whole in self._kept:
                 self._send_to(link, whole)
-        self._n_since = self._settings.checkpoint_every  # an order to commit may be lost
+        self._n_since = self._settings.checkpoint_every  # a requested commit may be lost
         self.links = links
 
     def link_of(self, key: Key) -> Link:
-        """The worker of a key, until the next wait: then it may be another one."""
+        """Return the link to the worker of a key. It is valid until the next wait."""
         return self.links[self._place_of(key, len(self.links))]
 
     def _place_of(self, key: Key, n_workers: int) -> int:
@@ -163,17 +163,17 @@ class Delivery:
     # ------------------------------------------------------------------ messages
 
     def send(self, block: KeyedBlock, numbers: Numbers, is_asked: bool = False) -> Whole:
-        """Send each worker its samples; then wait where too many messages are on their way.
+        """Send each worker its samples; then wait if too many messages are pending.
 
-        Everything is sent before the first wait, because waiting may raise. Nothing may be
-        gathered: a group skips samples whose numbers are below that of one it has received.
+        All messages are sent before the first wait, because a wait may raise. Collected samples
+        must have been sent before, because groups skip samples with smaller numbers than the last.
         """
         whole = self._post(block, numbers, is_asked)
         self.drain(IN_FLIGHT)
         return whole
 
     def _post(self, block: KeyedBlock, numbers: Numbers, is_asked: bool = False) -> Whole:
-        """Send each worker its samples, without a wait."""
+        """Send each worker its samples, without waiting."""
         parcel, order = sorted_by_group(block, numbers, self.group_of, self._settings.n_groups)
         whole = Whole(parcel, order, is_asked)
         if self._settings.is_stored:
@@ -184,7 +184,7 @@ class Delivery:
                 self._send_to(link, whole)
         except BaseException:
             for link in self.links:
-                link.give_up()  # some have not received it: the next message sends all again
+                link.give_up()  # some workers lack the block; the next message sends it again
             raise
         return whole
 
@@ -195,8 +195,8 @@ class Delivery:
             link.in_flight.append((link.change("learn", part, whole.is_asked), whole))
 
     def drain(self, n: int) -> None:
-        """Wait until at most n messages are on their way to each worker."""
-        while True:  # the workers may be others after each wait
+        """Wait until at most n messages are pending for each worker."""
+        while True:  # each wait may replace the links
             link = next((link for link in self.links if len(link.in_flight) > n), None)
             if link is None:
                 return
@@ -209,7 +209,7 @@ class Delivery:
         except LostError:
             self._recover()
             return
-        except Exception:  # the worker went back to its last commit: a full disk, for example
+        except Exception:  # the worker rolled back to its last commit, e.g. on a full disk
             if self._settings.is_stored:
                 link.give_up()
                 self._recover()
@@ -226,23 +226,23 @@ class Delivery:
             self._kept.popleft()
 
     def _order_commit(self) -> None:
-        """Let all workers commit what they were sent."""
+        """Request a commit of everything sent from all workers."""
         self._n_since = 0
         self.send_gathered()
         for link in self.links:
             link.in_flight.append((link.change("commit", self.position), self.position))
 
     def count(self, n: int) -> None:
-        """Order a commit if it is due; then count the next samples.
+        """Request a commit if it is due; then count the next samples.
 
-        So a commit comes after the answers to what it covers, where these are waited for.
+        So a commit follows the results of the samples that it covers, if the caller waits for them.
         """
         if self._n_since >= self._settings.checkpoint_every:
             self._order_commit()
         self._n_since += n
 
     def answered(self, send: Callable[[], list[typing.Any]]) -> list[typing.Any]:
-        """The results of messages that change nothing, which are sent again if need be."""
+        """Return the results of messages that change nothing; send them again after a failure."""
         while True:
             try:
                 found = results(send())
@@ -253,7 +253,7 @@ class Delivery:
                 return found
 
     def commit(self) -> None:
-        """Let the workers commit all samples up to the position, and wait for them."""
+        """Commit all samples up to the position, and wait until all workers have done so."""
         while any(link.committed < self.position for link in self.links):
             self._order_commit()
             self.drain(0)
@@ -261,8 +261,8 @@ class Delivery:
     # ------------------------------------------------------------------ gathered samples
 
     def gather(self, key: Key, x: Sample, y: typing.Any, w: float) -> None:
-        """Put the next sample aside; send those of its worker when they fill a block."""
-        self.count(1)  # it may wait, and so comes before the look for the worker
+        """Collect the next sample; send the samples of its worker when they fill a block."""
+        self.count(1)  # before `link_of`, because it may wait
         link = self.link_of(key)
         link.gather((self.position, key, x, y, w))
         self.position += 1
@@ -270,7 +270,7 @@ class Delivery:
             self._send_gathered_for(link)
 
     def send_gathered(self) -> None:
-        """Send all that is gathered, also what moves to other workers meanwhile."""
+        """Send all collected samples, including those that move to other workers meanwhile."""
         while True:
             link = next((link for link in self.links if link.gathered), None)
             if link is None:
@@ -278,10 +278,10 @@ class Delivery:
             self._send_gathered_for(link)
 
     def _send_gathered_for(self, link: Link) -> None:
-        """Send what is gathered for a worker.
+        """Send the samples collected for a worker.
 
-        It is dropped when it is on its way, and before the wait. If this is interrupted between,
-        it is sent twice, and the workers skip the repetition.
+        They are dropped after sending and before the wait. If an interrupt comes between sending
+        and dropping, they are sent twice, and the workers skip the second copy.
         """
         numbers, keys, *rest = zip(*link.gathered, strict=True)
         block = KeyedBlock.from_samples(keys, list(zip(*rest, strict=True)))
@@ -290,7 +290,7 @@ class Delivery:
         self.drain(IN_FLIGHT)
 
     def send_gathered_of(self, key: Key) -> None:
-        """Send what is gathered for the worker of a key, if answers for the key depend on it."""
+        """Send the samples collected for the worker of a key if predictions depend on them."""
         link = self.link_of(key)
         if key in link.gathered_keys or (link.gathered and self._settings.is_pooled):
             self._send_gathered_for(link)

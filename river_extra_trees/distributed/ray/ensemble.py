@@ -1,4 +1,4 @@
-"""One forest whose trees live in several processes and answer as in one."""
+"""Forests whose trees are distributed over several processes."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from .workers import Call, Worker
 
 __all__ = ["DistributedClassifier", "DistributedRegressor"]
 
-SMALL = 4_096  # a block of up to so many numbers costs less in messages than in shared memory
+SMALL = 4_096  # blocks of up to so many numbers are sent in messages, not by shared memory
 
 
 class _Distributed(base.Estimator):
-    """What both learners share: they gather blocks, send them and combine the answers."""
+    """Base class: collects samples into blocks, sends them and combines the predictions."""
 
     def __init__(
         self,
@@ -61,17 +61,17 @@ class _Distributed(base.Estimator):
         for name in ("block_size", "checkpoint_every"):
             check_whole(name, getattr(self, name), 1)
         self._workers: list[Worker] = []
-        self._gathered: list[tuple[Sample, typing.Any, float]] = []  # not sent yet
-        self._coming: set[Hashable] = set()  # the labels of these samples
-        self._calls: list[Call] = []  # the latest calls to learn, not answered yet
-        self._reports_due = False  # whether their answers are reports of a full batch
-        # Learns all samples: so it can validate the next one, and combine votes.
+        self._gathered: list[tuple[Sample, typing.Any, float]] = []  # samples not sent yet
+        self._coming: set[Hashable] = set()  # their labels
+        self._calls: list[Call] = []  # the last calls to learn, whose results are not read yet
+        self._reports_due = False  # whether their results are reports of a full batch
+        # It learns all samples, so that it can validate the next ones and combine votes.
         self._coordinator = coordinator(self.model)
         self._parts = split(self.model, self.n_workers)  # of the model as it is now
         self._place: Path | None = None
 
     def _started(self) -> list[Worker]:
-        """The workers, which start when they are first needed."""
+        """Return the workers; the first call starts them."""
         if not self._workers:
             if self.folder is not None:
                 self._place = Path(self.folder).absolute() / uuid.uuid4().hex
@@ -98,12 +98,12 @@ class _Distributed(base.Estimator):
         y
             The target.
         w
-            Weight of the sample; 0 learns nothing.
+            Weight of the sample; a sample of weight 0 is not learned.
 
         Raises
         ------
         ValueError, TypeError
-            As the model would. Nothing is learned then.
+            As from the model. Then the sample is not learned.
         """
         check_travels("the target", [y])
         self._coordinator.validate(x, y, w, self._coming)
@@ -117,17 +117,17 @@ class _Distributed(base.Estimator):
         Parameters
         ----------
         X
-            A data frame of any kind that narwhals knows (pandas, polars, pyarrow, ...).
+            A data frame of any library that narwhals supports (pandas, polars, pyarrow, ...).
         y
-            A series of targets, as long as the frame.
+            A series or another sequence with the target of each row.
         w
-            One weight for all rows, a series of weights, or `None` for 1.
+            One weight for all rows, a sequence with the weight of each row, or `None` for 1.
 
         Raises
         ------
         ValueError, TypeError
-            If the lengths differ, or a row is refused; the message names the row. Nothing of the
-            frame is learned then.
+            If the lengths differ, or if a row is invalid; the message names the row. Then nothing
+            is learned.
         """
         block = Block.from_frame(X, y, w)
         if isinstance(block.targets, list):
@@ -143,10 +143,10 @@ class _Distributed(base.Estimator):
             self._learn(Block(rows, targets, weights))
 
     def _learn(self, block: Block) -> None:
-        """Let all parts learn a block: one message and one answer per batch.
+        """Learn a block with all parts: one message and one result per batch and worker.
 
-        The answers to the last message are read later, so that this process can read and validate
-        the next block while the workers learn.
+        The results of the last message are read later, so that this process can prepare and
+        validate the next block while the workers learn.
         """
         workers = self._started()
         start, given = 0, self._share(block)
@@ -159,7 +159,7 @@ class _Distributed(base.Estimator):
             self._reports_due = report is not None
 
     def _combined(self) -> typing.Any:
-        """The argument of `grow` for a full batch on which the parts have not grown yet."""
+        """Argument of `grow`, if a batch is full and the parts have not grown on it; else None."""
         if not self._calls:
             return None
         reports = [report for _, report in self._results(self._calls)]
@@ -167,7 +167,7 @@ class _Distributed(base.Estimator):
         return self._coordinator.combine(reports) if self._reports_due else None
 
     def _finish(self) -> None:
-        """Send what is gathered, and let the parts grow if the batch is full."""
+        """Send the collected samples, and let the parts grow if the batch is full."""
         self._send_gathered()
         combined = self._combined()
         if combined is not None:
@@ -177,12 +177,12 @@ class _Distributed(base.Estimator):
             self._coordinator.grow(combined)
 
     def _share(self, block: Block) -> typing.Any:
-        """A block as it is sent: itself, or a reference to shared memory if it is large."""
+        """Return a small block itself, and a reference to shared memory for a large one."""
         is_small = len(block) * len(block.columns) <= SMALL
         return block if is_small else self._started()[0].share(block)
 
     def _shared(self, combined: typing.Any) -> typing.Any:
-        """Combined reports as they are sent: Ray would copy large ones once for each worker."""
+        """Return small reports themselves, and a reference to shared memory for large ones."""
         arrays = combined if isinstance(combined, tuple) else (combined,)
         is_small = sum(map(np.size, arrays)) <= SMALL
         return combined if is_small else self._started()[0].share(combined)
@@ -194,59 +194,63 @@ class _Distributed(base.Estimator):
     # ------------------------------------------------------------------ answers
 
     def _votes(self, block: Block) -> list[Votes]:
-        """The votes of the trees of all workers."""
-        self._coordinator.votes(block)  # cheap without trees, and raises what the forest would
+        """Votes of the trees of all workers."""
+        self._coordinator.votes(block)  # cheap without trees; raises if a sample is invalid
         self._finish()
         given = self._share(block)
         return self._results([worker.ask("votes", given) for worker in self._started()])
 
     def _block_of(self, x: Sample) -> Block:
-        """A block of one sample, or what the model would raise: an error that names no row."""
+        """Make a block of one sample. An error for an invalid sample does not name a row."""
         self._coordinator._model._core.row_of(x)
         return Block([x])
 
     @abc.abstractmethod
     def _predict(self, block: Block) -> list[typing.Any]:
-        """The answers of the whole model to the samples of a block."""
+        """Predict the samples of a block with the whole model."""
 
     # ------------------------------------------------------------------ the whole
 
     @property
     def n_samples_seen(self) -> int:
-        """Number of samples learned, not counting those of weight zero."""
+        """Number of samples learned, without those of weight zero."""
         self._send_gathered()
         return self._coordinator.n_samples_seen
 
     @property
     def n_restarts(self) -> int:
-        """Number of times that a worker was restarted."""
+        """Number of restarts of workers."""
         return sum(worker.n_restarts for worker in self._workers)
 
     def processes(self) -> list[int]:
-        """The process id of each worker."""
+        """Return the process id of each worker."""
         return [worker.process() for worker in self._started()]
 
     def counters(self) -> list[tuple[int, int]]:
-        """For each worker, the samples learned and those covered by its checkpoint."""
+        """Return for each worker the numbers of samples learned and saved in its checkpoint."""
         self._finish()
         return [worker.counters() for worker in self._started()]
 
     def gather(self) -> typing.Any:
-        """Fetch the trees of all workers and merge them into one forest in this process.
+        """Copy the trees of all workers into one forest in this process.
 
-        The forest answers and continues learning as this model does. Save it, inspect it, or take a
-        snapshot of it. The workers go on, too.
+        The forest predicts and continues learning as this model does. Save it, inspect it, or take
+        a snapshot of it. The workers continue.
+
+        Returns
+        -------
+        The forest.
 
         Raises
         ------
         TypeError
-            If the workers hold independent filters of dynamic trees, which stay apart.
+            If the workers have independent filters of dynamic trees, which cannot be merged.
         """
         self._finish()
         return merge(self._results([worker.ask("copy") for worker in self._started()]))
 
     def close(self) -> None:
-        """Stop the workers and remove their checkpoints. What they have learned is lost."""
+        """Stop the workers and remove their checkpoints. All that they have learned is lost."""
         for worker in self._workers:
             worker.close()
         if self._place is not None:
@@ -260,7 +264,7 @@ class _Distributed(base.Estimator):
         self.close()
 
     def _unit_test_skips(self) -> set[str]:
-        """The checks that pickle the model, which is not possible (see `gather`)."""
+        """Names of river's checks that pickle the model, which is not possible (see `gather`)."""
         return {
             "check_clone_is_independent",
             "check_no_state_aliasing_with_input",
@@ -274,31 +278,32 @@ class _Distributed(base.Estimator):
 
 
 class DistributedClassifier(_Distributed, PredictsLabels, base.MiniBatchClassifier):
-    """A classification forest over several processes that answers bit for bit as in one.
+    """A classification forest in several processes that predicts bit for bit as in one.
 
-    Ray[^1] runs the processes, on this or other machines. Each process holds some of the trees and
-    learns every sample. Once per batch they exchange the losses of the trees, which decide the
-    trees that are swapped or discarded; or once per block the answers of the trees, by which a
-    stream decision forest weighs its memories. Choose it for forests of many trees on fast streams:
-    it pays off when the trees take much longer to learn a block than the block takes to travel.
+    Ray[^1] runs the processes, on this or other machines. Each process has some of the trees and
+    learns every sample. After each batch the processes exchange the losses of the trees, which
+    determine the trees to replace or discard; with `swap_rule="rotation"`, they exchange the
+    predictions of the trees after each block of samples, for the weights of the window sizes.
+    Choose it for forests of many trees on fast streams: it pays off if learning a block takes much
+    longer than sending it.
 
     Parameters
     ----------
     model
         A `StreamDecisionForestClassifier` or `ForgetfulRandomForestClassifier`; or a
-        `DynamicTreeClassifier`, of which each worker gets an independent filter whose answers are
-        averaged (see `split`). The model stays as it is; the workers start from what it has
-        learned.
+        `DynamicTreeClassifier`: then each worker has an independent particle filter, and their
+        predictions are averaged (see `split`). The workers start with what the model has learned.
+        The model itself is not changed.
     n_workers
         Number of processes, at most the number of trees.
     block_size
-        Number of samples that `learn_one` gathers before it sends them. A prediction sends them
-        first.
+        Number of samples that `learn_one` collects before it sends them. A prediction sends them,
+        too.
     folder
         Folder for the checkpoints of the workers, on a disk that all machines share, or `None`.
-        With a folder, a worker that dies is restarted and loses nothing. Without one, the next
-        blocking call raises `RuntimeError`: a prediction, or learning within two blocks. `close`
-        removes the checkpoints; a process that ends without `close` leaves them.
+        With a folder, a worker that dies is restarted without loss. Without a folder, the next
+        prediction raises `RuntimeError`, or the second block that is learned. `close` removes the
+        checkpoints; a process that ends without `close` leaves them.
     checkpoint_every
         Number of samples after which a worker writes a checkpoint. The blocks since the last
         checkpoint stay in memory.
@@ -334,22 +339,30 @@ class DistributedClassifier(_Distributed, PredictsLabels, base.MiniBatchClassifi
         return self._coordinator.predict_labels(self._votes(block))
 
     def predict_one(self, x: Sample) -> typing.Any:
-        """Predict the label of a sample: `None` before the first sample was learned.
+        """Predict the label of a sample.
 
         Parameters
         ----------
         x
             Features.
+
+        Returns
+        -------
+        The most probable label, or `None` before the first sample is learned.
         """
         return self._predict(self._block_of(x))[0]
 
     def predict_proba_one(self, x: Sample) -> dict[Hashable, float]:
-        """Predict the probability of every label learned so far.
+        """Predict the probability of each label learned so far.
 
         Parameters
         ----------
         x
             Features.
+
+        Returns
+        -------
+        Probabilities by label; empty before the first sample is learned.
         """
         return self._coordinator.predict_probabilities(self._votes(self._block_of(x)))[0]
 
@@ -362,31 +375,32 @@ class DistributedClassifier(_Distributed, PredictsLabels, base.MiniBatchClassifi
 
 
 class DistributedRegressor(_Distributed, PredictsNumbers, base.MiniBatchRegressor):
-    """A regression forest over several processes that answers bit for bit as in one.
+    """A regression forest in several processes that predicts bit for bit as in one.
 
-    Ray[^1] runs the processes, on this or other machines. Each process holds some of the trees and
-    learns every sample. Once per batch they exchange the losses of the trees, which decide the
-    trees that are swapped or discarded; or once per block the answers of the trees, by which a
-    stream decision forest weighs its memories. Choose it for forests of many trees on fast streams:
-    it pays off when the trees take much longer to learn a block than the block takes to travel.
+    Ray[^1] runs the processes, on this or other machines. Each process has some of the trees and
+    learns every sample. After each batch the processes exchange the losses of the trees, which
+    determine the trees to replace or discard; with `swap_rule="rotation"`, they exchange the
+    predictions of the trees after each block of samples, for the weights of the window sizes.
+    Choose it for forests of many trees on fast streams: it pays off if learning a block takes much
+    longer than sending it.
 
     Parameters
     ----------
     model
         A `StreamDecisionForestRegressor` or `ForgetfulRandomForestRegressor`; or a
-        `DynamicTreeRegressor`, of which each worker gets an independent filter whose answers are
-        averaged (see `split`). The model stays as it is; the workers start from what it has
-        learned.
+        `DynamicTreeRegressor`: then each worker has an independent particle filter, and their
+        predictions are averaged (see `split`). The workers start with what the model has learned.
+        The model itself is not changed.
     n_workers
         Number of processes, at most the number of trees.
     block_size
-        Number of samples that `learn_one` gathers before it sends them. A prediction sends them
-        first.
+        Number of samples that `learn_one` collects before it sends them. A prediction sends them,
+        too.
     folder
         Folder for the checkpoints of the workers, on a disk that all machines share, or `None`.
-        With a folder, a worker that dies is restarted and loses nothing. Without one, the next
-        blocking call raises `RuntimeError`: a prediction, or learning within two blocks. `close`
-        removes the checkpoints; a process that ends without `close` leaves them.
+        With a folder, a worker that dies is restarted without loss. Without a folder, the next
+        prediction raises `RuntimeError`, or the second block that is learned. `close` removes the
+        checkpoints; a process that ends without `close` leaves them.
     checkpoint_every
         Number of samples after which a worker writes a checkpoint. The blocks since the last
         checkpoint stay in memory.
@@ -418,12 +432,16 @@ class DistributedRegressor(_Distributed, PredictsNumbers, base.MiniBatchRegresso
         return self._coordinator.predict_numbers(self._votes(block))
 
     def predict_one(self, x: Sample) -> float:
-        """Predict the target of a sample: 0 before the first sample was learned.
+        """Predict the target of a sample.
 
         Parameters
         ----------
         x
             Features.
+
+        Returns
+        -------
+        The predicted target; 0 before the first sample is learned.
         """
         return float(self._predict(self._block_of(x))[0])
 

@@ -1,4 +1,4 @@
-"""The side of keyed models that reads a partition of the stream and sends its samples."""
+"""Feeders of distributed keyed models: they send the samples of a partition of the stream."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["Feeder"]
 
 
 class Feeder:
-    """A partition of a stream, whose samples it sends to the workers of keyed models.
+    """Sends the samples of one partition of a stream to the workers of keyed models.
 
-    Make it with `DistributedKeyedModels.feeder`, in any process that is connected to the same Ray,
-    or make it in one process and pickle it for another one. A stream may have any number of
-    partitions with a feeder each; a key should belong to one partition, because the order of
-    samples of different feeders is open.
+    `DistributedKeyedModels.feeder` makes it. It can be pickled for another process that is
+    connected to the same Ray. A stream may have any number of partitions, each with one feeder. All
+    samples of a key should be in one partition, because the order of samples from different feeders
+    is undefined.
 
-    A feeder numbers its samples. Read the partition from `position` on. Samples that the workers
-    have not yet committed are kept here, and are sent again when a worker has died; those that have
-    been learned are skipped, so that each counts once.
+    A feeder numbers its samples. Read the partition from `position` on. The feeder keeps samples
+    until the workers have committed them, and sends them again when a worker has died. Workers skip
+    samples that they have learned already, so that each is learned once.
 
     A call that comes while another one runs, from a second thread say, raises `RuntimeError` and
     changes nothing. Give each thread a feeder and a partition of its own, or hold a lock around
@@ -40,9 +40,9 @@ class Feeder:
     Parameters
     ----------
     settings
-        What all feeders have in common.
+        Settings shared by all feeders.
     partition
-        Name of the partition: a string or a whole number.
+        Name of the partition: a string or an integer.
     """
 
     def __init__(self, settings: FeederSettings, partition: Hashable) -> None:
@@ -63,17 +63,17 @@ class Feeder:
 
     @property
     def position(self) -> int:
-        """Number of the next sample to send: the one from which to read the partition."""
+        """Number of the next sample to send. Read the partition from here on."""
         with self._turn():
             return self._delivery.begin().position
 
     def learn_one(self, key: Key, x: Sample, y: typing.Any, w: float = 1.0) -> None:
-        """Learn a sample. They are gathered, and sent to a worker when it has `block_size`.
+        """Learn a sample. The samples of each worker are sent in blocks of `block_size`.
 
         Parameters
         ----------
         key
-            Whose sample it is: a string, bytes or a whole number.
+            Key of the sample: a string, bytes or an integer.
         x
             Features, as for the model.
         y
@@ -84,7 +84,7 @@ class Feeder:
         Raises
         ------
         TypeError
-            If the key has another type, the sample is not a mapping, or a value cannot be pickled.
+            If the key has another type, if x is not a mapping, or if a value cannot be pickled.
         """
         with self._turn():
             delivery = self._delivery.begin()
@@ -104,29 +104,29 @@ class Feeder:
     ) -> None:
         """Learn the rows of a data frame.
 
-        A message costs about a millisecond of processor time, so a frame should have a thousand
-        rows or more per worker.
+        A message takes about a millisecond of processor time, so that frames should have at least a
+        thousand rows per worker.
 
         Parameters
         ----------
         keys
-            A series of keys, as long as the frame.
+            A series or another sequence with the key of each row.
         X
-            A data frame of any kind that narwhals knows (pandas, polars, pyarrow, ...), or an array
-            of two dimensions.
+            A data frame of any library that narwhals supports (pandas, polars, pyarrow, ...), or a
+            two-dimensional array.
         y
-            A series of targets.
+            A series or another sequence with the target of each row.
         w
-            One weight for all rows, or a series of weights.
+            One weight for all rows, or a series or another sequence with the weight of each row.
         numbers
-            Ascending numbers of the samples in the partition, such as the offsets of Kafka;
-            `None` numbers them one after the other.
+            Ascending numbers of the samples in the partition, such as Kafka offsets; `None` numbers
+            them consecutively.
 
         Raises
         ------
         TypeError, ValueError
-            If a key is not a string, bytes or a whole number, the lengths differ, or a value cannot
-            be pickled. Nothing of the frame is learned then.
+            If a key is not a string, bytes or an integer, if the lengths differ, or if a value
+            cannot be pickled. Then nothing is learned.
         """
         with self._turn():
             self._learn(keys, X, y, w, numbers, is_asked=False)
@@ -144,21 +144,21 @@ class Feeder:
         Parameters
         ----------
         keys
-            A series of keys, as long as the frame.
+            A series or another sequence with the key of each row.
         X
             A data frame, as for `learn_many`.
         y
-            A series of targets.
+            A series or another sequence with the target of each row.
         w
-            One weight for all rows, or a series of weights.
+            One weight for all rows, or a series or another sequence with the weight of each row.
         numbers
             Numbers of the samples in the partition, as for `learn_many`.
 
         Returns
         -------
-        A series of the same kind, in the order of the rows. The answer is missing for the first
-        sample of a key, for one that its model refuses, and for one that was learned before, if the
-        partition is repeated.
+        A series of the library of X, in the order of the rows. The prediction is missing for the
+        first sample of a key, for a sample that is invalid for its model, and for a sample that has
+        been learned already, if the partition is replayed.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class Feeder:
         return wholes
 
     def _numbered(self, numbers: Sequence[int] | None, n: int) -> Numbers:
-        """The numbers of the next n samples."""
+        """Numbers of the next n samples."""
         start = self._delivery.position
         if numbers is None:
             return np.arange(start, start + n)
@@ -220,36 +220,44 @@ class Feeder:
     # ------------------------------------------------------------------ answers
 
     def predict_one(self, key: Key, x: Sample) -> typing.Any:
-        """Predict the target of a sample: `None` for an unknown key.
+        """Predict the label or target of a sample.
 
-        The workers first learn all samples that this feeder has sent or buffered for the key.
+        The workers first learn all earlier samples of the key from this feeder.
 
         Parameters
         ----------
         key
-            Whose sample it is.
+            Key of the sample.
         x
             Features.
+
+        Returns
+        -------
+        The prediction; `None` for an unknown key, unless there is a pooled model.
         """
         with self._turn():
             return self._ask_key(key, "predict_one", x)
 
     def predict_proba_one(self, key: Key, x: Sample) -> dict[Hashable, float]:
-        """Predict the probabilities of the labels: an empty dict for an unknown key.
+        """Predict the probability of each label.
 
         Parameters
         ----------
         key
-            Whose sample it is.
+            Key of the sample.
         x
             Features.
+
+        Returns
+        -------
+        Probabilities by label; empty for an unknown key, unless there is a pooled model.
         """
         with self._turn():
             answer: dict[Hashable, float] = self._ask_key(key, "predict_proba_one", x)
         return answer
 
     def _ask_key(self, key: Key, method: str, *samples: Sample) -> typing.Any:
-        """Ask the models of the group of a key, when the samples of the key have been learned."""
+        """Call a method of the models of a key's group after all samples of the key are learned."""
         delivery = self._delivery.begin()
         key = plain_key(key)
         for x in samples:
@@ -268,15 +276,15 @@ class Feeder:
         Parameters
         ----------
         keys
-            A series of keys, as long as the frame.
+            A series or another sequence with the key of each row.
         X
             A data frame, as for `learn_many`.
 
         Returns
         -------
-        A series of the same kind, in the order of the rows; the answers for unknown keys are
-        missing. Answers for which that kind has no type stay Python objects; pyarrow, which has no
-        series of objects, raises a TypeError.
+        A series of the library of X with the prediction for each row; those for unknown keys are
+        missing. If no type of the library holds all predictions, the series holds Python objects;
+        pyarrow has no series of objects, so that a TypeError is raised.
         """
         with self._turn():
             answers = self._ask_many(keys, X, shares=False)
@@ -288,15 +296,15 @@ class Feeder:
         Parameters
         ----------
         keys
-            A series of keys, as long as the frame.
+            A series or another sequence with the key of each row.
         X
             A data frame, as for `learn_many`.
 
         Returns
         -------
-        A data frame of the same kind with a column for each label that a model of these rows has
-        learned, in the order of the rows in which they first appear. A probability is NaN where the
-        row's model does not know the label.
+        A data frame of the library of X, with one column for each label that a model of these rows
+        has learned, in the order of their first row. The probability of a label that the model of a
+        row does not know is NaN.
         """
         with self._turn():
             answers = self._ask_many(keys, X, shares=True)
@@ -321,28 +329,36 @@ class Feeder:
     # ------------------------------------------------------------------ keys
 
     def model_of(self, key: Key) -> typing.Any:
-        """A copy of the model of a key, or `None` for an unknown key.
+        """Return a copy of the model of a key.
 
         Parameters
         ----------
         key
             The key.
+
+        Returns
+        -------
+        The copy, or `None` for an unknown key.
         """
         with self._turn():
             return self._ask_key(key, "model_of")
 
     def forget(self, key: Key) -> bool:
-        """Drop the model of a key, at once; return whether there was one.
+        """Drop the model of a key, and commit.
 
         Parameters
         ----------
         key
-            The key. Its next sample begins a new model.
+            The key. Its next sample starts a new model.
+
+        Returns
+        -------
+        Whether there was a model.
         """
         with self._turn():
             delivery = self._delivery.begin()
             key = plain_key(key)
-            # Asked before: a worker that dies after it has forgotten the key is told to once more.
+            # Looked up before, because the message is repeated if the worker dies after it.
             was_known = bool(self._ask_key(key, "__contains__"))
 
             def send() -> list[typing.Any]:
@@ -354,13 +370,13 @@ class Feeder:
     # ------------------------------------------------------------------ the whole
 
     def wait(self) -> None:
-        """Send what is gathered, and wait until the workers have learned everything."""
+        """Send all collected samples, and wait until the workers have learned them."""
         with self._turn():
             delivery = self._delivery.begin()
             delivery.send_gathered()
             delivery.drain(0)
 
     def save(self) -> None:
-        """Let the workers commit everything that this feeder was given, and wait for them."""
+        """Commit all samples of this feeder, and wait until all workers have done so."""
         with self._turn():
             self._delivery.begin().commit()

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from river import base
 
-from ..._estimator.parameters import check_choice, check_parameter, check_whole
+from ..._estimator.parameters import check_parameter, check_whole
 from ...keyed import Counts
 from ...keyed.description import description
+from ...keyed.keeper import check_options
 from ...keyed.prior import PooledPrior
 from ..groups import Settings, total
 from ..parcels import MOST_GROUPS
@@ -24,26 +25,26 @@ from .workers import connected
 
 __all__ = ["DistributedKeyedModels"]
 
-OWN = "own"  # the partition that is fed by the keyed models themselves
+OWN = "own"  # partition of the samples that `DistributedKeyedModels` itself sends
 
 
 class DistributedKeyedModels(Feeder):
     """One model per key, in several processes.
 
-    Each key gets a clone of the model when its first sample arrives, and learns its own samples
-    only. Choose it where `KeyedModels` in one process is too slow or too large. Ray[^1] runs the
-    processes, on this or other machines, and starts them again when they die.
+    Each key gets a clone of the model with its first sample, and this clone learns only the samples
+    of the key. Choose it if `KeyedModels` in one process is too slow or needs too much memory.
+    Ray[^1] runs the processes, on this or other machines, and restarts them when they die.
 
-    The hash of a key decides its key group, as in Flink[^2]. Each group keeps its models in a file
-    of its own, and a worker has a range of groups. So the number of workers may change, between
-    runs or with `rescale`, and no answer depends on it.
+    The hash of a key determines its key group, as in Flink[^2]. Each group has its own file, and
+    each worker has a range of groups. So the number of workers may change, between runs or with
+    `rescale`, without effect on the predictions.
 
-    Samples are sent from here, or by any number of feeders in other processes, each with its own
-    partition of the stream: see `feeder`. After every `checkpoint_every` samples of a feeder, the
-    workers commit: they write the models that have changed, with their positions in all partitions.
-    A worker that dies resumes from its last commit, and the feeders send it the later samples
-    again. If everything dies, start again with the same folder, and send each partition from the
-    `position` of its feeder on. Every sample counts once.
+    This object sends samples, and so can any number of feeders in other processes, each with its
+    own partition of the stream: see `feeder`. After every `checkpoint_every` samples of a feeder,
+    the workers commit: they write the models that have changed, with the positions in all
+    partitions. A worker that dies resumes from its last commit, and the feeders send it the later
+    samples again. If all processes die, start again with the same folder, and send each partition
+    from the `position` of its feeder on. Every sample is learned once.
 
     Parameters
     ----------
@@ -55,36 +56,35 @@ class DistributedKeyedModels(Feeder):
         Number of key groups. It is fixed for the lifetime of a folder.
     folder
         Folder for the files of the groups, on a disk that all machines share, or `None`. It
-        contains pickles: make sure that only you can write to it. Without a folder nothing outlives
-        a worker: when one has died, the next call that waits for it raises `RuntimeError`.
+        contains pickles: make sure that only you can write to it. Without a folder, the models of a
+        worker that dies are lost, and the next call that waits for it raises `RuntimeError`.
     max_models
-        Number of models in the memory of all workers; `None` sets no limit. Each group has the same
-        share, so this is at least `n_groups`.
+        Largest number of models in the memory of all workers; `None` sets no limit. All groups have
+        the same share, so that it must be at least `n_groups`.
     time_to_live
-        Number of samples of the whole stream after the last one of a key until its model is
-        forgotten; `None` keeps it permanently. Each group counts its own samples, and takes the
-        other groups to have as many.
+        Number of samples of the whole stream after the last sample of a key until its model is
+        dropped; `None` never drops it. Each group counts its own samples, and multiplies by the
+        number of groups.
     when_full
-        What happens to a model for which there is no room: `"drop"` forgets it, `"spill"` writes it
-        to the file of its group, from which it comes back as it was.
+        What happens to a model that leaves the memory: `"drop"` deletes it; `"spill"` writes it to
+        the file of its group, and the next sample of its key restores it.
     block_size
-        Number of samples in a message to a worker: `learn_one` gathers so many, and longer frames
-        are divided.
+        Largest number of samples in a message to a worker. `learn_one` collects so many, and longer
+        frames are divided.
     checkpoint_every
         Number of samples of a feeder after which the workers commit. The feeder keeps as many.
     pooled
         Model to clone for each key group, or `None`. The clone learns the samples of all keys of
-        its group. It answers for unknown keys, and for the others together with their own models,
-        as in `KeyedModels`: see the notes.
+        its group. It predicts samples of unknown keys, and is mixed with the model of each known
+        key, as in `KeyedModels`: see the notes.
 
     Notes
     -----
-    With a pooled model, an answer depends on the samples of all keys of the group, up to the one
-    that is asked for. So the answers are the same for any number of workers, but not for any number
-    of groups: fewer groups learn faster, since each pooled model sees the stream divided by
-    `n_groups`, and take less memory. They also depend on the order of the samples within a group:
-    that of the stream with one feeder, and open with several. The keys' own models depend on
-    neither.
+    With a pooled model, a prediction depends on the earlier samples of all keys of its group. So
+    predictions do not depend on the number of workers, but on the number of groups: each pooled
+    model learns a share of 1 / `n_groups` of the stream. They also depend on the order of the
+    samples within a group, which is that of the stream with one feeder, and undefined with several.
+    The models of the keys depend on neither.
 
     References
     ----------
@@ -121,20 +121,12 @@ class DistributedKeyedModels(Feeder):
         checkpoint_every: int = 100_000,
         pooled: base.Estimator | None = None,
     ) -> None:
-        check_parameter(
-            isinstance(model, base.Estimator) and hasattr(model, "predict_one"),
-            "model",
-            model,
-            "a classifier or a regressor",
-        )
         check_whole("n_groups", n_groups, 1)
         check_parameter(n_groups <= MOST_GROUPS, "n_groups", n_groups, f"at most {MOST_GROUPS}")
         check_workers(n_workers, n_groups)
-        check_whole("max_models", max_models, n_groups, optional=True)
-        check_whole("time_to_live", time_to_live, 1, optional=True)
+        check_options(model, max_models, time_to_live, when_full, least_models=n_groups)
         check_whole("block_size", block_size, 1)
         check_whole("checkpoint_every", checkpoint_every, 1)
-        check_choice("when_full", when_full, "drop", "spill")
         check_parameter(
             folder is not None or when_full == "drop",
             "folder",
@@ -169,7 +161,7 @@ class DistributedKeyedModels(Feeder):
         )
 
     def _write_layout(self, n_workers: int) -> None:
-        """Tell the folder, and workers that begin anew, the number of workers."""
+        """Write the number of workers to the folder, where restarted workers read it."""
         if self._folder is None:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -194,13 +186,17 @@ class DistributedKeyedModels(Feeder):
     # ------------------------------------------------------------------ the workers
 
     def feeder(self, partition: Hashable) -> Feeder:
-        """A feeder for a partition of the stream, which may be pickled for another process.
+        """Make a feeder for a partition of the stream, which can be pickled for another process.
 
         Parameters
         ----------
         partition
-            Name of the partition: a string or a whole number. These models are the feeder of a
-            partition of their own, `"own"`.
+            Name of the partition: a string or an integer, but not `"own"`, which is the partition
+            of samples that this object sends.
+
+        Returns
+        -------
+        The feeder.
         """
         if isinstance(partition, bool) or not isinstance(partition, (str, int)):
             raise TypeError(
@@ -216,20 +212,20 @@ class DistributedKeyedModels(Feeder):
         return len(self._actors)
 
     def rescale(self, n_workers: int) -> None:
-        """Change the number of workers, while feeders may go on.
+        """Change the number of workers. Feeders may continue meanwhile.
 
-        Groups that move are committed, closed, and opened by their new worker. Feeders send the
-        samples again that were on their way.
+        Groups that move are committed and closed by their old worker and opened by their new one.
+        Feeders send pending samples again.
 
         Parameters
         ----------
         n_workers
-            Number of processes from now on.
+            New number of processes.
         """
         check_workers(n_workers, self._settings.n_groups)
         if self._folder is None:
             raise ValueError("keyed models without a folder cannot change the number of workers")
-        # From here on, a worker that begins anew opens the groups that it will have.
+        # From here on, a restarted worker opens its future groups.
         self._write_layout(n_workers)
         self._tell_all("release", n_workers)
         while len(self._actors) > n_workers:
@@ -239,7 +235,7 @@ class DistributedKeyedModels(Feeder):
         self._tell_all("adopt")
 
     def _tell_all(self, method: str, *arguments: typing.Any) -> list[typing.Any]:
-        """Call a method of all workers, again if one of them dies."""
+        """Call a method of all workers; repeat it if one of them dies."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -252,7 +248,7 @@ class DistributedKeyedModels(Feeder):
                 time.sleep(0.05)
 
     def counts(self) -> Counts:
-        """How much the models have learned of what the workers have received."""
+        """Return the numbers of models, and of samples learned and refused by the workers."""
         with self._turn():
             delivery = self._delivery.begin()
             delivery.send_gathered()
@@ -263,7 +259,7 @@ class DistributedKeyedModels(Feeder):
             return total(delivery.answered(send))
 
     def processes(self) -> list[int]:
-        """The process id of each worker."""
+        """Return the process id of each worker."""
         return [int(process) for process in self._tell_all("process")]
 
     def close(self) -> None:
@@ -292,7 +288,7 @@ class DistributedKeyedModels(Feeder):
         try:
             self.close()
         except RuntimeError:
-            if kind is None:  # otherwise the error of the `with` block matters more
+            if kind is None:  # do not hide an error of the `with` block
                 raise
 
 

@@ -1,4 +1,4 @@
-"""A model served to many clients while it learns."""
+"""Serving the snapshots of a model with Ray Serve."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ SECONDS_TO_RESTART = 60.0  # a replica
 
 
 class SnapshotServer:
-    """Several processes that answer with snapshots of a model while the model learns elsewhere.
+    """Several processes that predict with snapshots of a model while the model learns elsewhere.
 
     It is an application of Ray Serve[^1], with the paths and the JSON of the command `serve`:
-    `POST /predict`, `GET /info`, `/health`, `/metrics`, `/status` and `/`. Requests to learn are
-    refused with status 403. Serve shares the requests out among the replicas, refuses those above
-    the queue with status 503, and restarts a replica that dies.
+    `POST /predict`, `GET /info`, `/health`, `/metrics`, `/status` and `/`. Requests to learn get
+    status 403. Serve distributes the requests to the replicas, rejects those that exceed the queue
+    with status 503, and restarts replicas that die.
 
     The process that trains the model publishes snapshots. Each replica replaces its snapshot
-    between two answers, so that every answer comes from one whole snapshot; `ask`, and the header
-    `Samples-Seen` of an answer over HTTP, say from which. The server can be passed to any task or
-    actor of Ray.
+    between two requests, so that every answer comes from one snapshot. `ask`, and the header
+    `Samples-Seen` of an HTTP response, tell how many samples this snapshot has learned. The server
+    can be passed to any task or actor of Ray.
 
     Parameters
     ----------
     snapshot
-        The first snapshot, as `snapshot()` of a learner returns it.
+        The first snapshot, from the method `snapshot` of a learner.
     n_replicas
-        Number of processes that answer.
+        Number of processes that predict.
     host
-        Address on which the server of HTTP listens. Only this machine reaches the default. If Serve
-        runs in this Ray already, its address and port stay.
+        Address of the HTTP server. The default can be reached from this machine only. If Serve runs
+        in this Ray already, its address and port do not change.
     port
-        Port of the server of HTTP.
+        Port of the HTTP server.
     queue
-        Number of requests that wait, at each server of HTTP and in each process that asks.
+        Largest number of waiting requests, at each HTTP server and in each process that asks.
     name
-        Name of the application. It replaces an application of this name without a pause.
+        Name of the application. It replaces an application of this name without interruption.
     route
-        What all paths begin with, such as `/bank`. Two applications need different ones.
+        Prefix of all paths, such as `/bank`. Two applications need different prefixes.
 
     References
     ----------
@@ -119,22 +119,22 @@ class SnapshotServer:
         self._handle = serve.run(application, name=name, route_prefix=route)
 
     def publish(self, snapshot: typing.Any) -> None:
-        """Let all replicas answer with a snapshot, and wait until they do.
+        """Send a snapshot to all replicas, and wait until they use it.
 
-        A replica that is just starting may answer with the one before for up to five seconds.
+        A replica that is starting may use the previous snapshot for up to five seconds.
 
         Parameters
         ----------
         snapshot
-            A snapshot, as `snapshot()` of a learner returns it.
+            A snapshot, from the method `snapshot` of a learner.
         """
         check_snapshot(snapshot)
-        # By the clock: copies of the server, in tasks and actors, do not know each other's numbers.
+        # From the clock, because copies of the server in tasks and actors number independently.
         self._number = max(self._number + 1, time.time_ns())
         self._of_all("take", self._number, connected().put(snapshot))
 
     def ask(self, method: str, x: typing.Any) -> Answer:
-        """Call a method of the snapshot, and say from which snapshot the answer is.
+        """Call a method of the snapshot.
 
         Parameters
         ----------
@@ -143,10 +143,14 @@ class SnapshotServer:
         x
             Its argument: features, or a data frame.
 
+        Returns
+        -------
+        The result, and the number of samples that the snapshot has learned.
+
         Raises
         ------
         ray.serve.exceptions.BackPressureError
-            If as many questions of this process wait as the queue holds.
+            If the queue of this process is full.
         """
         answer = self._repeated(lambda: self._handle.answer.remote(method, x).result())
         if isinstance(answer, Exception):
@@ -154,62 +158,78 @@ class SnapshotServer:
         return typing.cast(Answer, answer)
 
     def predict_one(self, x: Sample) -> typing.Any:
-        """Predict the target of a sample.
+        """Predict the label or target of a sample.
 
         Parameters
         ----------
         x
             Features.
+
+        Returns
+        -------
+        The prediction of the present snapshot.
         """
         return self.ask("predict_one", x).value
 
     def predict_proba_one(self, x: Sample) -> dict[Hashable, float]:
-        """Predict the probabilities of the labels of a sample.
+        """Predict the probability of each label.
 
         Parameters
         ----------
         x
             Features.
+
+        Returns
+        -------
+        Probabilities by label.
         """
         answer: dict[Hashable, float] = self.ask("predict_proba_one", x).value
         return answer
 
     def predict_many(self, X: typing.Any) -> typing.Any:
-        """Predict the rows of a data frame, as the model does.
+        """Predict the rows of a data frame.
 
         Parameters
         ----------
         X
-            A data frame of any kind that narwhals knows.
+            A data frame of any library that narwhals supports.
+
+        Returns
+        -------
+        A series of the library of X.
         """
         return self.ask("predict_many", X).value
 
     def predict_proba_many(self, X: typing.Any) -> typing.Any:
-        """Predict the class probabilities of the rows of a data frame, as the model does.
+        """Predict the class probabilities of the rows of a data frame.
 
         Parameters
         ----------
         X
-            A data frame of any kind that narwhals knows.
+            A data frame of any library that narwhals supports.
+
+        Returns
+        -------
+        A data frame of the library of X, with one column per label.
         """
         return self.ask("predict_proba_many", X).value
 
     def n_samples_seen(self) -> list[int]:
-        """For each replica, the samples that the model had learned for its snapshot."""
+        """Return for each replica the number of samples that its snapshot has learned."""
         return self._of_all("n_samples_seen")
 
     def processes(self) -> list[int]:
-        """The process id of each replica."""
+        """Return the process id of each replica."""
         return self._of_all("process")
 
     def _of_all(self, method: str, *arguments: typing.Any) -> list[typing.Any]:
-        """The answers of all replicas that run; one that starts takes its snapshot by itself."""
+        """Call a method of all running replicas. Starting ones fetch their snapshot themselves."""
         return self._repeated(lambda: self._handle.broadcast(method, *arguments).results())
 
     def _repeated(self, ask: Callable[[], typing.Any]) -> typing.Any:
-        """An answer; asked again if replicas die after they have accepted the question.
+        """Call `ask`; repeat it if the replica dies after it has accepted the request.
 
-        Serve repeats only what no replica has accepted, as it cannot know what may be repeated.
+        Serve itself repeats only requests that no replica has accepted.
         """
         from ray.serve.exceptions import DeploymentUnavailableError
 
@@ -227,7 +247,7 @@ class SnapshotServer:
                 time.sleep(0.1)
 
     def close(self) -> None:
-        """Stop the replicas. Serve itself runs as long as its Ray."""
+        """Stop the replicas. Serve itself runs until Ray stops."""
         from ray import serve
 
         serve.delete(self.name)
@@ -240,7 +260,7 @@ class SnapshotServer:
 
 
 def result_of(ask: Callable[[], typing.Any]) -> typing.Any:
-    """What a call returns. Serve refuses to wait in a thread with an event loop, as Jupyter's."""
+    """Return the result of a call, which Serve cannot wait for in a thread with an event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,0 +1,10 @@
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+class Texts:
+    values: list[str]
+    n_told: int
+    def know(self, values: list[Any]) -> None: ...
+    def codes_of(self, stream: Any) -> tuple[npt.NDArray[np.intc], list[str]]: ...

@@ -1,0 +1,163 @@
+"""Texts of Arrow arrays, as naive programs find them; each text is one object."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from river_extra_trees._core.texts import Texts
+
+TYPES = [pa.string(), pa.large_string(), pa.string_view()]
+
+# Views hold up to 12 bytes themselves. The last letter takes more than one byte.
+TEXT = st.text("ab\0ä", max_size=14)
+VALUES = st.lists(st.none() | TEXT, max_size=60)
+
+
+def read(texts: Texts, stream: Any) -> list[str | None]:
+    codes, values = texts.codes_of(stream)
+    assert codes.dtype == np.intc
+    assert len(set(values)) == len(values)
+    return [None if code < 0 else values[code] for code in codes]
+
+
+def stream(chunks: list[list[str | None]], kind: pa.DataType) -> Any:
+    column = pa.chunked_array([pa.array(chunk, kind) for chunk in chunks], kind)
+    return column.__arrow_c_stream__()
+
+
+@given(st.lists(VALUES, max_size=3), st.sampled_from(TYPES), st.integers(0, 9))
+def test_texts_of_streams(chunks: list[list[str | None]], kind: pa.DataType, start: int) -> None:
+    column = pa.chunked_array([pa.array(chunk, kind) for chunk in chunks], kind)[start:]
+    values = [value for chunk in chunks for value in chunk][start:]
+    codes, texts = Texts().codes_of(column.__arrow_c_stream__())
+    assert texts == list(dict.fromkeys(value for value in values if value is not None))
+    assert [None if code < 0 else texts[code] for code in codes] == values
+
+
+@given(st.lists(st.tuples(VALUES, st.lists(TEXT | st.integers())), max_size=4))
+def test_known_texts(streams: list[tuple[list[str | None], list[Any]]]) -> None:
+    """What was told comes first, as the same objects; what a stream brings is forgotten."""
+    texts, told = Texts(), []
+    for i, (values, news) in enumerate(streams):
+        codes, found = texts.codes_of(stream([values], TYPES[i % 3]))
+        assert [None if code < 0 else found[code] for code in codes] == values
+        assert all(a is b for a, b in zip(texts.values, found, strict=False))
+        assert texts.values == list(dict.fromkeys(each for each in told if isinstance(each, str)))
+        texts.know(news)
+        told += news
+        assert texts.n_told == len(told)
+
+
+@given(VALUES)
+def test_texts_of_polars(values: list[str | None]) -> None:
+    series = pl.Series(values, dtype=pl.String)[1:]
+    assert read(Texts(), series.__arrow_c_stream__()) == values[1:]
+
+
+def test_many_texts() -> None:
+    """The table grows several times, and gives the room back; some texts are long."""
+    values = [f"{i * 7 % 5000} " + "x" * (i % 50) for i in range(20_000)]
+    texts = Texts()
+    texts.know(values[:10])
+    for kind in TYPES:
+        assert read(texts, stream([values], kind)) == values
+        assert texts.values == values[:10]
+        assert texts.__sizeof__() < 200_000
+    texts.know(values)
+    assert read(texts, stream([values], kind)) == values
+    assert texts.values == list(dict.fromkeys(values))
+
+
+def test_a_text_that_utf_8_cannot_represent() -> None:
+    texts = Texts()
+    texts.know(["a", "\ud800", "b"])
+    assert texts.values == ["a", "b"]
+    assert read(texts, stream([["b", "a"]], pa.string())) == ["b", "a"]
+
+
+@pytest.mark.parametrize("kind", [pa.int32(), pa.binary(), pa.dictionary(pa.int8(), pa.string())])
+def test_other_types_have_no_texts(kind: pa.DataType) -> None:
+    with pytest.raises(TypeError, match="something else than texts"):
+        Texts().codes_of(pa.chunked_array([], kind).__arrow_c_stream__())
+
+
+def test_bytes_that_are_no_text() -> None:
+    wrong = pa.array([b"good", b"\xff"]).view(pa.string())
+    texts = Texts()
+    with pytest.raises(UnicodeDecodeError):
+        texts.codes_of(pa.chunked_array([wrong]).__arrow_c_stream__())
+    assert texts.values == []
+    assert read(texts, stream([["x", "good"]], pa.string())) == ["x", "good"]
+
+
+def test_what_is_no_stream() -> None:
+    for wrong in (None, pa.array(["a"]).__arrow_c_array__()[1]):
+        with pytest.raises(ValueError, match="PyCapsule"):
+            Texts().codes_of(wrong)
+
+
+def test_a_stream_is_read_once() -> None:
+    capsule = stream([["a"]], pa.string())
+    assert read(Texts(), capsule) == ["a"]
+    assert read(Texts(), capsule) == []
+
+
+class Stream(ctypes.Structure):
+    """A stream of the Arrow C interface."""
+
+
+READ = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Stream), ctypes.c_void_p)
+SAY = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(Stream))
+RELEASE = ctypes.CFUNCTYPE(None, ctypes.POINTER(Stream))
+Stream._fields_ = [
+    ("get_schema", READ),
+    ("get_next", READ),
+    ("get_last_error", SAY),
+    ("release", RELEASE),
+    ("private_data", ctypes.c_void_p),
+]
+
+
+def capsule_of(stream: Stream) -> Any:
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = (
+        ctypes.py_object,
+        (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p),
+    )
+    return new(ctypes.addressof(stream), b"arrow_array_stream", None)
+
+
+@pytest.mark.parametrize("message", [b"the disk is full", None])
+@pytest.mark.parametrize("fails_late", [False, True])
+def test_errors_of_the_library(message: bytes | None, fails_late: bool) -> None:
+    """The message of a stream that fails is that of the error."""
+    kind = pa.string()
+
+    def schema(_: Any, address: int) -> int:
+        kind._export_to_c(address)
+        return 0 if fails_late else 5
+
+    text = message and ctypes.create_string_buffer(message)
+    broken = Stream(
+        get_schema=READ(schema),
+        get_next=READ(lambda *_: 5),
+        get_last_error=SAY(lambda _: text and ctypes.addressof(text)),
+        release=RELEASE(lambda _: None),
+    )
+    with pytest.raises(ValueError, match="the disk is full" if message else "says no more"):
+        Texts().codes_of(capsule_of(broken))
+
+
+def test_a_stream_that_was_taken() -> None:
+    capsule = stream([["a"]], pa.string())
+    pa.ChunkedArray._import_from_c_capsule(capsule)
+    with pytest.raises(ValueError, match="taken already"):
+        Texts().codes_of(capsule)

@@ -1,0 +1,101 @@
+"""Samples for keyed models, and what says whether they are those of a plain version."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import narwhals
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+from river import linear_model, naive_bayes, preprocessing
+
+import river_extra_trees as ret
+from river_extra_trees import persistence
+from river_extra_trees.keyed import KeyedModels
+from tests.naive import keyed as naive
+
+MODELS = {
+    "tree": ret.StreamDecisionTreeClassifier(batch_size=4, min_samples_leaf=1, seed=1),
+    "regression tree": ret.StreamDecisionTreeRegressor(batch_size=4, min_samples_leaf=1, seed=1),
+    "forest": ret.StreamDecisionForestClassifier(n_models=3, seed=1),
+    "dynamic tree": ret.DynamicTreeRegressor(n_particles=5, window=6, seed=1),
+    "shrubs": ret.ShrubEnsembleClassifier(seed=1),
+    "naive Bayes of river": naive_bayes.GaussianNB(),
+    "pipeline of river": preprocessing.StandardScaler() | linear_model.LinearRegression(),
+}
+REGRESSIONS = {"regression tree", "dynamic tree", "pipeline of river"}
+RIVER = {"naive Bayes of river", "pipeline of river"}
+
+TREE = MODELS["tree"]
+
+Samples = list[tuple[Any, dict[str, Any], Any, float]]
+
+
+def samples_of(name: str, keys: list[Any], seed: int, bad: float = 0.0) -> Samples:
+    """A sample for each key; some of which every model refuses."""
+    rng = np.random.default_rng(seed)
+    found: Samples = []
+    for key in keys:
+        x: dict[str, Any] = {"a": float(rng.integers(5)), "b": float(rng.random())}
+        if rng.random() < bad:
+            x["a"] = [] if name in RIVER else math.inf
+        if name not in RIVER:
+            x["c"] = str(rng.choice(["red", "green", "blue"]))
+        y: Any = float(rng.normal()) if name in REGRESSIONS else str(rng.choice(["no", "yes"]))
+        w = 1.0 if name in RIVER else float(rng.choice([1.0, 0.5, 0.0]))
+        found.append((key, x, y, w))
+    return found
+
+
+def frame_of(samples: Samples, library: str = "pandas") -> tuple[Any, Any, Any, Any]:
+    """Samples as keys, a frame, targets and weights."""
+    keys, rows, targets, weights = map(list, zip(*samples, strict=True))
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    if library == "polars":
+        series = pl.Series(keys), pl.DataFrame(columns), pl.Series(targets), pl.Series(weights)
+    elif library == "pyarrow":
+        parts = [pa.chunked_array([pa.array(each)]) for each in (keys, targets, weights)]
+        series = parts[0], pa.table(columns), parts[1], parts[2]  # type: ignore[assignment]
+    else:
+        series = (  # type: ignore[assignment]
+            pd.Series(keys),
+            pd.DataFrame(columns),
+            pd.Series(targets),
+            pd.Series(weights),
+        )
+    return series
+
+
+def as_list(series: Any) -> list[Any]:
+    values = narwhals.from_native(series, series_only=True).to_list()
+    return [None if value is None or value != value else value for value in values]
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two models are equal to the bit; those of river, whether they answer alike."""
+    if one is None or other is None or not type(one).__module__.startswith("river_extra_trees"):
+        probes: Samples = samples_of("pipeline of river", list(range(5)), 0)
+        other = copy.deepcopy(other)  # models of river may note what they are asked
+        return (one is None) == (other is None) and all(
+            one is None or one.predict_one(x) == other.predict_one(x) for _, x, _, _ in probes
+        )
+    return persistence.save_bytes(one) == persistence.save_bytes(other)
+
+
+def check_same(models: KeyedModels, plain: naive.KeyedModels, keys: Any) -> None:
+    plain.expire(plain.now + 1)
+    assert len(models) == len(plain.models) == models.n_models
+    for key in keys:
+        assert (key in models) == (key in plain.models)
+        assert same(models.model_of(key), plain.models.get(key))
+    counts = models.counts()
+    assert counts.n_refused == len(plain.refused)
+    assert counts.n_samples_seen == plain.now - len(plain.refused)
+    if plain.refused:
+        assert counts.refusal.startswith(f"sample {plain.refused[-1]} of ")
+    if models._keeper.max_models is not None:
+        assert counts.n_in_memory <= models._keeper.max_models
