@@ -57,8 +57,9 @@ def ten_thousand_models() -> None:
         with DistributedKeyedModels(base, n_workers=1, folder=folder) as models:
             for start in range(0, 20_000, 5_000):
                 block = slice(start, start + 5_000)
-                answers = models.predict_learn_many(sensors[block], X[block], y[block])
-            print(f"mean absolute error of the last block: {(answers - y[block]).abs().mean():.0f}")
+                predictions = models.predict_learn_many(sensors[block], X[block], y[block])
+            error = (predictions - y[block]).abs().mean()
+            print(f"mean absolute error of the last block: {error:.0f}")
             models.rescale(2)
             print("two workers from now on")
             models.learn_many(sensors[20_000:], X[20_000:], y[20_000:])

@@ -84,19 +84,19 @@ race = plotting.PrequentialDisplay.from_stream(
 forgetful = ret.ForgetfulDecisionTreeClassifier(seed=1)
 forest = ret.StreamDecisionForestClassifier(seed=1)
 records = []
-for items, (x, y) in enumerate(parts(), start=1):
+for n_samples, (x, y) in enumerate(parts(), start=1):
     forgetful.learn_one(x, y)
     forest.learn_one(x, y)
-    if items % 100 == 0:
+    if n_samples % 100 == 0:
         remembered = {
             "forgetful tree": forgetful.retained_sizes[0],
             "stream forest, on average": sum(
-                min(size, items) * weight
+                min(size, n_samples) * weight
                 for size, weight in forest.memory_weights.items()
             ),
         }
         records += [
-            {"learner": name, "items": items, "samples remembered": n}
+            {"learner": name, "items": n_samples, "samples remembered": n}
             for name, n in remembered.items()
         ]
 display = plotting.PrequentialDisplay.from_records(records, drifts=[3000])
@@ -121,8 +121,8 @@ def strengths(n=600, seed=1):
 
 model = ret.DynamicTreeRegressor(seed=1)
 inside = metrics.Accuracy()
-for items, (x, y) in enumerate(strengths(), start=1):
-    if items > 100:
+for n_samples, (x, y) in enumerate(strengths(), start=1):
+    if n_samples > 100:
         low, high = model.predict_one(x, with_dist=True).interval(0.9)
         inside.update(True, low <= y <= high)
     model.learn_one(x, y)

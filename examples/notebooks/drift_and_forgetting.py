@@ -42,20 +42,20 @@ def three_concepts():
 model = ret.ForgetfulDecisionTreeClassifier(seed=1)
 rolling = utils.Rolling(metrics.Accuracy, window_size=200)
 records, live = [], plotting.Live()
-for items, (x, y) in enumerate(three_concepts(), start=1):
+for n_samples, (x, y) in enumerate(three_concepts(), start=1):
     rolling.update(y, model.predict_one(x))
     model.learn_one(x, y)
-    if items % 50 == 0:
+    if n_samples % 50 == 0:
         records.append(
             {
                 "learner": "ForgetfulDecisionTreeClassifier",
-                "items": items,
+                "items": n_samples,
                 "Accuracy, last 200": rolling.get(),
                 "samples retained": model.retained_sizes[0],
                 "height": model.height,
             }
         )
-        if live.due or items == 6000:
+        if live.due or n_samples == 6000:
             live.draw(
                 plotting.PrequentialDisplay.from_records(
                     records, drifts=[2000, 4000]
@@ -104,17 +104,17 @@ def most_probable(factors):
 errors = {name: utils.Rolling(metrics.MAE, window_size=100) for name in models}
 whole = {name: metrics.MAE() for name in models}
 records, live = [], plotting.Live()
-for items, (x, y) in enumerate(there_and_back(), start=1):
+for n_samples, (x, y) in enumerate(there_and_back(), start=1):
     for name, model in models.items():
         y_pred = model.predict_one(x)
         errors[name].update(y, y_pred)
         whole[name].update(y, y_pred)
         model.learn_one(x, y)
-        if items % 25 == 0:
+        if n_samples % 25 == 0:
             records.append(
                 {
                     "learner": name,
-                    "items": items,
+                    "items": n_samples,
                     "MAE, last 100": errors[name].get(),
                     "height of the highest tree": model.height,
                     "most probable forgetting factor": most_probable(
@@ -122,7 +122,7 @@ for items, (x, y) in enumerate(there_and_back(), start=1):
                     ),
                 }
             )
-    if items % 25 == 0 and (live.due or items == 1500):
+    if n_samples % 25 == 0 and (live.due or n_samples == 1500):
         live.draw(
             plotting.PrequentialDisplay.from_records(records, drifts=[500, 1000])
         )

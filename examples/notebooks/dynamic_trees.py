@@ -57,12 +57,13 @@ def probable_factor(model):
     return max(factors, key=factors.get)
 
 
-for items, (x, y) in enumerate(wave(600), start=1):
+for n_samples, (x, y) in enumerate(wave(600), start=1):
     model.learn_one(x, y)
-    if items >= 20 and (live.due or items == 600):
+    if n_samples >= 20 and (live.due or n_samples == 600):
         factor = probable_factor(model)
         live.draw(
-            band(model), f"after {items} samples, forgetting factor {factor:.3f}"
+            band(model),
+            f"after {n_samples} samples, forgetting factor {factor:.3f}",
         )
 
 # %% [markdown]
@@ -79,10 +80,10 @@ inside = {
     "samples 100 to 300": metrics.Accuracy(),
     "samples 450 to 600": metrics.Accuracy(),
 }
-for items, (x, y) in enumerate(wave(600), start=1):
+for n_samples, (x, y) in enumerate(wave(600), start=1):
     for name, metric in inside.items():
         _, first, _, last = name.split()
-        if int(first) <= items <= int(last):
+        if int(first) <= n_samples <= int(last):
             low, high = model.predict_one(x, with_dist=True).interval(0.9)
             metric.update(True, low <= y <= high)
     model.learn_one(x, y)
@@ -120,13 +121,13 @@ figure, axes = plt.subplots(
     2, 2, figsize=(9, 6), sharex=True, sharey=True, layout="constrained"
 )
 panels = dict(zip((25, 75, 150, 300), axes.flat, strict=True))
-for items, (x, y) in enumerate(parabola(300), start=1):
+for n_samples, (x, y) in enumerate(parabola(300), start=1):
     model.learn_one(x, y)
-    if items in panels:
+    if n_samples in panels:
         plotting.PredictiveBandDisplay.from_estimator(
             model, "x", (-3, 2), levels=(0.9,), samples=model.active_samples()
-        ).plot(panels[items])
-        panels[items].set_title(f"t = {items}")
+        ).plot(panels[n_samples])
+        panels[n_samples].set_title(f"t = {n_samples}")
 plt.show()
 
 # %% [markdown]

@@ -84,7 +84,7 @@ def save(path: Path, race: Race, plan: Plan) -> None:
     path
         The file to write.
     race
-        The race, between two items.
+        The race, between two samples.
     plan
         The arguments of the race that determine its results.
     """

@@ -1,4 +1,4 @@
-"""The race: every learner predicts each item, is scored, and then learns the item."""
+"""The race: every learner predicts each sample, is scored, and then learns the sample."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from river_extra_trees.streams.batch import values_of
 
 # A curve keeps between half of this and this many points, however long the stream is.
 MOST_POINTS = 400
-# Ctrl-C is heeded between chunks of at most so many items.
+# Ctrl-C is heeded between chunks of at most so many samples.
 LARGEST_CHUNK = 1024
 # Measuring a large model made of Python objects takes seconds: spend at most this share of time.
 SHARE_FOR_MEMORY = 0.02
@@ -33,7 +33,7 @@ SHARE_FOR_MEMORY = 0.02
 
 @dataclass
 class Point:
-    """Scores, time and memory of a learner after a number of items."""
+    """Scores, time and memory of a learner after a number of samples."""
 
     items: int
     scores: dict[str, float]
@@ -60,12 +60,12 @@ class Entrant:
         return {**vars(self), "updaters": {}}  # which are made anew
 
     def take(self, chunk: Chunk) -> None:
-        """Predict, score and learn items; a learner that raises leaves the race."""
+        """Predict, score and learn samples; a learner that raises leaves the race."""
         if len(chunk) >= SMALLEST_CHUNK and self.reads_columns:
             try:
                 answers = self._take_all(chunk)
             except (TypeError, ValueError):
-                pass  # nothing is learned of a chunk that is refused: find the item
+                pass  # nothing is learned of a chunk that is refused: find the sample
             except Exception as error:  # a learner of any origin may raise anything
                 self._leave(error)
                 return
@@ -214,7 +214,7 @@ class Race:
     Attributes
     ----------
     items
-        Number of items shown.
+        Number of samples shown.
     targets
         The distinct labels shown.
     shown
@@ -237,9 +237,9 @@ class Race:
         self.spacing = 1
 
     def run(self, batches: Iterable[Batch], stop_every: int = 0) -> Iterator[int]:
-        """Show all items to every learner, yielding the number of items shown so far.
+        """Show all samples to every learner, yielding the number of samples shown so far.
 
-        It is yielded after every chunk of items, and after each `stop_every` items.
+        It is yielded after every chunk of samples, and after each `stop_every` samples.
         """
         for batch in batches:
             if batch.begins_file:
@@ -330,7 +330,7 @@ def enter(name: str, model: base.Estimator, metrics: dict[str, metrics.base.Metr
 
 
 class Interruptible:
-    """Handles Ctrl-C and SIGTERM between two items, so that all learners end on the same item.
+    """Handles Ctrl-C and SIGTERM between two samples, so that all learners end on the same sample.
 
     While the race waits for the next rows, Ctrl-C ends the wait. A second Ctrl-C interrupts
     immediately.

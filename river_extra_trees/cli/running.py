@@ -36,7 +36,7 @@ class Saver:
     path
         The file to write.
     every
-        Number of items between two checkpoints.
+        Number of samples between two checkpoints.
     plan
         The arguments of the race that determine its results.
     """
@@ -72,7 +72,7 @@ def make_entrants(
     saved: Any = None,
     rolling: int | None = None,
 ) -> list[Entrant]:
-    """Create the learners and their metrics, over all items or the last so many.
+    """Create the learners and their metrics, over all samples or the last so many.
 
     A saved model, if there is one, takes the place of a new one.
     """
@@ -93,7 +93,7 @@ def make_entrants(
 
 
 def rolled(spec: str, metric: metrics.base.Metric, window_size: int) -> Any:
-    """Return a metric, made from a specification, over the last so many items."""
+    """Return a metric, made from a specification, over the last so many samples."""
     _, parameters = learners.parse(spec)
     return utils.Rolling(type(metric), window_size=window_size, **parameters)
 

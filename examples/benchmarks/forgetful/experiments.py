@@ -250,7 +250,7 @@ def oracle(rows: int | None, repeats: int) -> None:
                 compared += len(part)
                 different += sum(codes[a] != e for a, e in zip(answers, expected, strict=True))
         lines.append([name, str(compared), str(different)])
-    tables.show(["stream", "answers compared", "different"], lines)
+    tables.show(["stream", "predictions compared", "different"], lines)
 
 
 def friedman_drift(rows: int | None) -> Rows:

@@ -149,11 +149,12 @@ def compared(experiment: Experiment, kept: list[Result], published: list[Result]
 
 INTRODUCTION = """# Reproduction of the papers
 
-`.venv/bin/python -m examples.benchmarks.papers report` writes this page. Each table shows the
+This page compares the tables and figures of the four papers with our results. Each table shows the
 latest output of the command above it ("ours"). Beside it are the figures that the paper prints
-("paper") and those of the authors' program when we ran it ("reference"). Programs
-ran on the same data unless the text says otherwise. `examples/benchmarks/papers/published.csv`
-holds the figures of papers and references.
+("paper") and those of the authors' program when we ran it ("reference"). All programs ran on the
+same data unless the text says otherwise. `.venv/bin/python -m examples.benchmarks.papers report`
+writes this page; `examples/benchmarks/papers/published.csv` holds the figures of papers and
+references.
 
 Parentheses contain the standard deviation over repeats, or zero after a single run. Times are user
 CPU seconds on a machine with two cores that also did other work. Times of papers and references are
