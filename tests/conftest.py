@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.tools.ray_ready import running_ray
-from tests.tools.scheduling import ByFunction, put_long_tests_first
+from tests.tools.scheduling import ByGroup, put_long_tests_first
 
 # Fuzzing needs atheris, which only `make fuzz` installs; there is no test in that folder.
 collect_ignore = ["fuzz"]
@@ -27,9 +27,9 @@ settings.load_profile("suite")
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFunction | None:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByGroup | None:
     """Take our order in place of that of `--dist loadgroup`."""
-    return ByFunction(config, log) if config.getvalue("dist") == "loadgroup" else None
+    return ByGroup(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -46,7 +46,7 @@ def _short_garbage_collections() -> None:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:
-    """Ray and its cluster. Who uses it is in the xdist group "ray", so that there is one only."""
+    """Ray and its cluster. `tools/scheduling.py` lists who uses it, so that there is one only."""
     with running_ray() as both:
         yield both
 

@@ -39,7 +39,6 @@ def pages(site: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.xdist_group("docs")
 def test_pages(pages: dict[str, str]) -> None:
     """Every page is built; formulas are drawn by the browser itself."""
     assert len(pages) >= len(list((ROOT / "docs").rglob("*.md")))
@@ -51,7 +50,6 @@ def test_pages(pages: dict[str, str]) -> None:
     assert "<math" in pages["algorithms/shrub_ensembles.html"]
 
 
-@pytest.mark.xdist_group("docs")
 @pytest.mark.parametrize("name", ret.__all__)
 def test_learner(pages: dict[str, str], name: str) -> None:
     """Each learner has a page, with its source, and a place in the navigation."""
@@ -59,7 +57,6 @@ def test_learner(pages: dict[str, str], name: str) -> None:
     assert f'href="api/{name}.html"' in pages["index.html"]
 
 
-@pytest.mark.xdist_group("docs")
 def test_links_within_pages(pages: dict[str, str]) -> None:
     """No link within a page is dead, those from and to footnotes among them."""
     for path, page in pages.items():
@@ -69,7 +66,6 @@ def test_links_within_pages(pages: dict[str, str]) -> None:
         assert "[^" not in re.sub(r"<code.*?</code>", "", page, flags=re.DOTALL), path
 
 
-@pytest.mark.xdist_group("docs")
 def test_search_without_a_server(site: Path) -> None:
     """A browser that reads the pages from the disk finds words in them."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -84,7 +80,6 @@ def test_search_without_a_server(site: Path) -> None:
     assert "algorithms/shrub_ensembles.html" in done.stdout.partition("matching document")[2]
 
 
-@pytest.mark.xdist_group("docs")
 def test_every_page_is_in_the_navigation(pages: dict[str, str]) -> None:
     """A page that no other one leads to is never read."""
     navigation = re.findall(r'class="md-nav__link[^"]*"[^>]*href="([^"#]*)"', pages["404.html"])
@@ -93,7 +88,6 @@ def test_every_page_is_in_the_navigation(pages: dict[str, str]) -> None:
         assert any(link.endswith(path) for link in navigation), path
 
 
-@pytest.mark.xdist_group("docs")
 @pytest.mark.parametrize("script", NOTEBOOKS, ids=lambda script: script.stem)
 def test_notebook(pages: dict[str, str], script: Path) -> None:
     """Each notebook has a page, with its code and without links to files that are not there."""

@@ -56,7 +56,6 @@ def test_script(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("ray")
 @pytest.mark.parametrize("script", ON_RAY, ids=lambda path: path.stem)
 def test_script_on_ray(
     script: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch

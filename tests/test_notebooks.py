@@ -16,12 +16,7 @@ from nbformat.v4 import new_code_cell
 from tests.tools.ray_ready import prepare_ray, started
 
 ROOT = Path(__file__).parents[1]
-NOTEBOOKS = [
-    pytest.param(path, id=path.stem, marks=pytest.mark.xdist_group("ray"))
-    if "import ray" in path.read_text(encoding="utf-8")
-    else pytest.param(path, id=path.stem, marks=pytest.mark.xdist_group("notebooks"))
-    for path in sorted((ROOT / "examples" / "notebooks").glob("*.py"))
-]
+NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.py"))
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +48,7 @@ def executed(path: Path, kernel: KernelManager | None = None) -> Any:
     return notebook
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook(
     path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

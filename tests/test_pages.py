@@ -182,7 +182,6 @@ def tried() -> set[tuple[str, ...]]:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("pages")
 @pytest.mark.parametrize("page", pages_with("sh"), ids=name_of)
 def test_blocks(page: Path, clone: Path, tried: set[tuple[str, ...]]) -> None:
     """The commands of a page run one after the other, as a reader would run them."""

@@ -24,10 +24,9 @@ from hypothesis.stateful import (
 from river_extra_trees._core.schema import Schema
 from river_extra_trees._core.state import StateError
 from river_extra_trees._core.window import Window
-from tests.compiled import compiled
+from tests.compiled import Compiled
 
-windows = compiled("windows")
-store, ranked, release = windows.store, windows.ranked, windows.release
+windows = Compiled("windows")
 
 # Few distinct values, so that there are ties, and both zeros.
 VALUES = st.sampled_from([-1.0, -0.0, 0.0, 0.5, 2.0, math.nan])
@@ -46,7 +45,7 @@ class WindowMachine(RuleBasedStateMachine):
 
     @rule(x=ROWS, y=st.floats(-5, 5), weight=st.floats(0.5, 2))
     def push(self, x: dict[str, float], y: float, weight: float) -> None:
-        slot = store(self.window, self.schema, x, y, weight)
+        slot = windows.store(self.window, self.schema, x, y, weight)
         assert slot not in self.held
         self.held[slot] = (x, y, weight, self.n_seen)
         self.n_seen += 1
@@ -69,7 +68,7 @@ class WindowMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def release(self, data: st.DataObject) -> None:
         gone = data.draw(st.sets(st.sampled_from(sorted(self.held))))
-        release(self.window, sorted(gone))
+        windows.release(self.window, sorted(gone))
         for slot in gone:
             del self.held[slot]
 
@@ -102,7 +101,7 @@ def test_columns_are_sorted_stably(batches: list[list[float]]) -> None:
     schema, window = Schema(), Window(1)
     for batch in batches:
         for value in batch:
-            store(window, schema, {"a": value, "b": 0.0}, 0.0)
+            windows.store(window, schema, {"a": value, "b": 0.0}, 0.0)
         windows.sort(window)
     values = [value for batch in batches for value in batch]
     for column, name in enumerate(schema.names):
@@ -111,7 +110,7 @@ def test_columns_are_sorted_stably(batches: list[list[float]]) -> None:
             range(len(keys)),
             key=lambda i: (math.isnan(keys[i]), keys[i] if keys[i] == keys[i] else 0),
         )
-        assert ranked(window, column) == expected
+        assert windows.ranked(window, column) == expected
 
 
 LONG: dict[str, Callable[[np.random.Generator, int], Any]] = {
@@ -136,7 +135,7 @@ def test_long_batches_are_sorted(kind: str) -> None:
     schema, window = Schema(), Window()
     for size in (1, 7, 8, 9, 47, 48, 100, 512, 513, 1100):
         for value in LONG[kind](rng, size):
-            store(window, schema, {"a": float(value), "b": 0.0}, 0.0)
+            windows.store(window, schema, {"a": float(value), "b": 0.0}, 0.0)
         windows.sort(window)
         window.check()
 
@@ -145,21 +144,21 @@ def test_the_oldest_slot_is_reused_first() -> None:
     """Slots come back in the order in which their samples had arrived."""
     schema, window = Schema(), Window(4)
     for value in range(4):
-        store(window, schema, {"a": float(value)}, 0.0)
-    release(window, [2, 0, 3])
-    assert [store(window, schema, {"a": 9.0}, 0.0) for _ in range(3)] == [0, 2, 3]
+        windows.store(window, schema, {"a": float(value)}, 0.0)
+    windows.release(window, [2, 0, 3])
+    assert [windows.store(window, schema, {"a": 9.0}, 0.0) for _ in range(3)] == [0, 2, 3]
 
 
 def test_a_new_column_is_missing_in_older_samples() -> None:
     """A feature that turns up late extends every sample."""
     schema, window = Schema(), Window(2)
-    store(window, schema, {"b": 1.0}, 0.0)
+    windows.store(window, schema, {"b": 1.0}, 0.0)
     windows.sort(window)
-    store(window, schema, {"b": 0.0, "a": 5.0}, 1.0)
+    windows.store(window, schema, {"b": 0.0, "a": 5.0}, 1.0)
     windows.sort(window)
     window.check()
-    assert ranked(window, 0) == [1, 0]
-    assert ranked(window, 1) == [1, 0]
+    assert windows.ranked(window, 0) == [1, 0]
+    assert windows.ranked(window, 1) == [1, 0]
     assert math.isnan(window.sample(0)[0][1])
 
 
@@ -168,7 +167,7 @@ def test_size_counts_the_memory_outside_python() -> None:
     empty = sys.getsizeof(Window(1000))
     assert empty - sys.getsizeof(Window(1)) >= 999 * 44
     schema, window = Schema(), Window(1000)
-    store(window, schema, dict.fromkeys("abcdefgh", 1.0), 0.0)
+    windows.store(window, schema, dict.fromkeys("abcdefgh", 1.0), 0.0)
     assert sys.getsizeof(window) - empty >= 8 * 1000 * 12
 
 

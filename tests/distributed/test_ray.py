@@ -46,7 +46,6 @@ from tests.tools.systems import needs_proc
 Case = tuple[str, int]
 # Workers exchange losses in the one, votes in the other; `test_workers.py` has all forests.
 FORESTS = [("ForgetfulRandomForestRegressor", 1), ("StreamDecisionForestClassifier", 3)]
-pytestmark = pytest.mark.xdist_group("ray")
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ from tests.tools.ray_ready import free_port
 
 ROWS = list(datasets.Phishing())
 ASKED = [x for x, _ in ROWS[-10:]]
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from river_extra_trees._core.dynamic import ParticleFilter
-from tests.compiled import compiled
+from tests.compiled import Compiled
 
-Statistics = compiled("leaf_statistics").Statistics
+leaf_statistics = Compiled("leaf_statistics")
 
 
 def check_sums(particles: ParticleFilter) -> None:
@@ -20,7 +20,7 @@ def check_sums(particles: ParticleFilter) -> None:
     fades = not particles.reference
 
     def row(values: list[float]) -> Any:
-        return Statistics(n_regressors, 0 if regression else width - 1).take(values)
+        return leaf_statistics.Statistics(n_regressors, 0 if regression else width - 1).take(values)
 
     regions: dict[int, tuple[Any, Any]] = {}
     known: dict[int, tuple[Any, Any]] = {}

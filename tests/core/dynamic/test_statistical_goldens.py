@@ -43,8 +43,6 @@ MOST_TOGETHER = {"test_err": 3.0, "test_logdens": 3.0, "sum_logpred_101_400": 4.
 # Per configuration and quantity: one row per run, one column per point.
 Found = dict[str, dict[str, Array]]
 
-pytestmark = pytest.mark.xdist_group("statistical goldens")
-
 
 def reference(leaf: str) -> DynamicTree:
     X, y = data("class_train" if leaf == "class" else "fried_train")
