@@ -1,80 +1,86 @@
-"""The compiled core. It knows nothing of river, and never calls an estimator.
+"""The compiled core. It does not import river and never calls an estimator.
 
-Each module is a pair of files: the `.pxd` says how the data lie, the `.pyx` what is done with them.
+Most modules are a pair of files: the `.pxd` declares the data layout, the `.pyx` the functions.
 
-Who holds whom::
+Classes. A learner of any family inherits from `Learner`; an indented line below names a part that
+the object above it contains::
 
-    Learner                learner: one call at a time; reads samples, answers, learns
-      |- Schema, Labels    schema: features -> columns, labels -> codes (values: what is refused)
-      |- EarlyPool         naive_bayes: what answers beside young trees
+    Learner                learner: predicts and learns samples, one call at a time
+      |- Schema, Labels    schema: features -> columns, labels -> codes (values: validation)
+      |- EarlyPool         naive_bayes: combines young trees with naive Bayes
       |
-      |- Forest            forests/forest: trees that learn in batches (batch_growth: in threads)
-      |   |                  StreamForest in stream, ForgetfulForest in forgetful
-      |   |- Window        window: the samples of the batch, every column sorted (sorting)
+      |- Forest            forests/forest: trees that learn in batches; a base class
+      |   |                  StreamForest (stream), ForgetfulForest (forgetful)
+      |   |                  BatchGrowth (batch_growth): grows the trees on a batch, in threads
+      |   |- Window        window: the samples of the batch, sorted by every column (sorting)
       |   `- Trees ...     trees: nodes and their statistics; one object per tree
       |
-      |- MemoryForest      forests/memories: trees that remember more or fewer samples
-      |   |                  (memory_exchange: saving, loading, parts)
+      |- MemoryForest      forests/memories: groups of trees; each group has its memory size
+      |   |                  (memory_exchange: saving, loading, parts of a forest)
       |   |- Buffer        buffer: the latest samples, in blocks
       |   |- Trees ...     CompactTrees (compact_trees), or Trees with LinearModels (model_trees)
-      |   |- Group ...     the trees of one memory, grown anew in turn (rotation, growth)
-      |   `- mixtures      one answer of those of the groups: ClassPool or NumberMixture
+      |   |- Group ...     the trees of one memory size, replaced in turn (rotation, growth)
+      |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups
       |
       |- Shrubs            shrubs/ensemble: a weighted ensemble on a window (weights)
-      |   `- Window, Trees     one object holds all trees
+      |   |- Window
+      |   `- Trees         one object for all trees
       |
-      `- ParticleFilter    dynamic/particles: many versions of a tree; step learns a sample
-          |                  (moves, proposals; inspection, load)
+      `- ParticleFilter    dynamic/particles: particles, each a version of one tree
+          |                  (step, moves and proposals learn a sample; inspection, load)
           |- Pool          pool: the active samples
-          `- SharedTrees   shared_trees: particles share the nodes that are equal
-                             (leaves, leaf_models: what a leaf knows)
+          `- SharedTrees   shared_trees: particles share their equal nodes
+                             (leaves, leaf_models: the leaves' predictive distributions)
 
-    Splitter               cart/splitter: grows trees on a window (search: the best split of a node;
-                             workspace: scratch)
+    Splitter               cart/splitter: grows trees on a window; `Forest` and `Shrubs` use it
+                             (search: the best split of a node; workspace: scratch memory)
 
-The way of a sample::
+`Forest` and `MemoryForest` inherit from `Learner` through `Ensemble` (forests/forest).
+
+How one sample is learned::
 
     estimator.learn_one(x, y, w)
-      `- core.learn            holds the object: a second call meanwhile raises RuntimeError
-          |- read w and y      an error names what is wrong
-          |- Schema.admit      x becomes a row; new features get columns
-          |- reserve           all room that the sample needs; the last step that can fail
-          `- take              the family learns the row; no Python code runs here
-      `- estimator._grow       if a batch is full: plan (Python), then core.grow (compiled)
+      |- core.learn            locks the object: a call from within raises RuntimeError
+      |   |- read w and y      an invalid value raises an error
+      |   |- Schema.admit      encodes x as a row; adds columns for new features
+      |   |- reserve           allocates all memory that the sample needs; the last step that
+      |   |                      can fail
+      |   `- take              the family learns the row; no Python code runs here
+      `- estimator._grow       forests, when a batch is full: plan (Python), then grow (compiled)
 
 Until its first batch is full, a `Forest` grows its trees on the samples so far, after 10, 20, 30,
 45 ... of them (`grow_early`). A `MemoryForest` splits the leaves of its first trees in between.
 
-The way of a batch::
+How a batch is learned or predicted::
 
     estimator.learn_many(X, y, w)
-      |- batch_of              columns: buffers of numbers, codes of nominal values (columns), texts
-      |                          from the buffers of Arrow (texts)
-      |- core.reader           links the columns to the schema; the batch is refused here or not
-      |                          at all (batch)
-      `- core.go_on            row by row, until a batch of the family is full:
-          |- run               rows that bring nothing new, without Python's lock; forests that
-          |                      learn in batches take several at once (`Ahead`)
-          |- Reader.read       the row, without a look-up but of new nominal values
-          |- row_label ...     the answer, where `predict_learn_many` asks for it
-          |- Reader.admit      only where a feature or a nominal value is new
+      |- batch_of              reads the columns: numbers, and codes of nominal values (columns);
+      |                          texts from Arrow buffers (texts)
+      |- core.reader           maps the columns to the schema; rejects the whole batch if a row
+      |                          is invalid (batch)
+      `- core.go_on            reads rows until a batch of the family is full:
+          |- run               rows without new features, values or labels, without the GIL;
+          |                      forests that learn in batches read several at once (`Ahead`)
+          |- Reader.read       encodes one row; only new nominal values need a look-up
+          |- answer_row        the prediction, if `predict_many` or `predict_learn_many` asks
+          |- Reader.admit      if a feature or a nominal value is new
           `- reserve, take     as above
 
-The models of several keys read one batch: `core.take_over` lets each go its own part of the way of
-one reader, whose rows are grouped by key.
+The models of several keys can read one batch, whose rows are grouped by key: `core.take_over`
+assigns a range of the rows of a reader to a learner.
 
-The way of a state::
+How a learner is saved and restored::
 
     pickle, copy, persistence.save
-      `- core.state            the fields that are no defaults, each part by its own `state()`
+      `- core.state            the fields that differ from their defaults; each part has `state()`
           `- packed            small arrays in a few bytes (packing; pickles only)
 
     unpickle, persistence.load
-      `- restored              a new object from the fields, read with distrust (state): types,
-                                 ranges and shapes, then `check()` of the structure
+      `- restored              a new object from the fields; checks types, ranges and shapes
+                                 (state), then the structure with `check()`
 
-All share: `guarded` (one call at a time), `memory` (allocation), `lists` (without Python's lock),
-`rng` (random numbers by name), `split` (the struct of a split), `shares` (the largest, the sum),
-`opinion_pool`, `state` (what is saved, and how a state is read with distrust), `safe_repr` (values
-in messages).
+All modules use: `guarded` (one call at a time), `memory` (allocation), `lists` (list items without
+the GIL), `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the
+largest share, the sum of shares), `opinion_pool` (logarithmic pooling), `state` (saving, and
+validation when loading), `safe_repr` (values in messages).
 """

@@ -1,18 +1,18 @@
-"""Columns of samples: numbers, nominal values by their codes, or both.
+"""Columns of samples: numbers, codes of nominal values, or both.
 
-A `Column` holds one value of every row: a number, a nominal value by its code in a dictionary, or
-neither where the value is missing. What counts as which, `classify` of the schema says. A value
-that learners refuse is noted as the column is made, and refused when a learner reads it. Targets
-are columns of numbers or of labels, and weights columns of numbers, without a name.
+A `Column` contains one value for each row: a number, the code of a nominal value in a dictionary,
+or neither if the value is missing. `values.classify` decides which of these a value is. The column
+records an invalid value when it is made; the error is raised when a learner reads the column.
+Targets are columns of numbers or of labels, weights are columns of numbers; they have no name.
 """
 
 cdef class Column:
     cdef readonly object name
-    cdef readonly object numbers        # float64 array, NaN where there is no number; or None
-    cdef readonly object codes          # int32 array, -1 where there is no nominal value; or None
+    cdef readonly object numbers        # float64 array, NaN: not a number; None: no numbers
+    cdef readonly object codes          # int32 array, -1: not a nominal value; None: no codes
     cdef readonly list values           # code -> nominal value
     cdef readonly Py_ssize_t length
-    cdef readonly Py_ssize_t refused    # the first row whose value is refused; -1 if there is none
-    cdef readonly object error          # ... and why
+    cdef readonly Py_ssize_t refused    # first row with an invalid value; -1: all are valid
+    cdef readonly object error          # exception for that value
     cdef const double[:] number_view
     cdef const int[:] code_view

@@ -1,8 +1,8 @@
-"""Objects of which one call runs at a time.
+"""Objects that allow only one call at a time.
 
-A call of a core object may run Python: the methods of a value in the sample, or a finalizer. That
-Python, another thread or a signal handler may call the same object again, half-way through a
-change. So every method that reads or writes a structure holds the object while it runs, and a
+A call of a core object may run Python code: the methods of a value in the sample, or a finalizer.
+That code, another thread or a signal handler may call the same object in the middle of a change.
+Therefore every method that reads or writes a structure locks the object while it runs, and a
 second call raises a RuntimeError.
 """
 
@@ -25,24 +25,24 @@ cdef extern from *:
     void end_use(long* flag) noexcept
 
 cdef class Guarded:
-    cdef long in_use        # 1 while a call holds this object; no part of the state
+    cdef long in_use        # 1 while a call holds the lock; not part of the state
 
     cdef Use using(self)
 
 cdef class Use:
-    """Holds an object in a `with` statement; for methods that are not called per sample."""
+    """Locks an object for a `with` statement; for methods that are not called per sample."""
     cdef Guarded held
 
 cdef class Holder:
-    """Holds an object for as long as this one lives."""
+    """Locks an object until this one is deallocated."""
     cdef Guarded held
 
 cdef int refuse_call() except -1
 
 cdef inline int hold(Guarded guarded) except -1:
-    """Hold an object until `end_use`, or refuse a call while another one runs."""
+    """Lock an object until `release`; raise a RuntimeError if another call holds it."""
     return 0 if begin_use(&guarded.in_use) else refuse_call()
 
 cdef inline void release(Guarded guarded) noexcept:
-    """Let the next call in."""
+    """Unlock an object."""
     end_use(&guarded.in_use)

@@ -1,15 +1,15 @@
-"""The base of the core objects of all families: schema, labels, and the way of a sample.
+"""The base class of the core objects of all families: schema, labels, and how samples are learned.
 
-The way of a sample: `learn` reads the weight and the target, `Schema.admit` encodes the row,
-`reserve` makes all the room that the sample needs, and then `take`, which cannot fail, learns it.
-A sample that is refused, for want of memory for instance, leaves no trace. `learn` tells whether a
-batch is full now. The estimator plans what is to be done with it, and the core object carries that
-out. If that fails, or a signal interrupts it, the batch stays full, and no sample is learned before
-it is done.
+One sample: `learn` reads the weight and the target, `Schema.admit` encodes the row, `reserve`
+allocates all memory that the sample needs, and `take`, which cannot fail, learns the row. If an
+earlier step fails, the learner stays as it was. `learn` returns whether the batch of the family is
+full now. The estimator then plans the growth, and the core object grows the trees. If the growth
+fails or a signal interrupts it, the batch stays full, and no sample is learned until the growth
+has succeeded.
 
-The way of a batch: `reader` refuses it as a whole or links its columns to the schema, and then
-`go_on` reads row by row, answers it if it was asked to, and learns it as `learn` does. It stops
-where a batch is full.
+A batch of samples: `reader` checks all rows and links the columns to the schema. `go_on` then reads
+row after row, predicts it if asked to, and learns it as `learn` does. It stops when the batch of
+the family is full.
 """
 
 from .batch cimport Reader
@@ -17,8 +17,8 @@ from .guarded cimport Guarded
 from .naive_bayes cimport EarlyPool
 from .schema cimport Labels, Schema
 
-# So many rows of a batch are read in one call: between calls Python handles signals, and lets other
-# threads run.
+# Maximum number of rows that one call of `go_on` reads. Between calls Python handles signals and
+# other threads can run.
 cdef enum:
     STRETCH = 256
 
@@ -26,49 +26,50 @@ cdef class Learner(Guarded):
     cdef readonly Schema schema
     cdef readonly Labels labels         # empty in a regression
     cdef readonly bint regression
-    cdef readonly EarlyPool early       # what answers beside the family at first; then None
+    cdef readonly EarlyPool early       # combines the first predictions with naive Bayes; then None
 
-    # --- What a family brings -----------------------------------------------------------------
-    # Refuses a sample for reasons of the family's own.
+    # --- Methods that a family overrides ------------------------------------------------------
+    # Raises an error if the family cannot learn a sample.
     cdef int check_sample(self, double target, double weight) except -1
-    # Makes room for the row that the schema encoded last and for so many labels. The last that can
-    # fail: nothing that answers depend on may change before.
+    # Allocates memory for the row that the schema encoded last and for `n_labels` labels. This is
+    # the last step that can fail, so it must not change anything that predictions depend on.
     cdef int reserve(self, int n_labels) except -1 nogil
-    # Gives new labels their places, for which there is room.
+    # Extends the statistics to `n_labels` labels; `reserve` has allocated the memory.
     cdef void widen(self, int n_labels) noexcept
     # Learns the row that the schema encoded last.
     cdef void take(self, double target, double weight) noexcept nogil
-    # Whether a batch waits to be grown on.
+    # Whether the batch is full, so that the trees have to grow before the next sample.
     cdef bint batch_is_full(self) noexcept nogil
-    # Answers and learns rows without Python's lock, as far as a row brings nothing new and no batch
-    # is full. It may stop before any row; the next one then goes the usual way. A family can bring
-    # one that takes several rows at once ...
+    # Predicts and learns rows without the GIL, until a row has a new feature, value or label or the
+    # batch is full. It may stop before any row; `read_rows` then handles that row itself. A family
+    # can override this method to read several rows at once.
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil
-    # ... and this, which makes what it needs, and says no if `run` needed the lock for each row:
-    # beside a busy thread, every return of the lock can wait for milliseconds.
+    # Allocates what `run` needs. Returns false if `run` would need the GIL for each row: if another
+    # thread is busy, each acquisition of the GIL can take milliseconds.
     cdef bint prepare_run(self, Reader reader) except -1
-    # Answers to the row that the schema encoded last. The code of the label, where there is one ...
+    # The predictions for the row that the schema encoded last. The code of the label; there must be
+    # at least one label:
     cdef int row_label(self) except -1 nogil
-    # ... the shares of all labels, which need not sum to one; valid until the next call ...
+    # The shares of all labels, which need not sum to one; valid until the next call:
     cdef double* row_shares(self) except? NULL nogil
-    # ... or the number.
+    # The number:
     cdef double row_number(self) except? -1.0 nogil
-    # The shares that the early pool makes of these; it learns from the code of the class unless
-    # that is negative.
+    # The shares of all labels after the early pool. If `code` is not negative, the pool learns its
+    # exponents from this code of the true label.
     cdef double* early_shares(self, int code) except? NULL nogil
-    # The number of trees; the nodes of one of them in preorder, left before right, each a dict (see
-    # `nodes`); and (number of nodes of all trees, height of the highest).
+    # The number of trees; the nodes of one tree in preorder, left before right, each a dict (see
+    # `nodes`); and (number of nodes of all trees, largest height of a tree).
     cdef int count_trees(self) noexcept
     cdef list tree_nodes(self, int tree)
     cdef tuple tree_sizes(self)
-    # A copy that answers alike, without what only learning needs.
+    # A copy that makes the same predictions, without the data that only learning needs.
     cdef Learner serving_copy(self)
-    # What the object remembers, see `state.py`.
+    # The fields of the state, see `state.py`.
     cdef dict fields(self)
-    # Raises a StateError if an invariant between the parts is broken. Loading ends with it.
+    # Raises a StateError if an invariant between the parts is broken. It is the last step of loading.
     cdef int check_structure(self) except -1
 
-    # --- What all families share --------------------------------------------------------------
+    # --- Methods of all families --------------------------------------------------------------
     cdef double read_target(self, object y) except? -1.0
     cdef object learn_sample(self, object x, object y, object w)
     cdef int learn_row(self, double target, double weight, object y) except -1

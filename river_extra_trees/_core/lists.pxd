@@ -1,4 +1,4 @@
-"""Items of a list without Python's lock: nobody else may change the list meanwhile."""
+"""Items of a list without the GIL. No other thread may change the list at the same time."""
 
 from cpython.object cimport PyObject
 

@@ -1,7 +1,7 @@
 """Memory of the core, from Python's raw allocator.
 
-So `tracemalloc` counts it, the debug allocator guards it, and the tests can make any call fail.
-Sizes are of type `size_t`; every product of two is made here, where it is checked.
+`tracemalloc` counts it, the debug allocator guards it, and the tests can make any call fail. Sizes
+have the type `size_t`; `product` computes and checks every product of two sizes.
 """
 
 cdef extern from "Python.h":
@@ -12,21 +12,21 @@ cdef extern from "Python.h":
 
 
 cdef inline int raise_memory_error() except -1 with gil:
-    """Raise a MemoryError, with Python's lock or without."""
+    """Raise a MemoryError, with the GIL or without."""
     raise MemoryError
 
 
 cdef inline size_t product(size_t a, size_t b) except? 0 nogil:
-    """a * b, or a MemoryError where no size is that large."""
+    """a * b, or a MemoryError if the product does not fit into a `size_t`."""
     if b and a > (<size_t>-1) // b:
         raise_memory_error()
     return a * b
 
 
 cdef inline void* resized(void* memory, size_t n, size_t size) except NULL nogil:
-    """Room for n items where the memory was (NULL: nowhere yet), what it holds kept.
+    """Reallocate memory (NULL: allocate it) for n items; the contents are kept.
 
-    A MemoryError leaves the memory as it was.
+    If this raises a MemoryError, the memory is unchanged.
     """
     cdef void* found = realloc(memory, product(n, size))
     if found == NULL:
@@ -35,7 +35,7 @@ cdef inline void* resized(void* memory, size_t n, size_t size) except NULL nogil
 
 
 cdef inline void* zeroed(size_t n, size_t size) except NULL nogil:
-    """Room for n items of zero bytes, or a MemoryError."""
+    """Allocate n items, all bytes zero, or raise a MemoryError."""
     cdef void* found = calloc(n, size)
     if found == NULL:
         raise_memory_error()
@@ -43,11 +43,11 @@ cdef inline void* zeroed(size_t n, size_t size) except NULL nogil:
 
 
 cdef inline void* trimmed(void* memory, size_t size) noexcept nogil:
-    """The memory, cut to so many bytes; a block that cannot be made smaller stays as it is."""
+    """Shrink memory to `size` bytes; if that is impossible, return it unchanged."""
     cdef void* found = realloc(memory, size)
     return memory if found == NULL else found
 
 
 cdef inline Py_ssize_t enough(Py_ssize_t n, Py_ssize_t capacity) noexcept nogil:
-    """The capacity, or where n is more, one with room for n and a sixteenth more than now."""
+    """The capacity if it is at least n; else n, but at least 17/16 of the capacity."""
     return capacity if n <= capacity else max(n, capacity + capacity // 16)
