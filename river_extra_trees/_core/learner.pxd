@@ -66,7 +66,7 @@ cdef class Learner(Guarded):
     cdef Learner serving_copy(self)
     # The fields of the state, see `state.py`.
     cdef dict fields(self)
-    # Raises a StateError if an invariant between the parts is broken. It is the last step of loading.
+    # Raises a StateError if an invariant between the parts is broken; the last step of loading.
     cdef int check_structure(self) except -1
 
     # --- Methods of all families --------------------------------------------------------------

@@ -1,16 +1,17 @@
-"""Naive Bayes, and the pool in which it answers beside a family while its trees know little.
+"""Naive Bayes, and the opinion pool that combines it with young trees.
 
-`NaiveBayes` is a classifier whose memory fades: normal densities, and counts of nominal values. All
-sums fade by a share of 1 / memory per sample. They are kept times a unit that grows instead, so
-that a sample changes only the sums of its own class.
+`NaiveBayes` is a classifier with normal densities for numeric features and counts for nominal ones.
+Old samples decay: all sums are multiplied by 1 - 1 / memory per sample. Instead of that, the stored
+sums are multiplied by a unit that grows, so that a sample changes only the sums of its class.
 
-`EarlyPool`: during the first samples every answer of the family is the first of three members of a
-logarithmic opinion pool (`opinion_pool`). The second is naive Bayes, the third the
-frequencies of the classes among the latest samples. Their exponents take a step down the gradient
-of the log loss after each sample. Then the pool is gone, and the family answers alone.
+`EarlyPool` combines the predictions for the first samples of a stream. It is a logarithmic opinion
+pool (`opinion_pool`) of three members: the prediction of the family, naive Bayes, and the class
+frequencies among the latest samples. After each sample the exponents of the members take a step
+down the gradient of the log loss. After a fixed number of samples the pool is removed.
 
-A forest pools the answer of each tree for itself, so that its parts, which hold some of its trees
-each, answer as the whole does. The other families pool one answer.
+A forest combines the prediction of each tree separately. Therefore a part of the forest, with some
+of its trees, computes the same predictions for these trees as the whole forest. The other families
+combine one prediction.
 """
 
 from libc.stdint cimport int64_t
@@ -18,24 +19,24 @@ from libc.stdint cimport int64_t
 from .schema cimport Schema
 
 cdef enum:
-    MAX_VALUES = 64         # of a nominal column that are told apart; the others count as one
-    MAX_CELLS = 1 << 14     # columns times classes: of more columns the first ones are used
+    MAX_VALUES = 64         # values of a nominal column with counts; others share the last count
+    MAX_CELLS = 1 << 14     # maximum of columns times classes; only the first columns are used
 
-cdef struct Moments:        # of a numeric column in one class, times the unit
-    double weight           # of the samples in which it is not missing
+cdef struct Moments:        # of a numeric column in one class
+    double weight           # of the samples with a value, times the unit
     double mean
-    double squares          # sum of squared deviations from the mean
+    double squares          # sum of squared deviations from the mean, times the unit
 
 cdef class NaiveBayes:
     cdef readonly double memory
-    cdef double unit                # of all weights
-    cdef double total               # weight of all samples
-    cdef double* class_weights      # per class
+    cdef double unit                # factor of all stored weights
+    cdef double total               # weight of all samples, times the unit
+    cdef double* class_weights      # per class, times the unit
     cdef Moments* moments           # moments[column * n_classes + class]
-    cdef Moments* overall           # per column, of all classes
-    cdef double** counts            # per column: NULL where it is numeric, else
-                                    #   counts[value * n_classes + class]
-    cdef int* n_values              # per column: values met, 0 where it is numeric
+    cdef Moments* overall           # per column: over all classes
+    cdef double** counts            # per column: NULL if it is numeric, else
+                                    #   counts[value * n_classes + class], times the unit
+    cdef int* n_values              # per column: number of known values; 0 if it is numeric
     cdef int n_columns, n_classes
     cdef int column_capacity
 
@@ -54,17 +55,17 @@ cdef enum:
     N_MEMBERS = 3
 
 cdef class EarlyPool:
-    cdef readonly int n_answers     # of the family, each of which has its own exponents
-    cdef readonly int64_t n_left    # samples to be learned until the family answers alone
+    cdef readonly int n_answers     # predictions that are pooled, each with its exponents
+    cdef readonly int64_t n_left    # samples until the pool is removed
     cdef NaiveBayes naive
-    cdef NaiveBayes next_naive      # what `reserve` has made room in
+    cdef NaiveBayes next_naive      # has room for the next sample, made by `reserve`; or None
     cdef double* exponents          # exponents[answer * N_MEMBERS + member]
-    cdef double* next_exponents     # what a sample has taught, until it is learned
-    cdef double* latest             # per class: weight among the latest samples
-    cdef double* logs               # scratch: logs[member * n_classes + class] of one row
-    cdef double* sums               # scratch, per class: for the sum of several answers
+    cdef double* next_exponents     # after the next sample; `learn` makes them current
+    cdef double* latest             # per class: decaying weight of the latest samples
+    cdef double* logs               # scratch: logs[member * n_classes + class] for one row
+    cdef double* sums               # scratch, per class: sum of several predictions
     cdef int n_classes
-    cdef int capacity               # classes there is room for
+    cdef int capacity               # number of classes for which there is room
 
     cdef int set_exponents(self, const double[:, ::1] exponents) except -1
     cdef int allocate(self, int capacity) except -1

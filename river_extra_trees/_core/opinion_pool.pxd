@@ -6,7 +6,7 @@ The exponents take a step down the gradient of the log loss after each sample,
 
     d(-log p(y)) / de_m = sum_c p(c) log q_m(c) - log q_m(y),
 
-and do not get negative (projected online gradient descent: Zinkevich 2003).
+and are clipped at 0 (projected online gradient descent: Zinkevich 2003).
 """
 
 from libc.math cimport exp, log
@@ -21,13 +21,13 @@ cdef extern from *:
 
 
 cdef inline double floored_log(double share, int n_classes) noexcept nogil:
-    """The logarithm of an answer with a small share of a uniform distribution."""
+    """The log of a share that is mixed with a small part of a uniform distribution."""
     return log((1.0 - FLOOR) * share + FLOOR / n_classes)
 
 
 cdef inline void pool_logs(const double* exponents, int n_members, const double* logs, int width,
                            double* pooled) noexcept nogil:
-    """The pool of members whose answers have the logarithms logs[member * width + class]."""
+    """Compute the pool p from log q_m(c) = logs[member * width + c] and the exponents e_m."""
     cdef int c, member
     cdef double largest, total = 0.0
     memset(pooled, 0, width * sizeof(double))
@@ -46,7 +46,7 @@ cdef inline void pool_logs(const double* exponents, int n_members, const double*
 
 cdef inline void learn_exponents(double* exponents, int n_members, const double* logs,
                                  const double* pooled, int code, int width) noexcept nogil:
-    """A step of the exponents down the gradient of the log loss of a pool."""
+    """Take a step of the exponents down the gradient of the log loss for one sample."""
     cdef int c, member
     cdef double slope
     for member in range(n_members):

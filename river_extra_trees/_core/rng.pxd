@@ -1,8 +1,8 @@
 """Random numbers as a pure function of (seed, tree, step, purpose).
 
-There is no global generator and none that lives on between calls: whoever needs random numbers
-asks for a stream of them by naming what they are for. Two streams with different names are
-independent, so a forest answers the same whether its trees are grown one after the other, in
+There is no global generator, and no generator is kept between calls: code that needs random numbers
+asks for a stream by its name, which says what the numbers are for. Streams with different names are
+independent. So a forest makes the same predictions whether its trees are grown in sequence, in
 threads or in other processes. The mixing function is the finaliser of SplitMix64 (Steele, Lea,
 Flood 2014), applied once per word of the name and then once per number drawn.
 
@@ -12,7 +12,7 @@ Flood 2014), applied once per word of the name and then once per number drawn.
 from libc.math cimport exp
 from libc.stdint cimport uint64_t
 
-# What a stream is for. One number each, for ever: changing one changes every seeded answer.
+# The purpose of a stream. Never change these numbers: that would change every seeded prediction.
 cdef enum Purpose:
     BOOTSTRAP = 1
     FEATURES = 2
@@ -42,7 +42,7 @@ cdef inline uint64_t next_word(Rng* rng) noexcept nogil:
 cdef inline Rng rng_for(
     uint64_t seed, uint64_t tree, uint64_t step, uint64_t purpose
 ) noexcept nogil:
-    """The stream of random numbers that belongs to this name."""
+    """The stream of random numbers with this name."""
     cdef Rng rng
     rng.state = mix(seed + <uint64_t>0x9E3779B97F4A7C15)
     rng.state = mix(rng.state ^ (tree + <uint64_t>0x9E3779B97F4A7C15))
@@ -63,7 +63,7 @@ cdef inline uint64_t below(Rng* rng, uint64_t n) noexcept nogil:
     return word % n
 
 cdef inline int poisson(Rng* rng, double mean) noexcept nogil:
-    """Poisson by products of uniforms (Knuth): right for the small means of online bagging."""
+    """Poisson by products of uniforms (Knuth): efficient for the small means of online bagging."""
     cdef double floor = exp(-mean)
     cdef double product = uniform(rng)
     cdef int count = 0

@@ -1,9 +1,9 @@
 """Feature names -> columns, dicts -> rows of doubles; labels -> codes.
 
 A column belongs to a feature name and a kind. Numbers (bool included) go to the numeric column of
-their name, every other hashable value to its nominal column, as the code of the value. A name that
-carries both kinds simply has both columns, each missing where the other is present: a feature that
-changes its type in mid-stream is no error and loses nothing.
+their name; the code of any other hashable value goes to the nominal column of the name. A name with
+values of both kinds has two columns; if one has a value, the other is missing. So a feature may
+change its type during the stream without an error or a loss of information.
 """
 
 from cpython.object cimport PyObject
@@ -15,9 +15,9 @@ cdef extern from "Python.h":
 
 cdef enum:
     MAX_CATEGORIES = 1024   # codes of one nominal column; later values share the code OTHER
-    MAX_COLUMNS = 1 << 14   # the most that a schema can be told to take
-    MAX_LABELS = 1024       # a further one is refused, so that a stream of ever-new labels fits
-    OTHER = -1              # code of a nominal value that has no code of its own
+    MAX_COLUMNS = 1 << 14   # upper limit of `max_columns`
+    MAX_LABELS = 1024       # a further label is an error, so that labels use bounded memory
+    OTHER = -1              # shared code of all nominal values without a separate code
 
 cdef int find_room(object label, Py_ssize_t n_labels) except -1
 
@@ -25,18 +25,19 @@ cdef class Schema:
     cdef dict numeric           # name -> numeric column
     cdef dict nominal           # name -> nominal column
     cdef readonly list names    # column -> name
-    cdef readonly list codes    # column -> {value: code}, or None where the column is numeric
+    cdef readonly list codes    # column -> {value: code}, or None if the column is numeric
     cdef readonly int n_columns
-    cdef readonly int max_columns   # later features are ignored: a stream of ever-new names fits
-    cdef double* row            # scratch: the row last encoded, row[column], NaN where missing
+    cdef readonly int max_columns   # further features are ignored, so that memory is bounded
+    cdef double* row            # scratch: row[column] of the last encoded row; NaN: missing
     cdef int row_capacity
-    cdef list lengths           # (dict, its length before) of what the last `admit` added to ...
-    cdef int n_before           # ... and the number of columns before; no part of the state
-    cdef dict texts             # name -> `Texts` of its nominal column; no part of the state
-    cdef unsigned long version  # counts the changes of columns and codes; no part of the state
+    # Not part of the state:
+    cdef list lengths           # (dict, length before) of each dict that the last `admit` extended
+    cdef int n_before           # number of columns before the last `admit`
+    cdef dict texts             # name -> `Texts` of its nominal column
+    cdef unsigned long version  # number of changes of columns and codes
 
-    # The keys of the last row that was looked up by name, in the order of its dict. A row whose
-    # keys are the same objects in the same order needs no look-up. A cache: no part of the state.
+    # A cache, not part of the state: the keys of the last row that was looked up by name, in the
+    # order of its dict. A row whose keys are the same objects in the same order needs no look-up.
     cdef list layout
     cdef PyObject** layout_keys
     cdef int* layout_numeric    # numeric column of each key, or -1
@@ -68,7 +69,7 @@ cdef class Schema:
 
 cdef class Labels:
     cdef dict known             # label -> code
-    cdef readonly list labels   # code -> label, as first seen
+    cdef readonly list labels   # code -> the first label object that was equal to it
 
     cdef int code(self, object label) except -2
     cdef int learn(self, object label) except -1

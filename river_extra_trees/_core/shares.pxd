@@ -1,8 +1,8 @@
-"""Shares of labels: what a learner says of each, which need not sum to one."""
+"""Shares of labels: predicted probabilities that are not normalised to a sum of one."""
 
 
 cdef inline int first_largest(const double* shares, int n) noexcept nogil:
-    """The position of the largest share, the first of equals."""
+    """The position of the largest share, the first one among equal shares."""
     cdef int code, best = 0
     for code in range(1, n):
         if shares[code] > shares[best]:

@@ -1,6 +1,6 @@
-"""Slots of a window in sorted order: ascending, missing last, equal values in order of arrival.
+"""Slots of a window in sorted order: ascending, missing values last, ties in order of arrival.
 
-`key[slot]` is the value by which a slot is sorted.
+`key[slot]` is the value that determines the position of a slot.
 """
 
 from libc.stdint cimport int64_t
@@ -12,14 +12,14 @@ cdef void merge_slots(
 cdef int keep(int* slots, int n, const int64_t* arrival) noexcept nogil
 
 cdef inline bint comes_before(double a, double b) noexcept nogil:
-    """a sorts strictly before b; missing values come last and are equal to each other."""
+    """Whether a sorts strictly before b; missing values come last and are equal to each other."""
     return (a < b) | ((b != b) & (a == a))
 
 
 cdef inline int rank(
     const int* order, int n, const double* key, double value, bint equal
 ) noexcept nogil:
-    """Number of sorted slots whose key comes before a value, the equal ones included or not."""
+    """Number of sorted slots whose key comes before a value, or, if `equal`, is equal to it."""
     cdef int low = 0, high = n, middle
     cdef bint before
     while low < high:

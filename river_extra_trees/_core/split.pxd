@@ -1,4 +1,4 @@
-"""A split: a feature and a threshold, and where the missing values go."""
+"""A split: a feature, a threshold, and the side of the missing values."""
 
 from libc.stdint cimport uint8_t
 

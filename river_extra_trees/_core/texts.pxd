@@ -1,13 +1,13 @@
-"""Texts by their codes, read from Arrow buffers: no Python object for a text that is known.
+"""Codes of texts in Arrow buffers: a known text is encoded without a Python object.
 
-`Texts` knows texts that it was told, and finds them by their bytes in an open hash table (linear
-probing, at most half full). Other texts of a stream of Arrow arrays get codes after these, and are
-forgotten when the stream ends. To forget the latest text is to free its slot: no insertion moves
-another text, so the table is then what it was before. The schema has such an object for each
-nominal column that frames brought as texts, and tells it the values of the column.
+`Texts` finds the code of a text by its bytes, in an open hash table (linear probing, at most half
+full). The schema has such an object for each nominal column that a frame provided as texts. It
+registers the values of the column with `know`. Other texts in a stream of Arrow arrays get higher
+codes and are removed when the stream ends. Removing the latest text only frees its slot: no
+insertion moves another text, so the table is then as it was before.
 
-The arrays come through the Arrow C stream interface, which polars and pyarrow speak; the structs
-are those of its specification: https://arrow.apache.org/docs/format/CStreamInterface.html
+The arrays come through the Arrow C stream interface, which polars and pyarrow provide. The structs
+follow its specification: https://arrow.apache.org/docs/format/CStreamInterface.html
 """
 
 from libc.stdint cimport int64_t
@@ -29,7 +29,7 @@ cdef struct ArrowArray:
     int64_t offset
     int64_t n_buffers
     int64_t n_children
-    const void** buffers    # the first one: a bit per value, 0 where it is missing; or NULL
+    const void** buffers    # the first one: a bit per value, 0 if missing; NULL: none missing
     ArrowArray** children
     ArrowArray* dictionary
     void (*release)(ArrowArray*) noexcept
@@ -42,16 +42,16 @@ cdef struct ArrowArrayStream:
     void (*release)(ArrowArrayStream*) noexcept
     void* private_data
 
-# Where the bytes of the texts are.
+# Storage of the bytes of the texts.
 cdef enum Layout:
     NO_TEXTS
-    SHORT_OFFSETS       # in one buffer, between 32-bit offsets
-    LONG_OFFSETS        # ... 64-bit offsets
-    VIEWS               # short ones in the view, others in one of several buffers
+    SHORT_OFFSETS       # one buffer with 32-bit offsets
+    LONG_OFFSETS        # one buffer with 64-bit offsets
+    VIEWS               # short texts in the view, others in one of several buffers
 
 cdef union Place:
-    char[12] own        # of a text of up to 12 bytes
-    int[3] there        # the first bytes; else number of the buffer, and where in it
+    char[12] own        # a text of up to 12 bytes
+    int[3] there        # a longer text: first 4 bytes, number of the buffer, offset in it
 
 cdef struct View:
     int length
@@ -59,24 +59,24 @@ cdef struct View:
 
 cdef struct Text:
     Py_ssize_t hash
-    size_t start        # in `bytes`
+    size_t start        # position in `bytes`
     size_t length
 
 cdef class Chunk:
-    """An array of a stream, released with this object."""
+    """An array of a stream; it is released when this object is deallocated."""
     cdef ArrowArray array
 
 cdef class Texts:
     cdef readonly list values   # code -> text
-    cdef readonly Py_ssize_t n_told     # values that `know` was told of, texts or not
+    cdef readonly Py_ssize_t n_told     # number of values passed to `know`, texts or not
     cdef Text* texts            # code -> its bytes
-    cdef char* bytes            # of all texts, one after the other
-    cdef int* slots             # hash -> code; -1: free
+    cdef char* bytes            # bytes of all texts, concatenated
+    cdef int* slots             # hash table: slot -> code; -1: free
     cdef size_t n_slots         # a power of two
     cdef size_t capacity        # of `texts`
-    cdef size_t n_bytes         # used
+    cdef size_t n_bytes         # number of used bytes in `bytes`
     cdef size_t byte_capacity
-    cdef bint is_reading        # a stream
+    cdef bint is_reading        # whether a stream is being read
 
     cdef object codes_in(self, const ArrowArray* array, Layout layout)
     cdef int code(self, const char* text, size_t length, str value) except -1

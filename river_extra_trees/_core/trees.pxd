@@ -1,10 +1,10 @@
-"""Decision trees in one arena: the data layout, written down once.
+"""Decision trees in one arena: the data layout.
 
-An arena holds nodes and, beside them, rows of statistics. A tree is a root: the number of a node.
-A learner with many trees may keep them as many roots of one arena or as one arena each.
+An arena is an array of nodes and an array of their statistics. A tree is identified by its root, the
+number of a node. A learner with many trees may use one arena with many roots or one arena per tree.
 
-Nodes are an array of structs, because a stream asks for one row at a time and a step of the walk
-then touches half a cache line. Nothing outside `trees.pyx` and `cart/splitter.pyx` writes a node.
+Nodes are an array of structs, because a stream predicts one row at a time and each step down a tree
+then reads only half a cache line.
 """
 
 from libc.stdint cimport uint8_t
@@ -14,34 +14,34 @@ from .split cimport Split, goes_left
 cdef enum:
     LEAF = -1               # split.feature of a leaf
     FREE = -2               # split.feature of a node on the free list
-    HEADER = 3              # statistics before the target's own: the three below
-    WEIGHT = 0              # total weight of the samples that came through this node
-    VISITED = 1             # number of the batch that last came through (0: never)
-    GAIN = 2                # weighted impurity that the split of this node removed
+    HEADER = 3              # number of statistics before those of the target: the three below
+    WEIGHT = 0              # total weight of the samples that reached this node
+    VISITED = 1             # number of the last batch with a sample in this node (0: none)
+    GAIN = 2                # weighted decrease of impurity by the split of this node
 
-cdef const double FAINTEST = 1e-200     # a faded class weight below is none
+cdef const double FAINTEST = 1e-200     # a decayed class weight below this becomes 0
 
 cdef struct Node:           # 32 bytes
     Split split
-    int left                # node ids, meaningful only when split.feature >= 0; both > -1 then
-    int right
-    int parent              # node id, or -1 for a root
+    int left                # node number of the left child, if split.feature >= 0
+    int right               # node number of the right child, if split.feature >= 0
+    int parent              # node number, or -1 for a root
     int depth               # 0 for a root
 
 cdef class Trees:
-    # Statistics of node i: stats[i * width : (i + 1) * width]
-    #   [WEIGHT, VISITED, GAIN] then, for classes, the weight of each class code;
-    #   for numbers, [mean, sum of squared deviations from the mean].
+    # Statistics of node i: stats[i * width : (i + 1) * width]. They begin with WEIGHT, VISITED and
+    # GAIN. In a classification the weight of each class follows, by its code; in a regression the
+    # mean and the sum of squared deviations from the mean follow.
     cdef Node* nodes
     cdef double* stats
-    cdef int* free_nodes    # stack of free ids below n_used
-    cdef readonly int n_values      # statistics of the target: number of classes known, or 2
+    cdef int* free_nodes    # stack of free node numbers below n_used
+    cdef readonly int n_values      # statistics of the target: number of known classes, or 2
     cdef readonly bint regression
-    cdef readonly double fading     # see `learn`
+    cdef readonly double fading     # decay factor of the leaves, see `learn`
     cdef int width                  # HEADER + n_values
-    cdef int capacity               # nodes allocated
-    cdef size_t n_cells             # doubles allocated in stats, at least capacity * width
-    cdef int n_used                 # nodes ever used: all live ids are below
+    cdef int capacity               # number of allocated nodes
+    cdef size_t n_cells             # allocated doubles in stats, at least capacity * width
+    cdef int n_used                 # every node in use has a smaller number
     cdef int n_free
     cdef int* roots
     cdef readonly int n_roots
@@ -80,7 +80,7 @@ cdef class Trees:
 
     cdef inline int step(self, int node, const double* x, Py_ssize_t stride,
                          Py_ssize_t n_columns) noexcept nogil:
-        """The child of an inner node that x belongs to. Columns x does not have are missing."""
+        """The child of an inner node that x goes to. Columns from n_columns on are missing."""
         cdef const Node* this = &self.nodes[node]
         cdef Py_ssize_t feature = this.split.feature
         cdef bint left
@@ -92,14 +92,14 @@ cdef class Trees:
 
     cdef inline int walk(self, int node, const double* x, Py_ssize_t stride,
                          Py_ssize_t n_columns) noexcept nogil:
-        """The leaf below `node` that x belongs to; x[column * stride] is its value of a column."""
+        """The leaf below `node` that x reaches; x[column * stride] is its value of a column."""
         while self.nodes[node].split.feature >= 0:
             node = self.step(node, x, stride, n_columns)
         return node
 
     cdef inline void walk_rows(self, int root, const double** rows, int n, Py_ssize_t stride,
                                Py_ssize_t n_columns, int* leaves) noexcept nogil:
-        """Find the leaves below `root` of n rows, which go down side by side; see `walk`."""
+        """Find the leaves below `root` that n rows reach. All rows descend together; see `walk`."""
         cdef int i, node
         cdef bint go = True
         for i in range(n):
@@ -118,20 +118,20 @@ cdef class Trees:
     cdef void fade(self, int leaf) noexcept nogil
 
     cdef inline int majority(self, int node) noexcept nogil:
-        """The heaviest class of a node, the first of equals; -1 if it is empty."""
+        """The class with the largest weight in a node, the first if equal; -1 if it is empty."""
         cdef const double* row = self.row(node)
         return first_largest(row + HEADER, self.n_values) if row[WEIGHT] > 0.0 else -1
 
 
 cdef inline void count_class(double* row, int code, double weight, double batch) noexcept nogil:
-    """Add a sample to the statistics of a node."""
+    """Add a sample of a class to the statistics of a node."""
     row[WEIGHT] += weight
     row[VISITED] = batch
     row[HEADER + code] += weight
 
 
 cdef inline void count_number(double* row, double y, double weight, double batch) noexcept nogil:
-    """West (1979): mean and squared deviations of a weighted sample, one at a time."""
+    """Add a number to the statistics of a node: incremental weighted variance (West 1979)."""
     cdef double delta = y - row[HEADER]
     row[WEIGHT] += weight
     row[VISITED] = batch

@@ -1,7 +1,7 @@
-"""The values of a sample: features by their kind, targets and weights as numbers, or an error.
+"""Validation of the values of a sample: kinds of feature values, numeric targets, weights.
 
-Features that are numbers (bool included) are numeric, all other hashable values are nominal.
-`None`, NaN and what differs from itself, as pandas' NaT does, are missing.
+Numbers (bool included) are numeric, other hashable values are nominal. `None`, NaN and values that
+are not equal to themselves, such as pandas' NaT, are missing. An invalid value is an error.
 """
 
 cdef enum Kind:

@@ -1,33 +1,34 @@
-"""The remembered samples.
+"""The window: samples that are stored for the growth of trees.
 
-A sample lives in a slot from `push` to `release`. Values are column-major, because growing a tree
-reads one column at a time; a walk down a tree reads a sample as x[column * capacity] from
-`data + slot`. Per column the slots are kept in sorted order, so that growth never sorts.
+A sample occupies a slot from `push` to `release`. Values are column-major, because the growth of a
+tree reads one column at a time. A descent through a tree reads a sample at x = data + slot, as
+x[column * capacity]. `sort` keeps the slots in the sorted order of each column, so that the growth
+of trees need not sort them again.
 """
 
 from libc.stdint cimport int64_t, uint8_t
 from .schema cimport Schema
 
 cdef class Window:
-    cdef double* data           # data[column * capacity + slot], NaN where missing; starts the
-                                #   one block of memory that all arrays below are parts of
+    cdef double* data           # data[column * capacity + slot], NaN if missing; the start of the
+                                #   memory block that contains all arrays below
     cdef double* target         # per slot: code of the class, or the number
-    cdef double* weight         # per slot: the sample's weight, > 0
-    cdef int64_t* arrival       # per slot: number of the sample in the stream, or -1 when free
-    cdef int* order             # order[column * capacity + rank] = slot: ascending, missing last,
-                                #   equal values in order of arrival
+    cdef double* weight         # per slot: weight of the sample, > 0
+    cdef int64_t* arrival       # per slot: number of the sample in the stream, or -1 if free
+    cdef int* order             # order[column * capacity + rank] = slot: ascending, missing values
+                                #   last, ties in order of arrival
     cdef int* by_arrival        # the n_sorted slots of `order`, in order of arrival
-    cdef int* fresh             # the n_fresh slots pushed since the last `sort`, likewise
+    cdef int* fresh             # the n_fresh slots pushed since the last `sort`, in that order
     cdef int* free_slots        # stack of capacity - size free slots
     cdef int* merged            # scratch for `sort`: 2 * capacity
-    cdef int* leaf              # per fresh slot: the leaf that its owner has noted, or -1; in the
-                                #   scratch for `sort`
+    cdef int* leaf              # per fresh slot: the leaf recorded by the owner, or -1; shares the
+                                #   memory of `merged`
     cdef readonly int capacity
-    cdef readonly int n_columns     # columns that have values (the schema may know newer ones)
-    cdef readonly int size          # samples held
+    cdef readonly int n_columns     # columns with values (the schema may have newer ones)
+    cdef readonly int size          # number of stored samples
     cdef readonly int n_fresh
     cdef readonly int n_sorted      # size - n_fresh
-    cdef readonly int64_t n_seen    # samples ever pushed
+    cdef readonly int64_t n_seen    # number of samples pushed so far
     cdef int column_capacity
 
     cdef int reserve(self, int capacity, int n_columns) except -1 nogil
