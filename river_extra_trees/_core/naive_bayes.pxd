@@ -1,8 +1,9 @@
 """Naive Bayes, and the opinion pool that combines it with young trees.
 
 `NaiveBayes` is a classifier with normal densities for numeric features and counts for nominal ones.
-Old samples decay: all sums are multiplied by 1 - 1 / memory per sample. Instead of that, the stored
-sums are multiplied by a unit that grows, so that a sample changes only the sums of its class.
+Old samples decay: per sample, all weights are multiplied by 1 - 1 / memory. To change only the sums
+of one class per sample, the weight of a new sample is multiplied by a unit that grows instead, and
+the sums are divided by the unit when they are read.
 
 `EarlyPool` combines the predictions for the first samples of a stream. It is a logarithmic opinion
 pool (`opinion_pool`) of three members: the prediction of the family, naive Bayes, and the class
@@ -61,7 +62,7 @@ cdef class EarlyPool:
     cdef NaiveBayes next_naive      # has room for the next sample, made by `reserve`; or None
     cdef double* exponents          # exponents[answer * N_MEMBERS + member]
     cdef double* next_exponents     # after the next sample; `learn` makes them current
-    cdef double* latest             # per class: decaying weight of the latest samples
+    cdef double* latest             # per class: decayed number of samples
     cdef double* logs               # scratch: logs[member * n_classes + class] for one row
     cdef double* sums               # scratch, per class: sum of several predictions
     cdef int n_classes

@@ -1,7 +1,7 @@
 """Decision trees in one arena: the data layout.
 
-An arena is an array of nodes and an array of their statistics. A tree is identified by its root, the
-number of a node. A learner with many trees may use one arena with many roots or one arena per tree.
+An arena is an array of nodes and an array of their statistics. A tree is identified by the node
+number of its root. A learner with many trees may use one arena for all trees or one per tree.
 
 Nodes are an array of structs, because a stream predicts one row at a time and each step down a tree
 then reads only half a cache line.

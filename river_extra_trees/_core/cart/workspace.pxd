@@ -1,14 +1,14 @@
 """The rules of growth, and the scratch memory of one call of `Splitter.grow`.
 
 One call grows any number of leaves of one tree. The samples of a node are a range [start, end) of
-`samples` (in order of arrival) and of each row of `ranked` (in sorted order of that column); a
-split partitions all of them stably, so that children are ranges again and are not sorted again.
+`samples` (in order of arrival) and of each row of `ranked` (in the sorted order of a column). A
+split partitions all these ranges stably, so that the ranges of the children are already sorted.
 
-A node of few samples has no sorted orders, nor have those below it: it sorts the columns that it
-looks at, which is less work than to keep all of them in order.
+Nodes with at most `few` samples have no sorted orders: such a node sorts only the columns that it
+visits, which is faster than partitioning all orders.
 
-The sorted orders of the leaves come from those of the window. Where the window has none, because a
-tree reads its samples only once, each leaf that may be split sorts its own samples.
+The sorted orders of the leaves come from those of the window. If the window has none, because its
+samples are used for growth only once, each leaf that may be split sorts its samples.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -19,32 +19,32 @@ from ..trees cimport Trees
 from ..window cimport Window
 
 cdef enum:
-    TABLE = 4096            # x log x is tabulated for the whole numbers below
+    TABLE = 4096            # x log x is tabulated for whole numbers x < TABLE
 
 cdef enum:
-    FEW_SAMPLES = 6         # of a node that has no sorted orders
+    FEW_SAMPLES = 6         # maximum size of a node without sorted orders
 
 cdef enum Criterion:
     GINI = 0
     ENTROPY = 1             # natural logarithm
     VARIANCE = 2
 
-cdef enum Program:          # whose decisions are repeated, rounding included
+cdef enum Program:          # published program whose splits are reproduced, with its rounding
     NONE = 0
     STREAM = 1              # the published program of stream decision trees
     FORGETFUL = 2           # the published program of forgetful trees
 
 cdef struct Candidate:
-    Split split             # split.feature == -1: none found
-    double score            # of both sides: higher is better
-    double removed          # STREAM only: impurity removed, of `Workspace.impurity_before`
+    Split split             # split.feature == -1: no split found
+    double score            # score of the split: higher is better
+    double removed          # STREAM only: decrease from `Workspace.impurity_before`
 
 cdef struct Task:           # a leaf to grow
     int node
-    int start, end          # its samples
-    int n_active            # columns[:n_active] holds all columns that may vary in it
-    int64_t copies          # of its samples, together
-    bint is_new             # made in this call: its statistics are those of its samples
+    int start, end          # range of its samples
+    int n_active            # columns[:n_active] contains all columns that may vary in the leaf
+    int64_t copies          # number of copies of its samples in all
+    bint is_new             # created in this call: its statistics are those of its samples
 
 cdef struct Side:           # statistics of one side of a candidate split, or of a whole node
     double weight
@@ -53,23 +53,23 @@ cdef struct Side:           # statistics of one side of a candidate split, or of
     double* counts          # weight per class
     int64_t copies
 
-cdef struct LeafRange:      # the samples that fall to one leaf of the tree
+cdef struct LeafRange:      # the samples that reach one leaf of the tree
     int node
     int size
-    int start               # of its range; -1: not to be grown
+    int start               # start of its range; -1: the leaf is not split
     int64_t copies
-    bint varies             # two of its targets differ
+    bint varies             # whether its targets differ
 
 cdef class Workspace:
     cdef readonly int criterion
-    cdef readonly bint random           # draw one threshold per column in place of trying all
-    cdef readonly bint shuffled         # visit the columns in random order, which decides ties
-    cdef readonly int program           # NONE: equal scores are equal up to rounding
+    cdef readonly bint random           # draw one threshold per column instead of trying all
+    cdef readonly bint shuffled         # visit the columns in random order, which breaks ties
+    cdef readonly int program           # see `Program`; NONE: scores within `tie` count as equal
     cdef readonly int max_depth
     cdef readonly int min_samples_split
     cdef readonly int min_samples_leaf
 
-    # Scratch, valid during one call of `Splitter.grow`: parts of one block of memory.
+    # Scratch, valid during one call of `Splitter.grow`. All arrays are parts of one block of memory.
     cdef char* block
     cdef size_t block_bytes
     cdef Window window
@@ -77,47 +77,47 @@ cdef class Workspace:
     cdef double step                    # number of the batch, for the statistics
     cdef Rng rng
     cdef int max_features
-    cdef bint in_random_order           # the columns of this node are visited so
-    cdef double batch_weight            # of all samples, copies counted
-    cdef double impurity_before         # STREAM only: what a split of the node has to lower
-    cdef double spread                  # of the node: sum of squared deviations (variance)
-    cdef double tie                     # how far rounding can move two equal scores of this node
+    cdef bint in_random_order           # whether the columns of this node are visited in that order
+    cdef double batch_weight            # weight of all samples, with copies
+    cdef double impurity_before         # STREAM only: the impurity that a split must decrease
+    cdef double spread                  # sum of squared deviations in the node (variance)
+    cdef double tie                     # scores of this node count as equal within this tolerance
     cdef int n_columns
-    cdef int n_chosen                   # columns that may be split
-    cdef bint unit_weights              # classes, all weights are 1, at most 255 copies of each
-    cdef bint in_table                  # ... and so few that the table has all logarithms
-    cdef int few                        # most samples of a node without sorted orders
-    cdef int n                          # samples in the ranges
+    cdef int n_chosen                   # number of columns that may be split
+    cdef bint unit_weights              # classes; all weights are 1, at most 255 copies of each
+    cdef bint in_table                  # unit_weights, and x log x of all weights is tabulated
+    cdef int few                        # maximum size of a node without sorted orders
+    cdef int n                          # number of samples in the ranges
     cdef int n_ranges
-    # Per sample: the samples of this call are numbered 0 .. n-1, those of one leaf together.
+    # Per sample. The samples of this call are numbered 0 .. n-1, leaf after leaf.
     cdef double* values                 # values[column * n + sample]
     cdef double* target
     cdef double* mass                   # weight x copies
-    cdef double* centred                # target less the mean of the node (variance)
+    cdef double* centred                # target minus the mean of the node (variance)
     cdef int* copies
     cdef int* code                      # code of the class (classes only)
     cdef int* slot_of                   # slot of the window
-    cdef uint8_t* goes_left             # side of the split that is being carried out
-    cdef uint8_t* bits                  # n_bytes each: bit set where a two-valued column is high
-    cdef int* ranked                    # ranked[column * n : (column + 1) * n]: sorted
-    cdef int* samples                   # n: in order of arrival
-    cdef const int* members             # slots of the samples to be looked at
+    cdef uint8_t* goes_left             # side of the current split
+    cdef uint8_t* bits                  # n_bytes each: a bit per two-valued column, 1: high value
+    cdef int* ranked                    # ranked[column * n : (column + 1) * n]: samples by value
+    cdef int* samples                   # n samples in order of arrival
+    cdef const int* members             # slots of the samples of the tree, or NULL: see `grow`
     cdef int n_members
     # Per slot of the window.
     cdef int* range_of_slot             # number of its range, or -1
     cdef int* sample_of                 # number of the sample, or -1
     # Per column.
-    cdef int* columns                   # every chosen column once
-    cdef int* bit                       # its bit, if the column has two values and is counted
+    cdef int* columns                   # a permutation of the chosen columns
+    cdef int* bit                       # its bit, if a two-valued column is counted; else -1
     cdef uint8_t* nominal
     # Per class or side.
-    cdef double* counts                 # 3 x classes: the counts of the three sides below
-    cdef double* waiting                # per class: weight passed by the scan, not moved yet
-    cdef Side left, right, node         # the two sides of a candidate split, and both together
-    # Two-valued columns need no order: their high values are counted per class.
+    cdef double* counts                 # 3 x classes: memory of the counts of the sides below
+    cdef double* waiting                # per class: scanned weight that is not moved yet
+    cdef Side left, right, node         # the two sides of a candidate split, and the whole node
+    # Two-valued columns need no sorted order: their high values are counted per class.
     cdef Py_ssize_t n_bits, n_bytes
     cdef double* cuts                   # per bit: threshold between the two values
-    cdef int* high                      # high[class * 8 * n_bytes + bit]: in the node, with copies
+    cdef int* high                      # high[class * 8 * n_bytes + bit]: number in the node
     cdef uint64_t* counters             # counters[class * n_bytes + byte]: 8 counters of 8 bits
     # Others.
     cdef LeafRange* ranges
@@ -134,7 +134,7 @@ cdef class Workspace:
 
 
 cdef inline bint is_open(Workspace work, int node, int64_t copies, bint varies) noexcept nogil:
-    """Whether the rules allow to look for a split of these samples."""
+    """Whether the rules allow a split of these samples."""
     return (
         varies and copies >= work.min_samples_split and copies // 2 >= work.min_samples_leaf
         and work.trees.nodes[node].depth < work.max_depth
@@ -148,7 +148,7 @@ cdef inline bint is_ranked(Workspace work, const Task* task) noexcept nogil:
 
 cdef inline double threshold_between(Workspace work, double value,
                                      double following) noexcept nogil:
-    """The threshold between two neighbouring values: `value` goes left, `following` right."""
+    """The threshold between two adjacent values: `value` goes left, `following` goes right."""
     cdef double threshold = 0.5 * value + 0.5 * following
     return threshold if threshold < following and work.program != FORGETFUL else value
 

@@ -1,1 +1,1 @@
-"""Forests that grow batch by batch: stream decision forests and forgetful forests."""
+"""Forests: `stream` and `forgetful` learn in batches, `memories` replaces trees one by one."""

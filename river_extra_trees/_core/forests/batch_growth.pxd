@@ -1,8 +1,8 @@
 """The growth of the trees of a forest on a batch, in any number of threads.
 
-The papers say nothing of the samples before the first batch is full. Instead of one empty leaf,
-every tree is then what grows on the samples gathered so far: after the first 10 of them, 20, 30, 45
-and so on. The first batch replaces these trees; all later ones are those of the papers.
+The papers do not define the trees before the first batch is full. Here, early trees grow on the
+samples gathered so far: after the first 10 samples, then after 20, 30, 45 and so on. The growth on
+the first full batch replaces these trees; from then on the trees are those of the papers.
 """
 
 from cpython.pythread cimport PyThread_type_lock
@@ -16,24 +16,24 @@ from .forgetful cimport ForgetfulForest
 cdef class BatchGrowth:
     """The growth of the trees of a forest on one batch, in any number of threads.
 
-    What may fail is done before `run`. Every thread takes the next tree that none has taken yet,
-    and so does the calling thread: a thread that could not be started is not missed.
+    All steps that can fail are done before `run`. Every thread, the calling one included, grows the
+    next tree that no thread has begun. Therefore the growth ends even if a thread fails to start.
     """
     cdef list splitters             # one per thread
     cdef long n_trees, n_workers, n_taken, n_grown
-    cdef object error               # of a tree: a bug
-    cdef PyThread_type_lock running     # held until all trees are grown
+    cdef object error               # exception in the growth of a tree: a bug
+    cdef PyThread_type_lock running     # locked until all trees are grown
 
     cdef int run(self) except -1
     cdef int grow_tree(self, int tree, int worker, Splitter splitter) except -1
 
 cdef class Retained:
-    """The samples that one tree retains: slots of a window, and how many copies of each."""
+    """The samples that one tree retains: slots of a window, and the number of copies of each."""
 
-    cdef int* slots             # in order of forgetting: the first goes first
+    cdef int* slots             # in the order in which they will be forgotten
     cdef int* counts            # copies of the sample in slots[i], > 0
-    cdef readonly int n         # samples
-    cdef readonly int64_t total     # copies of all of them
+    cdef readonly int n         # number of samples
+    cdef readonly int64_t total     # number of copies of all samples
     cdef int capacity
 
     cdef int reserve(self, Py_ssize_t extra) except -1
@@ -48,13 +48,14 @@ cdef int grow_anew(ForgetfulForest forest, Trees trees, int tree, Retained retai
                    Splitter splitter, int depth, const int* counts, const uint8_t* chosen) except -1
 
 cdef class ForgetfulGrowth(BatchGrowth):
-    """The growth of the trees of a forgetful forest. Making it may fail, `run` cannot."""
+    """The growth of the trees of a forgetful forest. The constructor can fail, `run` cannot."""
 
     cdef ForgetfulForest forest
-    cdef list trees             # of the forest, with empty ones in place of the first trees
-    cdef list created_at        # of the forest, with new ones for the trees to be discarded
-    cdef int64_t[::1] sizes     # per tree: what it is to retain
-    cdef int64_t[::1] depths    # per tree: the most that it may have
-    cdef uint8_t* gone          # a block of memory: per slot whether it is released ...
-    cdef uint8_t* chosen        # ... per tree and column whether the tree looks at it ...
-    cdef int* counts            # ... and per thread and slot the copies that a tree retains
+    cdef list trees             # trees of the forest; empty trees replace the early trees
+    cdef list created_at        # as in the forest, with the batch for trees that are discarded
+    cdef int64_t[::1] sizes     # per tree: number of samples to retain
+    cdef int64_t[::1] depths    # per tree: maximum depth
+    # Parts of one block of memory, which begins at `gone`:
+    cdef uint8_t* gone          # per slot: whether it is released
+    cdef uint8_t* chosen        # per tree and column: whether the tree may split the column
+    cdef int* counts            # per thread and slot: number of copies that a tree retains
