@@ -69,7 +69,7 @@ cdef class Workspace:
     cdef readonly int min_samples_split
     cdef readonly int min_samples_leaf
 
-    # Scratch, valid during one call of `Splitter.grow`. All arrays are parts of one block of memory.
+    # Scratch, valid during one call of `Splitter.grow`; all arrays are parts of one memory block.
     cdef char* block
     cdef size_t block_bytes
     cdef Window window

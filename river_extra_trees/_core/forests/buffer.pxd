@@ -1,12 +1,12 @@
 """The latest samples of a stream, in a circular buffer of blocks.
 
-A block holds BLOCK samples: their targets and weights as doubles, and their values of each feature.
-A feature stores its values in the fewest bytes that hold all of them exactly, and is widened by the
-first value that does not fit. A block has no values of a feature that came after its samples; they
-are missing there. The buffer allocates its blocks one by one, and uses the oldest again once it has
-all, so that no push copies what is there.
+A block contains BLOCK samples: their targets and weights as doubles, and their values of each
+feature. A feature stores its values in the narrowest type that represents all of them exactly; the
+first value that does not fit widens the type. A block has no memory for features that appeared
+after its samples; their values are missing. The buffer allocates its blocks one by one. When all
+blocks are allocated, it overwrites the oldest samples, so `push` never copies older samples.
 
-A place is a position in the buffer, which the sample keeps until it is overwritten.
+A place is a position in the buffer. A sample keeps its place until it is overwritten.
 """
 
 from libc.math cimport NAN
@@ -15,30 +15,30 @@ from libc.stdint cimport int8_t, int16_t, int64_t
 cdef enum:
     BLOCK_BITS = 9
     BLOCK = 1 << BLOCK_BITS
-    TARGET = 0                  # of a state: row of the targets, ...
-    WEIGHT_OF = 1               # ... of the weights, ...
-    FEATURES = 2                # ... and of the first feature
+    TARGET = 0                  # row of the targets in a saved state
+    WEIGHT_OF = 1               # row of the weights in a saved state
+    FEATURES = 2                # row of the first feature in a saved state
 
-cdef enum Width:                # of the values of a feature, in bytes; each holds all that ...
-    BYTE = 1                    # ... a narrower one does: whole numbers of 8 bits ...
-    SHORT = 2                   # ... and of 16, in which the least one stands for NaN; ...
-    SINGLE = 4                  # ... and numbers of either precision
+cdef enum Width:                # bytes per value of a feature
+    BYTE = 1                    # signed integers of 8 bits; -128 represents NaN
+    SHORT = 2                   # signed integers of 16 bits; -32768 represents NaN
+    SINGLE = 4
     DOUBLE = 8
 
 cdef struct Store:              # of a feature
     void** blocks               # blocks[place >> BLOCK_BITS][place % BLOCK]; NULL: all missing
-    int width                   # of the values, see `Width`
+    int width                   # bytes per value, see `Width`
 
 cdef class Buffer:
-    cdef double** targets               # targets[place >> BLOCK_BITS]: of a block, then its weights
-    cdef readonly int n_blocks          # that the buffer has, once they are all needed ...
-    cdef int n_allocated                # ... and so far
+    cdef double** targets               # targets[block]: targets of a block, then its weights
+    cdef readonly int n_blocks          # maximum number of blocks
+    cdef int n_allocated                # number of blocks allocated so far
     cdef Store* columns
-    cdef readonly int n_features        # columns that are in use
-    cdef int capacity                   # columns with room for the blocks
-    cdef int64_t base                   # number of the sample that came to place 0 first
-    cdef readonly int64_t n_seen        # samples ever pushed
-    cdef readonly int64_t oldest        # number in the stream of the oldest that is remembered
+    cdef readonly int n_features        # number of columns in use
+    cdef int capacity                   # number of allocated columns
+    cdef int64_t base                   # number in the stream of the first sample at place 0
+    cdef readonly int64_t n_seen        # number of samples pushed so far
+    cdef readonly int64_t oldest        # number in the stream of the oldest stored sample
 
     cdef int reserve(self, const double* row, int n_features) except -1
     cdef int reserve_block(self) except -1
@@ -86,7 +86,7 @@ cdef class Buffer:
 
 
 cdef inline double value_at(const void* values, int width, int at) noexcept nogil:
-    """One of the values of a block, as it was pushed."""
+    """One of the values of a block, as a double."""
     cdef int whole
     if width == DOUBLE:
         return (<const double*>values)[at]
@@ -108,7 +108,7 @@ ctypedef fused Value:
 
 cdef inline void gather_as(const Value* kind, void* const* blocks, const int* places, int n,
                            double* values) noexcept nogil:
-    """Read values of the type that `kind` would point to."""
+    """Read values of the type `kind`; the pointer only selects the type."""
     cdef const Value* of_block
     cdef Value value
     cdef int i

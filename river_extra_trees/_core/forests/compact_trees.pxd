@@ -1,34 +1,34 @@
-"""Decision trees of classes whose nodes take few bytes: for trees whose inner nodes do not learn.
+"""Compact classification trees, for trees whose inner nodes do not learn.
 
-The nodes are those of `trees`; the statistics are stored by what a node is:
+The nodes are those of `trees`. The kind of a node determines where its statistics are stored:
 
-    a leaf with one class     the node itself: `split.threshold` is the weight, `left` the class
-    another leaf              `split.threshold` is the weight, and the classes have a row
-    an inner node             a record of bytes, which is written when the leaf is split, and read
-                              when it is made a leaf again or somebody looks at it
+    a leaf with one class     in the node: `split.threshold` is the weight, `left` the class
+    any other leaf            `split.threshold` is the weight; a row contains the class weights
+    an inner node             in a record of bytes: written when a leaf is split, read when the
+                              split is removed or the tree is inspected
 
-Most leaves of a tree that is grown until they are pure have one class. A record holds the gain, the
-weight and those classes that have weight, each number in one byte where it is small and whole (see
-`put`), and to the bit in any case. Records that are read no more are dropped when the room for
-records is full and half of it is theirs.
+If a tree is grown until its leaves are pure, most leaves have one class. A record contains the
+gain, the weight and the classes with a positive weight. Small whole numbers take one byte (see
+`put`); all numbers are stored exactly. When the memory for records is full and more than half of it
+is unused records, they are removed.
 
-The number of the batch that last came through a node is 1 where a sample has come, else 0.
+The statistic VISITED of a node is 1 if a sample reached the node, else 0.
 """
 
 from ..trees cimport FAINTEST, Trees
 
 cdef class CompactTrees(Trees):
-    cdef int* places                # per node: of a leaf its row, or -1; of others their record
+    cdef int* places                # per node: row of a leaf, or -1; start of the record of others
     cdef double* rows               # rows[row * n_values + class]: weights
-    cdef int n_rows                 # ever used
-    cdef int free_row               # a row not in use, whose first cell is the next such; or -1
+    cdef int n_rows                 # every row in use has a smaller number
+    cdef int free_row               # first free row, or -1; its first cell is the next free row
     cdef int n_free_rows
-    cdef int row_capacity           # rows there is room for
-    cdef size_t row_cells           # doubles allocated
+    cdef int row_capacity           # number of allocated rows
+    cdef size_t row_cells           # number of allocated doubles
     cdef unsigned char* records
-    cdef size_t n_bytes             # of the records; ...
-    cdef size_t n_dead              # ... of those that are read no more; ...
-    cdef size_t byte_capacity       # ... and allocated
+    cdef size_t n_bytes             # bytes of all records
+    cdef size_t n_dead              # bytes of records that no node refers to
+    cdef size_t byte_capacity       # allocated bytes
 
     cdef int reserve_rows(self, Py_ssize_t n, int n_values) except -1 nogil
     cdef int reserve_records(self, Py_ssize_t n, int n_values) except -1 nogil
@@ -42,14 +42,14 @@ cdef class CompactTrees(Trees):
         return self.rows + <Py_ssize_t>row * self.n_values
 
     cdef inline int reserve_row(self, int n_values) except -1 nogil:
-        """Make room for one more leaf with several classes; every tree does so for every sample."""
+        """Make room for one more leaf with several classes; called per tree and sample."""
         if n_values == self.n_values and (
                 self.n_free_rows > 0 or self.n_rows < self.row_capacity):
             return 0
         return self.reserve_rows(1, n_values)
 
     cdef inline void learn_in_leaf(self, int leaf, int code, double weight) noexcept nogil:
-        """`fade` a leaf where leaves fade, then `add_class`."""
+        """Apply the decay factor to a leaf (`fade`), then add a sample (`add_class`)."""
         cdef double faded = self.nodes[leaf].split.threshold * self.fading
         if self.places[leaf] < 0 and self.nodes[leaf].left == code and faded >= FAINTEST:
             self.nodes[leaf].split.threshold = faded + weight
@@ -60,7 +60,7 @@ cdef class CompactTrees(Trees):
 
     cdef inline void add_shares(self, int leaf, int n_trees, int width,
                                 double* answers) noexcept nogil:
-        """Add the shares of the classes in a leaf to the answer of so many trees."""
+        """Add the class shares in a leaf, divided by n_trees, to the mean over n_trees trees."""
         cdef double weight = self.nodes[leaf].split.threshold, share
         cdef const double* counts
         cdef int c

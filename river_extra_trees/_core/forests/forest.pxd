@@ -1,4 +1,4 @@
-"""Trees that learn one stream together: one schema, one window, one Trees object per tree."""
+"""Ensembles of trees on one stream: one schema, one window, one `Trees` object per tree."""
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
@@ -11,26 +11,26 @@ from ..window cimport Window
 
 cdef class Ensemble(Learner):
     cdef readonly list trees        # of Trees, one root each
-    cdef readonly double fading     # of the leaves, see `Trees.fade`
+    cdef readonly double fading     # decay factor of the leaves, see `Trees.fade`
     cdef readonly int batch_size    # number of samples of a batch
-    cdef readonly uint64_t seed     # names the streams of random numbers
-    cdef readonly int first_tree    # number of trees[0] in the whole forest: a forest that is split
-                                    #   names its random numbers as the whole one does
-    cdef readonly bint is_part      # whether other trees of the forest are elsewhere
+    cdef readonly uint64_t seed     # seed of the streams of random numbers
+    cdef readonly int first_tree    # number of trees[0] in the whole forest, so that a part uses
+                                    #   the same random numbers as the whole forest
+    cdef readonly bint is_part      # whether this is a part: other objects have the other trees
 
     cdef Trees new_tree(self)
 
 cdef int room_in(Window window, Schema schema) noexcept nogil
 
 cdef class Forest(Ensemble):
-    cdef readonly Window window     # samples of the batch that is being gathered
-    cdef readonly Trees root_statistics     # one leaf that has seen all: the answer of empty trees
-    cdef readonly uint64_t n_batches    # grown on
-    cdef readonly int n_early       # samples of the first batch that the trees have grown on
+    cdef readonly Window window     # samples of the current batch
+    cdef readonly Trees root_statistics     # one leaf with all samples: prediction of empty trees
+    cdef readonly uint64_t n_batches    # number of batches on which the trees have grown
+    cdef readonly int n_early       # samples of the first batch on which early trees have grown
     cdef readonly bint reference    # learn and vote as the published program does
-    cdef readonly bint bagging      # whether each tree has copies of its own of the samples
-    cdef int* bags                  # then bags[tree * batch_size + position]: copies in this batch;
-                                    #   made for its first sample
+    cdef readonly bint bagging      # whether each tree learns random numbers of copies
+    cdef int* bags                  # bags[tree * batch_size + position]: copies in this batch; NULL
+                                    #   without bagging or before the first sample of the batch
     cdef double* sums               # scratch: votes per class
     cdef int n_sums
 
@@ -47,10 +47,10 @@ cdef class Forest(Ensemble):
     cdef int mark_columns(self, int tree, uint8_t* chosen) except -1
     cdef void learn_root(self, Trees trees, Window window, const int* copies) noexcept nogil
     cdef int reserve_sums(self, int n_labels) except -1 nogil
-    # How many samples without a new label can be learned before the batch is full, or there may be
-    # no memory for the next one.
+    # Number of samples without a new label that can be learned without an allocation, before the
+    # batch is full.
     cdef int room(self, int n_labels) noexcept nogil
-    # Learns the row encoded last, whose leaves are known, one per tree in steps of AHEAD, or NULL.
+    # Learns the row encoded last. leaves[tree * AHEAD] is the leaf that it reaches; NULL: unknown.
     cdef void take_row(self, const int* leaves, double target, double weight,
                        int n_labels) noexcept nogil
     cdef int read_ahead(self, Reader reader, Py_ssize_t stop, int n_labels) noexcept nogil

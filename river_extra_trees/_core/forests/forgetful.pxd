@@ -1,6 +1,6 @@
-"""Forgetful forests: a window that all trees share, of which each retains its own part.
+"""Forgetful forests (Yuan, Sun and Shasha 2023): each tree retains a subset of a shared window.
 
-Yuan, Sun and Shasha (2023). How much a tree retains is decided in Python, between two batches.
+Python code determines how many samples each tree retains, between two batches.
 """
 
 from libc.stdint cimport uint8_t, uint64_t
@@ -8,18 +8,18 @@ from libc.stdint cimport uint8_t, uint64_t
 from .forest cimport Forest
 
 cdef class ForgetfulForest(Forest):
-    cdef readonly bint subsets
+    cdef readonly bint subsets          # whether each tree uses a random subset of the features
     cdef readonly list retained         # of Retained, per tree
     cdef readonly list created_at       # per tree: batch in which its features were drawn
-    # What the learner decides by, as plain values: they change together with the trees.
-    cdef public list parameters         # per tree: what AdaptParameters (appendix B) remembers
-    cdef public object drift            # what the drift test of a forest remembers
-    # Of this batch, per position in it.
-    cdef double* answers        # answers[position * (trees + 2) + tree]; then the forest's, then
-                                #   the mean before
-    cdef int n_answers          # positions that there is room for
-    cdef double[:, :, ::1] batch_votes  # [position, tree, class], in a part: the answer of the
-                                        #   forest is known later
+    # State of the Python code, as plain values; it changes together with the trees.
+    cdef public list parameters         # per tree: state of AdaptParameters (appendix B)
+    cdef public object drift            # state of the drift test of a forest
+    # Predictions for the samples of this batch, by their position in it.
+    cdef double* answers        # answers[position * (trees + 2) + tree]; the two entries after the
+                                #   trees: prediction of the forest, mean of the earlier targets
+    cdef int n_answers          # number of positions for which there is room
+    cdef double[:, :, ::1] batch_votes  # [position, tree, class], in a part only, which cannot
+                                        #   compute the prediction of the forest
 
     cdef int make_room(self) except -1
     cdef int widen_votes(self, int n_labels) except -1
@@ -31,7 +31,7 @@ cdef class ForgetfulForest(Forest):
     cdef object votes_in_batch(self)
 
     cdef inline int copies(self, int tree, int position) noexcept nogil:
-        """How many copies of a sample of this batch are in the bag of a tree."""
+        """Number of copies of a sample of this batch in the bag of a tree."""
         if self.bags == NULL:
             return 1
         return self.bags[<Py_ssize_t>tree * self.batch_size + position]

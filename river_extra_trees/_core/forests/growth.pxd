@@ -1,13 +1,13 @@
 """The growth of an extremely randomised tree (Geurts, Ernst and Wehenkel 2006), in small steps.
 
-A growth takes a list of samples, all of one leaf, and splits the leaf, its children and so on, left
-before right, until they are pure or the rules end it. At each node it draws features at random,
-and of each a threshold between the least and the largest value there, or every nominal value; the
-best of these candidates is the split.
+A growth starts from a list of samples, all in one leaf. It splits the leaf, then its children and
+so on, left before right, until the leaves are pure or the rules forbid a split. At each node it
+draws features at random. The candidates are one random threshold between the smallest and the largest
+value of a numeric feature, and every value of a nominal feature. The best candidate is the split.
 
-`advance` does so many steps and returns: a growth on many samples so costs a little per sample of
-the stream. A step looks at one sample once. Where a growth stands is a function of the samples, the
-random numbers and the number of steps, so that a model file holds nothing but this number.
+`advance` does a given number of steps, so the cost of a growth is spread over many samples of the
+stream. A step processes one sample once. The state of a growth is a function of the samples, the
+random numbers and the number of steps, so a model file contains only that number.
 """
 
 from libc.stdint cimport int64_t
@@ -26,15 +26,15 @@ cdef enum Criterion:
 cdef struct Task:           # a leaf to be split
     int node
     int start, end          # its samples: places[start:end]
-    int n_active            # columns[:n_active] holds all columns that may vary in it
+    int n_active            # columns[:n_active] contains all columns that may vary in it
 
 cdef struct Candidate:      # a split of the current task
-    Split split             # of no feature: none was found yet
-    double score            # of the two sides: higher is better
+    Split split             # split.feature == -1: no split found yet
+    double score            # score of the split: higher is better
 
-cdef struct Side:           # samples of the current task that go the same way
+cdef struct Side:           # statistics of the samples on one side of a candidate
     double weight
-    double* counts          # per class; of numbers the one sum of centred targets
+    double* counts          # weight per class; in a regression one sum of centred targets
     int n
 
 cdef class Growth:
@@ -43,45 +43,45 @@ cdef class Growth:
     cdef readonly int max_depth
     cdef readonly int min_samples_split
     cdef readonly int min_samples_leaf
-    cdef double least_ratio             # of scores, for the later split to be the better one
+    cdef double least_ratio             # factor by which a later candidate must be better
 
     # What is grown.
     cdef Buffer buffer
-    cdef Trees trees                        # None: nothing is
+    cdef Trees trees                        # None: there is no growth
     cdef Rng rng
     cdef int max_features
     cdef int n_columns
-    cdef readonly int64_t n_steps           # done since `begin`
+    cdef readonly int64_t n_steps           # number of steps since `begin`
 
-    # Where it stands.
+    # State of the growth.
     cdef Task* tasks                        # a stack
     cdef int n_tasks
-    cdef Task task                          # the one that is being split ...
-    cdef bint is_open                       # ... if any is
-    cdef int n_left                         # columns[:n_left] were not drawn yet
-    cdef int n_visited                      # features drawn that vary in the node
+    cdef Task task                          # current task, if is_open
+    cdef bint is_open                       # whether a task is being split
+    cdef int n_left                         # columns[:n_left] are not drawn yet
+    cdef int n_visited                      # number of drawn features that vary in the node
     cdef Candidate best
     cdef double node_score
 
-    # Memory: per sample ...
+    # Memory per sample:
     cdef int* places
-    cdef double* numbers                    # targets of a regression, or what is left of them
-    cdef int* codes                         # of the current task: class codes ...
-    cdef double* targets                    # ... or targets less their mean
+    cdef double* numbers                    # targets of a regression, or residuals of a model
+    cdef int* codes                         # class codes in the current task (classification)
+    cdef double* targets                    # targets minus their mean in it (regression)
     cdef double* weights
-    cdef double* values                     # of the column that is looked at, or spare
+    cdef double* values                     # values of the current column, or scratch
     cdef int* spare
     cdef int capacity
-    # ... per column ...
+    # Memory per column:
     cdef int* columns
-    cdef int* n_codes                       # of nominal values, OTHER among them; 0: numeric
+    cdef int* n_codes                       # number of nominal codes, with OTHER; 0: numeric
     cdef int column_capacity
-    # ... per class ...
-    cdef double* counts                     # of node, left side, missing values and right side
+    # Memory per class:
+    cdef double* counts                     # memory of the counts of the four sides below
     cdef int n_classes
     cdef int class_capacity
     cdef Side node, left, missing, right
-    # ... and per nominal value and class.
+    # Memory per nominal value and class:
     cdef double* table
     cdef int* table_sizes
     cdef int table_capacity

@@ -1,19 +1,19 @@
-"""A forest whose trees have several memories, and which learns how much each memory is worth.
+"""A forest of groups of trees; each group has a memory size, and the forest learns their weights.
 
-The trees of one memory are a group. One after the other they make room for a tree grown anew on the
-latest samples, as many as the memory; so every tree of a group is grown anew once per memory. The
-growth of the next tree is spread over the samples until its turn comes. Between two growths the
-leaves learn every sample, and split on the small batches that reach them.
+A memory of m samples means that each tree of the group is grown on the latest m samples. The trees
+of a group are replaced in turn, each once per m samples. The growth of the next tree is spread over
+the samples until its replacement is due. In the meantime the leaves of the trees learn every
+sample, and are split on the small batches of samples that reach them.
 
-A group answers with the mean of its trees. `ClassPool` makes one answer of those of the groups and
-of naive Bayes, with weights that are learned. In a regression the trees of a group may have linear
-models (`model_trees`), and `NumberMixture` makes one answer of those of the groups.
+The prediction of a group is the mean of its trees. `ClassPool` combines the predictions of the
+groups and of naive Bayes, with learned weights. In a regression the trees of a group may have linear
+models (`model_trees`), and `NumberMixture` combines the predictions of the groups.
 
-A forest may be split into parts, which hold some of its trees each and see all of its samples. All
-parts go by one schedule: where the tree whose turn it is lies in another part, its growth is left
-to that part. A part does not know the answers of the groups. It keeps the votes of its trees on the
-sample learned last; the weights of all parts learn from the votes of all parts, put together, once
-per block of samples (`memory_exchange`), since no tree depends on them.
+A forest may be divided into parts. Each part has some of the trees and reads all samples. All parts
+follow the same schedule; each grows only its own trees. A part cannot compute the predictions of
+the groups, so it stores the votes of its trees for the last sample. Once per block of samples the
+votes of all parts are collected, and the weights in every part learn from them (`memory_exchange`).
+This delay is possible because no tree depends on the weights.
 """
 
 from libc.stdint cimport int64_t
@@ -29,55 +29,56 @@ from .mixtures cimport ClassPool, NumberMixture
 cdef int n_features_of(object max_features, int n_columns) except -1
 
 cdef class Group:
-    cdef readonly int memory            # samples that a tree is grown on
+    cdef readonly int memory            # number of samples on which a tree is grown
     cdef readonly int first, n          # its trees: trees[first : first + n] of the forest
-    cdef readonly int turn              # of them, the one to be replaced next
-    cdef readonly double due            # when the next growth begins, in samples seen
+    cdef readonly int turn              # index of the tree that is replaced next, from 0 to n - 1
+    cdef readonly double due            # the next growth begins after this number of samples
     cdef readonly TreeGrowth growth
-    cdef Trees next_tree                # whose growth is to begin with the next sample, or None ...
-    cdef LinearModels next_models       # ... with its models
-    cdef Trees tree                     # that is being grown, or None ...
-    cdef LinearModels models            # ... with its models
-    cdef readonly int64_t begun         # samples seen when its growth began
-    cdef readonly int64_t caught_up     # samples seen when it learned last; -1: it still grows
-    cdef int n_columns, n_labels, n_visited     # that its growth knows of, and looks at
-    cdef int64_t steps                  # of its growth per sample of the stream
+    cdef Trees next_tree                # tree whose growth begins with the next sample, or None
+    cdef LinearModels next_models       # its models
+    cdef Trees tree                     # tree that is being grown, or None
+    cdef LinearModels models            # its models
+    cdef readonly int64_t begun         # number of samples seen when its growth began
+    cdef readonly int64_t caught_up     # it has learned all samples before this one; -1: it grows
+    # The growth uses n_columns columns and n_labels labels, and visits n_visited features per node.
+    cdef int n_columns, n_labels, n_visited
+    cdef int64_t steps                  # steps of the growth per sample of the stream
 
     cdef int n_samples(self) noexcept
 
 cdef class MemoryForest(Ensemble):
-    cdef int stop_tree                  # the trees are those from `first_tree` to before this one
-    cdef readonly list models           # of LinearModels: those of the trees of a regression
-    cdef readonly list groups           # of Group, in the order of their trees; of all parts
+    cdef int stop_tree                  # this object has the trees first_tree ... stop_tree - 1
+    cdef readonly list models           # of LinearModels, per tree; empty in a classification
+    cdef readonly list groups           # of Group, in the order of their trees; also other parts'
     cdef readonly list linear           # per group: which nodes of its trees have linear models
     cdef readonly Buffer buffer
     cdef readonly int max_nodes
     cdef readonly object max_features   # None, "sqrt", "log2", a number or a share
-    cdef int n_visited                  # the number that these are now
-    cdef readonly dict rules            # of the growths
-    cdef Growth small                   # of leaves on batches
-    cdef int64_t* births                # per tree: samples seen when its growth began
-    cdef int* leaves                    # leaves[tree * batch_size + arrival % batch_size]
-    cdef int n_trees                    # of the whole forest
-    cdef int n_labels                   # that the trees have places for
+    cdef int n_visited                  # number of features that a node visits now
+    cdef readonly dict rules            # arguments of `Growth`
+    cdef Growth small                   # splits leaves on small batches
+    cdef int64_t* births                # per tree: samples seen when it replaced the one before
+    cdef int* leaves                    # leaves[tree * batch_size + arrival % batch_size]: reached
+    cdef int n_trees                    # number of trees of the whole forest
+    cdef int n_labels                   # number of labels for which the trees have statistics
 
-    # The answers to the row asked for last, which is often the one learned next.
+    # The predictions for the last row, because that row is often learned next.
     cdef double* row
     cdef int row_capacity
-    cdef int n_row                      # its columns; -1: there are none, or trees have changed
-    cdef int* reached                   # per tree: its leaf
-    cdef double* slopes                 # per tree: what its linear model adds to the leaf's mean
-    cdef double* answers                # answers[group * n_classes + class], or of a regression ...
-                                        # ... [mean, variance] per tree, then one mean per group
+    cdef int n_row                      # its number of columns; -1: no valid predictions
+    cdef int* reached                   # per tree: the leaf that the row reaches
+    cdef double* slopes                 # per tree: term of its linear model beside the leaf's mean
+    cdef double* answers                # answers[group * n_classes + class]; in a regression
+                                        #   [mean, variance] per tree, then one mean per group
     cdef int answer_capacity
     cdef readonly ClassPool pool                 # None in a regression
-    cdef readonly NumberMixture mixture          # of a regression, else None
+    cdef readonly NumberMixture mixture          # None in a classification
     cdef readonly NaiveBayes naive      # None in a regression
-    cdef NaiveBayes next_naive          # with room for the sample that was read last
-    cdef double* latest_votes           # of a part, on the sample learned last: see `vote` ...
-    cdef double latest_target           # ... and its target
-    cdef int* small_leaves              # scratch: leaves of a batch ...
-    cdef int* small_places              # ... and its samples
+    cdef NaiveBayes next_naive          # has room for the sample that was read last
+    cdef double* latest_votes           # in a part: votes for the last sample, see `vote`
+    cdef double latest_target           # in a part: target of the last sample
+    cdef int* small_leaves              # scratch: leaves of the samples of a small batch
+    cdef int* small_places              # scratch: places of these samples in the buffer
 
     cdef Trees empty_tree(self, int n_labels)
     cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept
@@ -95,13 +96,13 @@ cdef class MemoryForest(Ensemble):
     cdef int ask(self) except -1
 
     cdef inline bint holds(self, int tree) noexcept:
-        """Whether a tree is here, and not in another part."""
+        """Whether this object has the tree; else another part has it."""
         return self.first_tree <= tree < self.stop_tree
 
     cdef inline Trees tree(self, int tree):
-        """A tree that is here, by its number in the whole forest."""
+        """A tree of this object, by its number in the whole forest."""
         return <Trees>self.trees[tree - self.first_tree]
 
     cdef inline LinearModels models_of(self, int tree):
-        """The linear models of a tree that is here; of a regression."""
+        """The linear models of a tree of this object, in a regression."""
         return <LinearModels>self.models[tree - self.first_tree]

@@ -1,8 +1,8 @@
-"""Trees with linear models: the models, how they are fitted, and how such a tree grows.
+"""Trees with linear models: the models, their fit, and the growth of such trees.
 
-A tree of a regression may hold linear models of the numeric features: one in each leaf, as the
-model trees of Quinlan (1992), or one for the whole tree, whose nodes then learn the residuals.
-A model answers with a slope: what it adds to the mean of a leaf,
+A regression tree may have linear models of the numeric features: one in each leaf, as in the model
+trees of Quinlan (1992), or one for the whole tree, whose nodes then learn the residuals. The
+prediction is the mean of a leaf plus a slope, which the model computes,
 
     slope(x) = sum_j b_j (z_j - mean of z_j),      z_j = (x_j - center_j) / scale_j,
 
@@ -14,20 +14,20 @@ The coefficients b are those of a ridge regression on the n samples (Hoerl and K
 
     b = (Z'WZ + r I)^-1 Z'W y,      r = the mean weight of the samples,
 
-with Z and y less their means. `leaf_models` of the dynamic trees has the sums and the factor.
+with Z and y centred. `dynamic.leaf_models` computes the sums and the factorisation.
 
 `TreeGrowth` grows a whole tree on the latest samples, in small steps. A tree without linear models
-is grown by `Growth` alone. One with models in its leaves:
+is grown by `Growth` alone. A tree with models in its leaves has these phases:
 
-    MEASURE     the centers and scales of the features
-    GROW        the splits, with enough samples in each leaf for a model
-    SUM         the sums of a leaf's ridge regression; at its end the model
-    LEARN       the leaf learns again, now the residuals of its model; SUM of the next leaf follows
+    MEASURE     compute the centers and scales of the features
+    GROW        split; each leaf keeps enough samples for a model
+    SUM         add the samples of a leaf to its ridge regression; at the end fit the model
+    LEARN       the leaf learns the residuals of its model instead; then SUM for the next leaf
 
-One with a model in the root: MEASURE, SUM and LEARN of all samples at the root, then GROW on what
-LEARN has left of the targets.
+A tree with a model in the root: MEASURE, SUM and LEARN with all samples at the root, then GROW on
+the residuals.
 
-As in `Growth`, where a growth stands is a function of the samples and of the number of steps.
+As in `Growth`, the state is a function of the samples, the random numbers and the number of steps.
 """
 
 from libc.stdint cimport int64_t
@@ -45,22 +45,22 @@ cdef enum ModelKind:
     IN_ROOT = 2
 
 cdef inline double remainder(double target, double slope) noexcept nogil:
-    """What a model leaves of a target, as large as a target may be at most."""
+    """The residual of a target, clipped to the largest valid target."""
     return min(max(target - slope, -1e150), 1e150)
 
 cdef class LinearModels:
     cdef readonly int kind
-    cdef readonly int n_regressors      # numeric features that vary: in use are ...
-    cdef int* columns                   # ... their columns ...
-    cdef double* centers                # ... means ...
-    cdef double* scales                 # ... and one over their standard deviations
+    cdef readonly int n_regressors      # number of numeric features that vary
+    cdef int* columns                   # their columns
+    cdef double* centers                # their means
+    cdef double* scales                 # one over their standard deviations
     cdef int regressor_capacity
     cdef readonly int n_models
     cdef double* coefficients           # coefficients[model * width]: b, b' mean of z, the limit
     cdef int width                      # n_regressors + 2
-    cdef size_t n_cells                 # doubles allocated
-    cdef int* of_nodes                  # per node its model, or -1; not used in a root
-    cdef int n_nodes                    # that have a place there
+    cdef size_t n_cells                 # number of allocated doubles
+    cdef int* of_nodes                  # per node: its model, or -1; unused if kind is IN_ROOT
+    cdef int n_nodes                    # number of entries in of_nodes
     cdef int node_capacity
 
     cdef int reserve(self, int n_regressors, Py_ssize_t n_models, int n_nodes) except -1
@@ -72,7 +72,7 @@ cdef class LinearModels:
     cdef double at_row(self, int leaf, const double* row, int n_columns) noexcept nogil
 
     cdef inline const double* model_of(self, int leaf) noexcept nogil:
-        """The model that a leaf answers with, or NULL."""
+        """The model of the prediction in a leaf, or NULL."""
         cdef int number = 0
         if self.kind == IN_LEAVES:
             number = self.of_nodes[leaf] if leaf < self.n_nodes else -1
@@ -84,10 +84,10 @@ cdef class Ridge:
     cdef LeafModel model
     cdef double* row                    # sums of the samples, see `leaf_models`
     cdef double* v                      # z of a sample, and its target
-    cdef int capacity                   # regressors there is room for
-    cdef int n                          # samples
-    cdef double weight                  # of these
-    cdef double lowest, highest         # of their targets
+    cdef int capacity                   # number of regressors for which there is room
+    cdef int n                          # number of samples
+    cdef double weight                  # total weight of the samples
+    cdef double lowest, highest         # range of their targets
 
     cdef int reserve(self, int n_regressors) except -1
     cdef void begin(self, int n_regressors) noexcept nogil
@@ -107,22 +107,22 @@ cdef enum Phase:
 
 cdef class TreeGrowth:
     cdef readonly Growth growth
-    cdef readonly int kind              # of the models, see `ModelKind`
-    cdef int min_samples_leaf           # by the rules; models may need more
+    cdef readonly int kind              # see `ModelKind`
+    cdef int min_samples_leaf           # of the rules; models may need more samples
     cdef Ridge ridge
-    cdef Trees trees                    # that are grown ...
-    cdef LinearModels models            # ... and their models
+    cdef Trees trees                    # tree that is grown
+    cdef LinearModels models            # its models
     cdef Buffer buffer
     cdef int n_samples
-    cdef int n_regressors               # numeric features, whether they vary or not
+    cdef int n_regressors               # number of numeric features, also constant ones
     cdef int max_features
     cdef Rng rng
     cdef Phase phase
-    cdef int64_t n_own_steps            # steps but those of `growth`
-    cdef int at                         # the sample that is next
-    cdef int start, leaf                # of SUM and LEARN: the first sample of a leaf, and the leaf
-    cdef int stop                       # of LEARN: the sample after its last one
-    cdef double* weights                # of MEASURE: per feature, where it is not missing
+    cdef int64_t n_own_steps            # number of steps, without those of `growth`
+    cdef int at                         # index of the next sample
+    cdef int start, leaf                # SUM and LEARN: index of the first sample, and the leaf
+    cdef int stop                       # LEARN: end of the samples of the leaf
+    cdef double* weights                # MEASURE: per feature, weight of the present values
     cdef int capacity
 
     cdef int reserve(self, Buffer buffer, Trees trees, LinearModels models, Schema schema,

@@ -1,4 +1,4 @@
-"""The trees of a forest with several memories, grown anew in turn and split in between."""
+"""Replace the trees of a `MemoryForest` in turn, and split their leaves in between."""
 
 from libc.stdint cimport int64_t
 
