@@ -1,4 +1,4 @@
-"""Batches: samples as columns, and the way of a learner through their rows. See the header."""
+"""Batches: samples as columns, and a reader of their rows. See the header."""
 
 from cpython.dict cimport PyDict_Next
 from cpython.object cimport PyObject
@@ -14,12 +14,12 @@ from .schema cimport MAX_CATEGORIES, MAX_LABELS, OTHER, Labels, Schema, find_roo
 import numpy as np
 
 cdef enum:
-    UNKNOWN = -2    # to be learned; other codes are OTHER or at least 0
-    IGNORED = -3    # there is no room for a column any more
+    UNKNOWN = -2    # not in the schema yet; known codes are OTHER or >= 0
+    IGNORED = -3    # the schema has the maximum number of columns
     UNSEEN = -4     # not looked up yet
 
 cdef enum:
-    # Places of refusals, in the order in which a sample is read; its columns follow from 0.
+    # Places of errors in a row, in the order in which a sample is read. The columns are 0, 1, ...
     WEIGHT = -3
     TARGET = -2
 
@@ -34,9 +34,9 @@ cdef class Batch:
     columns
         One per feature.
     targets
-        Numbers, or labels by their codes; None where there are none to learn.
+        Numbers, or codes of labels; None if the samples have no targets.
     weights
-        Numbers; None for a weight of 1 each.
+        Numbers; None if all weights are 1.
     """
 
     def __cinit__(self, Py_ssize_t n, list columns, Column targets=None, Column weights=None):
@@ -52,7 +52,7 @@ cdef class Batch:
         return self.n
 
     def is_refused(self):
-        """Whether any learner may refuse a value or a name, whatever it has learned."""
+        """Whether a value or a name is invalid, or a name may be invalid for some learner."""
         for column in [*self.columns, self.targets, self.weights]:
             if column is not None and (<Column>column).refused >= 0:
                 return True
@@ -84,8 +84,8 @@ cdef object numbers_of(Column column):
 cdef int look_up_all(dict codes, list values, Link* link) except -1:
     """Look up the codes of nominal values.
 
-    No look-up is needed as far as they are the objects that the codes belong to, in that order:
-    `Schema.texts_of` has them so.
+    The first values need no look-up if they are the same objects as the keys of `codes`, in the
+    same order. That is the case for lists from `Schema.texts_of`.
     """
     cdef PyObject* value
     cdef Py_ssize_t position = 0
@@ -109,7 +109,7 @@ cdef int code_for(Schema schema, int column, object value) except? -1:
 
 
 cdef class Reader:
-    """The way of one learner through the rows of a batch. See the header.
+    """A reader of the rows of a batch for a learner. See the header.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ cdef class Reader:
     learns
         Whether the learner learns them.
     chosen
-        Array of the numbers of the rows to read, in that order; None for all.
+        Array of the numbers of the rows to read, in this order; None: all rows.
     """
 
     def __cinit__(self, Batch batch, bint learns, chosen=None):
@@ -151,7 +151,7 @@ cdef class Reader:
             self.n_links += 1
 
     cdef int choose(self, chosen) except -1:
-        """Read only these rows."""
+        """Restrict the reader to these rows."""
         self.chosen, self.is_chosen = chosen, True
         self.n = self.chosen.shape[0]
         if self.n and not 0 <= chosen.min() <= chosen.max() < self.batch.n:
@@ -159,7 +159,7 @@ cdef class Reader:
         return 0
 
     cdef Py_ssize_t place(self, Py_ssize_t row) noexcept nogil:
-        """The number in the batch of a row of the way."""
+        """The row of the batch at a position of the reader."""
         return self.chosen[row] if self.is_chosen else row
 
     cdef int take_targets(self) except -1:
@@ -183,7 +183,7 @@ cdef class Reader:
         free(self.label_codes)
 
     def ask(self, bint regression, n_labels=None):
-        """Ask for the answers: numbers or labels, and with a number of labels their shares."""
+        """Store predictions: numbers or labels; if n_labels is given, shares of the labels."""
         self.asks = True
         self.asks_shares = n_labels is not None
         self.asks_numbers = regression and not self.asks_shares
@@ -196,7 +196,7 @@ cdef class Reader:
             self.labels = self.label_answers = np.empty(self.n_chosen, dtype=np.intp)
 
     cdef int link(self, Schema schema, Labels labels) except -1:
-        """Look up where the columns go, unless that is known."""
+        """Look up the columns of the schema, unless the links are valid."""
         cdef Link* link
         cdef Column column
         cdef int i, code
@@ -208,7 +208,7 @@ cdef class Reader:
                 link.nominal = schema.nominal.get(column.name, IGNORED if is_full else UNKNOWN)
                 if link.nominal >= 0 and not self.is_chosen:
                     look_up_all(<dict>schema.codes[link.nominal], column.values, link)
-                else:                   # a part of the rows need not have all values
+                else:                   # chosen rows may not contain all values
                     for code in range(link.n_values):
                         link.known[code] = UNKNOWN if link.nominal < 0 else UNSEEN
             if self.schema is not schema:
@@ -227,7 +227,7 @@ cdef class Reader:
         return 0
 
     cdef bint read(self) except -1:
-        """Encode the next row as `Schema.encode` does; say whether nothing in it is to be learned.
+        """Encode the next row as `Schema.encode` does; return whether the schema knows all of it.
         """
         cdef bint all_known = self.encode()
         if self.finds:
@@ -236,9 +236,10 @@ cdef class Reader:
         return all_known
 
     cdef int look_up(self) except -1:
-        """Look up the nominal values of the next row that were not seen before.
+        """Look up the nominal values of the next row that were not looked up before.
 
-        A value may be known by now that was not at first: an equal one of another type was learned.
+        An unknown value may have become known: the schema may have learned an equal value of another
+        type.
         """
         cdef Py_ssize_t place = self.place(self.row)
         cdef const Link* link
@@ -254,13 +255,13 @@ cdef class Reader:
         return 0
 
     cdef bint encode(self) noexcept nogil:
-        """Encode the next row, but for values that were not looked up yet."""
+        """Encode the next row, except for values that were not looked up yet."""
         return self.encode_into(self.schema.row)
 
     cdef bint encode_into(self, double* row) noexcept nogil:
-        """Encode the next row, as `encode` does, into a row with a place for every column.
+        """Encode the next row, as `encode` does, into an array with one entry per column.
 
-        Numbers are checked once more, for the arrays may be the caller's.
+        Numbers are checked again, because the caller may have changed the arrays.
         """
         cdef Py_ssize_t place = self.place(self.row)
         cdef const Link* link
@@ -292,7 +293,7 @@ cdef class Reader:
         return all_known
 
     cdef int admit(self) except -1:
-        """Learn what the next row brings for the first time, as `Schema.admit` does; encode it."""
+        """Add new features and values of the next row, as `Schema.admit` does; encode the row."""
         cdef Py_ssize_t place = self.place(self.row)
         cdef list fresh = [], places = []
         cdef Link* link
@@ -326,12 +327,12 @@ cdef class Reader:
                             self.schema, link.nominal, (<Column>self.batch.columns[i]).values[code])
             self.read()
         except BaseException:
-            self.schema.retract()       # `link` looks all up again
+            self.schema.retract()       # `link` then repeats all look-ups
             raise
         return 0
 
     cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1:
-        """Look up again what was learned, or found no room."""
+        """Update a link after `admit` added its column or value, or had no room for it."""
         if not is_nominal:
             link.numeric = self.schema.numeric.get(column.name, IGNORED)
             return 0
@@ -342,10 +343,10 @@ cdef class Reader:
         return 0
 
     cdef void put_shares(self, const double* shares, int n) noexcept nogil:
-        """Note the shares of the first n labels as the answer to the next row."""
+        """Store the shares of the first n labels as the prediction for the next row."""
         cdef double total = total_of(shares, n)
         cdef int code
-        # Between two stretches of rows, another thread may learn labels that had no room here.
+        # Between two calls of `go_on`, another thread may learn labels that have no column here.
         for code in range(<int>min(n, self.share_answers.shape[1])):
             self.share_answers[self.row, code] = shares[code] / total
 
@@ -359,7 +360,7 @@ cdef class Reader:
         return self.number_targets[self.place(self.row)]
 
     cdef double find_label(self, Labels labels) except? -1.0:
-        """The code of the label of the next row, for an equal one may be known by now; or -1."""
+        """The code of the next label if an equal one has become known; or -1."""
         cdef int code = self.label_targets[self.place(self.row)]
         self.label_codes[code] = labels.known.get(self.label(), UNKNOWN)
         return max(-1, self.label_codes[code])
@@ -368,14 +369,14 @@ cdef class Reader:
         return self.batch.targets.values[self.label_targets[self.place(self.row)]]
 
     cdef void name_label(self, int code) noexcept nogil:
-        """Note the code that the label of the next row was given."""
+        """Record the code that the label of the next row received."""
         self.label_codes[self.label_targets[self.place(self.row)]] = code
         self.n_labels += 1
 
-    # --- Refusals -----------------------------------------------------------------------------
+    # --- Errors -------------------------------------------------------------------------------
 
     cdef list refusals(self):
-        """(row, place in the row, error) of what is refused: weight, target, features, names."""
+        """(row, place in the row, error) of invalid weights, targets, features and names."""
         cdef list found = []
         cdef Column column
         cdef int i
@@ -391,14 +392,14 @@ cdef class Reader:
         return found
 
     cdef int go_between(self, Py_ssize_t start, Py_ssize_t stop) except -1:
-        """Set the part of the way that the next learner goes."""
+        """Set the range of positions for the next learner."""
         if not 0 <= start <= stop <= self.n_chosen:
             raise IndexError(f"a way of {self.n_chosen} rows does not go from {start} to {stop}")
         self.row, self.n, self.answered = start, stop, False
         return 0
 
     cdef int refuse_names(self, list found) except -1:
-        """Refuse new names that cannot be sorted in with others where they get a column."""
+        """Add the errors of new feature names that cannot be sorted among other names."""
         cdef Column column
         cdef int i
         for i in range(self.n_links):
@@ -415,9 +416,9 @@ cdef class Reader:
         return 0
 
     cdef int refuse_labels(self, Labels labels, list found) except -1:
-        """Refuse a label that, learned after those before it, were one too many.
+        """Add an error for the first label that would exceed MAX_LABELS.
 
-        The codes before the first refusal are places among the labels, or it is an IndexError.
+        Raises an IndexError if a code before the first error is no code of a label.
         """
         cdef Column targets = self.batch.targets
         cdef Py_ssize_t row, stop, place
@@ -453,7 +454,7 @@ cdef class Ahead:
         free(self.leaves)
 
     cdef int reserve(self, size_t n_columns, size_t n_trees) except -1:
-        """Make room for rows of so many columns, and for their leaves in so many trees."""
+        """Allocate memory for rows of n_columns columns and their leaves in n_trees trees."""
         cdef size_t n_cells = product(max(n_columns, <size_t>1), AHEAD)
         if n_cells > self.n_cells:
             self.rows = <double*>resized(self.rows, n_cells, sizeof(double))

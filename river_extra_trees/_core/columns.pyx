@@ -31,15 +31,15 @@ cdef class Column:
     length
         Number of rows.
     numbers
-        Array of doubles, NaN where there is no number; or None.
+        Array of doubles, NaN where a row has no number; None: no numbers.
     codes
-        Array of positions in `values`, -1 where there is no nominal value; or None.
+        Array of positions in `values`, -1 where a row has no nominal value; None: no codes.
     values
         The nominal values.
     refused
-        The first row whose value is refused; -1 if there is none.
+        The first row with an invalid value; -1 if all values are valid.
     error
-        Why it is refused.
+        The exception for that value.
     """
 
     def __cinit__(self, name, Py_ssize_t length, numbers=None, codes=None, list values=None,
@@ -59,13 +59,13 @@ cdef class Column:
                         self.refused, self.error)
 
     def refuse(self, Py_ssize_t row, error):
-        """Note why the value of a row is refused, unless one before it is."""
+        """Record the error for a row, unless an earlier row has an error."""
         if self.refused < 0 or row < self.refused:
             self.refused, self.error = row, error
 
 
 cdef Column named(Column column):
-    """A column, refused in its first row if its name is one that no sample can have."""
+    """A column; an invalid name is an error in its first row."""
     if column.length:
         try:
             check_name(column.name)
@@ -82,7 +82,7 @@ def column_of_numbers(name, numbers):
     cdef int n_infinite = 0
     cdef double value
     with nogil:
-        for row in range(view.shape[0]):    # without a way out, so that it takes several at once
+        for row in range(view.shape[0]):    # no early exit, so that the compiler can vectorise
             value = view[row]
             n_infinite |= (value - value != 0.0) & (value == value)
     if n_infinite:
@@ -95,12 +95,12 @@ def column_of_numbers(name, numbers):
 
 
 def column_of_texts(name, codes, list values):
-    """A column of texts, from their positions in a list that has each once; -1 is missing."""
+    """A column of texts, from their positions in a list of distinct texts; -1 is missing."""
     return named(Column(name, len(codes), None, codes, values))
 
 
 def column_of_values(name, list values):
-    """A column of any values, as a sample could have them."""
+    """A column of arbitrary values, which are treated like the values of samples."""
     cdef Py_ssize_t row, n = len(values)
     cdef double number
     cdef double[::1] numbers = None
@@ -140,12 +140,12 @@ def column_of_values(name, list values):
 
 
 cdef class Coder:
-    """Values <-> codes. Equal values of different types, as 1 and True, have codes of their own.
+    """Values <-> codes. Equal values of different types, such as 1 and True, have different codes.
 
-    A learner takes such values for one, and keeps the one that it learned first.
+    A learner treats such values as one value, and stores the one that it learned first.
     """
-    cdef dict known         # value -> its code ...
-    cdef dict others        # ... -> and those of equal values of other types
+    cdef dict known         # value -> its code
+    cdef dict others        # value -> codes of equal values of other types
     cdef list values
 
     def __cinit__(self):
@@ -173,7 +173,7 @@ cdef class Coder:
 
 
 cdef bint is_like(object value, object other) except -1:
-    """Whether equal values have the same type, and so has all that is in them."""
+    """Whether equal values have the same type, including the values that they contain."""
     if type(value) is not type(other):
         return False
     if isinstance(value, tuple):
@@ -184,7 +184,7 @@ cdef bint is_like(object value, object other) except -1:
 
 
 cdef double as_double(object name, object value) except? -1.0:
-    """A whole number as a double, or the error of one that is too large."""
+    """An integer as a double; an error if it is too large."""
     cdef double number
     try:
         return int_as_double(value)
@@ -247,7 +247,7 @@ cdef Column column_of_each(list values, bint are_weights):
 
 
 def column_of_labels(list values):
-    """A column of labels; no label is refused that `Labels` takes."""
+    """A column of labels; every label that `Labels` accepts is valid."""
     cdef Py_ssize_t row, n = len(values)
     cdef int[::1] codes = np.full(n, -1, dtype=np.intc)
     cdef Labels none = Labels()

@@ -1,4 +1,4 @@
-"""Objects of which one call runs at a time. See the header."""
+"""Objects that allow only one call at a time. See the header."""
 
 
 cdef int refuse_call() except -1:
@@ -10,17 +10,17 @@ cdef int refuse_call() except -1:
 
 
 cdef class Guarded:
-    """An object of which one call runs at a time."""
+    """An object that allows only one call at a time."""
 
     cdef Use using(self):
-        """Hold the object for a `with` statement."""
+        """Lock the object for a `with` statement."""
         cdef Use use = Use.__new__(Use)
         use.held = self
         return use
 
 
 cdef class Use:
-    """Holds an object in a `with` statement."""
+    """Locks an object in a `with` statement."""
 
     def __enter__(self):
         hold(self.held)
@@ -30,7 +30,7 @@ cdef class Use:
 
 
 cdef class Holder:
-    """Holds an object for as long as this one lives."""
+    """Locks an object until this one is deallocated."""
 
     def __cinit__(self, Guarded guarded):
         hold(guarded)

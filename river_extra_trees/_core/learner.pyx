@@ -1,4 +1,4 @@
-"""The base of the core objects of all families. See the header."""
+"""The base class of the core objects of all families. See the header."""
 
 from cpython.object cimport PyObject
 
@@ -18,11 +18,11 @@ from .safe_repr import safe_repr, with_text
 from .state import captured, reduced, require
 
 cdef enum:
-    CHECKED = -1    # place of a refusal: after weight and target, before the features
+    CHECKED = -1    # place of an error: after weight and target, before the features
 
 
 cdef dict normalised(const double* shares, list labels):
-    """Every label and its part of the sum of the shares."""
+    """Every label and its share, divided by the sum of the shares."""
     cdef int code, n = <int>len(labels)
     cdef double total = total_of(shares, n)
     cdef dict found = {}
@@ -32,7 +32,7 @@ cdef dict normalised(const double* shares, list labels):
 
 
 cdef int read_tree(object tree) except? -1:
-    """The number of a tree, -1 for one that fits no C integer; or an error that names it."""
+    """The number of a tree; -1 if it does not fit into a C integer."""
     try:
         number = index(tree)
     except TypeError:
@@ -41,7 +41,7 @@ cdef int read_tree(object tree) except? -1:
 
 
 cdef dict name_node(dict node, Schema schema):
-    """Replace the column and the code of a node by a name and a value; keep them beside."""
+    """Add the name and the value of a split to a node; its numbers become `column`, `cut`."""
     cdef int column = node["feature"]
     node["column"], node["cut"] = column, node["threshold"]
     node["feature"] = None if column < 0 else schema.names[column]
@@ -55,12 +55,12 @@ cdef int raise_missing() except -1 with gil:
 
 
 def row_and_place(refusal):
-    """Sort key of refusals: the row, then the place in the order in which a sample is read."""
+    """Sort key of errors: the row, then the place in the order in which a sample is read."""
     return refusal[:2]
 
 
 cdef class Learner(Guarded):
-    """What the core objects of all families have in common. See the header."""
+    """The base class of the core objects of all families. See the header."""
 
     def __cinit__(self, *_, **__):
         self.schema = Schema()
@@ -69,9 +69,10 @@ cdef class Learner(Guarded):
     # --- Learning -----------------------------------------------------------------------------
 
     def learn(self, x, y, w=1.0):
-        """Learn a sample; return whether a batch is full now.
+        """Learn a sample; return whether the batch is full now.
 
-        None if one was full before: the sample is valid, and can be learned after the growth.
+        Returns None if the batch was already full. The sample is then valid but not learned; the
+        caller has to learn it after the growth.
         """
         hold(self)
         try:
@@ -93,9 +94,9 @@ cdef class Learner(Guarded):
         return self.batch_is_full()
 
     cdef int learn_row(self, double target, double weight, object y) except -1:
-        """Learn the row that the schema admitted last; without room take back all it brought.
+        """Learn the row that the schema admitted last. If memory is short, undo all changes.
 
-        A target below 0 stands for a new label, y.
+        In a classification a negative target means that y is a new label.
         """
         cdef bint is_new = not self.regression and target < 0.0
         try:
@@ -124,9 +125,9 @@ cdef class Learner(Guarded):
     # --- Batches ------------------------------------------------------------------------------
 
     def reader(self, Batch batch, bint learns=False, Py_ssize_t start=0):
-        """The way through the rows of a batch from one of them on, if none of them is refused.
+        """A reader of the rows of a batch, from row `start` on, if all rows are valid.
 
-        Raises the error of the first row that is refused, with its number.
+        Raises the error of the first invalid row, with its number.
         """
         cdef Reader reader = Reader(batch, learns)
         cdef list refusals
@@ -142,10 +143,10 @@ cdef class Learner(Guarded):
         return reader
 
     def take_over(self, Reader reader, Py_ssize_t start, Py_ssize_t stop):
-        """Let this learner go a part of the way of a reader, if it refuses no target there.
+        """Assign the rows start ... stop - 1 of a reader to this learner, if their targets are valid.
 
-        No learner may refuse the batch, see `Batch.is_refused`: a feature that is refused counts as
-        missing.
+        The batch must be valid for every learner, see `Batch.is_refused`: invalid features are
+        treated as missing.
         """
         cdef list refusals = []
         cdef Column column
@@ -161,7 +162,7 @@ cdef class Learner(Guarded):
             raise refusals[0][2]
 
     cdef int refuse_targets(self, Reader reader, list refusals) except -1:
-        """Refuse targets for reasons of the learner's own; raise if they are of another task."""
+        """Add the errors of targets that this learner cannot learn; raise if the task differs."""
         cdef Py_ssize_t start = reader.row
         if reader.has_labels == self.regression and reader.n:
             raise TypeError(
@@ -180,16 +181,17 @@ cdef class Learner(Guarded):
         return 0
 
     def ask(self, Reader reader, bint shares=False):
-        """Let `go_on` answer every row before it learns it: by its target, or the shares."""
+        """Let `go_on` predict each row before learning it: number or label, or label shares."""
         cdef Py_ssize_t n_labels = len(self.labels.labels)
         if reader.learns:
             n_labels = min(n_labels + len(reader.batch.targets.values), <Py_ssize_t>MAX_LABELS)
         reader.ask(self.regression, n_labels if shares else None)
 
     def go_on(self, Reader reader):
-        """Answer and learn some of the next rows; return whether a batch is full now.
+        """Predict and learn some of the next rows; return whether the batch is full now.
 
-        It goes on after the growth, or when Python has looked for signals.
+        Call it again for the next rows, if necessary after the growth. Between the calls Python
+        handles signals.
         """
         with self.using():
             return self.read_rows(reader, reader.row + STRETCH)
@@ -197,10 +199,10 @@ cdef class Learner(Guarded):
     cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1:
         cdef double weight
         cdef bint is_known
-        cdef int n_labels, n_careful = 0    # rows to go the usual way
+        cdef int n_labels, n_careful = 0    # rows to read without `run`
         cdef Py_ssize_t row
         reader.link(self.schema, self.labels)
-        self.schema.lengths = None      # of which `retract` takes back nothing
+        self.schema.lengths = None      # so that `retract` removes nothing
         stop = min(stop, reader.n)
         while reader.row < stop:
             if n_careful > 0:
@@ -214,7 +216,7 @@ cdef class Learner(Guarded):
                     return True
                 if reader.row == stop:
                     break
-                if reader.row == row:   # where much is new, more of it is to be expected
+                if reader.row == row:   # new values often come in succession
                     n_careful = AHEAD
             is_known = reader.read()
             if reader.asks and not reader.answered:
@@ -232,7 +234,7 @@ cdef class Learner(Guarded):
         return False
 
     cdef int learn_next(self, Reader reader, bint is_known, double weight) except -1:
-        """Learn the next row of a batch, which has been read."""
+        """Learn the next row of a batch, which the reader has encoded."""
         cdef double target = reader.target()
         if not self.regression and target < 0.0:
             target = reader.find_label(self.labels)
@@ -250,7 +252,7 @@ cdef class Learner(Guarded):
         return 0
 
     cdef int find_room_again(self, Reader reader) except -1:
-        """Refuse a label if another thread has learned so many since the batch was found valid."""
+        """Raise an error if another thread has learned MAX_LABELS labels in the meantime."""
         try:
             find_room(reader.label(), len(self.labels.labels))
         except ValueError as error:
@@ -260,7 +262,7 @@ cdef class Learner(Guarded):
         return 0
 
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
-        """Answer and learn rows one after the other."""
+        """Predict and learn rows one after the other."""
         cdef double weight, target = 0.0
         cdef bint is_known
         while reader.row < stop and not (reader.answered or self.batch_is_full()):
@@ -282,11 +284,11 @@ cdef class Learner(Guarded):
         return 0
 
     cdef int n_labels(self) noexcept nogil:
-        """Number of labels learned."""
+        """Number of learned labels."""
         return <int>length_of(<PyObject*>self.labels.labels)
 
     cdef int answer_row(self, Reader reader) except -1 nogil:
-        """Answer the row that was read last."""
+        """Store the predictions for the row that was read last."""
         cdef Py_ssize_t row = reader.row
         cdef int n = self.n_labels()
         if reader.asks_numbers:
@@ -298,7 +300,7 @@ cdef class Learner(Guarded):
         return 0
 
     def validate(self, x, y, w):
-        """Raise what learning this sample would raise, and learn nothing."""
+        """Raise the error that learning this sample would raise, without learning it."""
         cdef double weight
         with self.using():
             weight = read_weight(w)
@@ -306,13 +308,13 @@ cdef class Learner(Guarded):
             self.schema.validate(x)
 
     cdef double read_target(self, object y) except? -1.0:
-        """Number or code of a target; -1 for a label that is new. Raises where it is neither."""
+        """The number or label code of a target; -1: a new label. Raises if y is invalid."""
         return read_number(y) if self.regression else self.labels.code(y)
 
     # --- Answers ------------------------------------------------------------------------------
 
     def predict_label(self, x):
-        """The most probable label, the first of equals; None before the first sample."""
+        """The most probable label, the first if equal; None before the first sample."""
         cdef int code
         hold(self)
         try:
@@ -323,7 +325,7 @@ cdef class Learner(Guarded):
             release(self)
 
     def predict_proba(self, x):
-        """Every label learned so far and its probability."""
+        """The probability of every learned label."""
         hold(self)
         try:
             self.schema.encode(x)
@@ -341,15 +343,15 @@ cdef class Learner(Guarded):
             release(self)
 
     cdef bint pools(self) noexcept nogil:
-        """Whether the early pool answers."""
+        """Whether predictions come from the early pool."""
         return self.early is not None and 0 < self.early.n_classes == self.n_labels()
 
     cdef double* shares(self) except? NULL nogil:
-        """The shares of all labels of the row encoded last."""
+        """The shares of all labels for the row encoded last."""
         return self.early_shares(-1) if self.pools() else self.row_shares()
 
     cdef int label(self) except -1 nogil:
-        """The code of the most probable label of the row encoded last, the first of equals."""
+        """The code of the most probable label for the row encoded last, the first if equal."""
         if self.pools():
             return first_largest(self.early_shares(-1), self.early.n_classes)
         return self.row_label()
@@ -362,7 +364,7 @@ cdef class Learner(Guarded):
             self.early.weigh(0, shares, code)
         return shares
 
-    # --- Looking at the trees -----------------------------------------------------------------
+    # --- Inspection ---------------------------------------------------------------------------
 
     @property
     def n_trees(self):
@@ -374,7 +376,7 @@ cdef class Learner(Guarded):
 
         Each has `node`, `parent` (-1 for the root), `depth`, `left`, `right`, `feature` (a name, or
         None in a leaf), `threshold` (a number, or the nominal value that goes left), `column` and
-        `cut` (the same two as the schema numbers them), `nominal`, `missing_left`, `weight`, `gain`
+        `cut` (feature and threshold as numbers of the schema), `nominal`, `missing_left`, `weight`, `gain`
         and `values`. A model without trees has an empty tree 0.
         """
         cdef int n_trees, number = read_tree(tree)
@@ -388,7 +390,7 @@ cdef class Learner(Guarded):
                 n_trees) else []
 
     def sizes(self):
-        """(number of nodes of all trees, number of splits on the longest way to a leaf)."""
+        """(number of nodes of all trees, largest height of a tree)."""
         with self.using():
             return self.tree_sizes()
 
@@ -400,7 +402,7 @@ cdef class Learner(Guarded):
     # --- Copies and states --------------------------------------------------------------------
 
     def for_serving(self):
-        """A copy that answers alike, without what only learning needs."""
+        """A copy with the same predictions, without the data that only learning needs."""
         cdef Learner copy
         with self.using():
             copy = self.serving_copy()
@@ -408,13 +410,13 @@ cdef class Learner(Guarded):
             return copy
 
     def state(self):
-        """What the object and its parts remember at this moment, see `state.py`."""
-        # Without memory numpy may fail and not say why, on which `finally` would crash.
+        """The state of the object and its parts, see `state.py`."""
+        # If memory is short, numpy may fail without setting an exception; `finally` would crash then.
         cdef Holder _holder = Holder(self)
         return captured(self.fields(), self.DEFAULTS)
 
     cdef int read_early(self, object state, int n_answers) except -1:
-        """Take the early pool out of a state, in which schema and labels have been read."""
+        """Read the early pool from a state; the schema and labels have been read already."""
         cdef EarlyPool early
         if state.values["early"] is None:
             return 0
@@ -429,7 +431,7 @@ cdef class Learner(Guarded):
         return reduced(type(self), self.state())
 
     def check(self):
-        """Raise an error if an invariant is broken, of a part or of the whole."""
+        """Raise an error if an invariant of the object or of a part is broken."""
         with self.using():
             for field in self.fields().values():
                 for part in field if type(field) is list else [field]:
@@ -437,7 +439,7 @@ cdef class Learner(Guarded):
                         part.check()
             self.check_structure()
 
-    # --- What a family brings -----------------------------------------------------------------
+    # --- Methods that a family overrides ------------------------------------------------------
 
     cdef int check_sample(self, double target, double weight) except -1:
         return 0
@@ -481,7 +483,7 @@ cdef class Learner(Guarded):
     cdef dict fields(self):
         raise NotImplementedError
 
-    DEFAULTS = {}       # of the fields that a state leaves out
+    DEFAULTS = {}       # default values of fields that a state may omit
 
     cdef int check_structure(self) except -1:
         raise NotImplementedError

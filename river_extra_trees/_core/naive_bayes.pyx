@@ -1,4 +1,4 @@
-"""Naive Bayes, and the pool in which it answers beside a family at first. See the header."""
+"""Naive Bayes, and the opinion pool that combines it with young trees. See the header."""
 
 import numpy as np
 
@@ -13,20 +13,20 @@ from .shares cimport total_of
 from .state import LARGEST_FLOAT, State, captured, reduced, require
 
 cdef double LARGEST_UNIT = 1e50
-# Counts that every class and value starts from, and the weight of the overall variance in that of
-# a class.
+# Initial count of every class and value, and weight of the overall variance in the variance of a
+# class.
 cdef double PRIOR_COUNT = 0.5
 cdef double PRIOR_WEIGHT = 0.1
-cdef double FARTHEST = 1e4          # squared standard deviations: what is farther counts as this
+cdef double FARTHEST = 1e4          # squared standardised distances are clipped to this
 
 
 cdef class NaiveBayes:
-    """A naive Bayes classifier whose memory fades.
+    """A naive Bayes classifier with a decay factor.
 
     Parameters
     ----------
     memory
-        Number of samples after which the weight of a sample has fallen to about a third.
+        Number of samples after which the weight of a sample has decayed to 1 / e.
     """
 
     def __cinit__(self, double memory):
@@ -46,8 +46,9 @@ cdef class NaiveBayes:
     # ---------------------------------------------------------------- memory
 
     cdef NaiveBayes reserved(self, Schema schema, int n_columns, int n_classes):
-        """A classifier that knows as much, and has room for columns and classes: this one, or a
-        copy where classes are new. Until `extend` nothing changes but memory."""
+        """This classifier, or a copy if there are new classes, with room for columns and classes.
+
+        Only memory is allocated; `extend` and `learn` change the statistics."""
         cdef NaiveBayes found = self if n_classes <= self.n_classes else self.widened(n_classes)
         cdef int column
         n_columns = min(n_columns, <int>MAX_CELLS)
@@ -60,7 +61,7 @@ cdef class NaiveBayes:
         return found
 
     cdef void extend(self, Schema schema) noexcept:
-        """Take over new columns, for which `reserved` made room."""
+        """Add new columns; `reserved` has allocated the memory."""
         cdef int column, n_columns = min(schema.n_columns, <int>MAX_CELLS)
         for column in range(self.n_columns, n_columns):
             if schema.codes[column] is not None:
@@ -83,7 +84,7 @@ cdef class NaiveBayes:
         return 0
 
     cdef NaiveBayes widened(self, int n_classes):
-        """A copy with places for more classes."""
+        """A copy with room for more classes."""
         cdef NaiveBayes wide = NaiveBayes(self.memory)
         cdef int column, value, n = self.n_classes
         wide.n_classes = n_classes
@@ -107,13 +108,13 @@ cdef class NaiveBayes:
         return wide
 
     cdef int n_used(self) noexcept nogil:
-        """Number of columns that are looked at."""
+        """Number of columns that the classifier uses."""
         return min(self.n_columns, <int>MAX_CELLS // max(1, self.n_classes))
 
     # ---------------------------------------------------------------- answers
 
     cdef void answer(self, const double* row, double* answers) noexcept nogil:
-        """The probability of every class; uniform where nothing is known."""
+        """Write the probability of every class; uniform if nothing was learned."""
         cdef int c
         cdef double largest = -INFINITY, total = 0.0
         self.log_likelihoods(row, answers)
@@ -126,7 +127,7 @@ cdef class NaiveBayes:
             answers[c] = answers[c] / total if 0.0 < total < INFINITY else 1.0 / self.n_classes
 
     cdef void log_likelihoods(self, const double* row, double* answers) noexcept nogil:
-        """Per class the logarithm of its prior times the likelihood of the row."""
+        """Write for each class the log of its prior times the likelihood of the row."""
         cdef int column, c, value
         cdef double weight, spread, variance, squared, prior
         cdef const Moments* of_class
@@ -162,7 +163,7 @@ cdef class NaiveBayes:
     # ---------------------------------------------------------------- learning
 
     cdef void learn(self, const double* row, int code, double weight) noexcept nogil:
-        """Learn a sample, for whose columns and class `reserve` made room."""
+        """Learn a sample; `reserved` has allocated memory for its columns and its class."""
         cdef int column, value
         cdef double share
         self.unit /= 1.0 - 1.0 / self.memory
@@ -183,7 +184,7 @@ cdef class NaiveBayes:
                 add(&self.overall[column], row[column], share)
 
     cdef void rescale(self) noexcept nogil:
-        """Make the unit one again."""
+        """Divide all sums by the unit, and set the unit to 1."""
         cdef int column, c
         cdef Py_ssize_t i
         cdef double factor = 1.0 / self.unit
@@ -210,7 +211,7 @@ cdef class NaiveBayes:
         require(self.n_columns <= self.column_capacity, "NaiveBayes: a column has no place")
 
     cdef bint belongs_to(self, Schema schema) except -1:
-        """Whether its columns are columns of the schema, of the same kinds."""
+        """Whether the columns exist in the schema and have the same kinds there."""
         cdef int column
         if self.n_columns > schema.n_columns:
             return False
@@ -230,7 +231,7 @@ cdef class NaiveBayes:
         return object.__sizeof__(self) + size
 
     def state(self):
-        """All sums, times the unit."""
+        """The parameters and the sums as they are stored: times the unit."""
         cdef Py_ssize_t n = self.n_columns, k = self.n_classes, i, c
         cdef double[:, :, ::1] moments = np.zeros((n, k + 1, 3))
         cdef Moments* found
@@ -252,7 +253,7 @@ cdef class NaiveBayes:
 
     @classmethod
     def restored(cls, values):
-        """The classifier of a state. Whether its columns and classes exist the owner checks."""
+        """The classifier of a state. The owner checks that its columns and classes exist."""
         cdef NaiveBayes found
         cdef Py_ssize_t i, c, k, place = 0
         cdef const double[:, :, ::1] moments
@@ -293,12 +294,12 @@ cdef class NaiveBayes:
 
 
 cdef inline int value_of(double code) noexcept nogil:
-    """The place of a nominal value among those that are told apart."""
+    """The index of a nominal value in the counts."""
     return min(<int>code - OTHER, <int>MAX_VALUES - 1)
 
 
 cdef inline void add(Moments* moments, double value, double weight) noexcept nogil:
-    """West (1979): mean and squared deviations of a weighted sample, one at a time."""
+    """Add a value to the moments: incremental weighted variance (West 1979)."""
     cdef double delta = value - moments.mean
     moments.weight += weight
     moments.mean += delta * (weight / moments.weight)
@@ -308,26 +309,26 @@ cdef inline void add(Moments* moments, double value, double weight) noexcept nog
 # --- The early pool ----------------------------------------------------------------------------
 
 cdef enum:
-    FAMILY = 0          # the members of a pool
+    FAMILY = 0          # members of a pool
     NAIVE_BAYES = 1
     LATEST = 2
 
 cdef double NAIVE_MEMORY = 1000.0       # samples, as in the default forest
-cdef double LATEST_MEMORY = 3.0         # samples after which a weight has fallen to about a third
-cdef double LATEST_PRIOR = 0.5          # of all classes alike, in the frequencies of the latest
+cdef double LATEST_MEMORY = 3.0         # number of samples after which a weight has decayed to about 1/3
+cdef double LATEST_PRIOR = 0.5          # total prior weight of all classes in the latest frequencies
 FIRST_EXPONENTS = (0.5, 0.5, 0.0)
 LARGEST_EXPONENT = 1e6
 
 
 cdef class EarlyPool:
-    """What answers beside a family while its trees know little. See the header.
+    """The opinion pool for the first predictions of a family. See the header.
 
     Parameters
     ----------
     n_answers
-        Number of answers of the family, each of which is pooled for itself.
+        Number of predictions of the family, each of which is pooled separately.
     n_samples
-        Number of samples after which the family answers alone.
+        Number of samples after which the pool is removed.
     """
 
     def __cinit__(self, int n_answers, int64_t n_samples):
@@ -343,7 +344,7 @@ cdef class EarlyPool:
         free(self.sums)
 
     cdef int set_exponents(self, const double[:, ::1] exponents) except -1:
-        """Take over the exponents of so many answers."""
+        """Replace the exponents; exponents[answer, member]."""
         cdef Py_ssize_t answer, member, n = exponents.shape[0]
         self.exponents = <double*>resized(self.exponents, N_MEMBERS * n + 1, sizeof(double))
         self.next_exponents = <double*>resized(
@@ -356,7 +357,7 @@ cdef class EarlyPool:
         return 0
 
     cdef int allocate(self, int capacity) except -1:
-        """Make room for so many classes."""
+        """Allocate memory for `capacity` classes."""
         self.latest = <double*>resized(self.latest, capacity, sizeof(double))
         self.logs = <double*>resized(self.logs, product(capacity, N_MEMBERS), sizeof(double))
         self.sums = <double*>resized(self.sums, capacity, sizeof(double))
@@ -364,16 +365,16 @@ cdef class EarlyPool:
         return 0
 
     cdef int reserve(self, Schema schema, int n_columns, int n_classes) except -1:
-        """Make room for a sample to learn; nothing else changes."""
+        """Allocate memory for the next sample; nothing else changes."""
         if n_classes > self.capacity:
             self.allocate(n_classes)
         self.next_naive = self.naive.reserved(schema, n_columns, n_classes)
         return 0
 
-    # --- Answers ------------------------------------------------------------------------------
+    # --- Predictions --------------------------------------------------------------------------
 
     cdef void look_at(self, const double* row) noexcept nogil:
-        """Let naive Bayes and the latest classes answer a row."""
+        """Compute the predictions of naive Bayes and of the latest frequencies for a row."""
         cdef int c, n = self.n_classes
         cdef double total = total_of(self.latest, n) + LATEST_PRIOR
         cdef double* naive = self.logs + NAIVE_BAYES * n
@@ -384,9 +385,9 @@ cdef class EarlyPool:
             latest[c] = floored_log((self.latest[c] + LATEST_PRIOR / n) / total, n)
 
     cdef void pool(self, int answer, double* shares) noexcept nogil:
-        """Pool an answer of the family to the row looked at last; the pool takes its place.
+        """Replace the shares of the family for the row of `look_at` by the pooled shares.
 
-        Where the family knows nothing, all its shares are zero.
+        If all shares are zero, the family counts as a uniform distribution.
         """
         cdef int c, n = self.n_classes
         cdef double total = total_of(shares, n)
@@ -398,20 +399,20 @@ cdef class EarlyPool:
     # --- Learning -----------------------------------------------------------------------------
 
     cdef void forget_next(self) noexcept nogil:
-        """Begin to `weigh` the answers to a sample: none has taught anything yet."""
+        """Discard the exponents that `weigh` computed for a sample."""
         memcpy(self.next_exponents, self.exponents,
                <size_t>N_MEMBERS * self.n_answers * sizeof(double))
 
     cdef void weigh(self, int answer, const double* pooled, int code) noexcept nogil:
-        """Learn how much each member is worth, from what was pooled last and the true class.
+        """Compute the next exponents from the predictions pooled last and the true class.
 
-        It counts when the sample is learned.
+        They become current when the sample is learned.
         """
         learn_exponents(self.next_exponents + answer * N_MEMBERS, N_MEMBERS, self.logs, pooled,
                         code, self.n_classes)
 
     cdef void learn(self, Schema schema, int code, double weight) noexcept:
-        """Learn the row that the schema encoded last, for which `reserve` made room."""
+        """Learn the row that the schema encoded last; `reserve` has allocated the memory."""
         cdef int c
         self.naive = self.next_naive
         self.naive.extend(schema)
@@ -434,11 +435,11 @@ cdef class EarlyPool:
         return np.array(found, np.float64).reshape(self.n_answers, N_MEMBERS)
 
     cdef object keep_answers(self, int first, int stop):
-        """Forget the exponents of all answers but these."""
+        """Keep only the exponents of the predictions first ... stop - 1."""
         self.set_exponents(self.all_exponents()[first:stop])
 
     cdef object join(self, list parts):
-        """Take over the exponents of all parts, of which this is one."""
+        """Concatenate the exponents of all parts; this object is one of them."""
         self.set_exponents(np.concatenate([(<EarlyPool>part).all_exponents() for part in parts]))
 
     # --- State --------------------------------------------------------------------------------
@@ -454,7 +455,7 @@ cdef class EarlyPool:
             2 * (N_MEMBERS * <size_t>self.n_answers + 1) + <size_t>self.capacity * (N_MEMBERS + 2))
 
     def state(self):
-        """Exponents and statistics."""
+        """The exponents and the statistics."""
         cdef int c
         latest = [self.latest[c] for c in range(self.n_classes)]
         return captured({"n_left": self.n_left, "naive": self.naive,
@@ -463,7 +464,7 @@ cdef class EarlyPool:
 
     @classmethod
     def restored(cls, values):
-        """The pool of a state. Whether its columns and classes exist the owner checks."""
+        """The pool of a state. The owner checks that its columns and classes exist."""
         cdef EarlyPool found
         cdef const double[::1] latest
         cdef int c

@@ -2,8 +2,9 @@
 
 A growth starts from a list of samples, all in one leaf. It splits the leaf, then its children and
 so on, left before right, until the leaves are pure or the rules forbid a split. At each node it
-draws features at random. The candidates are one random threshold between the smallest and the largest
-value of a numeric feature, and every value of a nominal feature. The best candidate is the split.
+draws features at random. The candidates are one random threshold between the smallest and the
+largest value of a numeric feature, and every value of a nominal feature. The best candidate is the
+split.
 
 `advance` does a given number of steps, so the cost of a growth is spread over many samples of the
 stream. A step processes one sample once. The state of a growth is a function of the samples, the

@@ -6,8 +6,8 @@ the samples until its replacement is due. In the meantime the leaves of the tree
 sample, and are split on the small batches of samples that reach them.
 
 The prediction of a group is the mean of its trees. `ClassPool` combines the predictions of the
-groups and of naive Bayes, with learned weights. In a regression the trees of a group may have linear
-models (`model_trees`), and `NumberMixture` combines the predictions of the groups.
+groups and of naive Bayes, with learned weights. In a regression the trees of a group may have
+linear models (`model_trees`), and `NumberMixture` combines the predictions of the groups.
 
 A forest may be divided into parts. Each part has some of the trees and reads all samples. All parts
 follow the same schedule; each grows only its own trees. A part cannot compute the predictions of
