@@ -52,7 +52,7 @@ cdef class Batch:
         return self.n
 
     def is_refused(self):
-        """Whether a value or a name is invalid, or a name may be invalid for some learner."""
+        """Whether a value is invalid, or a name cannot be sorted among other names."""
         for column in [*self.columns, self.targets, self.weights]:
             if column is not None and (<Column>column).refused >= 0:
                 return True
@@ -238,8 +238,8 @@ cdef class Reader:
     cdef int look_up(self) except -1:
         """Look up the nominal values of the next row that were not looked up before.
 
-        An unknown value may have become known: the schema may have learned an equal value of another
-        type.
+        An unknown value may have become known: the schema may have learned an equal value of
+        another type.
         """
         cdef Py_ssize_t place = self.place(self.row)
         cdef const Link* link

@@ -143,7 +143,7 @@ cdef class Learner(Guarded):
         return reader
 
     def take_over(self, Reader reader, Py_ssize_t start, Py_ssize_t stop):
-        """Assign the rows start ... stop - 1 of a reader to this learner, if their targets are valid.
+        """Assign rows start ... stop - 1 of a reader to this learner, if their targets are valid.
 
         The batch must be valid for every learner, see `Batch.is_refused`: invalid features are
         treated as missing.
@@ -376,8 +376,8 @@ cdef class Learner(Guarded):
 
         Each has `node`, `parent` (-1 for the root), `depth`, `left`, `right`, `feature` (a name, or
         None in a leaf), `threshold` (a number, or the nominal value that goes left), `column` and
-        `cut` (feature and threshold as numbers of the schema), `nominal`, `missing_left`, `weight`, `gain`
-        and `values`. A model without trees has an empty tree 0.
+        `cut` (feature and threshold as numbers of the schema), `nominal`, `missing_left`,
+        `weight`, `gain` and `values`. A model without trees has an empty tree 0.
         """
         cdef int n_trees, number = read_tree(tree)
         with self.using():
@@ -411,7 +411,7 @@ cdef class Learner(Guarded):
 
     def state(self):
         """The state of the object and its parts, see `state.py`."""
-        # If memory is short, numpy may fail without setting an exception; `finally` would crash then.
+        # If memory is short, numpy may fail without an exception; `finally` would then crash.
         cdef Holder _holder = Holder(self)
         return captured(self.fields(), self.DEFAULTS)
 

@@ -314,8 +314,8 @@ cdef enum:
     LATEST = 2
 
 cdef double NAIVE_MEMORY = 1000.0       # samples, as in the default forest
-cdef double LATEST_MEMORY = 3.0         # number of samples after which a weight has decayed to about 1/3
-cdef double LATEST_PRIOR = 0.5          # total prior weight of all classes in the latest frequencies
+cdef double LATEST_MEMORY = 3.0         # samples after which a weight has decayed to about 1/3
+cdef double LATEST_PRIOR = 0.5          # prior weight of all classes in the latest frequencies
 FIRST_EXPONENTS = (0.5, 0.5, 0.0)
 LARGEST_EXPONENT = 1e6
 

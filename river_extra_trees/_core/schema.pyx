@@ -21,7 +21,7 @@ from .state import State, StateError, reduced, require, without_defaults
 from .safe_repr import safe_repr
 
 cdef extern from "Python.h":
-    # On borrowed references: the fast path counts none.
+    # The fast path uses borrowed references and does not count them.
     bint is_float "PyFloat_CheckExact"(PyObject*) noexcept
     bint is_of "Py_IS_TYPE"(PyObject*, PyTypeObject*) noexcept
     double float_of "PyFloat_AS_DOUBLE"(PyObject*) noexcept
@@ -35,7 +35,7 @@ cdef PyTypeObject* FLOAT64 = <PyTypeObject*>np.float64
 
 
 cdef class Schema:
-    """Columns of the features met so far.
+    """Columns of the known features.
 
     `encode` reads a row for a prediction: unknown features are ignored, absent ones are missing.
     `admit` reads a row to learn from: new features get columns, new nominal values codes. The new
@@ -57,7 +57,7 @@ cdef class Schema:
         self.codes = []
         self.texts = {}
         self.layout = []
-        self.reserve(1)     # `row` is an address even before the first feature
+        self.reserve(1)     # `row` is never NULL, even before the first feature
 
     def __dealloc__(self):
         free(self.row)
@@ -102,7 +102,7 @@ cdef class Schema:
         return fresh
 
     cdef bint by_layout(self, dict x) except -1:
-        """Fill the row from the remembered keys alone; say whether that was possible.
+        """Fill the row with the cached keys; return whether that was possible.
 
         The same key objects in the same order need no look-up, equal ones one look-up each.
         """
@@ -122,7 +122,7 @@ cdef class Schema:
             if i == size:
                 return True
         i = 0
-        while i < self.layout_size:     # which a key's own __eq__ may have changed meanwhile
+        while i < self.layout_size:     # an __eq__ of a key may have changed it
             value = PyDict_GetItemWithError(x, <object>self.layout_keys[i])
             if value != NULL:
                 if not self.store(i, value):
@@ -132,7 +132,7 @@ cdef class Schema:
         return found == n
 
     cdef bint store(self, Py_ssize_t i, PyObject* value) except -1:
-        """Put the value of a remembered key into the row; say whether it needed no more care."""
+        """Put the value of a cached key into the row; return whether that was possible."""
         cdef int column = self.layout_numeric[i]
         cdef double number
         if is_float(value) or is_of(value, FLOAT64):
@@ -143,7 +143,7 @@ cdef class Schema:
             number = int_as_double(value)
             if number == -1.0 and PyErr_Occurred() != NULL:
                 PyErr_Clear()
-                return False            # too large: likewise
+                return False            # too large: the slow path raises
         elif value == PyTrue:
             number = 1.0
         elif value == PyFalse:
@@ -154,7 +154,7 @@ cdef class Schema:
             column = self.layout_nominal[i]
             number = (<dict>self.codes[column]).get(<object>value, OTHER)
             if number == OTHER:
-                return False            # perhaps to be learned
+                return False            # may be a new value
         else:
             return False
         if column < 0:
@@ -163,7 +163,7 @@ cdef class Schema:
         return True
 
     cdef int by_name(self, dict x, list fresh) except -1:
-        """Fill the row by look-ups. What has no column yet goes to `fresh`, if that is a list."""
+        """Fill the row by look-ups. Add new names and values to `fresh`, if that is a list."""
         cdef double number
         cdef Kind kind
         cdef bint known = True
@@ -191,12 +191,12 @@ cdef class Schema:
                 self.row[<int>column] = OTHER if code is None else <double>code
         if known and not fresh:
             self.misses += 1
-            if self.misses & 15 == 1:   # a stream of ever-new key objects shall not pay each time
+            if self.misses & 15 == 1:   # with new key objects in every row, do not cache each time
                 self.remember(x)
         return 0
 
     cdef int commit(self, dict x, list fresh) except -1:
-        """Give columns and codes to what a valid row brought for the first time; encode the row."""
+        """Add columns and codes for the new names and values of a valid row; encode the row."""
         self.extend(fresh)
         try:
             self.by_name(x, None)
@@ -206,7 +206,7 @@ cdef class Schema:
         return 0
 
     cdef int extend(self, list fresh) except -1:
-        """Give columns and codes to names and values, sorted by `order_of`; all of them or none."""
+        """Add columns and codes for names and values, sorted by `order_of`; all or none."""
         lengths = [(self.numeric, len(self.numeric)), (self.nominal, len(self.nominal))]
         for name, is_nominal, _ in fresh:
             if is_nominal and name in self.nominal:
@@ -222,7 +222,7 @@ cdef class Schema:
         return 0
 
     cdef int retract(self) except -1:
-        """Take back what the last `admit` brought, of which some may be missing.
+        """Remove what the last `admit` added, even if it added only a part.
 
         Nothing is looked up: a value whose own code fails once may fail again.
         """
@@ -253,7 +253,7 @@ cdef class Schema:
         return 0
 
     cdef int add_column(self, object name, bint is_nominal) except -1:
-        """Give a name the next column. Its own `__hash__` runs when the column is complete."""
+        """Add the next column for a name. `__hash__` of the name runs when it is complete."""
         cdef int column = self.n_columns
         codes = {} if is_nominal else None
         self.reserve(column + 1)
@@ -266,7 +266,7 @@ cdef class Schema:
         return 0
 
     cdef int remember(self, dict x) except -1:
-        """Remember the keys of x, all of them known, and their columns."""
+        """Cache the keys of x, all of them known, and their columns."""
         cdef Py_ssize_t i, n = PyDict_Size(x)
         cdef int n_numeric = 0
         self.layout_size = 0
@@ -275,7 +275,7 @@ cdef class Schema:
             self.layout_numeric = <int*>resized(self.layout_numeric, n, sizeof(int))
             self.layout_nominal = <int*>resized(self.layout_nominal, n, sizeof(int))
             self.layout_capacity = n
-        self.layout = list(x)           # keeps the key objects alive: their addresses stay theirs
+        self.layout = list(x)           # keeps the key objects alive: no other object gets their addresses
         for i in range(n):
             name = self.layout[i]
             self.layout_keys[i] = <PyObject*>name
@@ -298,7 +298,7 @@ cdef class Schema:
             self.row[column] = NAN
 
     def value_of(self, int column, double number):
-        """The value a number stands for in a column: itself, or the nominal value of that code.
+        """The feature value for a number in a column: the number, or the nominal value of a code.
 
         None for the code of no value, by which splits tell missing values from all others.
         """
@@ -310,11 +310,11 @@ cdef class Schema:
         return "any other value" if number == OTHER else None
 
     def texts_of(self, name):
-        """The texts of a feature's nominal column, for reading frames; no texts if it has none."""
+        """The `Texts` of the nominal column of a feature, for frames; empty if there is none."""
         cdef Texts texts
         try:
             column = self.nominal.get(name)
-        except TypeError:       # a name without a hash: it is refused later
+        except TypeError:       # an unhashable name: a later check raises the error
             column = None
         if column is None:
             return Texts()
@@ -340,7 +340,7 @@ cdef class Schema:
         return [self.row[column] for column in range(self.n_columns)]
 
     def check(self):
-        """Raise a StateError if an invariant is broken. Loading ends with this."""
+        """Raise a StateError if an invariant is broken; the last step of loading."""
         require(len(self.names) == len(self.codes) == self.n_columns
                 and self.n_columns <= min(self.max_columns, self.row_capacity),
                 "Schema: too many columns")
@@ -357,12 +357,12 @@ cdef class Schema:
                         "Schema: categories must be different, and equal to themselves")
 
     def __sizeof__(self):
-        """Bytes of the arrays, and of the nominal values that `gc.get_referents` leaves out."""
+        """Bytes of the arrays, and of the nominal values that `gc.get_referents` omits."""
         cdef Py_ssize_t texts = 0
         for name, codes in zip(self.names, self.codes):
-            if not codes or name in self.texts:     # whose list has them
+            if not codes or name in self.texts:     # its list contains them
                 continue
-            if str not in map(type, get_referents(codes)):      # a dict of texts alone
+            if str not in map(type, get_referents(codes)):      # a dict with texts only
                 texts += sum([getsizeof(value) for value in codes if type(value) is str])
         return (
             object.__sizeof__(self) + texts
@@ -409,7 +409,7 @@ cdef class Schema:
 
 
 cdef dict as_dict(object x):
-    """A sample as a dict of what its `items` say, whatever its class makes of them."""
+    """The sample as a dict; if its class overrides `items`, a dict of these items."""
     if isinstance(x, dict) and type(x).items is dict.items:
         return <dict>x
     if isinstance(x, Mapping):
@@ -418,7 +418,7 @@ cdef dict as_dict(object x):
 
 
 cdef int find_room(object label, Py_ssize_t n_labels) except -1:
-    """Refuse a new label if there are so many others that it has no place."""
+    """Raise an error for a new label if there are MAX_LABELS labels already."""
     if n_labels >= MAX_LABELS:
         raise ValueError(
             f"the label {safe_repr(label)} is one too many: a model tells {MAX_LABELS} labels apart"
@@ -437,7 +437,7 @@ cdef class Labels:
         self.labels = []
 
     cdef int code(self, object label) except -2:
-        """The code of a label, or -1 if it was never learned."""
+        """The code of a label, or -1 if it is unknown."""
         try:
             code = self.known.get(label)
         except TypeError:
@@ -454,13 +454,13 @@ cdef class Labels:
         return code
 
     def foresee(self, label, set coming):
-        """Add a label to those that are going to be learned; refuse it if there is no room."""
+        """Add a label to those that are going to be learned; raise if there are too many."""
         if label not in self.known and label not in coming:
             find_room(label, len(self.labels) + len(coming))
             coming.add(label)
 
     cdef int learn(self, object label) except -1:
-        """Give the next code to a label that `code` answered -1 for."""
+        """Add a label for which `code` returned -1; return its code."""
         cdef int code = len(self.labels)
         self.labels.append(label)
         try:
@@ -471,10 +471,10 @@ cdef class Labels:
         return code
 
     cdef int unlearn(self) except -1:
-        """Take back the label that was learned last."""
-        self.labels.pop()           # only without memory
-        self.known.popitem()        # only without memory
-        return 0                    # only without memory
+        """Remove the label that was learned last."""
+        self.labels.pop()           # runs only if memory is short
+        self.known.popitem()        # runs only if memory is short
+        return 0                    # runs only if memory is short
 
     def __len__(self):
         return len(self.labels)

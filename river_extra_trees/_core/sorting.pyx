@@ -4,10 +4,10 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 cdef enum:
-    FEW = 8         # slots that are sorted by comparing each with each
-    LEAST = 48      # slots from which on sorting by digits is faster
-    MANY = 512      # slots that are sorted by digits at a time
-    PATIENCE = 8    # places that a slot moves on average until sorting by digits is given up
+    FEW = 8         # maximum number of slots that are sorted by comparing all pairs
+    LEAST = 48      # minimum number of slots for which radix sort is faster
+    MANY = 512      # number of slots per radix sort
+    PATIENCE = 8    # mean number of moves per slot after which the insertion sort is given up
 
 cdef extern from *:
     """
@@ -32,7 +32,7 @@ cdef struct Entry:
 
 
 cdef void sort_slots(int* slots, int* spare, const double* key, int n) noexcept nogil:
-    """Sort slots by key[slot], missing last, equal keys in the order given."""
+    """Sort slots by key[slot], missing values last; the sort is stable."""
     if n <= FEW:
         sort_few(slots, slots, key, n)
     else:
@@ -43,8 +43,8 @@ cdef void sort_by_merging(int* slots, int* spare, const double* key, int n,
                           int width) noexcept nogil:
     """Sort runs of FEW or MANY slots, then merge them.
 
-    Which of two keys comes first is a coin toss on fresh samples, so that branches on it would be
-    mispredicted half of the time; the loops choose by arithmetic instead.
+    On unsorted samples a branch on the comparison of two keys would be mispredicted half of the
+    time, so the loops use arithmetic instead of branches.
     """
     cdef int start, run = width
     cdef int* source = spare
@@ -75,7 +75,7 @@ cdef void sort_by_merging(int* slots, int* spare, const double* key, int n,
 
 
 cdef inline void sort_few(int* into, const int* slots, const double* key, int n) noexcept nogil:
-    """Sort up to FEW slots by counting for each how many come before it. `into` may be `slots`."""
+    """Sort up to FEW slots: count the slots before each slot. `into` may be `slots`."""
     cdef int ranks[FEW]
     cdef int given[FEW]
     cdef double keys[FEW]
@@ -96,8 +96,8 @@ cdef inline void sort_few(int* into, const int* slots, const double* key, int n)
 cdef void sort_many(int* into, int* slots, const double* key, int n) noexcept nogil:
     """Sort up to MANY slots by the leading 24 bits in which their keys differ, then by insertion.
 
-    Where these bits tell too little, for instance because one key is far away from all others,
-    the slots are sorted by merging. `slots` is spare room then.
+    If these bits do not separate the keys, for instance because one key is far away from all
+    others, the slots are merge-sorted, with `slots` as scratch memory.
     """
     cdef Entry entries[MANY]
     cdef Entry spare[MANY]
@@ -126,7 +126,7 @@ cdef void sort_many(int* into, int* slots, const double* key, int n) noexcept no
 
 cdef inline void sort_by_digit(Entry* into, const Entry* entries, int n, uint64_t least, int shift,
                                int* counts) noexcept nogil:
-    """Sort entries by eight bits; `counts` says how often each value of these occurs."""
+    """Counting sort of entries by eight bits; `counts` has the frequency of each value."""
     cdef int value, i, place, begin = 0
     for value in range(256):
         begin, counts[value] = begin + counts[value], begin
@@ -138,7 +138,7 @@ cdef inline void sort_by_digit(Entry* into, const Entry* entries, int n, uint64_
 
 
 cdef inline bint insert_all(Entry* entries, int n) noexcept nogil:
-    """Sort entries that mostly are in order; False if that is too much work."""
+    """Insertion sort of nearly sorted entries; False if that needs too many moves."""
     cdef Entry entry
     cdef int i, j, patience = PATIENCE * n
     for i in range(1, n):
@@ -155,10 +155,10 @@ cdef inline bint insert_all(Entry* entries, int n) noexcept nogil:
 
 cdef inline void merge_twins(int* into, const int* slots, int width,
                              const double* key) noexcept nogil:
-    """Merge two neighbouring sorted runs of one width, from both ends at once.
+    """Merge two adjacent sorted runs of equal width, from both ends at once.
 
-    As many steps from each end as one run is wide never leave it, and the two chains of
-    comparisons do not wait for each other.
+    The merge takes `width` steps from each end, so no step leaves the runs. The two chains of
+    comparisons are independent, so the processor can overlap them.
     """
     cdef int low = 0, high = width, last_low = width - 1, last_high = 2 * width - 1
     cdef int i, taken
@@ -175,10 +175,10 @@ cdef inline void merge_twins(int* into, const int* slots, int width,
 
 cdef void merge_slots(int* into, const int* old, int n_old, const int* new, int n_new,
                       const double* key) noexcept nogil:
-    """Merge new slots behind equal old ones. `into` may be `old` itself, with room at its end.
+    """Merge sorted new slots after equal old slots. `into` may be `old`, with room at its end.
 
-    Old slots mostly come in runs, so that a branch that is mispredicted at the end of each costs
-    less than a chain of comparisons that wait for each other.
+    Old slots mostly come in runs. A branch that is mispredicted at the end of each run costs less
+    than a chain of dependent comparisons.
     """
     cdef int i = n_old - 1, j, slot
     cdef double value
@@ -194,7 +194,7 @@ cdef void merge_slots(int* into, const int* old, int n_old, const int* new, int 
 
 
 cdef int keep(int* slots, int n, const int64_t* arrival) noexcept nogil:
-    """Drop the free slots from an array, in place; return how many are left."""
+    """Remove the free slots from an array, in place; return the number of slots left."""
     cdef int i, kept = 0
     for i in range(n):
         slots[kept] = slots[i]

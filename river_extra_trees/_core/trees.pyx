@@ -1,6 +1,6 @@
 """Decision trees in one arena. See the header for the layout.
 
-Nothing here decides where to split. Trees are asked, cut back, checked, pickled and described here.
+This module stores, queries, prunes, checks, saves and describes trees. It does not choose splits.
 """
 
 import numpy as np
@@ -15,8 +15,8 @@ from .state import (
 )
 
 cdef enum:
-    LARGEST_ARENA = 1 << 29     # nodes: twice as many are still counted in 32 bits
-    MAX_CLASSES = 1 << 24       # of a restored arena, whose widths so stay countable
+    LARGEST_ARENA = 1 << 29     # nodes: twice this number fits into 32 bits
+    MAX_CLASSES = 1 << 24       # of a restored arena, so that sizes do not overflow
 
 
 cdef class Trees:
@@ -25,12 +25,12 @@ cdef class Trees:
     Parameters
     ----------
     n_values
-        Number of classes known so far; ignored for a regression.
+        Number of known classes; ignored for a regression.
     regression
-        Whether leaves hold (mean, sum of squared deviations) in place of class weights.
+        Whether leaves store (mean, sum of squared deviations) instead of class weights.
     fading
-        What is left of a leaf's earlier weights after each sample it learns; 1 keeps all. The
-        statistics of inner nodes never fade.
+        Decay factor: the weights of a leaf are multiplied by it before the leaf learns a sample.
+        The statistics of inner nodes do not decay.
     """
 
     def __cinit__(self, int n_values=0, bint regression=False, double fading=1.0):
@@ -48,9 +48,9 @@ cdef class Trees:
     # ---------------------------------------------------------------- memory
 
     cdef int reserve(self, Py_ssize_t extra, int n_values) except -1 nogil:
-        """Make sure that `extra` nodes and `n_values` classes need no new allocation.
+        """Allocate memory for `extra` more nodes and for `n_values` classes.
 
-        Nothing but memory changes, so that nothing is to be undone if there is none.
+        Nothing else changes, so nothing must be undone if memory is short.
         """
         cdef Py_ssize_t capacity = enough(self.n_used - self.n_free + extra, self.capacity)
         if capacity > LARGEST_ARENA:
@@ -64,7 +64,7 @@ cdef class Trees:
 
     cdef int reserve_stats(self, Py_ssize_t capacity, Py_ssize_t extra,
                            int n_values) except -1 nogil:
-        """Make room for the statistics of so many nodes, `extra` of which are new."""
+        """Allocate memory for the statistics of `capacity` nodes, `extra` of which are new."""
         cdef int width = self.width if self.regression else HEADER + max(n_values, self.n_values)
         cdef size_t n_cells = product(capacity, width)
         if n_cells > self.n_cells:
@@ -73,7 +73,7 @@ cdef class Trees:
         return 0
 
     cdef void trim(self, int extra) noexcept nogil:
-        """Give back the room for all but so many more nodes."""
+        """Free unused memory, except for `extra` more nodes."""
         cdef int capacity = self.n_used + extra
         if capacity < self.capacity:
             self.trim_stats(capacity)
@@ -82,7 +82,7 @@ cdef class Trees:
             self.capacity = capacity
 
     cdef void trim_stats(self, int capacity) noexcept nogil:
-        """Give back the room for the statistics of all but so many nodes."""
+        """Free the memory for statistics of more than `capacity` nodes."""
         self.n_cells = <size_t>capacity * self.width
         self.stats = <double*>trimmed(self.stats, self.n_cells * sizeof(double))
 
@@ -93,7 +93,7 @@ cdef class Trees:
         return 0
 
     cdef void widen(self, int n_values) noexcept nogil:
-        """Give more classes their place, of weight zero everywhere. `reserve` made the room."""
+        """Extend the statistics to more classes, with weight 0. `reserve` has allocated memory."""
         cdef int node, width = HEADER + n_values
         if self.regression or n_values <= self.n_values:
             return
@@ -105,7 +105,7 @@ cdef class Trees:
         self.width, self.n_values = width, n_values
 
     cdef int new_node(self, int parent, int depth) noexcept nogil:
-        """A leaf with empty statistics. Room for it was made by `reserve`."""
+        """Add a leaf with empty statistics. `reserve` has allocated the memory."""
         cdef int node
         if self.n_free:
             self.n_free -= 1
@@ -130,7 +130,7 @@ cdef class Trees:
         self.n_free += 1
 
     cdef void collapse(self, int node) noexcept nogil:
-        """Free all nodes below a node and make it a leaf; its statistics stay."""
+        """Free all nodes below a node and make it a leaf; its statistics are kept."""
         cdef int below = node, parent
         if self.nodes[node].split.feature < 0:
             return
@@ -153,19 +153,19 @@ cdef class Trees:
         self.nodes[node].split.nominal = self.nodes[node].split.missing_left = 0
         self.reopen(node)
 
-    # What a node holds besides its split, its links and its depth; `CompactTrees` stores it
-    # otherwise.
+    # Access to the statistics of a node; `CompactTrees` overrides these methods, because it stores
+    # statistics differently.
 
     cdef void clear(self, int node) noexcept nogil:
-        """Give a node empty statistics, whatever its memory holds."""
+        """Initialise the statistics of a node as empty."""
         memset(self.row(node), 0, self.width * sizeof(double))
 
     cdef void close(self, int node, double gain) noexcept nogil:
-        """Let a leaf know the gain of the split that it gets next."""
+        """Store the gain of the split that a leaf gets next."""
         self.row(node)[GAIN] = gain
 
     cdef void reopen(self, int node) noexcept nogil:
-        """Let a node know that it is a leaf again."""
+        """Update the statistics of a node that is becoming a leaf again."""
         self.row(node)[GAIN] = 0.0
 
     cdef double weight_of(self, int node) noexcept nogil:
@@ -179,24 +179,24 @@ cdef class Trees:
         memcpy(row, self.row(node), self.width * sizeof(double))
 
     cdef int write(self, int node, const double* row) except -1:
-        """The opposite of `read`, for a node that has none yet."""
+        """Set the statistics of a node without statistics; the inverse of `read`."""
         memcpy(self.row(node), row, self.width * sizeof(double))
         return 0
 
     def add_tree(self):
-        """Add a tree of one empty leaf; return its number among the roots."""
+        """Add a tree of one empty leaf; return the number of the tree."""
         self.reserve_roots(self.n_roots + 1)
         self.reserve(1, self.n_values)
         return self.new_root()
 
     cdef int new_root(self) noexcept nogil:
-        """`add_tree` where room was made by `reserve_roots` and `reserve`."""
+        """`add_tree` after `reserve_roots` and `reserve` have allocated the memory."""
         self.roots[self.n_roots] = self.new_node(-1, 0)
         self.n_roots += 1
         return self.n_roots - 1
 
     cdef void remove(self, int tree) noexcept nogil:
-        """Remove a tree; the numbers of the later ones go down by one."""
+        """Remove a tree; the numbers of all later trees decrease by one."""
         cdef int i
         self.collapse(self.roots[tree])
         self.cut(self.roots[tree])
@@ -209,16 +209,17 @@ cdef class Trees:
         self.shrink_to(max_nodes)
 
     cdef void shrink_to(self, int max_nodes) noexcept nogil:
-        """Collapse the least recently visited splits at the bottom until the arena fits.
+        """Collapse the least recently visited bottom splits until the arena has max_nodes nodes.
 
-        Among equally old ones the lightest goes first. Each round collapses as many as could be
-        needed, so that the cost is spread over the nodes removed. The roots stay.
+        A bottom split is a split whose children are leaves. Among splits that were visited equally
+        recently, the one with the smallest weight is collapsed first. Each round collapses as many
+        splits as could be necessary, so the cost per removed node is small. Roots are kept.
         """
         cdef int n, i, excess = self.n_used - self.n_free - max(max_nodes, self.n_roots)
         cdef int* bottom
         while excess > 0:
-            # They are listed at the end of the stack of free nodes. There is room: a split at the
-            # bottom has two leaves of its own, which are not on the stack until it is collapsed.
+            # The list is written after the stack of free nodes. There is room, because the two
+            # leaves of a bottom split are on the stack only after it is collapsed.
             bottom = self.free_nodes + self.capacity - self.list_bottom_splits(NULL)
             n = self.list_bottom_splits(bottom)
             self.sort_by_use(bottom, n)
@@ -228,7 +229,7 @@ cdef class Trees:
             excess -= 2 * n
 
     cdef int list_bottom_splits(self, int* found) noexcept nogil:
-        """Write the splits whose children are leaves, unless to NULL; return how many there are."""
+        """Write the bottom splits, unless `found` is NULL; return their number."""
         cdef int node, n = 0
         cdef const Node* this
         for node in range(self.n_used):
@@ -241,7 +242,7 @@ cdef class Trees:
         return n
 
     cdef void sort_by_use(self, int* nodes, int n) noexcept nogil:
-        """Bring nodes into ascending order of use (Shell 1959: it needs no memory)."""
+        """Sort nodes, the least used first (Shell 1959: needs no memory)."""
         cdef int gap = n // 2, i, j, node
         while gap > 0:
             for i in range(gap, n):
@@ -267,7 +268,7 @@ cdef class Trees:
         count_number(self.row(node), y, weight, batch)
 
     cdef void learn(self, int leaf, double target, double weight, double batch) noexcept nogil:
-        """Add a sample to the statistics of its leaf, which fade, and of every node above."""
+        """Add a sample to the statistics of its leaf, after decay, and of every node above."""
         cdef int node = leaf
         cdef const Node* nodes = self.nodes
         cdef double* stats = self.stats
@@ -284,23 +285,23 @@ cdef class Trees:
             node = nodes[node].parent
 
     cdef void fade(self, int leaf) noexcept nogil:
-        """Take from the samples that a leaf holds a share of their weight."""
+        """Multiply the weights of the samples in a leaf by the decay factor."""
         cdef double* row = self.row(leaf)
         cdef int code
         row[WEIGHT] *= self.fading
         if self.regression:
-            row[HEADER + 1] *= self.fading      # the mean stays
+            row[HEADER + 1] *= self.fading      # the mean is unchanged
             return
         for code in range(self.n_values):
             row[HEADER + code] *= self.fading
-            if row[HEADER + code] < FAINTEST:       # nor may it end in slow subnormal numbers
+            if row[HEADER + code] < FAINTEST:       # this also avoids slow subnormal numbers
                 row[HEADER + code] = 0.0
 
-    # ---------------------------------------------------------------- answers in Python values
+    # ---------------------------------------------------------------- description as Python values
 
     @property
     def n_features(self):
-        """One more than the highest column that a node splits by."""
+        """One more than the largest column of a split."""
         return 1 + max((self.nodes[i].split.feature for i in range(self.n_used)
                         if self.nodes[i].split.feature >= 0), default=-1)
 
@@ -310,7 +311,7 @@ cdef class Trees:
 
     @property
     def height(self):
-        """Number of splits on the longest way down."""
+        """Number of splits on the longest path to a leaf."""
         return max((self.nodes[i].depth for i in range(self.n_used)), default=0)
 
     def root(self, int tree=0):
@@ -318,7 +319,7 @@ cdef class Trees:
         return self.roots[tree]
 
     def node(self, int node):
-        """One node as a dict: what a picture, a table or a test may want to know of it."""
+        """One node as a dict, for plots, tables and tests."""
         assert 0 <= node < self.n_used and self.nodes[node].split.feature != FREE
         cdef Node* this = &self.nodes[node]
         cdef double[::1] row = np.empty(self.width)
@@ -335,7 +336,7 @@ cdef class Trees:
         }
 
     def preorder(self, int tree=0):
-        """Node ids of a tree, parents before children, left before right."""
+        """Node numbers of a tree, parents before children, left before right."""
         stack = [self.root(tree)]
         found = []
         while stack:
@@ -346,7 +347,7 @@ cdef class Trees:
         return found
 
     def check(self):
-        """Raise StateError if the arena is not what its own state says."""
+        """Raise a StateError if the arena does not equal the one restored from its state."""
         cdef Trees other = type(self).restored(self.state())
         cdef int node
         require(self.n_used <= self.capacity, "Trees: more nodes than there is room for")
@@ -364,7 +365,7 @@ cdef class Trees:
         )
 
     def state(self):
-        """Splits, statistics of all nodes, and roots; parents and depths follow from them."""
+        """Splits and statistics of all nodes, and roots, from which parents and depths follow."""
         cdef Py_ssize_t i, k = 0, n = self.n_used, n_splits = 0, width = self.width
         cdef double[::1] threshold
         cdef int[:, ::1] links
@@ -392,7 +393,7 @@ cdef class Trees:
             "roots": np.array([self.roots[i] for i in range(self.n_roots)], np.int32),
         }, self.DEFAULTS)
 
-    # Of a tree that is one leaf.
+    # The state of a tree of one leaf.
     DEFAULTS = {
         "regression": False, "fading": 1.0, "threshold": np.empty(0),
         "links": np.empty((0, 4), np.int32), "flags": np.empty((0, 2), np.uint8),
@@ -401,7 +402,7 @@ cdef class Trees:
 
     @classmethod
     def restored(cls, values):
-        """The trees of a state. Whether its features exist is the owner's to check."""
+        """The trees of a state. The owner checks that the features of the splits exist."""
         cdef Trees trees
         state = State("Trees", values, (*cls.DEFAULTS, "stats"), cls.DEFAULTS)
         threshold = state.numbers("threshold", None)
@@ -424,11 +425,11 @@ cdef class Trees:
 
     cdef int fill(self, const double[::1] threshold, const int[:, ::1] links,
                   const uint8_t[:, ::1] flags, const double[:, ::1] stats) except -1:
-        """Take over nodes and statistics into the empty arena; `link` checks the links."""
+        """Copy nodes and statistics into the empty arena; `link` checks the links."""
         cdef int i, node, n = <int>stats.shape[0]
         self.reserve(n, self.n_values)
         for _ in range(n):
-            self.new_node(-1, -1)                       # a leaf, not met yet
+            self.new_node(-1, -1)                       # a leaf, not visited yet
         for i in range(<int>threshold.shape[0]):
             node = links[i, 0]
             self.nodes[node].split.threshold = threshold[i]
@@ -441,7 +442,7 @@ cdef class Trees:
         return 0
 
     cdef int link(self, const int[::1] free_nodes, const int[::1] roots) except -1:
-        """Take over free nodes and roots; walk down from these, so that every node is met once."""
+        """Copy free nodes and roots; traverse the trees, so that every node is visited once."""
         cdef int i, node, met
         cdef const Node* this
         cdef Py_ssize_t n = free_nodes.shape[0] + roots.shape[0]
@@ -452,7 +453,7 @@ cdef class Trees:
             self.meet(roots[i], -1, i)
         self.n_roots = met = <int>roots.shape[0]
         i = 0
-        while i < met:                          # `free_nodes` is the queue of nodes met so far
+        while i < met:                          # `free_nodes` is the queue of visited nodes
             node = self.free_nodes[i]
             i += 1
             this = &self.nodes[node]
@@ -468,7 +469,7 @@ cdef class Trees:
         return 0
 
     cdef int meet(self, int node, int parent, int place) except -1:
-        """Note that a node was met as a child, a root or a free node, for the first time."""
+        """Record the visit of a node as a child, a root or a free node; it must be the first."""
         require(0 <= node < self.n_used and self.nodes[node].depth < 0,
                 "Trees: a node does not exist or is in two places")
         self.free_nodes[place] = node
@@ -481,10 +482,10 @@ cdef class Trees:
 
 
 def check_stats(stats, regression):
-    """Refuse statistics that no samples can have.
+    """Raise a StateError for statistics that are impossible for any samples.
 
-    Whether those of a node fit to the ones below is not looked at. Gains and sums of squares may
-    overflow where samples are heavy; nothing is indexed by them.
+    The statistics of a node are not compared with those of its children. Gains and sums of squares
+    may overflow if weights are large; they are not used as indices.
     """
     weights = stats[:, [WEIGHT, VISITED]] if regression else np.delete(stats, GAIN, axis=1)
     require(np.all((weights >= 0.0) & (weights <= LARGEST_FLOAT)),

@@ -1,4 +1,4 @@
-"""Features, targets and weights of samples as values of known kinds. See the header."""
+"""Validation of features, targets and weights. See the header."""
 
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
 from cpython.long cimport PyLong_Check
@@ -31,7 +31,7 @@ cdef bint is_number(object value) except -1:
 
 
 cdef Kind classify(object name, object value, double* number) except *:
-    """Say what kind of value a feature has, and its number where it is one."""
+    """The kind of a feature value; if it is a number, write it to `number`."""
     number[0] = NAN
     if value is None:
         return MISSING
@@ -46,7 +46,7 @@ cdef Kind classify(object name, object value, double* number) except *:
                 f"feature {safe_repr(name)}: complex numbers have no order: {safe_repr(value)}"
             )
         if is_date(value) and (isinstance(value, np.generic) or not is_missing(value)):
-            refuse_date(name, value)    # NaT of pandas is a date, too, but stands for none
+            refuse_date(name, value)    # pandas' NaT is a date type, but a missing value
         check_hashable(name, value)
         if isinstance(value, (tuple, frozenset)) and holds_nan(value):
             raise ValueError(
@@ -69,7 +69,7 @@ cdef Kind classify(object name, object value, double* number) except *:
 
 
 cdef bint is_date(object value) except -1:
-    """Whether a value that is no number is a date, a time or a duration, of whatever library."""
+    """Whether a value, not a number, is a date, time or duration of any library."""
     kind = type(value)
     return (
         isinstance(value, DATES)
@@ -87,15 +87,15 @@ cdef int refuse_date(object name, object value) except -1:
 
 
 cdef bint is_missing(object value) except -1:
-    """Whether a value stands for none: it differs from itself, as NaN and pandas' NaT and NA do."""
+    """Whether a value is missing: NaN and pandas' NaT and NA are not equal to themselves."""
     differs = value != value
     if isinstance(differs, (bool, np.bool_)):
         return bool(differs)
-    return differs is value or bool(differs)    # NA answers every comparison with itself
+    return differs is value or bool(differs)    # a comparison with NA returns NA
 
 
 cdef bint holds_nan(object value) except -1:
-    """Whether a value, or what is in a tuple, differs from itself: a dict never finds it again."""
+    """Whether a value or a tuple contains NaN, so that a dict cannot find it again."""
     cdef list inside
     if not isinstance(value, (tuple, frozenset)):
         return type(value) is not str and is_missing(value)
@@ -110,7 +110,7 @@ cdef bint holds_nan(object value) except -1:
 
 
 cdef int check_name(object name) except -1:
-    """Refuse a feature name that no later sample could bring again."""
+    """Raise an error for a feature name that a dict cannot find again."""
     if holds_nan(name):
         raise ValueError(f"feature {safe_repr(name)}: a name must not be NaN, nor hold one")
     return 0
@@ -128,9 +128,9 @@ cdef int check_hashable(object name, object value) except -1:
 
 
 cdef object order_of(tuple column):
-    """Sort key of a new column: names of any mixture of types have an order.
+    """Sort key of a new column, for names of any mixture of types.
 
-    A name without a text, such as a number of 5,000 digits, has no place in it.
+    Raises an error for a name without a text, such as an integer of 5,000 digits.
     """
     kind = type(column[0]).__name__
     try:
@@ -142,12 +142,12 @@ cdef object order_of(tuple column):
 # --- Targets and weights ---------------------------------------------------------------------
 
 cdef double as_double(object value, str name) except? -1.0:
-    """A number, infinity where it is too large for a double, or an error that names it."""
+    """A number as a double, infinity if it is too large; or an error."""
     if PyFloat_CheckExact(value):
         return PyFloat_AS_DOUBLE(value)
     try:
         if PyFloat_Check(value):
-            return float(value)     # a subclass may have its own
+            return float(value)     # a subclass may define `__float__`
         if PyLong_Check(value) or is_number(value):
             return value
     except OverflowError:
@@ -158,7 +158,7 @@ cdef double as_double(object value, str name) except? -1.0:
 
 
 cdef double read_weight(object w) except -1.0:
-    """A sample weight, 0 if it underflows, or an error that says what is wrong with it."""
+    """A sample weight as a double, 0 if it underflows; or an error."""
     cdef double weight = as_double(w, "w")
     if not 0.0 <= weight <= LARGEST_WEIGHT:
         raise ValueError(f"w must be between 0 and {LARGEST_WEIGHT:g}, not {safe_repr(w)}")
@@ -166,7 +166,7 @@ cdef double read_weight(object w) except -1.0:
 
 
 cdef double read_number(object y) except? -1.0:
-    """A numeric target, or an error that says what is wrong with it."""
+    """A numeric target as a double; or an error."""
     cdef double target = as_double(y, "the target")
     if not fabs(target) <= LARGEST_TARGET:
         raise ValueError(

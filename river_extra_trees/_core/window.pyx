@@ -1,4 +1,4 @@
-"""The remembered samples. See the header for the layout."""
+"""The window of stored samples. See the header for the layout."""
 
 import numpy as np
 
@@ -15,11 +15,11 @@ from .state import (
 )
 
 cdef enum:
-    LARGEST_WINDOW = 1 << 30    # slots: twice as many are still counted in 32 bits
+    LARGEST_WINDOW = 1 << 30    # slots: twice this number fits into 32 bits
 
 
 cdef size_t block_size(size_t capacity, size_t columns) noexcept nogil:
-    """Bytes of the one block that holds all arrays of a window."""
+    """Bytes of the memory block that contains all arrays of a window."""
     return capacity * (columns * (sizeof(double) + sizeof(int))
                        + 3 * sizeof(double) + 5 * sizeof(int))
 
@@ -27,14 +27,14 @@ cdef size_t block_size(size_t capacity, size_t columns) noexcept nogil:
 cdef class Window:
     """Samples in slots, with the sorted order of the slots in each column.
 
-    `push` stores the row that the schema encoded last. `sort` brings the pushed samples into the
-    sorted orders; `release` takes samples out again. Both keep what is already sorted: the cost is
-    a merge, not a sort. A window grows when it is full; whoever wants a bound releases in time.
+    `push` stores the row that the schema encoded last. `sort` merges the pushed samples into the
+    sorted orders, and `release` removes samples from them; neither sorts the other samples again. A
+    full window is enlarged. To bound its size, the owner has to release samples in time.
 
     Parameters
     ----------
     capacity
-        Number of slots to begin with.
+        Initial number of slots.
     """
 
     def __cinit__(self, int capacity=4):
@@ -44,7 +44,7 @@ cdef class Window:
         free(self.data)
 
     cdef int move(self, int capacity, int column_capacity) except -1 nogil:
-        """Move everything into a larger block, or raise MemoryError and leave all as it is."""
+        """Move all arrays into a larger block. After a MemoryError the window is unchanged."""
         cdef char* block = <char*>zeroed(block_size(capacity, column_capacity), 1)
         cdef size_t cells = <size_t>capacity * column_capacity
         cdef Py_ssize_t column
@@ -81,7 +81,7 @@ cdef class Window:
         return 0
 
     cdef int reserve(self, int capacity, int n_columns) except -1 nogil:
-        """Make room, or raise MemoryError and leave all as it is. Slots and orders stay valid."""
+        """Allocate memory; slots and orders stay valid. A MemoryError changes nothing."""
         cdef int column_capacity = self.column_capacity
         if n_columns > column_capacity:
             column_capacity = max(n_columns, 2 * column_capacity)
@@ -90,14 +90,14 @@ cdef class Window:
         return 0
 
     cdef int reserve_one(self, int n_columns, int most=LARGEST_WINDOW) except -1 nogil:
-        """Make room for one more sample: up to `most`, double the room that is full."""
+        """Allocate memory for one more sample: double the capacity, up to `most`."""
         cdef int capacity = self.capacity
         if self.size == capacity:
             capacity = 2 * capacity if capacity >= most else min(2 * capacity, most)
         return self.reserve(capacity, n_columns)
 
     cdef void extend(self, int n_columns) noexcept nogil:
-        """Add new columns, missing everywhere. Room was made by `reserve`."""
+        """Add new columns of missing values. `reserve` has allocated the memory."""
         cdef Py_ssize_t column, slot
         for column in range(self.n_columns, n_columns):
             for slot in range(self.capacity):
@@ -107,7 +107,7 @@ cdef class Window:
         self.n_columns = max(self.n_columns, n_columns)
 
     cdef int push(self, Schema schema, double target, double weight) noexcept nogil:
-        """Store the row that the schema encoded last; return its slot. `reserve` made the room."""
+        """Store the row that the schema encoded last; return its slot. Call `reserve` before."""
         cdef int column, slot
         self.extend(schema.n_columns)
         slot = self.free_slots[self.capacity - self.size - 1]
@@ -124,7 +124,7 @@ cdef class Window:
         return slot
 
     cdef void sort(self) noexcept nogil:
-        """Bring the fresh samples into the sorted orders."""
+        """Merge the fresh samples into the sorted orders."""
         cdef Py_ssize_t column
         cdef const double* key
         cdef int* slots = self.merged
@@ -143,10 +143,11 @@ cdef class Window:
 
     cdef int slide(self, const double* row, double target, double weight,
                    int gone) noexcept nogil:
-        """Let one sample in and `gone`, unless it is -1, out, in one pass; return the new slot.
+        """Add a sample and, unless `gone` is -1, remove that slot in the same pass.
 
-        Per column one binary search finds the leaving slot, another the place of the new one, and
-        only the slots between them move. Room was made by `reserve`, and nothing is fresh.
+        Returns the slot of the new sample. Per column one binary search finds the removed slot and
+        another the position of the new one; only the slots between them move. `reserve` must have
+        allocated the memory, and there must be no fresh samples.
         """
         cdef Py_ssize_t column
         cdef int n = self.n_sorted, slot = gone, gap = n, place
@@ -184,15 +185,15 @@ cdef class Window:
         return slot
 
     cdef void release(self, const uint8_t* gone) noexcept nogil:
-        """Free the slots marked in `gone`; all samples must be sorted in."""
+        """Free the slots that `gone` marks; all samples must be sorted."""
         cdef int i
-        for i in range(self.n_sorted - 1, -1, -1):      # so that the oldest slot is reused first
+        for i in range(self.n_sorted - 1, -1, -1):      # so that the slot of the oldest sample is reused first
             if gone[self.by_arrival[i]]:
                 self.free_slot(self.by_arrival[i])
         self.keep_arrived()
 
     cdef void release_first(self, int n) noexcept nogil:
-        """Free the slots of the n samples that arrived first; all samples must be sorted in."""
+        """Free the slots of the n oldest samples; all samples must be sorted."""
         cdef int i
         for i in range(n - 1, -1, -1):
             self.free_slot(self.by_arrival[i])
@@ -205,14 +206,14 @@ cdef class Window:
         self.size -= 1
 
     cdef void keep_arrived(self) noexcept nogil:
-        """Drop the free slots from the sorted orders."""
+        """Remove the free slots from the sorted orders."""
         cdef Py_ssize_t column
         for column in range(self.n_columns):
             keep(self.order + column * self.capacity, self.n_sorted, self.arrival)
         self.n_sorted = keep(self.by_arrival, self.n_sorted, self.arrival)
 
     cdef void clear(self) noexcept nogil:
-        """Forget every sample."""
+        """Remove all samples."""
         cdef int slot
         for slot in range(self.capacity):
             self.arrival[slot] = -1
@@ -220,13 +221,13 @@ cdef class Window:
         self.size = self.n_fresh = self.n_sorted = 0
 
     cdef void forget_leaves(self) noexcept nogil:
-        """Forget which leaves were noted: those of other trees, or of none."""
+        """Reset the recorded leaves to -1, because they belong to other trees."""
         cdef int slot
         for slot in range(self.capacity):
             self.leaf[slot] = -1
 
     cdef int copy(self, Window other, int slot) noexcept nogil:
-        """Store a sample of another window, for which room was reserved; return its slot."""
+        """Store a sample of another window; return its slot. Call `reserve` before."""
         cdef int new = self.free_slots[self.capacity - self.size - 1]
         cdef Py_ssize_t column
         for column in range(other.n_columns):
@@ -243,7 +244,7 @@ cdef class Window:
         return new
 
     cdef Window sorted_copy(self):
-        """A window with the same samples, all sorted, in its slots in order of arrival."""
+        """A copy with all samples sorted, whose slots are in order of arrival."""
         cdef Window copy = Window(self.size)
         cdef int i
         copy.reserve(self.size, self.n_columns)
@@ -258,7 +259,7 @@ cdef class Window:
         return [self.slot_at(i) for i in range(self.size)]
 
     cdef bint is_in_order(self) noexcept:
-        """Tell whether the samples lie in slots 0, 1, 2 and so on, and the next ones will."""
+        """Whether the samples are in slots 0, 1, 2, ..., and the next samples will follow there."""
         cdef int i
         for i in range(self.n_sorted):
             if self.by_arrival[i] != i:
@@ -279,7 +280,7 @@ cdef class Window:
         return row, self.target[slot], self.weight[slot], self.arrival[slot]
 
     def check(self):
-        """Raise a StateError if the window is not as its state says."""
+        """Raise a StateError if the window does not equal the one restored from its state."""
         cdef Window other
         cdef Py_ssize_t column
         cdef int i
@@ -306,9 +307,9 @@ cdef class Window:
         return object.__sizeof__(self) + block_size(self.capacity, self.column_capacity)
 
     def state(self):
-        """The samples in order of arrival. Which slots they are in decides nothing.
+        """The samples in order of arrival. Their slots have no effect on predictions.
 
-        Weights are left out where all are 1, and numbers where the samples are the latest ones.
+        Weights are omitted if all are 1, and arrival numbers if the samples are the latest ones.
         """
         cdef Py_ssize_t i, column, n = self.size
         cdef int slot
@@ -334,7 +335,7 @@ cdef class Window:
 
     @classmethod
     def restored(cls, values):
-        """The window of a state, with a slot for each sample: the first that arrived in slot 0.
+        """The window of a state, with one slot per sample; the oldest sample is in slot 0.
 
         The owner checks whether targets are codes or numbers.
         """
@@ -361,7 +362,7 @@ cdef class Window:
 
     cdef int fill(self, const double[:, ::1] data, const double[::1] target,
                   const double[::1] weight, const int64_t[::1] arrival, int n_sorted) except -1:
-        """Take over valid samples into the empty window."""
+        """Copy valid samples into the empty window."""
         cdef Py_ssize_t i, column, n = arrival.shape[0]
         self.reserve(self.capacity, <int>data.shape[0])
         self.extend(<int>data.shape[0])
@@ -374,7 +375,7 @@ cdef class Window:
             self.fresh[i] = <int>i
         self.size, self.n_fresh = <int>n, n_sorted
         self.sort()
-        for i in range(n_sorted, n):        # these were not sorted in yet
+        for i in range(n_sorted, n):        # these samples were fresh
             self.fresh[i - n_sorted] = <int>i
         self.n_fresh = <int>n - n_sorted
         self.forget_leaves()
@@ -385,18 +386,18 @@ cdef class Window:
 
 
 def latest(n_seen, n):
-    """The numbers of the latest n samples of a stream."""
+    """The arrival numbers of the latest n samples of a stream."""
     return np.arange(n_seen - n, n_seen, dtype=np.int64)
 
 
 cdef tuple united(list windows):
     """One window with the samples of several windows of one stream, each sample once.
 
-    They lie in the first slots. Returns it, and for each of the windows an array: the new slot of
-    every old one, or -1.
+    The samples are in the first slots. Returns the window, and for each of the windows an array:
+    the new slot of every old slot, or -1.
     """
     cdef Window whole = Window(), window
-    cdef dict places = {}           # slot in `whole` by number of the sample in the stream
+    cdef dict places = {}           # arrival number of a sample -> its slot in `whole`
     cdef int slot
     samples = {}
     for window in windows:

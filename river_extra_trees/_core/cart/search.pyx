@@ -1,7 +1,7 @@
 """The search for the best split of a node. See the header of `workspace` for the layout.
 
-For each candidate, samples are moved one after the other from the right side to the left one. The
-functions of this scan are inline, as it moves every sample of a node for every column.
+A scan moves samples one after the other from the right side of a candidate split to the left side.
+Its functions are inline, because it moves every sample of a node for every column.
 """
 
 from libc.math cimport INFINITY, log
@@ -16,7 +16,7 @@ from .workspace cimport is_ranked, rank_few, threshold_between
 
 cdef double NO_CODE = -2.0      # threshold of a nominal split that sends only missing values left
 
-# Where the product of two weights is smaller, rounding could make more of it than of a tie.
+# If the product of two weights is smaller, its rounding error may exceed the tolerance of a tie.
 cdef double FAINTEST_PRODUCT = 1e-290
 
 cdef double[TABLE] X_LOG_X
@@ -30,7 +30,7 @@ for _i in range(1, TABLE):
 
 cdef inline double look_up(double x) noexcept nogil:
     cdef int whole
-    if 0.0 <= x < TABLE:            # what is left of large weights by subtraction may be negative
+    if 0.0 <= x < TABLE:            # a difference of large weights may be negative
         whole = <int>x
         if whole == x:
             return X_LOG_X[whole]
@@ -38,7 +38,7 @@ cdef inline double look_up(double x) noexcept nogil:
 
 
 cdef double x_log_x(double x) noexcept nogil:
-    """`look_up` for the other modules."""
+    """`look_up` for other modules."""
     return look_up(x)
 
 
@@ -47,7 +47,7 @@ cdef inline double count_log_count(Workspace work, double count) noexcept nogil:
 
 
 cdef inline void begin_scan(Workspace work) noexcept nogil:
-    """All samples of the node on the right side."""
+    """Put all samples of the node on the right side."""
     work.left.weight, work.left.score, work.left.copies = 0.0, 0.0, 0
     work.right.weight, work.right.score = work.node.weight, work.node.score
     work.right.copies = work.node.copies
@@ -128,8 +128,8 @@ cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil:
 
 
 cdef bint is_perfect(Workspace work, const Candidate* best) noexcept nogil:
-    """Whether no other split can be better: both sides are pure."""
-    if work.program == STREAM:      # scores of another scale
+    """Whether both sides are pure, so that no other split can be better."""
+    if work.program == STREAM:      # its scores have another scale
         return False
     if work.criterion == GINI:
         return best.score >= work.node.weight - work.tie
@@ -142,14 +142,14 @@ cdef int count_missing(Workspace work, const Task* task, int column) noexcept no
     cdef int i = task.end
     if work.bit[column] >= 0:
         return 0
-    while data[ranked[i - 1]] != data[ranked[i - 1]]:   # not all are missing: it varies
+    while data[ranked[i - 1]] != data[ranked[i - 1]]:   # the column varies, so not all values are missing
         i -= 1
     return task.end - i
 
 
 cdef void try_numeric(Workspace work, const Task* task, int column,
                       Candidate* best) noexcept nogil:
-    """Every threshold, with the missing values right, then left, then apart."""
+    """Try every threshold with the missing values on either side, and present against missing."""
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, missing_left
@@ -170,7 +170,7 @@ cdef void try_numeric(Workspace work, const Task* task, int column,
 
 cdef void scan_numbers(Workspace work, int column, const int* ranked, int n, bint missing_left,
                        Candidate* best) noexcept nogil:
-    """Consider every threshold between n sorted samples; all but the last end up left."""
+    """Consider every threshold between n sorted samples; move all but the last one left."""
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
     cdef double value, following = data[ranked[0]]
     cdef int i
@@ -187,15 +187,15 @@ cdef void scan_classes(Workspace work, int column, const int* ranked, int n, bin
                        Candidate* best) noexcept nogil:
     """As `scan_numbers`, but samples are moved only when a threshold is considered.
 
-    Between two samples of one class, alone with their values, no threshold is as good as the
-    better one of those around the run of that class (Fayyad and Irani 1992), so none is
-    considered, unless the least number of samples in a leaf could forbid those around it.
+    A threshold within a run of samples of one class is not better than both thresholds at the ends
+    of the run (Fayyad and Irani 1992), so it is not considered. The exception is a
+    min_samples_leaf that could forbid the thresholds at the ends.
     """
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
     cdef bint skip = work.min_samples_leaf <= 1 and work.program != STREAM, mixed = False
     cdef int k = ranked[0], first = work.code[k], code = first, i
     cdef int64_t copies = 0
-    cdef double run = 0.0           # what waits of the class `first`, unless classes are mixed
+    cdef double run = 0.0           # waiting weight, all of class `first`, unless `mixed`
     cdef double value, following = data[k], after = data[ranked[1]] if n > 1 else INFINITY
     for i in range(n - 1):
         if mixed:
@@ -224,7 +224,7 @@ cdef void scan_classes(Workspace work, int column, const int* ranked, int n, bin
 
 cdef inline void move_waiting(Workspace work, int first, double run, bint mixed,
                               int64_t copies) noexcept nogil:
-    """Move what waits to the left: a run of samples of one class, or samples of several."""
+    """Move the waiting samples left: a run of one class, or samples of several classes."""
     cdef int code
     work.left.copies += copies
     work.right.copies -= copies
@@ -237,7 +237,7 @@ cdef inline void move_waiting(Workspace work, int first, double run, bint mixed,
 
 
 cdef void try_bit(Workspace work, int column, Candidate* best) noexcept nogil:
-    """The one threshold of a column of two values."""
+    """Try the only threshold of a column with two values."""
     cdef int code, low, n_low = 0, bit = work.bit[column]
     begin_scan(work)
     for code in range(work.trees.n_values):
@@ -251,7 +251,7 @@ cdef void try_bit(Workspace work, int column, Candidate* best) noexcept nogil:
 
 cdef void try_nominal(Workspace work, const Task* task, int column,
                       Candidate* best) noexcept nogil:
-    """Every value against the rest, and the missing values against all."""
+    """Try every value against the rest, and the missing values against all others."""
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int n_missing = count_missing(work, task, column)
@@ -275,7 +275,7 @@ cdef void try_nominal(Workspace work, const Task* task, int column,
 
 
 cdef void try_random(Workspace work, const Task* task, int column, Candidate* best) noexcept nogil:
-    """One threshold between the least and the largest value, or the value of one sample."""
+    """Try one random threshold, or the nominal value of one random sample."""
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int n_missing = count_missing(work, task, column)
@@ -302,9 +302,9 @@ cdef void try_random(Workspace work, const Task* task, int column, Candidate* be
 
 
 cdef inline bint is_behind(Workspace work, const Candidate* best) noexcept nogil:
-    """Whether the present sides are worse than the best split beyond doubt.
+    """Whether the current split is certainly worse than the best split.
 
-    It is told without a division, and so does not ask which of two nearly equal scores is better.
+    The comparison needs no division. It leaves nearly equal scores to `consider`.
     """
     cdef const Side* left = &work.left
     cdef const Side* right = &work.right
@@ -329,15 +329,15 @@ cdef inline bint is_behind(Workspace work, const Candidate* best) noexcept nogil
 
 cdef void consider(Workspace work, int column, double threshold, bint nominal, bint missing_left,
                    Candidate* best) noexcept nogil:
-    """Keep the present sides as the best split if the rules allow it and it is better."""
+    """Keep the current split as the best split if the rules allow it and it is better."""
     cdef double score
     cdef Side* left = &work.left
     cdef Side* right = &work.right
     if left.copies < work.min_samples_leaf or right.copies < work.min_samples_leaf:
         return
-    if left.weight <= 0.0 or right.weight <= 0.0:   # lost in rounding beside the other side
+    if left.weight <= 0.0 or right.weight <= 0.0:   # lost by rounding, the other side is heavier
         return
-    if work.program != NONE:        # apart, so that no registers are saved for its calls
+    if work.program != NONE:        # a separate function, which keeps this one fast
         consider_as_published(work, column, threshold, nominal, missing_left, best)
         return
     if work.criterion == GINI:      # one division: whole weights give exact scores
@@ -355,15 +355,15 @@ cdef void consider(Workspace work, int column, double threshold, bint nominal, b
 cdef inline void keep_better(Workspace work, int column, double threshold, bint nominal,
                              bint missing_left, double score, double removed,
                              Candidate* best) noexcept nogil:
-    """Keep a split as the best one if its score is better by more than rounding."""
+    """Keep a split as the best one if its score is better by more than the tolerance."""
     cdef double lead
-    if score - score != 0.0:        # overflown: no answer
+    if score - score != 0.0:        # infinite or NaN after an overflow
         return
     if best.split.feature >= 0:
         lead = score - best.score
         if lead < -work.tie:
             return
-        # A lower column comes later only where drop_constant has changed the order.
+        # A lower column comes later only if drop_constant has changed the order.
         if lead <= work.tie and (work.in_random_order or column >= best.split.feature):
             return
     best.score, best.removed = score, removed
@@ -372,7 +372,7 @@ cdef inline void keep_better(Workspace work, int column, double threshold, bint 
 
 
 cdef double node_score(Workspace work) noexcept nogil:
-    """What `consider` would score the undivided node."""
+    """The score of the node without a split, on the scale of `consider`."""
     if work.program != NONE and work.criterion != VARIANCE:
         return -work.node.weight * reference_impurity(work, work.node.counts, work.node.weight)
     if work.criterion == GINI:
@@ -382,13 +382,13 @@ cdef double node_score(Workspace work) noexcept nogil:
     return 0.0
 
 
-# --- Scores of the published programs, in their arithmetic: rounding decides as it did there ------
+# --- Scores of the published programs, with their order of arithmetic and thus their rounding -----
 
 
 cdef void consider_as_published(Workspace work, int column, double threshold, bint nominal,
                                 bint missing_left, Candidate* best) noexcept nogil:
     cdef double score, removed = 0.0
-    if work.criterion == VARIANCE:  # both programs score numbers alike
+    if work.criterion == VARIANCE:  # both programs use the same score for numbers
         score = (work.left.score * work.left.score / work.left.weight
                  + work.right.score * work.right.score / work.right.weight)
         removed = work.impurity_before - (work.spread - score) / work.node.weight
@@ -413,10 +413,10 @@ cdef double reference_impurity(Workspace work, const double* counts, double weig
 
 
 cdef double reference_impurity_before(Workspace work, int node) noexcept nogil:
-    """The impurity that a split has to lower: a new node's own, else the one of its parent.
+    """The impurity that a split must decrease: of the node if it is new, else of its parent.
 
-    A node that was split has kept the counts of the batch that split it, and was new at that
-    time if that batch split its parent too.
+    The statistics of a split node are those at the time of its split. The node was new at that time
+    if the same batch split its parent.
     """
     cdef int parent = work.trees.nodes[node].parent
     cdef const double* row
@@ -429,7 +429,7 @@ cdef double reference_impurity_before(Workspace work, int node) noexcept nogil:
 
 
 cdef double stream_score(Workspace work, double* removed) noexcept nogil:
-    """Score of the present sides, and the impurity that they remove, as in stream trees."""
+    """Score of the current split and its decrease of impurity, as in stream trees."""
     cdef Side* left = &work.left
     cdef Side* right = &work.right
     cdef double weight = work.node.weight
@@ -441,7 +441,7 @@ cdef double stream_score(Workspace work, double* removed) noexcept nogil:
 
 
 cdef double forgetful_score(Workspace work) noexcept nogil:
-    """Score of the present sides, as in forgetful trees."""
+    """Score of the current split, as in forgetful trees."""
     cdef Side* left = &work.left
     cdef Side* right = &work.right
     cdef double of_left = 1.0, of_right = 1.0, p, q

@@ -1,7 +1,7 @@
 """The growth of the leaves of a tree. See the header of `workspace` for the layout.
 
-The samples fall to their leaves, each leaf that may be split becomes a task, and a task that finds
-a split leaves its open children as new tasks.
+The samples are assigned to leaves, and each leaf that may be split becomes a task. If a task finds
+a split, the children that may be split become new tasks.
 """
 
 cimport cython
@@ -21,8 +21,8 @@ from .workspace cimport ENTROPY, FORGETFUL, GINI, NONE, STREAM, VARIANCE
 from .workspace cimport Candidate, Side, Task, Workspace
 from .workspace cimport assign_leaves, is_open, is_ranked, make_tasks
 
-# A later candidate wins only if it is better by more than this share of the node's weight (or
-# score): what rounding could have made of a tie does not decide.
+# A later candidate must be better by more than this share of the node's weight (or score), so that
+# rounding does not break ties.
 cdef double TIE = 1e-12
 
 # Bit j of b is the lowest bit of byte j of SPREAD[b].
@@ -38,35 +38,35 @@ for _i in range(256):
 cdef class Splitter(Workspace):
     """Rules of growth, and the growth itself.
 
-    A leaf is split while its samples differ in their targets and the rules allow it, even where no
-    split improves the impurity (two features may only help together). Candidate thresholds are
-    the midpoints of neighbouring values, `x <= threshold` goes left; a nominal feature is split one
-    value against the rest, that value going left. Where values are missing, each threshold is tried
-    with the missing ones right, then left, and last with all present values on the one and the
-    missing ones on the other side; where none is missing, later ones go with the heavier child.
-    Of equally good splits the lower column wins, then missing right before left, then the lower
-    threshold; equal means within a relative 1e-12, so that rounding decides nothing.
+    A leaf is split if its targets differ and the rules allow it, even if no split decreases the
+    impurity, because two features may be useful only together. Candidate thresholds are the
+    midpoints of adjacent values; `x <= threshold` goes left. A nominal feature is split into one
+    value, which goes left, and the rest. If the node has missing values, each threshold is tried
+    with them on the right, then on the left, and at last all present values are split from the
+    missing ones. If it has none, later missing values go to the heavier child. Ties are broken
+    by the lower column, then missing values on the right, then the lower threshold. Scores within a
+    relative tolerance of 1e-12 count as equal, so that rounding has no effect.
 
     Parameters
     ----------
     criterion
         `"gini"`, `"entropy"` or `"variance"`.
     max_depth
-        Depth at which leaves stay leaves; `None` for no limit.
+        Maximum depth of a tree; `None` for no limit.
     min_samples_split
-        Least number of samples that are split, copies of a bootstrap counted.
+        Minimum number of samples of a node that is split, with the copies of a bootstrap.
     min_samples_leaf
-        Least number of samples on either side, likewise.
+        Minimum number of samples on either side of a split, with copies.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per visited feature.
     shuffled
-        Visit the features in random order even where all are visited: it decides ties.
+        Visit the features in random order even if all are visited; the order breaks ties.
     program
-        Published program whose decisions are repeated. Scores are then computed literally and
-        compared exactly, so that rounding decides between equal ones. `"stream"`: a leaf of the
-        given tree is judged by the impurity that its parent was judged by, so it is split even
-        where its samples agree, and not where the children would be less pure than that.
-        `"forgetful"`: a threshold is the largest value that goes left.
+        Published program whose splits are reproduced. Scores are then computed with its arithmetic
+        and compared exactly, so that rounding breaks ties as it did there. `"stream"`: the split of
+        an existing leaf must not increase the impurity of its parent instead of its own. So the
+        leaf is split even if its targets are equal, but not if the children are less pure than the
+        parent. `"forgetful"`: a threshold is the largest value that goes left.
     """
 
     def __init__(self, criterion, max_depth=None, min_samples_split=2, min_samples_leaf=1,
@@ -91,16 +91,15 @@ cdef class Splitter(Workspace):
                   const int* members=NULL, int n_members=0, const int* leaves=NULL) except -1:
         """Grow the leaves below `root` that the samples of the window reach.
 
-        These are the sorted samples or, where none is sorted, all. The statistics of the nodes that
-        exist already must hold them (`Trees.learn`). The new nodes get those of the samples in the
-        window. `copies` gives per slot how often a sample is in the tree (NULL: once each),
-        `chosen` per column whether it may be split (NULL: all may). `members` are the slots of the
-        samples in the tree, in order of arrival, for callers that have them at hand (NULL: all
-        samples with copies), and `leaves` those that the samples are known to reach, per slot; -1
-        where it is not known.
+        The growth uses the sorted samples or, if no sample is sorted, all samples. The statistics
+        of existing nodes must contain them already (`Trees.learn`); new nodes get the statistics of
+        the samples in the window. Optional arrays: `copies`, per slot the number of copies of the
+        sample (NULL: one each); `chosen`, per column whether it may be split (NULL: all);
+        `members`, the slots of the samples in the tree in order of arrival (NULL: all samples with
+        copies); `leaves`, per slot the leaf that the sample reaches, -1 if unknown.
 
-        Returns the number of leaves that were split. It cannot fail where `Trees.reserve` and
-        `Workspace.reserve` made room.
+        Returns the number of leaves that were split. It cannot fail if `Trees.reserve` and
+        `Workspace.reserve` have allocated the memory.
         """
         cdef int n_splits
         self.trees, self.window = trees, window
@@ -115,7 +114,7 @@ cdef class Splitter(Workspace):
     cdef int grow_held(self, int root, Schema schema, const int* copies, int max_features,
                        double step, Rng rng, const uint8_t* chosen=NULL, const int* members=NULL,
                        int n_members=0, const int* leaves=NULL) except -1 nogil:
-        """`grow` for the trees and the window that the splitter holds already."""
+        """`grow` for the current trees and window of the splitter."""
         cdef int n_tasks, before = self.trees.n_used - self.trees.n_free
         self.prepare(schema, chosen, members, n_members)
         self.step, self.rng = step, rng
@@ -128,11 +127,11 @@ cdef class Splitter(Workspace):
         return (self.trees.n_used - self.trees.n_free - before) // 2
 
 
-# --- A leaf is split ------------------------------------------------------------------------------
+# --- Split of a leaf ------------------------------------------------------------------------------
 
 
 cdef void grow_leaf(Workspace work, Task task, int* n_tasks) noexcept nogil:
-    """Split one leaf if a split is found, and leave the open children as new tasks."""
+    """Split one leaf if a split is found, and add the children that may be split as tasks."""
     cdef Candidate best
     cdef Task left, right
     if work.n_bits:
@@ -159,10 +158,10 @@ cdef void grow_leaf(Workspace work, Task task, int* n_tasks) noexcept nogil:
 
 
 cdef void drop_constant(Workspace work, Task* task) noexcept nogil:
-    """Move the columns that do not vary behind columns[:n_active], keeping the others' order.
+    """Move the constant columns behind columns[:n_active]; the order of the others is kept.
 
-    A column that is constant in a node is so below it. The tasks still waiting see the same
-    set of columns in front of their own n_active, whatever order this leaves it in.
+    A column that is constant in a node is constant in its descendants. Waiting tasks still have the
+    same set of columns in columns[:n_active], with their own n_active; only the order changes.
     """
     cdef int i, column, kept = 0, dropped = 0
     for i in range(task.n_active):
@@ -178,7 +177,7 @@ cdef void drop_constant(Workspace work, Task* task) noexcept nogil:
 
 
 cdef bint varies(Workspace work, const Task* task, int column) noexcept nogil:
-    """Whether a column has two values in a node, or is missing in a part of it."""
+    """Whether a column has two values in a node, or is missing in some of its samples."""
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef double first, last
