@@ -275,7 +275,7 @@ cdef class Schema:
             self.layout_numeric = <int*>resized(self.layout_numeric, n, sizeof(int))
             self.layout_nominal = <int*>resized(self.layout_nominal, n, sizeof(int))
             self.layout_capacity = n
-        self.layout = list(x)           # keeps the key objects alive: no other object gets their addresses
+        self.layout = list(x)           # keeps the key objects alive: addresses stay unique
         for i in range(n):
             name = self.layout[i]
             self.layout_keys[i] = <PyObject*>name

@@ -187,7 +187,7 @@ cdef class Window:
     cdef void release(self, const uint8_t* gone) noexcept nogil:
         """Free the slots that `gone` marks; all samples must be sorted."""
         cdef int i
-        for i in range(self.n_sorted - 1, -1, -1):      # so that the slot of the oldest sample is reused first
+        for i in range(self.n_sorted - 1, -1, -1):      # so that the oldest slot is reused first
             if gone[self.by_arrival[i]]:
                 self.free_slot(self.by_arrival[i])
         self.keep_arrived()

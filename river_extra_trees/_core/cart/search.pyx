@@ -16,7 +16,7 @@ from .workspace cimport is_ranked, rank_few, threshold_between
 
 cdef double NO_CODE = -2.0      # threshold of a nominal split that sends only missing values left
 
-# If the product of two weights is smaller, its rounding error may exceed the tolerance of a tie.
+# If the product of two weights is smaller, its rounding error may exceed that of a tie.
 cdef double FAINTEST_PRODUCT = 1e-290
 
 cdef double[TABLE] X_LOG_X
@@ -142,14 +142,14 @@ cdef int count_missing(Workspace work, const Task* task, int column) noexcept no
     cdef int i = task.end
     if work.bit[column] >= 0:
         return 0
-    while data[ranked[i - 1]] != data[ranked[i - 1]]:   # the column varies, so not all values are missing
+    while data[ranked[i - 1]] != data[ranked[i - 1]]:   # not all are missing, because it varies
         i -= 1
     return task.end - i
 
 
 cdef void try_numeric(Workspace work, const Task* task, int column,
                       Candidate* best) noexcept nogil:
-    """Try every threshold with the missing values on either side, and present against missing."""
+    """Try every threshold, with missing values on either side; and present against missing."""
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, missing_left

@@ -199,10 +199,10 @@ cdef bint varies(Workspace work, const Task* task, int column) noexcept nogil:
 
 
 cdef void count_high(Workspace work, const Task* task) noexcept nogil:
-    """Count per class and two-valued column how many samples of the node have the high value.
+    """Count the samples of the node with the high value, per class and two-valued column.
 
-    One byte of bits is spread over eight counters at once, which are flushed before any of
-    them could overflow.
+    One addition adds a byte of bits to eight counters of 8 bits. They are added to `high` before
+    any of them can overflow.
     """
     cdef int i, k, copies = 0
     cdef Py_ssize_t byte
@@ -223,7 +223,7 @@ cdef void count_high(Workspace work, const Task* task) noexcept nogil:
 
 
 cdef void flush_counters(Workspace work) noexcept nogil:
-    """Add the small counters to the large ones."""
+    """Add the counters of 8 bits to `high`, and reset them."""
     cdef Py_ssize_t i, j
     cdef uint64_t counters
     for i in range(work.trees.n_values * work.n_bytes):
@@ -235,7 +235,7 @@ cdef void flush_counters(Workspace work) noexcept nogil:
 
 
 cdef void weigh_node(Workspace work, const Task* task) noexcept nogil:
-    """Totals of the node; for a regression, the targets less their mean."""
+    """Compute the totals of the node; in a regression also the centred targets."""
     cdef Side* node = &work.node
     cdef const double* row = work.trees.row(task.node)
     cdef int i, code
@@ -246,7 +246,7 @@ cdef void weigh_node(Workspace work, const Task* task) noexcept nogil:
     if task.is_new:
         node.weight = row[WEIGHT]
         memcpy(node.counts, row + HEADER, work.trees.n_values * sizeof(double))
-    else:                           # the leaf may hold earlier samples too
+    else:                           # the statistics may include earlier samples
         node.weight = 0.0
         memset(node.counts, 0, work.trees.n_values * sizeof(double))
         for i in range(task.start, task.end):
@@ -261,7 +261,7 @@ cdef void weigh_node(Workspace work, const Task* task) noexcept nogil:
 
 
 cdef void centre(Workspace work, const Task* task) noexcept nogil:
-    """Totals of the node in a regression, and the targets less their mean."""
+    """Compute the totals of the node and the centred targets in a regression."""
     cdef int i, k
     cdef double mean = 0.0, mass
     cdef Side* node = &work.node
@@ -281,14 +281,14 @@ cdef void centre(Workspace work, const Task* task) noexcept nogil:
     work.tie = TIE * work.spread if work.program == NONE else 0.0
 
 
-# --- The leaf gets its children, and every order is partitioned -----------------------------------
+# --- Creation of the children ---------------------------------------------------------------------
 
 
 cdef void divide(Workspace work, const Task* task, const Candidate* best, Task* left,
                  Task* right) noexcept nogil:
-    """Give the leaf its children, with their statistics, and partition every order.
+    """Create the children of a leaf with their statistics, and partition every order.
 
-    A child that is not to be grown is told by n_active = 0.
+    n_active = 0 marks a child that must not be split.
     """
     cdef Node* node = &work.trees.nodes[task.node]
     left.node = work.trees.new_node(task.node, node.depth + 1)
@@ -309,7 +309,7 @@ cdef void divide(Workspace work, const Task* task, const Candidate* best, Task* 
 
 
 cdef void fill_children(Workspace work, const Task* task, Task* left, Task* right) noexcept nogil:
-    """Fill the statistics of both sides, and say in n_active whether they may be grown."""
+    """Set the statistics of both sides, and n_active = 0 for a side that must not be split."""
     cdef int n_left = mark_sides(work, task)
     cdef bint[2] varies
     if work.trees.regression:
@@ -324,7 +324,7 @@ cdef void fill_children(Workspace work, const Task* task, Task* left, Task* righ
 
 
 cdef int mark_sides(Workspace work, const Task* task) noexcept nogil:
-    """Mark on which side of the split each sample is; return how many are left."""
+    """Mark the side of each sample; return the number of samples on the left."""
     cdef const Node* node = &work.trees.nodes[task.node]
     cdef const double* data = work.values + <Py_ssize_t>node.split.feature * work.n
     cdef double threshold = node.split.threshold
@@ -397,7 +397,7 @@ cdef bint is_kept(Workspace work, const Task* child) noexcept nogil:
 
 cdef void partition_all(Workspace work, const Task* task, const Candidate* best, const Task* left,
                         const Task* right) noexcept nogil:
-    """Bring every order in line with the split. That of its own column mostly is already."""
+    """Partition every order. The order of the split column is mostly partitioned already."""
     cdef int i, column
     partition(work, work.samples, task)
     if not (is_kept(work, left) or is_kept(work, right)):
@@ -411,7 +411,7 @@ cdef void partition_all(Workspace work, const Task* task, const Candidate* best,
 
 
 cdef void partition(Workspace work, int* samples, const Task* task) noexcept nogil:
-    """Left samples first, both sides in the order they had; no branch depends on a sample."""
+    """Stable partition, left samples first; no branch depends on a sample."""
     cdef int i, k, side, kept = task.start, moved = 0
     for i in range(task.start, task.end):
         k = samples[i]

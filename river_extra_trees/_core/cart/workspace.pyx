@@ -1,4 +1,4 @@
-"""The scratch memory of one growth, and how it is filled. See the header for its contents."""
+"""The scratch memory of one growth, and the functions that fill it. See the header."""
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -10,7 +10,7 @@ from ..sorting cimport sort_slots
 
 
 cdef size_t take(size_t* end, size_t n, size_t size) except? 0 nogil:
-    """The address of n items at the end of what was taken so far; a MemoryError if none is left."""
+    """Reserve n items at the end of the block; return their offset. Raises a MemoryError."""
     cdef size_t begin = end[0], bytes = product(n, size)
     if begin > <size_t>-1 - bytes:
         raise_memory_error()
@@ -19,7 +19,7 @@ cdef size_t take(size_t* end, size_t n, size_t size) except? 0 nogil:
 
 
 cdef class Workspace:
-    """Rules of growth, and scratch memory that serves one growth after the other."""
+    """Rules of growth, and scratch memory that is used again by each growth."""
 
     def __dealloc__(self):
         free(self.block)
@@ -29,7 +29,7 @@ cdef class Workspace:
 
     cdef int reserve(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
                      size_t n_classes) except -1 nogil:
-        """Lay out the memory for growing a tree that has room for n_nodes on n samples."""
+        """Allocate memory for the growth of a tree of up to n_nodes nodes on n samples."""
         cdef size_t bytes = self.lay_out(n_nodes, n, n_slots, n_columns, n_classes)
         if bytes > self.block_bytes:
             bytes += bytes // 2
@@ -42,7 +42,7 @@ cdef class Workspace:
 
     cdef size_t lay_out(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
                         size_t n_classes) except 0 nogil:
-        """Divide the block, the parts of strictest alignment first; return the bytes needed."""
+        """Divide the block, parts with the strictest alignment first; return its size in bytes."""
         cdef size_t n_bytes = n_columns // 8 + 1
         cdef size_t begin = <size_t>self.block, end = begin
         self.values = <double*>take(&end, product(n_columns, n), sizeof(double))
@@ -77,7 +77,7 @@ cdef class Workspace:
 
     cdef int prepare(self, Schema schema, const uint8_t* chosen, const int* members,
                      int n_members) except -1 nogil:
-        """Make room in the tree and in the scratch memory, and fill in what is known per column."""
+        """Allocate memory in the tree and the scratch, and set the arrays per column."""
         cdef int i
         self.members, self.n_members = members, n_members
         if members == NULL:
@@ -96,12 +96,12 @@ cdef class Workspace:
         return 0
 
 
-# --- Samples fall to leaves -----------------------------------------------------------------------
+# --- Assignment of samples to leaves --------------------------------------------------------------
 
 
 cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot,
                         const int* leaf_of_slot) noexcept nogil:
-    """Find the leaf of every sample, several at once; those of one leaf are a range."""
+    """Find the leaf of every sample, several at once; each leaf gets a range."""
     cdef int i, j, slot, n = 0
     cdef bint all_known = leaf_of_slot != NULL
     cdef int64_t latest = -1
@@ -138,7 +138,7 @@ cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot,
 
 
 cdef inline void assign(Workspace work, int slot, int leaf, int copies) noexcept nogil:
-    """Let a sample fall to a leaf."""
+    """Assign a sample to a leaf."""
     cdef double* first = work.centred   # per range, for now: target of its first sample
     cdef double target = work.window.target[slot], weight = work.window.weight[slot]
     cdef int g = work.range_of_leaf[leaf]
@@ -185,7 +185,7 @@ cdef int make_tasks(Workspace work) noexcept nogil:
 
 
 cdef void number_samples(Workspace work) noexcept nogil:
-    """Number the samples of the ranges to be grown and copy what there is per sample."""
+    """Number the samples of the ranges to be grown, and set the arrays per sample."""
     cdef int i, g, k, slot, copies
     for g in range(work.n_ranges):
         work.spare[g] = work.ranges[g].start
@@ -210,7 +210,7 @@ cdef void number_samples(Workspace work) noexcept nogil:
 
 
 cdef void rank_samples(Workspace work, int n_tasks) noexcept nogil:
-    """Fill in the values of every column, and the order of the samples in it or its bits."""
+    """Set the values of every column, and its sorted order or its bits."""
     cdef int i, k, column
     cdef bint any_ranked = False
     cdef const double* data
@@ -239,7 +239,7 @@ cdef void rank_samples(Workspace work, int n_tasks) noexcept nogil:
 
 cdef void sort_ranges(Workspace work, int n_tasks, const double* values,
                       int* ranked) noexcept nogil:
-    """Sort each range, equal values in order of arrival."""
+    """Sort each range, ties in order of arrival."""
     cdef int i, k
     cdef const Task* task
     for k in range(work.n):
@@ -251,7 +251,7 @@ cdef void sort_ranges(Workspace work, int n_tasks, const double* values,
 
 
 cdef void rank_few(Workspace work, const Task* task, int column) noexcept nogil:
-    """Sort the samples of a node of few by one column."""
+    """Sort the samples of a node with few samples by one column."""
     cdef int* ranked = work.ranked + <Py_ssize_t>column * work.n + task.start
     memcpy(ranked, work.samples + task.start, (task.end - task.start) * sizeof(int))
     sort_slots(ranked, work.spare, work.values + <Py_ssize_t>column * work.n,
@@ -259,7 +259,7 @@ cdef void rank_few(Workspace work, const Task* task, int column) noexcept nogil:
 
 
 cdef void rank_by_range(Workspace work, const int* order, int* ranked) noexcept nogil:
-    """Copy a sorted order of the window, each range to its place."""
+    """Copy a sorted order of the window, divided into the ranges."""
     cdef int i = 0, g, k, placed = 0
     if work.n_ranges == 1:          # no branch that depends on the sample
         while placed < work.n:
@@ -279,7 +279,7 @@ cdef void rank_by_range(Workspace work, const int* order, int* ranked) noexcept 
 
 
 cdef bint give_bit(Workspace work, int column, const double* values) noexcept nogil:
-    """If the samples have just two values of a column, note which have the higher."""
+    """If a column has exactly two values, set the bits of the samples with the higher one."""
     cdef int k = 0, mask
     cdef Py_ssize_t byte
     cdef double low = values[0], high
@@ -289,7 +289,7 @@ cdef bint give_bit(Workspace work, int column, const double* values) noexcept no
         return False
     high = values[k]
     for k in range(k, work.n):
-        if values[k] != low and values[k] != high:      # a third one, or missing
+        if values[k] != low and values[k] != high:      # a third value, or missing
             return False
     if high != high or low != low:
         return False

@@ -30,9 +30,9 @@ cdef extern from *:
     #define count_up(counter) __atomic_fetch_add((counter), 1, __ATOMIC_SEQ_CST)
     #endif
     """
-    long count_up(long* counter) noexcept       # returns what it was
+    long count_up(long* counter) noexcept       # returns the previous value
 
-LARGEST_TOTAL = 2**31 - 1   # copies of all samples of a tree that a file may hold
+LARGEST_TOTAL = 2**31 - 1   # maximum number of copies of all samples of a tree in a file
 
 
 cdef class BatchGrowth:
@@ -48,7 +48,7 @@ cdef class BatchGrowth:
             PyThread_free_lock(self.running)
 
     cdef int run(self) except -1:
-        """Grow all trees. No Python code is run here, so a signal is handled when all is done."""
+        """Grow all trees. No Python code runs here, so signals are handled at the end."""
         if self.n_trees == 0:
             return 0
         PyThread_acquire_lock(self.running, NOWAIT_LOCK)
@@ -66,7 +66,7 @@ cdef class BatchGrowth:
         return 0
 
     def work(self):
-        """Grow trees until all of them are taken."""
+        """Grow trees until the growth of every tree has begun."""
         cdef int worker = <int>count_up(&self.n_workers), tree
         while True:
             tree = <int>count_up(&self.n_taken)
@@ -84,20 +84,20 @@ cdef class BatchGrowth:
 
 
 def grow_early(Forest forest, list splitters, int max_features, int max_depth, int max_nodes):
-    """Grow all trees anew on the samples of the first batch that are there, if it is time.
+    """Grow early trees on the samples of the first batch so far, if that is due.
 
     Parameters
     ----------
     forest
-        Whose trees these are.
+        The forest.
     splitters
         One per thread.
     max_features
-        Number of features that a split looks at; 0 for all.
+        Number of features that a split visits; 0 for all.
     max_depth
-        Depth at which leaves stay leaves.
+        Maximum depth of a tree.
     max_nodes
-        Bound on the number of nodes of a tree.
+        Maximum number of nodes of a tree.
     """
     cdef EarlyGrowth growth
     with forest.using():
@@ -110,12 +110,12 @@ def grow_early(Forest forest, list splitters, int max_features, int max_depth, i
 
 
 cdef class EarlyGrowth(BatchGrowth):
-    """The growth of all trees on the first samples: making it may fail, `run` cannot."""
+    """The growth of early trees. The constructor can fail, `run` cannot."""
 
     cdef Forest forest
-    cdef list trees         # that are to replace those of the forest
-    cdef Window window      # the samples, in the slots of their positions in the batch
-    cdef uint8_t* chosen    # per tree and column: whether the tree looks at it
+    cdef list trees         # the new trees of the forest
+    cdef Window window      # the samples; the slot is the position in the batch
+    cdef uint8_t* chosen    # per tree and column: whether the tree may split the column
     cdef int max_features
     cdef int max_depth
     cdef int max_nodes
@@ -164,7 +164,7 @@ cdef class EarlyGrowth(BatchGrowth):
 # --- Forgetful forests ----------------------------------------------------------------------
 
 cdef class Retained:
-    """The samples that one tree retains, and how many copies of each.
+    """The samples that one tree retains, and the number of copies of each.
 
     The samples themselves are in the window that all trees of a forest share.
     """
@@ -174,7 +174,7 @@ cdef class Retained:
         free(self.counts)
 
     cdef int reserve(self, Py_ssize_t extra) except -1:
-        """Make sure that `extra` samples can be added without a new allocation."""
+        """Allocate memory for `extra` more samples."""
         cdef Py_ssize_t capacity = self.n + extra
         if capacity > self.capacity:
             capacity = max(capacity, self.capacity + self.capacity // 2)
@@ -184,14 +184,14 @@ cdef class Retained:
         return 0
 
     cdef void add(self, int slot, int count) noexcept nogil:
-        """Retain a sample; room for it was made by `reserve`."""
+        """Retain a sample; `reserve` has allocated the memory."""
         self.slots[self.n] = slot
         self.counts[self.n] = count
         self.n += 1
         self.total += count
 
     cdef void forget_first(self, int64_t k) noexcept nogil:
-        """Forget k copies, those that were added first."""
+        """Forget the k copies that were added first."""
         cdef int gone = 0
         self.total -= k
         while k > 0 and self.counts[gone] <= k:
@@ -207,8 +207,8 @@ cdef class Retained:
     cdef void forget_random(self, int64_t k, Rng rng) noexcept nogil:
         """Forget k of the copies, every set of k equally likely.
 
-        Selection sampling (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S): a copy
-        goes with probability (still to go) / (copies left to look at).
+        Selection sampling (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S): a copy is
+        selected with probability (copies still to select) / (copies still to visit).
         """
         cdef int i, left, kept = 0, _
         cdef int64_t ahead = self.total
@@ -226,7 +226,7 @@ cdef class Retained:
         self.n = kept
 
     cdef void mark(self, int* counts_of_slot) noexcept nogil:
-        """Write the copies of every retained sample to its slot; the other slots stay."""
+        """Write the number of copies of every retained sample; other slots are unchanged."""
         cdef int i
         for i in range(self.n):
             counts_of_slot[self.slots[i]] = self.counts[i]
@@ -236,7 +236,7 @@ cdef class Retained:
         return [(self.slots[i], self.counts[i]) for i in range(self.n)]
 
     def check(self):
-        """Raise StateError if the samples are not what their own state says."""
+        """Raise a StateError if the samples do not equal those restored from their state."""
         require(self.n <= self.capacity and Retained.restored(self.state()).total == self.total,
                 "Retained: the copies are miscounted")
 
@@ -250,7 +250,7 @@ cdef class Retained:
 
     @classmethod
     def restored(cls, values):
-        """The samples of a state. Whether the window has them is the owner's to check."""
+        """The samples of a state. The owner checks that the window contains them."""
         cdef Retained retained = Retained()
         cdef int slot, count
         state = State("Retained", values, ("slots", "copies"))
@@ -290,9 +290,9 @@ cdef void forget(ForgetfulForest forest, int tree, Retained retained, int64_t k)
 
 
 cdef void add_batch(ForgetfulForest forest, int tree, Retained retained) noexcept nogil:
-    """Retain the batch; with `reference`, so that its last samples will be forgotten first.
+    """Retain the batch; with `reference`, its last samples will be forgotten first.
 
-    `fresh` has its slots also when it is sorted in.
+    `fresh` still contains the slots of the batch after `sort`.
     """
     cdef int i, position
     for i in range(forest.batch_size):
@@ -304,7 +304,7 @@ cdef void add_batch(ForgetfulForest forest, int tree, Retained retained) noexcep
 cdef int grow_anew(ForgetfulForest forest, Trees trees, int tree, Retained retained,
                    Splitter splitter, int depth, const int* counts,
                    const uint8_t* chosen) except -1:
-    """Grow a tree from its root on the samples retained: what CART grows on them."""
+    """Grow a new CART from the root on the retained samples."""
     cdef int i, slot, max_depth, root = trees.roots[0]
     with nogil:
         trees.collapse(root)
@@ -355,9 +355,9 @@ cdef class ForgetfulGrowth(BatchGrowth):
         free(self.gone)
 
     cdef int grow_tree(self, int tree, int worker, Splitter splitter) except -1:
-        """Let a tree retain its number of samples, those of the batch among them, and grow on them.
+        """Retain `sizes[tree]` samples, with those of the batch, and grow the tree on them.
 
-        Copies count as samples. A tree whose bag of the batch is empty stays as it is.
+        Copies count as samples. If the bag of the batch is empty, the tree is unchanged.
         """
         cdef ForgetfulForest forest = self.forest
         cdef Retained retained = forest.retained[tree]
@@ -369,7 +369,7 @@ cdef class ForgetfulGrowth(BatchGrowth):
         for i in range(forest.batch_size):
             n += forest.copies(tree, i)
         if n == 0:
-            if trees is not forest.trees[tree]:     # in place of a first tree
+            if trees is not forest.trees[tree]:     # it replaces an early tree
                 forest.learn_root(trees, forest.window, NULL)
             return 0
         with nogil:

@@ -13,7 +13,7 @@ from ..state import (
 )
 
 cdef enum:
-    LARGEST_BUFFER = 1 << 24    # blocks: their places are still counted in 32 bits
+    LARGEST_BUFFER = 1 << 24    # blocks: all places fit into 32 bits
 
 
 cdef class Buffer:
@@ -22,7 +22,7 @@ cdef class Buffer:
     Parameters
     ----------
     n_samples
-        Number of samples to remember; up to a block more are kept.
+        Number of samples to store; up to one block more are stored.
     """
 
     def __cinit__(self, int n_samples):
@@ -42,7 +42,7 @@ cdef class Buffer:
     # ---------------------------------------------------------------- memory
 
     cdef int reserve(self, const double* row, int n_features) except -1:
-        """Make room for the next sample; nothing that is remembered changes."""
+        """Allocate memory for the next sample; stored samples do not change."""
         cdef int at = self.place_of(self.n_seen) >> BLOCK_BITS, i, column, width
         cdef Store* this
         if at >= self.n_allocated:      # by one: blocks are filled in order
@@ -64,7 +64,7 @@ cdef class Buffer:
         return 0
 
     cdef int reserve_block(self) except -1:
-        """Make one more block, which has no values yet."""
+        """Allocate one more block, without values."""
         cdef int column, n = self.n_allocated + 1
         for column in range(self.capacity):
             self.columns[column].blocks = <void**>resized(
@@ -76,7 +76,7 @@ cdef class Buffer:
         return 0
 
     cdef int reserve_columns(self, int n_features) except -1:
-        """Make so many columns, which have no values yet."""
+        """Allocate n_features columns, without values."""
         cdef int column
         self.columns = <Store*>resized(self.columns, n_features, sizeof(Store))
         for column in range(self.capacity, n_features):
@@ -89,7 +89,7 @@ cdef class Buffer:
 
     cdef int push(self, const double* row, int n_features, double target,
                   double weight) noexcept nogil:
-        """Remember a sample for which `reserve` made room; return its place."""
+        """Store a sample, after `reserve`; return its place."""
         cdef int place = self.place_of(self.n_seen), at = place & (BLOCK - 1), column, i, width
         cdef int block = place >> BLOCK_BITS
         cdef Store* this
@@ -121,7 +121,7 @@ cdef class Buffer:
         return row, self.target(place), self.weight(place)
 
     def emptied(self):
-        """A buffer as large that has seen nothing yet."""
+        """An empty buffer of the same size."""
         return Buffer((self.n_blocks - 1) * BLOCK)
 
     def check(self):
@@ -145,7 +145,7 @@ cdef class Buffer:
         return object.__sizeof__(self) + size
 
     def state(self):
-        """Targets, weights and features of the remembered samples, by column."""
+        """Targets, weights and features of the stored samples, by column."""
         cdef Py_ssize_t n = self.n_seen - self.oldest, i, column, n_features = self.n_features
         cdef double[:, ::1] samples = np.empty((n_features + FEATURES, n))
         cdef int place
@@ -159,7 +159,7 @@ cdef class Buffer:
 
     @classmethod
     def restored(cls, values):
-        """The buffer of a state. Whether targets are codes or numbers is the owner's to check."""
+        """The buffer of a state. The owner checks whether targets are codes or numbers."""
         cdef Buffer buffer
         state = State("Buffer", values, ("n_blocks", "n_seen", "samples"))
         n_blocks = state.whole("n_blocks", 2, LARGEST_BUFFER)
@@ -193,10 +193,10 @@ cdef class Buffer:
         return reduced(type(self), self.state())
 
 
-# --- Values in as few bytes as hold them ----------------------------------------------------
+# --- Values in the narrowest type -----------------------------------------------------------
 
 cdef int width_of(double value) noexcept nogil:
-    """The least width that holds a value exactly; see `Width`."""
+    """The smallest width that represents a value exactly; see `Width`."""
     if value != value:
         return BYTE
     if (-32768.0 < value <= 32767.0 and value == <int16_t>value
@@ -208,7 +208,7 @@ cdef int width_of(double value) noexcept nogil:
 
 
 cdef void widen(void* values, int width, int new_width) noexcept nogil:
-    """Bring the values of a block to a greater width, for which there is room."""
+    """Convert the values of a block to a larger width; the memory is allocated."""
     cdef int i
     for i in range(BLOCK - 1, -1, -1):      # from the end: none is overwritten before it is read
         write(values, new_width, i, value_at(values, width, i))
@@ -222,7 +222,7 @@ cdef void fill_missing(void* values, int width) noexcept nogil:
 
 
 cdef inline void write(void* values, int width, int at, double value) noexcept nogil:
-    """Put a value that fits among those of a block."""
+    """Store a value in a block; its width must be sufficient."""
     if width == DOUBLE:
         (<double*>values)[at] = value
     elif width == SINGLE:

@@ -1,4 +1,4 @@
-"""Decision trees of classes whose nodes take few bytes. See the header."""
+"""Compact classification trees. See the header."""
 
 from libc.stdint cimport uint16_t
 from libc.string cimport memcpy, memmove, memset
@@ -10,14 +10,14 @@ from ..trees cimport FAINTEST, GAIN, HEADER, LEAF, VISITED, WEIGHT, Node, Trees
 from ..state import require
 
 cdef enum:
-    SHORT_NUMBER = 254          # first byte of a number: two bytes follow with a whole one, ...
-    LONG_NUMBER = 255           # ... or eight with any other
+    SHORT_NUMBER = 254          # first byte: a whole number in the next two bytes
+    LONG_NUMBER = 255           # first byte: a double in the next eight bytes
 
-cdef size_t MOST_BYTES = 0x7fffffff     # records are found by numbers of 32 bits
+cdef size_t MOST_BYTES = 0x7fffffff     # positions of records have 32 bits
 
 
 cdef class CompactTrees(Trees):
-    """Trees of classes whose inner nodes do not learn. See the header."""
+    """Classification trees whose inner nodes do not learn. See the header."""
 
     def __cinit__(self, int n_values=0, bint regression=False, double fading=1.0):
         require(not regression, "CompactTrees: there are no such trees of numbers")
@@ -32,10 +32,10 @@ cdef class CompactTrees(Trees):
 
     cdef int reserve_stats(self, Py_ssize_t capacity, Py_ssize_t extra,
                            int n_values) except -1 nogil:
-        """Make room for the statistics of so many nodes, `extra` of which are new.
+        """Allocate memory for the statistics of `capacity` nodes, `extra` of which are new.
 
-        Half of the new nodes are leaves, of which those with more classes than one have more
-        samples than one; and each split may be undone, so that a leaf has several classes again.
+        Half of the new nodes are leaves. A leaf with several classes has several samples. Each split
+        may be removed, and the new leaf then needs a row again.
         """
         n_values = max(n_values, self.n_values)
         self.reserve_rows(3 * extra // 4 + 2, n_values)
@@ -45,7 +45,7 @@ cdef class CompactTrees(Trees):
         return 0
 
     cdef int reserve_rows(self, Py_ssize_t n, int n_values) except -1 nogil:
-        """Make room for so many more leaves with several classes."""
+        """Allocate memory for n more leaves with several classes."""
         cdef Py_ssize_t capacity = enough(
             self.n_rows + max(<Py_ssize_t>0, n - self.n_free_rows), self.row_capacity)
         cdef size_t cells = product(capacity, max(n_values, self.n_values))
@@ -56,7 +56,7 @@ cdef class CompactTrees(Trees):
         return 0
 
     cdef int reserve_records(self, Py_ssize_t n, int n_values) except -1 nogil:
-        """Make room for so many more splits."""
+        """Allocate memory for the records of n more splits."""
         cdef size_t added = product(n, longest_record(n_values)), live, capacity
         cdef unsigned char* room
         if self.n_bytes + added <= self.byte_capacity:
@@ -77,7 +77,7 @@ cdef class CompactTrees(Trees):
         return 0
 
     cdef void drop_dead_records(self, unsigned char* room) noexcept nogil:
-        """Move the records that are in use to other memory."""
+        """Move the records in use to `room`."""
         cdef size_t n_bytes = 0, length
         cdef int node
         for node in range(self.n_used):
@@ -111,7 +111,7 @@ cdef class CompactTrees(Trees):
         self.n_values, self.width = n_values, HEADER + n_values
 
     cdef int new_row(self) noexcept nogil:
-        """A row of zeros, for which there is room."""
+        """A new row of zeros; the memory is allocated."""
         cdef int row = self.free_row
         if row >= 0:
             self.free_row = <int>self.counts(row)[0]
@@ -123,7 +123,7 @@ cdef class CompactTrees(Trees):
         return row
 
     cdef void release(self, int node) noexcept nogil:
-        """Give up the row or the record of a node."""
+        """Release the row or the record of a node."""
         if self.nodes[node].split.feature >= 0:
             self.n_dead += length_of(self.records + self.places[node])
         elif self.places[node] >= 0:
@@ -132,7 +132,7 @@ cdef class CompactTrees(Trees):
             self.n_free_rows += 1
         self.places[node] = -1
 
-    # ---------------------------------------------------------------- the life of a node
+    # ---------------------------------------------------------------- changes of a node
 
     cdef void clear(self, int node) noexcept nogil:
         self.places[node] = -1
@@ -184,7 +184,7 @@ cdef class CompactTrees(Trees):
 
     cdef void set_leaf(self, int leaf, double weight, const double* counts,
                        int n_classes) noexcept nogil:
-        """Give an empty leaf its weight and those of the first classes; others have none."""
+        """Set the weight of an empty leaf and of its first classes; others have weight 0."""
         cdef int c, n = 0, code = -1
         for c in range(n_classes):
             if counts[c] != 0.0:
@@ -219,7 +219,7 @@ cdef class CompactTrees(Trees):
         if self.places[leaf] < 0:
             if this.split.threshold == 0.0:
                 this.left = -1
-            elif this.split.threshold < FAINTEST:       # it has a weight, and none of any class
+            elif this.split.threshold < FAINTEST:       # it has a weight, but no class
                 this.left = -1
                 self.places[leaf] = self.new_row()
             return
@@ -272,7 +272,7 @@ cdef class CompactTrees(Trees):
             this.split, this.left = split, left
         return 0
 
-    # ---------------------------------------------------------------- looking at the trees
+    # ---------------------------------------------------------------- inspection
 
     def check(self):
         """Raise an error if an invariant is broken."""
@@ -302,7 +302,7 @@ cdef class CompactTrees(Trees):
 # --- Numbers in few bytes -------------------------------------------------------------------
 
 cdef inline unsigned char* put(unsigned char* at, double value) noexcept nogil:
-    """Write a number that is not negative; return where the next one goes."""
+    """Write a non-negative number; return the position after it."""
     cdef uint16_t whole
     if value < SHORT_NUMBER and value == <int>value:
         at[0] = <unsigned char>value
@@ -317,7 +317,7 @@ cdef inline unsigned char* put(unsigned char* at, double value) noexcept nogil:
 
 
 cdef inline const unsigned char* get(const unsigned char* at, double* value) noexcept nogil:
-    """Read a number; return where the next one is."""
+    """Read a number; return the position after it."""
     cdef uint16_t whole
     if at[0] < SHORT_NUMBER:
         value[0] = at[0]
@@ -340,6 +340,6 @@ cdef size_t length_of(const unsigned char* record) noexcept nogil:
 
 
 cdef size_t longest_record(int n_values) noexcept nogil:
-    """Number of bytes of a record with all classes, each with a weight that is not whole."""
+    """Maximum bytes of a record: all classes, with fractional weights."""
     cdef size_t code = 1 if n_values <= SHORT_NUMBER else 9
     return 3 * 9 + n_values * (code + 9)

@@ -1,8 +1,8 @@
-"""Trees that learn one stream together: what is done per sample.
+"""Ensembles of trees on one stream: the work per sample.
 
-A forest of one is a tree. The families add to this how batches are weighed and how trees grow.
+A single tree is a forest of one. The subclasses define the bags of a batch and the growth of trees.
 
-A forest may be split into parts, which hold some of its trees each and see all of its samples.
+A forest may be divided into parts. Each part has some of the trees and reads all samples.
 """
 
 from cpython.object cimport PyObject
@@ -29,18 +29,18 @@ from ..window cimport Window
 from ..state import State, require
 
 cdef enum:
-    FIRST = 10      # samples on which the trees grow first, and least step from there
+    FIRST = 10      # number of samples at the first early growth; also the smallest step after it
 
 
 cdef int room_in(Window window, Schema schema) noexcept nogil:
-    """How many samples of the schema a window takes without new memory."""
+    """Number of samples of the schema for which a window has memory."""
     if schema.n_columns > window.column_capacity:
         return 0
     return window.capacity - window.size
 
 
 cdef class Ensemble(Learner):
-    """Trees that learn one stream together, and vote."""
+    """Trees that learn one stream and vote."""
 
     cdef Trees new_tree(self):
         """A tree of one empty leaf."""
@@ -60,7 +60,7 @@ cdef class Ensemble(Learner):
 
 
 cdef class Forest(Ensemble):
-    """A number of trees over one schema. Subclasses call `begin` in their constructor."""
+    """Trees that learn in batches. Subclasses call `begin` in their constructor."""
 
     cdef int begin(self, int n_trees, bint regression, int batch_size, bint reference,
                    double fading, object seed, int64_t warm_up) except -1:
@@ -100,7 +100,7 @@ cdef class Forest(Ensemble):
         self.root_statistics.widen(n_labels)
 
     cdef int push(self, double target, double weight) noexcept nogil:
-        """Let the row encoded last into the window; return its slot."""
+        """Store the row encoded last in the window; return its slot."""
         self.root_statistics.learn(self.root_statistics.roots[0], target, weight, 0.0)
         return self.window.push(self.schema, target, weight)
 
@@ -115,7 +115,7 @@ cdef class Forest(Ensemble):
         return self.n_gathered() >= self.batch_end()
 
     cdef int batch_end(self) noexcept nogil:
-        """Number of samples in this batch at which the trees are to grow next."""
+        """Number of samples in this batch at which the trees grow next."""
         if self.n_batches > 0 or self.reference:
             return self.batch_size
         return <int>min(self.n_early + <int64_t>max(FIRST, self.n_early // 2),
@@ -131,7 +131,7 @@ cdef class Forest(Ensemble):
         return self.n_gathered()
 
     cdef int make_bags(self) except -1:
-        """Draw the bags of this batch, unless that is done."""
+        """Draw the bags of this batch, unless they are drawn already."""
         if self.bagging and self.bags == NULL:
             self.bags = <int*>zeroed(product(len(self.trees), self.batch_size), sizeof(int))
             self.draw_bags()
@@ -153,29 +153,29 @@ cdef class Forest(Ensemble):
             bag += self.batch_size
 
     cdef int64_t bag_size(self, Rng* rng) noexcept:
-        """Number of samples that the bag of a tree holds, copies counted."""
+        """Number of samples in the bag of a tree, copies counted."""
         return self.batch_size
 
     cdef Window early_window(self):
-        """The samples of the first batch so far, in the slots of their positions.
+        """A window with the samples of the first batch so far; slot = position in the batch.
 
-        They are sorted where this serves several trees.
+        The samples are sorted if several trees use them.
         """
         if len(self.trees) == 1 and self.window.n_sorted == 0 and self.window.is_in_order():
             return self.window
         return self.window.sorted_copy()
 
     cdef const int* copies_of(self, int tree) noexcept nogil:
-        """Copies of the samples of this batch in a tree, by their positions; NULL: one each."""
+        """Per position in this batch: copies of the sample in a tree; NULL: one each."""
         return self.bags + <Py_ssize_t>tree * self.batch_size if self.bags != NULL else NULL
 
     cdef int mark_columns(self, int tree, uint8_t* chosen) except -1:
-        """Mark the columns that a tree looks at."""
+        """Mark the columns that a tree may split."""
         memset(chosen, 1, self.window.n_columns)
         return 0
 
     cdef void learn_root(self, Trees trees, Window window, const int* copies) noexcept nogil:
-        """Let the root of a new tree learn the samples; `copies` are by slots."""
+        """Add the samples to the root of a new tree; `copies` is per slot."""
         cdef int i, slot, n
         for i in range(window.size):
             slot = window.slot_at(i)
@@ -189,7 +189,7 @@ cdef class Forest(Ensemble):
         """Number of samples learned."""
         return self.window.n_seen
 
-    # --- Rows of a batch without Python's lock ------------------------------------------------
+    # --- Rows of a batch without the GIL ------------------------------------------------------
 
     cdef bint prepare_run(self, Reader reader) except -1:
         if reader.ahead is None:
@@ -199,7 +199,7 @@ cdef class Forest(Ensemble):
         return True
 
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
-        """Answer and learn rows, several of which go down the trees at once.
+        """Predict and learn rows; several rows go down the trees at once.
 
         No tree changes its splits before the batch is full.
         """
@@ -228,7 +228,7 @@ cdef class Forest(Ensemble):
         return 0
 
     cdef int read_ahead(self, Reader reader, Py_ssize_t stop, int n_labels) noexcept nogil:
-        """Read the next rows, as far as they bring nothing new and there is room; say how many."""
+        """Read the next rows without new values while there is room; return their number."""
         cdef Py_ssize_t start = reader.row, n_columns = self.schema.n_columns
         cdef int n = 0, room = self.room(n_labels) if reader.learns else 0
         cdef bint is_known, is_new
@@ -246,7 +246,7 @@ cdef class Forest(Ensemble):
             n += 1
             reader.row += 1
             if reader.ahead.weights[n - 1] > 0.0 and room == 0:
-                break               # trees grow before the next row is answered
+                break               # trees grow before the next row is predicted
         reader.row = start
         return n
 
@@ -257,7 +257,7 @@ cdef class Forest(Ensemble):
         return min(self.batch_end() - self.n_gathered(), room_in(self.window, self.schema))
 
     cdef void answer_ahead(self, Reader reader, const int* leaves, int n_labels) noexcept nogil:
-        """Answer the next row, whose leaves are known."""
+        """Store the predictions for the next row, from its leaves."""
         if reader.asks_numbers:
             reader.number_answers[reader.row] = self.mean_of_trees(leaves)
         elif reader.asks_shares:
@@ -268,7 +268,7 @@ cdef class Forest(Ensemble):
         else:
             reader.label_answers[reader.row] = -1
 
-    # --- Answers ------------------------------------------------------------------------------
+    # --- Predictions --------------------------------------------------------------------------
 
     cdef int reserve_sums(self, int n_labels) except -1 nogil:
         if n_labels > self.n_sums:
@@ -277,17 +277,17 @@ cdef class Forest(Ensemble):
         return 0
 
     cdef inline int leaf_of(self, Trees trees) noexcept nogil:
-        """The leaf of the row encoded last."""
+        """The leaf that the row encoded last reaches."""
         return trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
 
     cdef inline int leaf_at(self, const int* leaves, Py_ssize_t tree) noexcept nogil:
-        """The leaf of the row encoded last, looked for unless it is known."""
+        """The leaf of a tree from `leaves`, or, if NULL, the one the row encoded last reaches."""
         if leaves != NULL:
             return leaves[tree * AHEAD]
         return self.leaf_of(<Trees>item_of(<PyObject*>self.trees, tree))
 
     cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil:
-        """Add the class frequencies of a leaf to the votes; say whether it has any."""
+        """Add the class frequencies of a leaf to the votes; return whether it has samples."""
         cdef const double* row = trees.row(leaf)
         cdef int code
         if row[WEIGHT] <= 0.0:
@@ -312,7 +312,7 @@ cdef class Forest(Ensemble):
         return self.sums
 
     cdef double* early_shares(self, int code) except? NULL nogil:
-        """The sums of what the early pool makes of the class frequencies of each tree."""
+        """The sums of the class frequencies of each tree after the early pool."""
         cdef int c, tree, n_labels = self.early.n_classes
         cdef double* sums = self.early.sums
         cdef PyObject* trees
@@ -350,8 +350,8 @@ cdef class Forest(Ensemble):
     def votes(self, Batch batch):
         """The vote of each tree on each row, as an array [row, tree, class].
 
-        Class frequencies, all zero where a tree is empty; during the first samples what the early
-        pool makes of them. Of numbers the one class is the mean, NaN where a tree is empty.
+        Class frequencies, all zero for an empty tree; during the first samples the result of the
+        early pool. In a regression the only class is the mean, NaN for an empty tree.
         """
         cdef Py_ssize_t row, tree, width
         cdef double[:, :, ::1] votes
@@ -392,21 +392,21 @@ cdef class Forest(Ensemble):
         return copy
 
     def keep(self, int first, int stop):
-        """Become the part of the forest that holds the trees from `first` to before `stop`."""
+        """Reduce this object to the part of the forest with the trees first ... stop - 1."""
         with self.using():
             self.keep_trees(first, stop)
 
     cdef object keep_trees(self, int first, int stop):
         self.trees = self.trees[first:stop]
         free(self.bags)
-        self.bags = NULL        # they are drawn anew, for these trees
+        self.bags = NULL        # they are drawn again, for these trees
         self.first_tree += first
         self.is_part = True
         if self.early is not None:
             self.early.keep_answers(first, stop)
 
     def join(self, parts):
-        """Become the whole forest again: this part, the first one, and all the others in order."""
+        """Restore the whole forest from this part, the first one, and all others in order."""
         parts = [self, *parts]
         _held = [Holder(part) for part in parts]
         self.join_parts(parts)
@@ -414,7 +414,7 @@ cdef class Forest(Ensemble):
     cdef object join_parts(self, list parts):
         self.trees = [trees for part in parts for trees in (<Forest>part).trees]
         free(self.bags)
-        self.bags = NULL        # they are drawn anew, for these trees
+        self.bags = NULL        # they are drawn again, for these trees
         self.is_part = False
         if self.early is not None:
             self.early.join([(<Forest>part).early for part in parts])
@@ -426,7 +426,7 @@ cdef class Forest(Ensemble):
         return object.__sizeof__(self) + self.n_sums * sizeof(double) + n_counts * sizeof(int)
 
     def settings(self):
-        """The arguments that make such a forest."""
+        """The arguments of the constructor."""
         return {"n_trees": len(self.trees), "regression": self.regression,
                 "batch_size": self.batch_size, "reference": self.reference, "seed": self.seed}
 
@@ -450,7 +450,7 @@ cdef class Forest(Ensemble):
         return forest
 
     cdef object read(self, object state):
-        """Take over the fields of a state; `check_fits` looks whether they fit to each other."""
+        """Read the fields of a state; `check_fits` checks their consistency."""
         self.regression = state.flag("regression")
         self.reference = state.flag("reference")
         self.fading = state.number("fading", 0.0, 1.0)
@@ -471,7 +471,7 @@ cdef class Forest(Ensemble):
         return self.check_fits()
 
     cdef int check_fits(self) except -1:
-        """Raise a StateError unless the parts of the forest, each sound in itself, fit together."""
+        """Raise a StateError if the valid parts of the forest are not consistent."""
         cdef Trees trees
         n_values = 2 if self.regression else len(self.labels)
         require((self.trees or self.is_part) and not (self.regression and self.labels.labels),
@@ -489,7 +489,7 @@ cdef class Forest(Ensemble):
         return self.check_targets(self.window)
 
     cdef int check_targets(self, Window window) except -1:
-        """Refuse a window with columns or labels that this forest does not know."""
+        """Raise an error for a window with columns or labels that this forest does not have."""
         cdef int slot
         cdef double target, n_labels = len(self.labels.labels)
         require(window.n_columns <= self.schema.n_columns, "Forest: a column has no name")

@@ -1,4 +1,4 @@
-"""Forgetful forests: a window that all trees share, of which each retains its own part."""
+"""Forgetful forests: each tree retains a subset of a shared window. See the header."""
 
 import numpy as np
 
@@ -21,39 +21,38 @@ from .forest cimport Forest
 from ..state import require
 
 cdef enum:
-    BAGGING_MEAN = 6        # leveraging bagging: expected number of copies of a batch ...
-    BAGGING_MAX = 10        # ... and the most there may be (section 3.3)
+    BAGGING_MEAN = 6        # leveraging bagging (section 3.3): expected copies of a batch
+    BAGGING_MAX = 10        # maximum number of copies of a batch
 
 
 cdef class ForgetfulForest(Forest):
-    """Trees that are grown anew, after each batch, on the samples they retain.
+    """Trees that are grown again after each batch, on the samples that they retain.
 
-    Between two batches the statistics of the leaves learn every sample at once. Before it does,
-    each tree answers for the sample: what a tree retains depends on how good the answers of a batch
-    were.
+    Between two batches the statistics of the leaves learn every sample at once. Before that, each
+    tree predicts the sample: the number of retained samples depends on the errors in a batch.
 
     Parameters
     ----------
     n_trees
         Number of trees.
     regression
-        Whether targets are numbers in place of labels.
+        Whether targets are numbers instead of labels.
     batch_size
         Number of samples of a batch.
     reference
-        As the published implementation: samples are learned when their batch is complete, the later
-        samples of a batch are forgotten before the earlier ones, and trees vote by majority.
+        Follow the published implementation: samples are learned when their batch is complete, the
+        last samples of a batch are forgotten first, and trees vote by majority.
     seed
-        Names the streams of random numbers.
+        Seed of the streams of random numbers.
     subsets
-        Let each tree look at its own subset of the features, and forget at random; else a tree
-        looks at all of them and forgets the oldest samples.
+        Whether each tree uses a random subset of the features and forgets random samples. Else
+        trees use all features and forget the oldest samples.
     bagging
-        Let each tree learn a random number of copies of each batch, drawn with replacement.
+        Whether each tree learns a random number of copies of each batch, drawn with replacement.
     max_columns
-        Bound on the number of columns.
+        Maximum number of columns.
     warm_up
-        Number of samples during which the early pool answers.
+        Number of samples with predictions from the early pool.
     """
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint reference, seed,
@@ -70,7 +69,7 @@ cdef class ForgetfulForest(Forest):
         free(self.answers)
 
     cdef int make_room(self) except -1:
-        """Make room for the answers to one more sample."""
+        """Allocate memory for the predictions of one more sample."""
         cdef int n = self.n_answers
         if self.n_gathered() >= n:
             n = min(max(4, 2 * <int64_t>n), self.batch_size)
@@ -80,7 +79,7 @@ cdef class ForgetfulForest(Forest):
         return 0
 
     cdef object answers_so_far(self):
-        """The answers to the samples of this batch, as an array [tree, position]."""
+        """The predictions for the samples of this batch, as an array [tree, position]."""
         cdef Py_ssize_t position, tree, width = len(self.trees) + 2
         cdef double[:, ::1] found = np.empty((width, self.n_gathered()))
         for position in range(found.shape[1]):
@@ -89,7 +88,7 @@ cdef class ForgetfulForest(Forest):
         return found.base
 
     cdef int begin_again(self, const double[:, ::1] answers) except -1:
-        """Take over the answers to this batch, and forget what belongs to other trees."""
+        """Set the predictions for this batch, and reset the votes of the trees."""
         cdef Py_ssize_t position, tree, width = answers.shape[0]
         free(self.answers)
         self.answers, self.n_answers = NULL, 0
@@ -114,7 +113,7 @@ cdef class ForgetfulForest(Forest):
         return Forest.reserve(self, n_labels)
 
     cdef int widen_votes(self, int n_labels) except -1:
-        """Make room for the votes for so many labels."""
+        """Allocate memory for votes for n_labels labels."""
         new = ((0, 0), (0, 0), (0, n_labels - self.batch_votes.shape[2]))
         self.batch_votes = np.ascontiguousarray(np.pad(self.batch_votes.base, new))
         return 0
@@ -129,7 +128,7 @@ cdef class ForgetfulForest(Forest):
 
     cdef void take_row(self, const int* leaves, double target, double weight,
                        int n_labels) noexcept nogil:
-        """Let each tree answer for the row encoded last, then learn it in its leaf."""
+        """Store the prediction of each tree for the row encoded last, then learn it."""
         cdef int tree, leaf, position = self.window.n_fresh
         cdef int n_trees = <int>length_of(<PyObject*>self.trees)
         cdef double total = 0.0
@@ -174,23 +173,23 @@ cdef class ForgetfulForest(Forest):
 
     def grow(self, uint64_t batch, list splitters, list sizes, list depths, list discarded,
              list parameters, drift):
-        """Let all trees retain what the plan says, and grow them on that.
+        """Grow all trees on the retained samples, according to the plan.
 
         Parameters
         ----------
         batch
-            Number of the batch that this was planned for. Nothing is done if that batch is not
-            full, or grown on already.
+            Number of the batch of the plan. Nothing is done if that batch is not full or the trees
+            have grown on it already.
         splitters
             One per thread.
         sizes
-            Number of samples that each tree is to retain.
+            Number of samples that each tree retains.
         depths
-            Depth at which the leaves of each tree stay leaves.
+            Maximum depth of each tree.
         discarded
             Trees that get new features.
         parameters, drift
-            What the learner will decide by, as plain values.
+            State of the Python code after this batch, as plain values.
         """
         cdef ForgetfulGrowth growth
         with self.using():

@@ -30,7 +30,7 @@ cdef class Growth:
 
     def __cinit__(self, criterion, int max_depth, int min_samples_split, int min_samples_leaf):
         self.criterion = CRITERIA.index(criterion)
-        # Where two splits part a node alike their scores of numbers differ by rounding.
+        # In a regression the scores of two equal partitions may differ by rounding.
         self.least_ratio = 1.0 + 1e-12 if self.criterion == VARIANCE else 1.0
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
@@ -55,9 +55,9 @@ cdef class Growth:
 
     cdef int reserve(self, Buffer buffer, Trees trees, Schema schema, int n_columns,
                      int n_labels, int n_samples) except -1:
-        """Make all the room that the growth of a tree on so many samples can need.
+        """Allocate all memory that the growth of a tree on n_samples samples may need.
 
-        Labels and columns are those of the samples, of which the tree need not know all yet.
+        Labels and columns are those of the samples; the tree may not know all of them yet.
         """
         cdef int column, widest = 0
         cdef size_t values
@@ -90,7 +90,7 @@ cdef class Growth:
         return 0
 
     cdef void release(self) noexcept nogil:
-        """Give back the room for samples."""
+        """Free the memory per sample."""
         free(self.places)
         free(self.spare)
         free(self.weights)
@@ -114,13 +114,13 @@ cdef class Growth:
             self.targets = <double*>resized(self.targets, n, sizeof(double))
         else:
             self.codes = <int*>resized(self.codes, n, sizeof(int))
-        # Of two children one at most waits below the top of the stack, and has two samples.
+        # At most one of two children is below the top of the stack, and it has at least 2 samples.
         self.tasks = <Task*>resized(self.tasks, n // 2 + 2, sizeof(Task))
         self.capacity = n
         return 0
 
     cdef size_t n_bytes(self):
-        """Memory that is held."""
+        """Number of allocated bytes."""
         return (
             self.capacity * (<size_t>2 * sizeof(int) + 2 * sizeof(double) + (
                 2 * sizeof(double) if self.criterion == VARIANCE else sizeof(int)))
@@ -130,10 +130,10 @@ cdef class Growth:
             + self.table_capacity * sizeof(int)
         )
 
-    # ---------------------------------------------------------------- the way of a growth
+    # ---------------------------------------------------------------- steps of a growth
 
     cdef void learn_root(self, int i) noexcept nogil:
-        """Let the root learn one of the samples that are to be grown on."""
+        """Let the root learn one of the samples of the growth."""
         cdef int place = self.places[i], root = self.trees.roots[0]
         if self.criterion == VARIANCE:
             self.trees.add_number(root, self.numbers[i], self.buffer.weight(place), 1.0)
@@ -160,7 +160,7 @@ cdef class Growth:
         self.missing.counts = self.counts + 3 * self.n_classes
 
     cdef bint advance(self, int64_t n_steps) noexcept nogil:
-        """Do so many steps, or a few more; say whether the growth has ended."""
+        """Do n_steps steps, or a few more; return whether the growth has ended."""
         cdef int64_t until = self.n_steps + n_steps
         while self.n_steps < until:
             if not self.is_open:
@@ -220,7 +220,7 @@ cdef class Growth:
         self.best.split.feature = LEAF
 
     cdef double side_score(self, const Side* side) noexcept nogil:
-        """What a side adds to the score of a split."""
+        """The term of one side in the score of a split."""
         cdef double total = 0.0
         cdef int c
         if self.criterion == ENTROPY:
@@ -235,7 +235,7 @@ cdef class Growth:
     # ---------------------------------------------------------------- candidates
 
     cdef void visit_column(self) noexcept nogil:
-        """Draw one of the columns left, and find its candidates."""
+        """Draw one of the remaining columns, and evaluate its candidates."""
         cdef int n = self.task.end - self.task.start, j, column
         j = <int>below(&self.rng, self.n_left)
         self.n_left -= 1
@@ -250,19 +250,19 @@ cdef class Growth:
             self.drop(column)
 
     cdef void drop(self, int column) noexcept nogil:
-        """Take the column drawn last, which is constant here, from the active ones."""
+        """Remove the column drawn last, which is constant here, from the active columns."""
         self.task.n_active -= 1
         self.columns[self.n_left] = self.columns[self.task.n_active]
         self.columns[self.task.n_active] = column
 
     cdef bint visit_numeric(self, int column, int n) noexcept nogil:
-        """Draw a threshold between the extremes of a column; say whether it varies."""
+        """Draw a threshold between the extremes of a column; return whether it varies."""
         cdef const int* places = self.places + self.task.start
         cdef double low = INFINITY, high = -INFINITY, value, share, threshold
         cdef int i, n_missing = 0, n_classes = self.n_classes, side
         cdef double* counts = self.left.counts      # the right side's follow
         self.buffer.gather(column, places, n, self.values)
-        for i in range(n):                      # no branch: what is missing compares as false
+        for i in range(n):                      # no branch: comparisons with NaN are false
             value = self.values[i]
             n_missing += value != value
             low = value if value < low else low
@@ -303,7 +303,7 @@ cdef class Growth:
         return True
 
     cdef bint visit_nominal(self, int column, int n) noexcept nogil:
-        """Weigh every value of a nominal column against the others; say whether it varies."""
+        """Evaluate every value of a nominal column against the rest; return whether it varies."""
         cdef const int* places = self.places + self.task.start
         cdef int i, code, n_met = 0, width = self.n_classes + 1
         cdef double value
@@ -333,7 +333,7 @@ cdef class Growth:
         return n_met > 1
 
     cdef void weigh_value(self, int column, int code, int n) noexcept nogil:
-        """Offer the split of one nominal value, or of the missing ones, from all others."""
+        """Evaluate the split of one nominal value, or of missing values, from all others."""
         cdef const double* row = self.table + <Py_ssize_t>code * (self.n_classes + 1)
         cdef int c
         cdef bint is_missing = code == self.n_codes[column]
@@ -342,7 +342,7 @@ cdef class Growth:
         for c in range(self.n_classes):
             self.left.counts[c] = row[1 + c]
             self.right.counts[c] = self.node.counts[c] - row[1 + c]
-        # No value has the code NO_VALUE: such a split tells missing values from all others.
+        # No value has the code NO_VALUE, so that split separates missing values from all others.
         self.offer(column, NO_VALUE if is_missing else code + OTHER, True, is_missing)
 
     cdef inline void add(self, Side* side, int i) noexcept nogil:
@@ -354,7 +354,7 @@ cdef class Growth:
             side.counts[self.codes[i]] += self.weights[i]
 
     cdef void offer_both(self, int column, double threshold) noexcept nogil:
-        """Offer a threshold with the missing values on the right, and on the left."""
+        """Evaluate a threshold with the missing values on the right, then on the left."""
         cdef Side right = self.right
         cdef int c
         self.join(&self.right)
@@ -366,7 +366,7 @@ cdef class Growth:
         self.offer(column, threshold, False, True)
 
     cdef void join(self, Side* side) noexcept nogil:
-        """Let the missing values go to a side, too."""
+        """Add the missing values to a side."""
         cdef int c
         side.weight += self.missing.weight
         side.n += self.missing.n
@@ -389,7 +389,7 @@ cdef class Growth:
     # ---------------------------------------------------------------- splits
 
     cdef void split_node(self) noexcept nogil:
-        """Carry out the best split: two leaves, their statistics and their tasks."""
+        """Perform the best split: create two leaves, their statistics and their tasks."""
         cdef int parent = self.task.node, depth = self.trees.nodes[parent].depth + 1
         cdef int start = self.task.start, n = self.task.end - start, n_left
         cdef int[2] children
@@ -408,8 +408,8 @@ cdef class Growth:
         self.push(children[0], start, start + n_left)   # grown first
 
     cdef int part_numbers(self, const int* children, int n) noexcept nogil:
-        """Part the samples of the current task by `values`, those of the left child first; let
-        the children learn them. Return how many go left."""
+        """Partition the samples of the current task by `values`, the left child first; let the
+        children learn them. Return the number of samples that go left."""
         cdef int i, left, n_left = 0, n_right = 0
         cdef int* places = self.places + self.task.start
         cdef double* numbers = self.numbers + self.task.start
@@ -429,7 +429,7 @@ cdef class Growth:
         return n_left
 
     cdef int part_classes(self, const int* children, int n) noexcept nogil:
-        """The same with classes."""
+        """`part_numbers` for a classification."""
         cdef int i, left, n_left = 0, n_right = 0, n_classes = self.n_classes
         cdef int* places = self.places + self.task.start
         cdef double* counts = self.left.counts          # the right side's follow

@@ -1,4 +1,4 @@
-"""A forest whose trees have several memories. See the header."""
+"""A forest of groups of trees with different memory sizes. See the header."""
 
 from cpython.object cimport PyObject
 from libc.math cimport log2, sqrt
@@ -27,12 +27,12 @@ from .memory_exchange import (
 )
 
 cdef enum:
-    FIRST_GROWTH = 10       # samples before the first trees are grown
+    FIRST_GROWTH = 10       # number of samples before the first growth
 
-cdef double NAIVE_MEMORY = 1000.0   # samples, of naive Bayes
+cdef double NAIVE_MEMORY = 1000.0   # memory of naive Bayes, in samples
 
 cdef int n_features_of(object max_features, int n_columns) except -1:
-    """How many features a split looks at."""
+    """Number of features that a split visits."""
     if max_features is None:
         return n_columns
     if max_features == "sqrt":
@@ -45,7 +45,7 @@ cdef int n_features_of(object max_features, int n_columns) except -1:
 
 
 cdef class Group:
-    """The trees of one memory. See the header."""
+    """The trees of one memory size. See the header."""
 
     def __cinit__(self, int memory, int first, int n, TreeGrowth growth):
         self.memory, self.first, self.n = memory, first, n
@@ -54,35 +54,35 @@ cdef class Group:
         self.caught_up = -1
 
     cdef int n_samples(self) noexcept:
-        """Number of samples that the next tree is grown on."""
+        """Number of samples on which the next tree is grown."""
         return <int>min(self.begun, <int64_t>self.memory)
 
 
 cdef class MemoryForest(Ensemble):
-    """A forest whose trees have several memories. See the header.
+    """A forest of groups of trees with different memory sizes. See the header.
 
     Parameters
     ----------
     regression
-        Whether targets are numbers in place of labels.
+        Whether targets are numbers instead of labels.
     memories
-        Per group: (number of latest samples that its trees are grown on, number of trees).
+        Per group: (memory size, number of trees).
     linear
-        Per group of a regression: which nodes of its trees have a linear model, "none", the
-        "leaves", or the "root"; None: no tree has any.
+        Per group of a regression, which nodes of its trees have a linear model: "none", "leaves"
+        or "root"; None: no tree has any.
     batch_size
-        Number of samples after which the leaves of a tree that they reached are split.
+        Number of samples of a small batch, on which the leaves of a tree are split.
     fading
-        What is left of a leaf's earlier weights after each sample it learns.
+        Decay factor of the weights of a leaf, per sample that it learns.
     max_features
-        Features that vary in a node and are looked at: None (all), "sqrt", "log2", a number, or a
-        share of all.
+        Number of features that vary in a node and are visited: None (all), "sqrt", "log2", a
+        number, or a share of all.
     max_nodes
-        Bound on the nodes of each tree.
+        Maximum number of nodes of each tree.
     rules
         The arguments of `Growth`.
     seed
-        Names the streams of random numbers.
+        Seed of the streams of random numbers.
     """
 
     def __init__(self, bint regression, memories, int batch_size, double fading,
@@ -132,7 +132,7 @@ cdef class MemoryForest(Ensemble):
         return self.empty_tree(<int>len(self.labels))
 
     cdef Trees empty_tree(self, int n_labels):
-        """A tree of one empty leaf that knows so many labels."""
+        """A tree of one empty leaf, with statistics for n_labels labels."""
         cdef Trees tree
         if self.regression:
             tree = Trees(0, True, self.fading)
@@ -147,7 +147,7 @@ cdef class MemoryForest(Ensemble):
         return False    # the growth of trees needs Python
 
     cdef int reserve(self, int n_labels) except -1 with gil:
-        """Make room for all that `take` may do with the sample that was read last."""
+        """Allocate all memory that `take` may need for the sample that was read last."""
         cdef int tree, n_columns = self.schema.n_columns
         cdef int64_t n_seen = self.buffer.n_seen + 1
         cdef Group group
@@ -155,7 +155,7 @@ cdef class MemoryForest(Ensemble):
         self.buffer.reserve(self.schema.row, n_columns)
         if not self.regression:
             self.next_naive = self.naive.reserved(self.schema, n_columns, n_labels)
-            for tree in range(self.stop_tree - self.first_tree):    # the sample may bring a class
+            for tree in range(self.stop_tree - self.first_tree):  # the sample may have a new class
                 (<CompactTrees>item_of(<PyObject*>self.trees, tree)).reserve_row(n_labels)
         for group in self.groups:
             if group.tree is not None:
@@ -213,7 +213,7 @@ cdef class MemoryForest(Ensemble):
             continue_growth(self, group)
 
     cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept:
-        """Let a leaf learn a sample; the nodes above stay as they were when they were split."""
+        """Let a leaf learn a sample; the statistics of inner nodes do not change."""
         if not self.regression:
             (<CompactTrees>trees).learn_in_leaf(leaf, <int>target, weight)
             return
@@ -222,15 +222,15 @@ cdef class MemoryForest(Ensemble):
         trees.add_number(leaf, target, weight, 1.0)
 
     cdef bint splits_leaves(self, int tree) noexcept:
-        """Whether a tree is here, and its leaves are split on small batches."""
+        """Whether this object has the tree and splits its leaves on small batches."""
         if not self.holds(tree):
             return False
         return not self.regression or self.models_of(tree).kind != IN_LEAVES
 
-    # ---------------------------------------------------------------- answers
+    # ---------------------------------------------------------------- predictions
 
     cdef int reserve_answers(self, int n_labels) except -1:
-        """Make room for the answers to one row."""
+        """Allocate memory for the predictions for one row."""
         cdef int width = 2 if self.regression else max(1, n_labels)
         cdef int n = self.n_trees if self.regression else <int>len(self.groups)
         if self.schema.n_columns > self.row_capacity:
@@ -249,7 +249,7 @@ cdef class MemoryForest(Ensemble):
         return 0
 
     cdef void answer(self) noexcept:
-        """Find the answers of the groups to the row encoded last, unless they are known."""
+        """Compute the predictions for the row encoded last, unless they are still valid."""
         cdef int tree, g = 0, width = self.n_values(), n_row = self.schema.n_columns
         cdef Group group
         # Without columns there are no rows to compare or to copy.
@@ -274,19 +274,19 @@ cdef class MemoryForest(Ensemble):
         self.combine(width)
 
     cdef int leaf_of(self, int tree) noexcept:
-        """The leaf of the row encoded last."""
+        """The leaf that the row encoded last reaches."""
         cdef Trees trees = self.tree(tree)
         self.reached[tree] = trees.walk(
             trees.roots[0], self.schema.row, 1, self.schema.n_columns)
         return self.reached[tree]
 
     cdef void add_classes(self, int tree, int n_trees, int width, double* answers) noexcept:
-        """Add what a tree says of the row encoded last to the answer of its so many trees."""
+        """Add the class shares of a tree to the prediction of a group of n_trees trees."""
         cdef int leaf = self.leaf_of(tree)
         (<CompactTrees>self.tree(tree)).add_shares(leaf, n_trees, width, answers)
 
     cdef void tree_number(self, int tree, double* answer) noexcept:
-        """What a tree says of the row encoded last, and the variance in its leaf."""
+        """Write the prediction of a tree for the row encoded last, and the variance in its leaf."""
         cdef int leaf = self.leaf_of(tree)
         cdef const double* row = self.tree(tree).row(leaf)
         self.slopes[tree] = self.models_of(tree).at_row(
@@ -295,14 +295,14 @@ cdef class MemoryForest(Ensemble):
         answer[1] = row[HEADER + 1] / row[WEIGHT] if row[WEIGHT] > 0.0 else 0.0
 
     cdef void combine(self, int width) noexcept:
-        """Make one answer of those of the groups and of naive Bayes, or of the trees' numbers."""
+        """Combine the predictions of the groups and of naive Bayes, or of the trees."""
         if self.regression:
             self.combine_numbers()
         elif width:
             self.pool.pool(self.answers, width)
 
     cdef void combine_numbers(self) noexcept:
-        """The mean of the trees in each group, and what they say of the variance."""
+        """Compute the mean of the trees in each group and the variance V, then combine them."""
         cdef int tree, g = 0, n_groups = len(self.groups)
         cdef double* means = self.answers + 2 * self.n_trees
         cdef double mean, inside, among, deviation, variance = 0.0
@@ -321,18 +321,18 @@ cdef class MemoryForest(Ensemble):
         self.mixture.answer(means, variance)
 
     cdef void learn_weights(self, double target, int width) noexcept:
-        """Learn how much each member is worth, from the answers to a sample and its target."""
+        """Update the weights of the members with the predictions for a sample and its target."""
         if self.regression:
             self.mixture.learn(target)
         else:
             self.pool.weigh(self.answers, <int>target, width)
 
     cdef int n_values(self) noexcept:
-        """Of an answer: classes; or a number and its variance."""
+        """Number of values of a prediction: classes; or 2, a number and its variance."""
         return 2 if self.regression else <int>len(self.labels.labels)
 
     cdef int ask(self) except -1:
-        """Answer the row that the schema encoded last."""
+        """Compute the predictions for the row that the schema encoded last."""
         self.reserve_answers(<int>len(self.labels.labels))
         self.answer()
         return 0
@@ -346,7 +346,7 @@ cdef class MemoryForest(Ensemble):
         return self.mixture.mean
 
     def predict_spread(self, x):
-        """(mean, variance, number of errors that it was learned from) of a predicted number."""
+        """(mean, variance, number of errors in the variance) of a predicted number."""
         with self.using():
             self.schema.encode(x)
             self.ask()
@@ -380,10 +380,10 @@ cdef class MemoryForest(Ensemble):
     # ---------------------------------------------------------------- one part of several
 
     cdef void vote(self, double* votes) noexcept:
-        """What each tree here says of the row encoded last.
+        """Write the votes of the trees of this object for the row encoded last.
 
-        votes[tree * n_values + class]: of classes what the tree adds to the answer of its group;
-        the answer of naive Bayes follows as that of a last tree, in the part with the first tree.
+        votes[tree * n_values + class]: the term of the tree in the prediction of its group. In the
+        part with the first tree, the prediction of naive Bayes follows in place of one more tree.
         """
         cdef int tree, width = self.n_values()
         cdef Group group
@@ -415,7 +415,7 @@ cdef class MemoryForest(Ensemble):
         """See `memory_exchange`."""
         weigh_answers(self, answers, targets, widths)
 
-    # ---------------------------------------------------------------- looking at the trees
+    # ---------------------------------------------------------------- inspection
 
     cdef list tree_nodes(self, int tree):
         cdef list nodes = Ensemble.tree_nodes(self, tree)
@@ -445,7 +445,7 @@ cdef class MemoryForest(Ensemble):
     # ---------------------------------------------------------------- copies and states
 
     def settings(self):
-        """The arguments that make such a forest."""
+        """The arguments of the constructor."""
         return {
             "n_trees": self.n_trees, "regression": self.regression,
             "memories": [(group.memory, group.n) for group in self.groups],
@@ -455,7 +455,7 @@ cdef class MemoryForest(Ensemble):
         }
 
     cdef Learner serving_copy(self):
-        """A copy with all trees, as if it had seen no sample yet."""
+        """A copy with all trees and without samples."""
         return deepcopy(self.restored(serving_state(self)))
 
     cdef dict fields(self):

@@ -1,4 +1,4 @@
-"""One answer of those of the groups of a forest: of classes, and of numbers. See the header."""
+"""Combine the predictions of the groups of a forest. See the header."""
 
 import numpy as np
 
@@ -14,14 +14,14 @@ from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require
 
 # --- Classes ---------------------------------------------------------------------------------
 
-cdef double CLASS_SHARE = 0.005     # of the groups' weights, shared alike after each sample
+cdef double CLASS_SHARE = 0.005     # s for classes
 cdef double LARGEST_EXPONENT = 1e6
 
 
 cdef class ClassPool:
-    """One distribution over the classes of those of several members. See the header.
+    """Combines the class probabilities of several members. See the header.
 
-    At first all groups weigh alike, and the pool is their mixture.
+    Initially all groups have equal weights, and the pool is their mixture.
     """
 
     def __cinit__(self, int n_groups):
@@ -40,7 +40,7 @@ cdef class ClassPool:
         free(self.logs)
 
     cdef int reserve(self, int n_classes) except -1:
-        """Make room for the answers to one row."""
+        """Allocate memory for the predictions for one row."""
         if n_classes > self.capacity:
             self.pooled = <double*>resized(self.pooled, n_classes, sizeof(double))
             self.logs = <double*>resized(
@@ -63,7 +63,7 @@ cdef class ClassPool:
         pool_logs(self.exponents, n_groups + 2, self.logs, width, self.pooled)
 
     cdef void weigh(self, const double* answers, int code, int width) noexcept:
-        """Learn how much each member is worth, from the answers pooled last and the true class."""
+        """Update weights and exponents from the predictions pooled last and the true class."""
         cdef int g, n_groups = self.n_groups
         cdef double total = 0.0
         learn_exponents(self.exponents, n_groups + 2, self.logs, self.pooled, code, width)
@@ -114,14 +114,14 @@ cdef class ClassPool:
 # --- Numbers ---------------------------------------------------------------------------------
 
 cdef enum:
-    LARGEST_MIXTURE = 1 << 12   # groups: the cells of A are still counted in 32 bits
-    FIRST_STACK = 10            # samples before the stacked answer differs from the mean
+    LARGEST_MIXTURE = 1 << 12   # groups: the number of cells of A fits into 32 bits
+    FIRST_STACK = 10            # samples before the stacked prediction differs from the mean
 
-cdef double NUMBER_SHARE = 0.02     # of the weights, shared alike after each sample
+cdef double NUMBER_SHARE = 0.02     # s for numbers
 cdef double ERROR_DECAY = 0.99      # of the squared errors, per sample
-cdef double WORST = 12.0            # of the log densities: an outlier costs no more than this
+cdef double WORST = 12.0            # limit of the log densities, so that one outlier has a bounded effect
 cdef double STACK_DECAY = 0.999     # lambda
-cdef double PRIOR = 30.0            # of the stack
+cdef double PRIOR = 30.0            # prior in the ridge r of the stack
 cdef double GLOBAL = 0.1            # share of E beside V
 cdef double LARGEST_ERROR = 1e300
 cdef double LEAST_VARIANCE = 1e-300
@@ -135,7 +135,7 @@ cdef inline double square_of(double difference) noexcept nogil:
 
 
 cdef class NumberMixture:
-    """One number of those of several groups. See the header."""
+    """Combines the predicted numbers of several groups. See the header."""
 
     def __cinit__(self, int n_groups):
         cdef int i
@@ -161,14 +161,14 @@ cdef class NumberMixture:
         free(self.scratch)
         free(self.model.scratch)
 
-    # ---------------------------------------------------------------- answers
+    # ---------------------------------------------------------------- predictions
 
     cdef double within(self, double answer) noexcept nogil:
-        """An answer within the range of the targets seen."""
+        """A prediction, clipped to the range of the targets seen."""
         return min(max(answer, self.lowest), self.highest)
 
     cdef void answer(self, const double* groups, double variance) noexcept nogil:
-        """The mean of the members by their weights; `variance` is V."""
+        """Compute the weighted mean of the members; `variance` is V."""
         cdef int k, n = self.n_groups
         cdef double middle = 0.0, stacked
         for k in range(n):
@@ -185,7 +185,7 @@ cdef class NumberMixture:
         self.variance = variance if variance == variance else 0.0     # sums of squares overflow
 
     cdef double spread(self) noexcept nogil:
-        """The variance of the prediction at the row that was answered last."""
+        """The variance of the prediction for the last row."""
         cdef double error
         if self.n_errors == 0.0:
             return 0.0
@@ -195,7 +195,7 @@ cdef class NumberMixture:
     # ---------------------------------------------------------------- learning
 
     cdef void learn(self, double target) noexcept nogil:
-        """Learn from the answers found last, and the target; the first one has no answers yet."""
+        """Learn from the last predictions and the target; the first target has no predictions."""
         cdef double square, scale
         if self.n_targets == 0:
             self.lowest = self.highest = target
@@ -211,7 +211,7 @@ cdef class NumberMixture:
         self.n_targets += 1
 
     cdef void learn_weights(self, double target) noexcept nogil:
-        """The fixed share."""
+        """Update the weights: fixed share, see the header."""
         cdef int k, n = self.n_groups + 1
         cdef double error, variance, best = -INFINITY, total = 0.0
         for k in range(n):
@@ -227,7 +227,7 @@ cdef class NumberMixture:
             self.weights[k] = (1.0 - NUMBER_SHARE) * self.weights[k] / total + NUMBER_SHARE / n
 
     cdef void learn_stack(self, double target) noexcept nogil:
-        """The sums of the stacked answer, and their solution."""
+        """Update the sums A and b of the stacked prediction, and solve for c."""
         cdef int i, j, n = self.n_groups
         cdef double middle = 0.0, square = 0.0
         cdef double* cells = self.sums + 2 + n
@@ -246,7 +246,7 @@ cdef class NumberMixture:
         self.solve()
 
     cdef void solve(self) noexcept nogil:
-        """Find c of the sums."""
+        """Solve c = (A + r I)^-1 b."""
         cdef int i, n = self.n_groups
         cdef double prior = 0.0
         cdef double* diagonal = self.sums + 2 + n
@@ -266,10 +266,10 @@ cdef class NumberMixture:
             diagonal[i] = self.scratch[i]
             diagonal += i + 1
 
-    # ---------------------------------------------------------------- looking at it
+    # ---------------------------------------------------------------- inspection
 
     def member_weights(self):
-        """The weights of the groups; that of the stacked answer last."""
+        """The weights of the groups, then of the stacked prediction."""
         return [self.weights[k] for k in range(self.n_groups + 1)]
 
     def __sizeof__(self):

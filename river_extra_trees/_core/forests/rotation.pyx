@@ -1,6 +1,6 @@
-"""The trees of a forest with several memories, grown anew in turn and split in between.
+"""Replace the trees of a `MemoryForest` in turn, and split their leaves in between.
 
-A growth is spread over the samples until the next one of its group begins.
+A growth is spread over the samples until the next growth of its group begins.
 """
 
 from libc.stdint cimport int64_t
@@ -14,17 +14,17 @@ from .memories cimport Group, MemoryForest
 from .model_trees import KINDS
 
 cdef enum:
-    WALK = 16               # steps of a growth that take as long as a sample's way to its leaf
+    WALK = 16               # steps of a growth that take as long as one walk to a leaf
 
 cdef int64_t LARGEST_STEPS = 1 << 60
 
-# How much faster a growth goes than it must to be ready in time, and how deep its trees are,
-# measured in levels of a balanced tree.
+# Factor of the steps per sample. It includes the depth of the trees relative to a balanced tree,
+# and a margin, so that a growth ends before it is due.
 cdef double HASTE = 2.5
 
 
 cdef int reserve_growth(MemoryForest forest, Group group, int n_labels, int n_samples) except -1:
-    """Make a tree, and room for its growth."""
+    """Create the next tree, and allocate memory for its growth."""
     cdef Trees tree = forest.new_tree()
     cdef LinearModels models = LinearModels(KINDS[group.growth.kind])
     group.growth.reserve(forest.buffer, tree, models, forest.schema, forest.schema.n_columns,
@@ -34,10 +34,10 @@ cdef int reserve_growth(MemoryForest forest, Group group, int n_labels, int n_sa
 
 
 cdef void continue_growth(MemoryForest forest, Group group) noexcept:
-    """Begin the growth of the next tree of a group if it is time, or go on with it.
+    """Begin the growth of the next tree of a group if it is due, or continue it.
 
-    A growth ends before the next one begins, however much work the tree is: so the schedule
-    depends on the number of samples alone, and `reserve` finds nothing half-grown.
+    A growth always ends before the next one begins. So the schedule depends only on the number of
+    samples, and `reserve` never finds an unfinished growth.
     """
     cdef int64_t n_seen = forest.buffer.n_seen
     if n_seen >= group.due:
@@ -47,7 +47,7 @@ cdef void continue_growth(MemoryForest forest, Group group) noexcept:
 
 
 cdef void advance(MemoryForest forest, Group group, int64_t n_steps) noexcept:
-    """Do so many steps for the next tree of a group; put it into its place if it is ready."""
+    """Do n_steps steps for the next tree of a group; replace the old tree when it is ready."""
     if group.caught_up < 0:
         if not group.growth.advance(n_steps, forest.max_nodes):
             return
@@ -57,7 +57,7 @@ cdef void advance(MemoryForest forest, Group group, int64_t n_steps) noexcept:
 
 
 cdef void begin_growth(MemoryForest forest, Group group) noexcept:
-    """Begin to grow the next tree of a group; `reserve` has made it if this part holds it."""
+    """Begin the growth of the next tree, which `reserve` created if this part has it."""
     cdef int64_t n_seen = forest.buffer.n_seen
     cdef double interval = max(1.0, min(<double>n_seen, <double>group.memory)
                                / group.n)
@@ -76,14 +76,14 @@ cdef void begin_growth(MemoryForest forest, Group group) noexcept:
 
 
 cdef void start_growth(MemoryForest forest, Group group) noexcept:
-    """Give the growth of the next tree its samples."""
+    """Start the growth of the next tree on its samples."""
     cdef int n = group.n_samples(), tree = group.first + group.turn
     group.growth.begin(group.begun - n, n, group.n_visited,
                        rng_for(forest.seed, tree, group.begun, RENEW))
 
 
 cdef bint catch_up(MemoryForest forest, Group group, int64_t n) noexcept:
-    """Let a grown tree learn samples that came meanwhile; say whether it has learned all."""
+    """Let a grown tree learn the samples since `begun`; return whether it has learned all."""
     cdef Trees trees = group.tree
     cdef int leaf, place
     cdef double target
@@ -100,7 +100,7 @@ cdef bint catch_up(MemoryForest forest, Group group, int64_t n) noexcept:
 
 
 cdef void replace(MemoryForest forest, Group group) noexcept:
-    """Put the new tree of a group in the place of its oldest."""
+    """Replace the oldest tree of a group by the new one."""
     cdef int tree = group.first + group.turn
     group.tree.trim(2 * forest.batch_size)
     forest.trees[tree - forest.first_tree] = group.tree
@@ -115,7 +115,7 @@ cdef void replace(MemoryForest forest, Group group) noexcept:
 # --- Splits on small batches ----------------------------------------------------------------
 
 cdef void split_leaves(MemoryForest forest, int tree) noexcept:
-    """Split the leaves of a tree that several of the latest samples have reached."""
+    """Split the leaves of a tree that several samples of the small batch have reached."""
     cdef int64_t n_seen = forest.buffer.n_seen
     cdef int64_t arrival = max(n_seen - forest.batch_size, forest.births[tree], <int64_t>0)
     cdef int n = 0, i, j, leaf, place
@@ -149,7 +149,7 @@ cdef void split_leaves(MemoryForest forest, int tree) noexcept:
 
 
 cdef void take_leaf(MemoryForest forest, int tree, int leaf, const int* places, int n) noexcept:
-    """Put the samples of a leaf where `small` splits them."""
+    """Copy the samples of a leaf to the arrays of `small`."""
     cdef int i
     cdef LinearModels models
     memcpy(forest.small.places, places, n * sizeof(int))

@@ -20,35 +20,35 @@ from ..state import require
 
 
 cdef class StreamForest(Forest):
-    """Trees that keep growing, a batch of samples at a time.
+    """Trees that continue to grow on each batch of samples.
 
-    The statistics of the nodes are up to date after every sample; leaves are split when a batch is
-    full. Each tree weighs a batch by its own bootstrap: a number of copies of every sample.
+    The statistics of the nodes learn every sample at once; leaves are split when a batch is full.
+    Each tree has its own bootstrap of a batch: a number of copies of every sample.
 
     Parameters
     ----------
     n_trees
         Number of trees.
     regression
-        Whether targets are numbers in place of labels.
+        Whether targets are numbers instead of labels.
     batch_size
         Number of samples of a batch.
     reference
-        Let the leaves hold only the last batch that reached them, learned when it is complete.
+        Whether leaves contain only the last batch that reached them, learned when it is complete.
     seed
-        Names the streams of random numbers.
+        Seed of the streams of random numbers.
     bootstrap
         Draw the batch of each tree with replacement (Algorithm 2); else every sample counts once.
     fading
-        What is left of a leaf's earlier weights after each sample it learns.
+        Decay factor of the weights of a leaf, per sample that it learns.
     n_latest
-        Number of samples to keep for the growth of new trees; 0 grows them on the batch.
+        Number of latest samples for the growth of new trees; 0: they grow on the batch.
     warm_up
-        Number of samples during which the early pool answers.
+        Number of samples with predictions from the early pool.
     """
 
     cdef readonly int n_latest
-    cdef readonly Window latest         # between batches, the n_latest latest samples
+    cdef readonly Window latest         # between batches: the n_latest latest samples
     cdef double* losses                 # per tree: prequential loss in this batch
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint reference, seed,
@@ -63,7 +63,7 @@ cdef class StreamForest(Forest):
         free(self.losses)
 
     cdef int set_losses(self, const double[::1] losses) except -1:
-        """Let there be these losses, one per tree."""
+        """Set the losses, one per tree."""
         cdef Py_ssize_t tree, n = losses.shape[0]
         self.losses = <double*>resized(self.losses, n + 1, sizeof(double))
         for tree in range(n):
@@ -87,7 +87,7 @@ cdef class StreamForest(Forest):
 
     cdef void take_row(self, const int* leaves, double target, double weight,
                        int n_labels) noexcept nogil:
-        """Score each tree on a sample, then add the sample to the statistics of its nodes."""
+        """Add the loss of each tree on a sample, then let its nodes learn the sample."""
         cdef int i, leaf, slot, position = self.window.size, copies = 1
         cdef Py_ssize_t n_trees = length_of(<PyObject*>self.trees)
         cdef double error
@@ -114,35 +114,35 @@ cdef class StreamForest(Forest):
 
     def grow(self, uint64_t batch, list splitters, list replaced, int max_features,
              int max_nodes):
-        """Grow all trees on the batch, some of them anew, and begin the next one.
+        """Grow all trees on the batch, replace some of them, and begin the next batch.
 
         Parameters
         ----------
         batch
-            Number of the batch that this was planned for. Nothing is done if that batch is not
-            full, or grown on already.
+            Number of the batch of the plan. Nothing is done if that batch is not full or the trees
+            have grown on it already.
         splitters
             One per thread.
         replaced
-            Numbers of the trees, in the whole forest, that make room for new ones.
+            Numbers of the trees to replace, in the whole forest.
         max_features
-            Number of features that a split looks at.
+            Number of features that a split visits.
         max_nodes
-            Bound on the number of nodes of a tree.
+            Maximum number of nodes of a tree.
         """
         cdef StreamGrowth growth
         with self.using():
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
             self.make_bags()        # of a forest that was loaded with a full batch
-            self.latest.sort()      # the batch is not: only leaves that may be split sort theirs
+            self.latest.sort()      # the batch is not sorted: leaves that may be split sort theirs
             growth = StreamGrowth(self, splitters, replaced, max_features, max_nodes)
             growth.run()
             self.trees = growth.trees
             self.end_batch()
 
     cdef void end_batch(self) noexcept:
-        """Forget the batch and draw the bags of the next."""
+        """Remove the batch and draw the bags of the next batch."""
         self.window.clear()
         self.latest.release_first(self.latest.size - self.n_latest)
         self.n_batches += 1
@@ -150,7 +150,7 @@ cdef class StreamForest(Forest):
         self.draw_bags()
 
     cdef void overwrite(self, Trees trees, const int* copies) noexcept nogil:
-        """Make the leaves that the batch has reached hold this batch alone."""
+        """Reset the leaves that the batch has reached, so that they contain only this batch."""
         cdef int i, slot, leaf, n
         cdef double step = self.n_batches + 1
         for i in range(self.window.size):
@@ -174,10 +174,10 @@ cdef class StreamForest(Forest):
             return self.all_losses()
 
     def trees_to_replace(self, losses, int n_swaps, bint always):
-        """The numbers of the trees to be swapped for new ones in this batch, worst first.
+        """The numbers of the trees that are replaced in this batch, worst first.
 
-        From the second batch on: with probability 1 / b in batch b (Algorithm 2), or always those
-        that have made an error. `losses` are those of all trees of the forest.
+        From the second batch on: with probability 1 / b in batch b (Algorithm 2), or always the
+        trees with errors. `losses` contains the losses of all trees of the forest.
         """
         cdef uint64_t b = self.n_batches + 1
         cdef Rng rng = rng_for(self.seed, 0, self.n_batches, SWAP)
@@ -251,10 +251,10 @@ cdef class Bootstrap:
 
 
 cdef class StreamGrowth(BatchGrowth):
-    """The growth of all trees on one batch: making it may fail, `run` cannot."""
+    """The growth of all trees on one batch. The constructor can fail, `run` cannot."""
 
     cdef StreamForest forest
-    cdef list trees         # of the forest, with new ones in the places of those to be replaced
+    cdef list trees         # of the forest, with new trees for those that are replaced
     cdef int max_features
     cdef int max_nodes
     cdef list bootstraps    # per tree: of the samples for a new one; None: it is grown further
@@ -284,7 +284,7 @@ cdef class StreamGrowth(BatchGrowth):
                                  trees.n_values)
 
     cdef Window window_of(self, int index):
-        """The samples that a tree is grown on."""
+        """The window on which a tree is grown."""
         if self.bootstraps[index] is not None and self.forest.n_latest > 0:
             return self.forest.latest
         return self.forest.window
@@ -311,7 +311,7 @@ cdef class StreamGrowth(BatchGrowth):
             forest.learn_root(trees, window, copies)
         elif forest.reference:
             forest.overwrite(trees, copies)
-        elif trees is not forest.trees[index]:      # in place of a first tree
+        elif trees is not forest.trees[index]:      # it replaces an early tree
             forest.learn_root(trees, window, copies)
         if self.n_trees == 1 and trees is forest.trees[index] and window.n_sorted == 0:
             leaves = window.leaf
