@@ -34,8 +34,8 @@ cdef class CompactTrees(Trees):
                            int n_values) except -1 nogil:
         """Allocate memory for the statistics of `capacity` nodes, `extra` of which are new.
 
-        Half of the new nodes are leaves. A leaf with several classes has several samples. Each split
-        may be removed, and the new leaf then needs a row again.
+        Half of the new nodes are leaves. A leaf with several classes has several samples. Each
+        split may be removed, and the new leaf then needs a row again.
         """
         n_values = max(n_values, self.n_values)
         self.reserve_rows(3 * extra // 4 + 2, n_values)

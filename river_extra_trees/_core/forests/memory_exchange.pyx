@@ -1,7 +1,8 @@
-"""What a forest with several memories tells others: its state, and what its parts tell each other.
+"""The state of a `MemoryForest`, and the exchange of votes between its parts.
 
-Pickles and model files hold the state. What follows from it is not in it: leaves are found again,
-and growths are done again. How the parts of a forest learn together see `memories.pxd`.
+Pickles and model files contain the state. Derived data is not part of it: loading finds the leaves
+of the latest samples again, and repeats the steps of growths. `memories.pxd` describes how the
+parts of a forest learn together.
 """
 
 import numpy as np
@@ -56,7 +57,7 @@ cdef tuple where_growth_is(Group group):
 
 
 def state_of(MemoryForest forest):
-    """All but what follows from it."""
+    """The fields of the state, without derived data."""
     cdef Group group
     growths = [[group.memory, group.n, group.turn, *where_growth_is(group)]
                for group in forest.groups]
@@ -70,7 +71,7 @@ def state_of(MemoryForest forest):
 
 
 def serving_state(MemoryForest forest):
-    """The state of a forest with all trees that has seen no sample yet."""
+    """The state of a forest with all trees and without samples."""
     values = state_of(forest)
     values["growths"][:, STEPS_DONE] = IDLE
     values["growths"][:, BEGUN] = 0
@@ -130,7 +131,7 @@ def restored(values):
 
 cdef int read(MemoryForest forest, object state, list trees,
               const int64_t[:, ::1] growths) except -1:
-    """Take over a state; what follows from it is found again."""
+    """Read a state, and compute the derived data."""
     cdef int i, n_groups = len(forest.groups)
     cdef Group group
     cdef const int64_t[::1] births = state.array("births", np.int64, forest.n_trees)
@@ -176,7 +177,7 @@ cdef int read_mixture(MemoryForest forest, object state) except -1:
 
 cdef int grow_again(MemoryForest forest, Group group, int64_t n_steps,
                     int64_t caught_up) except -1:
-    """Bring the growth of the next tree to where it was."""
+    """Repeat the steps of the growth of the next tree."""
     require(0 <= n_steps and forest.holds(group.first + group.turn)
             and group.begun > 0 and group.due > forest.buffer.n_seen
             and group.begun - group.n_samples() >= forest.buffer.oldest
@@ -213,7 +214,7 @@ cdef void find_leaves(MemoryForest forest) noexcept:
 
 
 def check(MemoryForest forest):
-    """Raise a StateError unless the parts of the forest, each sound in itself, fit together."""
+    """Raise a StateError if the valid parts of the forest are not consistent."""
     cdef Trees trees
     cdef Group group
     cdef int i, column

@@ -119,10 +119,10 @@ cdef enum:
 
 cdef double NUMBER_SHARE = 0.02     # s for numbers
 cdef double ERROR_DECAY = 0.99      # of the squared errors, per sample
-cdef double WORST = 12.0            # limit of the log densities, so that one outlier has a bounded effect
+cdef double WORST = 12.0            # limit of error^2 / (2 variance), for outliers
 cdef double STACK_DECAY = 0.999     # lambda
 cdef double PRIOR = 30.0            # prior in the ridge r of the stack
-cdef double GLOBAL = 0.1            # share of E beside V
+cdef double GLOBAL = 0.1            # factor of E in V + E / 10
 cdef double LARGEST_ERROR = 1e300
 cdef double LEAST_VARIANCE = 1e-300
 cdef double LARGEST_SUM = 1e306

@@ -20,18 +20,18 @@ from .growth cimport VARIANCE, Growth
 from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require
 
 cdef enum:
-    LEAST_SAMPLES = 10          # of a leaf with a model ...
-    SAMPLES_PER_REGRESSOR = 3   # ... and of each of its slopes
+    LEAST_SAMPLES = 10          # minimum number of samples of a leaf with a model
+    SAMPLES_PER_REGRESSOR = 3   # minimum number of samples per coefficient
 
-cdef double LARGEST_Z = 1e100           # its products with ...
-cdef double LARGEST_SLOPE = 1e200       # ... coefficients stay finite
+cdef double LARGEST_Z = 1e100           # limits of z and of coefficients, so that
+cdef double LARGEST_SLOPE = 1e200       # their products are finite
 cdef double NO_PRIOR = 0.0
 
 KINDS = ("none", "leaves", "root")      # which nodes have a model, by the numbers of `ModelKind`
 
 
 cdef int n_regressors_of(Schema schema, int n_columns) except -1:
-    """How many of the first columns are numeric, as far as models use them."""
+    """Number of numeric columns that models use, among the first n_columns columns."""
     cdef int column, n = 0
     for column in range(n_columns):
         n += schema.codes[column] is None
@@ -39,7 +39,7 @@ cdef int n_regressors_of(Schema schema, int n_columns) except -1:
 
 
 cdef inline double standardised(double value, double center, double scale) noexcept nogil:
-    """A value in standard deviations from the mean; a missing one is the mean."""
+    """z of a value: (value - mean) / standard deviation; 0 if the value is missing."""
     cdef double z = (value - center) * scale
     if z != z:
         return 0.0
@@ -47,7 +47,7 @@ cdef inline double standardised(double value, double center, double scale) noexc
 
 
 cdef class LinearModels:
-    """The linear models of one tree, of one of the `KINDS`. See the header."""
+    """The linear models of one tree; their kind is one of `KINDS`. See the header."""
 
     def __cinit__(self, kind="none"):
         self.kind = KINDS.index(kind)
@@ -61,7 +61,7 @@ cdef class LinearModels:
         free(self.of_nodes)
 
     cdef int reserve(self, int n_regressors, Py_ssize_t n_models, int n_nodes) except -1:
-        """Make room for the models of a tree with so many nodes."""
+        """Allocate memory for n_models models of a tree with n_nodes nodes."""
         cdef size_t n_cells = product(n_models, n_regressors + 2)
         if n_regressors > self.regressor_capacity:
             self.columns = <int*>resized(self.columns, n_regressors, sizeof(int))
@@ -77,7 +77,7 @@ cdef class LinearModels:
         return 0
 
     cdef void trim(self) noexcept nogil:
-        """Give back the room for more models."""
+        """Free unused memory."""
         cdef size_t n_cells = <size_t>self.n_models * self.width
         if 0 < n_cells < self.n_cells:
             self.n_cells = n_cells
@@ -87,7 +87,7 @@ cdef class LinearModels:
             self.of_nodes = <int*>trimmed(self.of_nodes, self.n_nodes * sizeof(int))
 
     cdef double* add(self, int node) noexcept nogil:
-        """Where to write the model of a node, which has none yet; `reserve` made the room."""
+        """The memory for the model of a node without a model; call `reserve` before."""
         if self.kind == IN_LEAVES:
             while self.n_nodes <= node:
                 self.of_nodes[self.n_nodes] = -1
@@ -96,17 +96,17 @@ cdef class LinearModels:
         self.n_models += 1
         return self.coefficients + <Py_ssize_t>(self.n_models - 1) * self.width
 
-    # ---------------------------------------------------------------- answers
+    # ---------------------------------------------------------------- predictions
 
     cdef void standardise(self, Buffer buffer, int place, double* z) noexcept nogil:
-        """The regressors of a remembered sample."""
+        """Write the regressors z of a stored sample."""
         cdef int i
         for i in range(self.n_regressors):
             z[i] = standardised(
                 buffer.value(self.columns[i], place), self.centers[i], self.scales[i])
 
     cdef double slope(self, const double* model, const double* z) noexcept nogil:
-        """What a model adds to the mean of its leaf."""
+        """The slope of a model: the term beside the mean of its leaf."""
         cdef double total = -model[self.n_regressors], limit = model[self.n_regressors + 1]
         cdef int i
         for i in range(self.n_regressors):
@@ -114,7 +114,7 @@ cdef class LinearModels:
         return min(max(total, -limit), limit)
 
     cdef double at_place(self, int leaf, Buffer buffer, int place) noexcept nogil:
-        """What the model of a leaf adds at a remembered sample; 0 where there is none."""
+        """The slope in a leaf at a stored sample; 0 without a model."""
         cdef double[MAX_REGRESSORS] z
         cdef const double* model = self.model_of(leaf)
         if model == NULL:
@@ -123,7 +123,7 @@ cdef class LinearModels:
         return self.slope(model, z)
 
     cdef double at_row(self, int leaf, const double* row, int n_columns) noexcept nogil:
-        """The same at an encoded row."""
+        """The slope in a leaf at an encoded row; 0 without a model."""
         cdef double[MAX_REGRESSORS] z
         cdef const double* model = self.model_of(leaf)
         cdef int i, column
@@ -146,7 +146,7 @@ cdef class LinearModels:
 
     @property
     def n_columns(self):
-        """One more than the highest column that is in use."""
+        """One more than the largest column in use."""
         return 1 + max((self.columns[i] for i in range(self.n_regressors)), default=-1)
 
     def __sizeof__(self):
@@ -155,7 +155,7 @@ cdef class LinearModels:
             + self.n_cells * sizeof(double) + self.node_capacity * sizeof(int))
 
     def state(self):
-        """Everything but spare room."""
+        """All fields, without unused memory."""
         cdef double[:, ::1] coefficients = np.empty((self.n_models, self.width))
         if self.n_models:
             memcpy(&coefficients[0, 0], self.coefficients,
@@ -217,7 +217,7 @@ cdef class Ridge:
         free(self.model.scratch)
 
     cdef int reserve(self, int n_regressors) except -1:
-        """Make room for so many regressors."""
+        """Allocate memory for n_regressors regressors."""
         if n_regressors > self.capacity or self.row == NULL:
             self.row = <double*>resized(
                 self.row, row_width(False, n_regressors, 0), sizeof(double))
@@ -228,21 +228,21 @@ cdef class Ridge:
         return 0
 
     cdef size_t n_bytes(self):
-        """Memory that is held."""
+        """Number of allocated bytes."""
         if self.row == NULL:
             return 0
         return sizeof(double) * (row_width(False, self.capacity, 0) + self.capacity + 1
                                  + scratch_size(self.capacity))
 
     cdef void begin(self, int n_regressors) noexcept nogil:
-        """Forget all samples."""
+        """Remove all samples."""
         init_model(&self.model, n_regressors, self.model.scratch)
         memset(self.row, 0, self.model.width * sizeof(double))
         self.n, self.weight = 0, 0.0
         self.lowest, self.highest = INFINITY, -INFINITY
 
     cdef void add(self, double target, double weight) noexcept nogil:
-        """One more sample, whose z stands in `v`."""
+        """Add a sample, whose z is in `v`."""
         self.v[self.model.n_regressors] = target
         self.lowest, self.highest = min(self.lowest, target), max(self.highest, target)
         self.n += 1
@@ -250,7 +250,7 @@ cdef class Ridge:
         add_sample(&self.model, self.row, self.v, weight)
 
     cdef void solve(self, double* coefficients) noexcept nogil:
-        """Write a model: see `LinearModels.coefficients`. Uses up the sums."""
+        """Write a model, see `LinearModels.coefficients`. This overwrites the sums."""
         cdef int i, q = self.model.n_regressors
         cdef double* diagonal = self.row + 2 + q
         for i in range(q):
@@ -268,7 +268,7 @@ cdef void init_model(LeafModel* model, int n_regressors, double* scratch) noexce
     memset(model, 0, sizeof(LeafModel))
     model.n_regressors = n_regressors
     model.width = row_width(False, n_regressors, 0)
-    model.df_offset = 1.0               # so that there is a solution whatever the samples weigh
+    model.df_offset = 1.0               # so that there is a solution for any weights
     model.prior, model.scratch = &NO_PRIOR, scratch
 
 
@@ -294,7 +294,7 @@ cdef void solve_ridge(const LeafModel* model, const double* row, double* slopes)
 
 
 cdef class TreeGrowth:
-    """The growth of a whole tree, by the rules of `Growth`, with models of one of the `KINDS`."""
+    """The growth of a whole tree with the rules of `Growth` and linear models."""
 
     def __cinit__(self, kind, dict rules):
         self.kind = KINDS.index(kind)
@@ -309,7 +309,7 @@ cdef class TreeGrowth:
 
     cdef int reserve(self, Buffer buffer, Trees trees, LinearModels models, Schema schema,
                      int n_columns, int n_labels, int n_samples) except -1:
-        """Make all the room that the growth of a tree on so many samples can need."""
+        """Allocate all memory that the growth of a tree on n_samples samples may need."""
         cdef int n, n_leaves
         if self.kind != NO_MODELS:
             n = self.n_regressors = n_regressors_of(schema, n_columns)
@@ -329,17 +329,17 @@ cdef class TreeGrowth:
         return 0
 
     cdef size_t n_bytes(self):
-        """Memory that is held."""
+        """Number of allocated bytes."""
         return self.growth.n_bytes() + self.ridge.n_bytes() + self.capacity * sizeof(double)
 
-    # ---------------------------------------------------------------- the way of a growth
+    # ---------------------------------------------------------------- steps of a growth
 
     cdef int64_t n_steps(self) noexcept:
-        """Steps done since `begin`."""
+        """Number of steps since `begin`."""
         return self.n_own_steps + self.growth.n_steps
 
     cdef double expected_steps(self, int n_samples, int n_visited) noexcept:
-        """About as many steps as a growth takes: some per sample, feature and level of the tree."""
+        """Estimated number of steps of a growth: proportional to samples, features and levels."""
         cdef double n = n_samples, q = self.n_regressors
         cdef double splits = (2.0 * n_visited + 4.0) * log2(n + 2.0) * n
         if self.kind == NO_MODELS:
@@ -347,7 +347,7 @@ cdef class TreeGrowth:
         return splits + n * (steps_of_sum(<int>q) + 3.0 * q + 3.0)
 
     cdef void begin(self, int64_t first, int n_samples, int max_features, Rng rng) noexcept:
-        """Begin to grow a tree on the samples from the `first` in the stream on."""
+        """Begin to grow a tree on n_samples samples, from number `first` in the stream on."""
         cdef int i, place
         self.n_samples, self.max_features, self.rng = n_samples, max_features, rng
         self.n_own_steps = self.growth.n_steps = 0
@@ -368,7 +368,7 @@ cdef class TreeGrowth:
         self.growth.begin(self.trees.roots[0], self.n_samples, self.max_features, self.rng)
 
     cdef bint advance(self, int64_t n_steps, int max_nodes) noexcept:
-        """Do so many steps, or a few more; say whether the growth has ended."""
+        """Do n_steps steps, or a few more; return whether the growth has ended."""
         cdef int64_t until = self.n_steps() + n_steps
         while self.phase != DONE and self.n_steps() < until:
             if self.phase == MEASURE:
@@ -388,7 +388,7 @@ cdef class TreeGrowth:
     # ---------------------------------------------------------------- linear models
 
     cdef void measure(self) noexcept:
-        """Let one sample into the means and variances of the features (West 1979)."""
+        """Add one sample to the means and variances of the features (West 1979)."""
         cdef int i, column, place
         cdef double value, delta, weight
         cdef LinearModels models = self.models
@@ -422,7 +422,7 @@ cdef class TreeGrowth:
                 self.start_growth()
 
     cdef void keep_varying(self) noexcept:
-        """Drop the features without variance, or with one that is no number."""
+        """Remove the features without a finite mean and a positive, finite variance."""
         cdef LinearModels models = self.models
         cdef int i, n = 0
         cdef double variance, scale
@@ -436,7 +436,7 @@ cdef class TreeGrowth:
         models.n_regressors, models.width = n, n + 2
 
     cdef void begin_leaf(self) noexcept:
-        """Begin with the leaf of the sample that is next; all samples of a leaf stand together."""
+        """Begin the leaf of the next sample; the samples of a leaf are adjacent."""
         self.phase, self.start = SUM, self.at
         self.leaf = self.leaf_of(self.at)
         self.ridge.begin(self.models.n_regressors)
@@ -446,7 +446,7 @@ cdef class TreeGrowth:
         return walk(self.trees, self.buffer, self.growth.places[i])
 
     cdef void sum_sample(self) noexcept:
-        """Let one sample into the sums of its leaf; after the last one solve them."""
+        """Add one sample to the sums of its leaf; after the last one fit the model."""
         cdef int place
         if self.at < self.n_samples and self.leaf_of(self.at) == self.leaf:
             place = self.growth.places[self.at]
@@ -461,7 +461,7 @@ cdef class TreeGrowth:
         self.phase, self.stop, self.at = LEARN, self.at, self.start
 
     cdef void learn_sample(self) noexcept:
-        """Let a leaf learn what its model leaves of a target."""
+        """Let a leaf learn the residual of its model."""
         cdef int place = self.growth.places[self.at]
         self.n_own_steps += 1 + self.models.n_regressors
         self.growth.numbers[self.at] = remainder(
@@ -481,12 +481,12 @@ cdef class TreeGrowth:
 
 
 cdef double steps_of_sum(int n_regressors) noexcept nogil:
-    """Steps that a sample in the sums takes: about as many products as they have cells."""
+    """Number of steps per sample in the sums: about one per cell of the sums."""
     return 2.0 + 2.0 * n_regressors + 0.25 * n_regressors * n_regressors
 
 
 cdef int walk(Trees trees, Buffer buffer, int place) noexcept nogil:
-    """The leaf of the first tree that a remembered sample belongs to."""
+    """The leaf of the first tree that a stored sample reaches."""
     cdef int node = trees.roots[0]
     cdef double value
     cdef const Node* this = &trees.nodes[node]
