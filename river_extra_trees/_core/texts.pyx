@@ -194,12 +194,17 @@ cdef class Texts:
         return 0
 
     cdef int resize(self, size_t capacity) except -1:
-        """Make room for so many texts."""
+        """Make room for so many texts; without memory, nothing changes."""
         cdef size_t code
         cdef const Text* text
-        self.texts = <Text*>resized(self.texts, capacity, sizeof(Text))
-        self.slots = <int*>resized(self.slots, capacity, 2 * sizeof(int))
-        self.capacity, self.n_slots = capacity, 2 * capacity
+        cdef int* slots = <int*>resized(NULL, capacity, 2 * sizeof(int))
+        try:
+            self.texts = <Text*>resized(self.texts, capacity, sizeof(Text))
+        except MemoryError:
+            free(slots)
+            raise
+        free(self.slots)
+        self.slots, self.capacity, self.n_slots = slots, capacity, 2 * capacity
         memset(self.slots, -1, self.n_slots * sizeof(int))
         for code in range(<size_t>len(self.values)):
             text = &self.texts[code]
