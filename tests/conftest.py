@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.plugin import pytest_xdist_auto_num_workers as usual_number_of_workers
 
 from tests.tools.ray_ready import running_ray
 from tests.tools.scheduling import ByGroup, put_long_tests_first
@@ -24,6 +25,12 @@ settings.register_profile(
     "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("suite")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Use a worker more than there are cores, because Ray and servers make tests wait."""
+    return usual_number_of_workers(config) + 1
 
 
 @pytest.hookimpl(optionalhook=True)
