@@ -30,16 +30,17 @@ cdef list describe(ParticleFilter filter, int particle):
         here = &filter.trees.nodes[node]
         n_active = sum_subtree(filter, node, row)
         gain, left, right = 0.0, -1, -1
-        if here.feature >= 0:
+        if here.split.feature >= 0:
             gain = score_subtree(filter, node, True) - filter.log_stop[here.depth]
             gain = max(0.0, gain - row_score(filter, row, row + filter.model.width))
             left, right = numbers[here.left], numbers[here.right]
             parents[left] = parents[right] = len(found)
         found.append({
             "node": len(found), "parent": parents[len(found)], "depth": here.depth,
-            "left": left, "right": right, "feature": here.feature, "threshold": here.cut,
-            "nominal": here.nominal, "missing_left": here.missing_left, "weight": row[0],
-            "active": n_active, "retired": row[filter.model.width], "gain": gain,
+            "left": left, "right": right, "feature": here.split.feature,
+            "threshold": here.split.threshold, "nominal": here.split.nominal,
+            "missing_left": here.split.missing_left, "weight": row[0], "active": n_active,
+            "retired": row[filter.model.width], "gain": gain,
             **({"values": [row[i] for i in range(1, filter.model.width)]}
                if filter.model.multinomial else fitted(filter, row)),
         })
@@ -72,8 +73,8 @@ cdef list split_shares(ParticleFilter filter):
         shares = [0.0] * filter.pool.n_columns
         n_splits = max(1, filter.trees.nodes[filter.roots[particle]].n_leaves - 1)
         for node in filter.trees.below(filter.roots[particle]):
-            if filter.trees.nodes[node].feature >= 0:
-                shares[filter.trees.nodes[node].feature] += 1.0 / n_splits
+            if filter.trees.nodes[node].split.feature >= 0:
+                shares[filter.trees.nodes[node].split.feature] += 1.0 / n_splits
         answers.append(shares)
     return answers
 
@@ -102,11 +103,12 @@ cdef list nodes_at(ParticleFilter filter, object root):
     found = []
     for id in filter.trees.below(root):
         node = &filter.trees.nodes[id]
-        entry = {"node": id, "depth": node.depth, "feature": node.feature,
+        entry = {"node": id, "depth": node.depth, "feature": node.split.feature,
                  "n_leaves": node.n_leaves, "refs": node.refs, "region": node.region}
-        if node.feature >= 0:
-            entry.update(left=node.left, right=node.right, threshold=node.cut,
-                         nominal=bool(node.nominal), missing_left=bool(node.missing_left))
+        if node.split.feature >= 0:
+            entry.update(
+                left=node.left, right=node.right, threshold=node.split.threshold,
+                nominal=bool(node.split.nominal), missing_left=bool(node.split.missing_left))
         else:
             leaf = leaf_at(filter.trees, id)
             entry.update(
@@ -160,7 +162,7 @@ cdef class Acquisition:
         for i in range(self.n_nodes):
             node = self.nodes[i]
             here = &trees.nodes[node]
-            if here.feature >= 0:
+            if here.split.feature >= 0:
                 self.hand_down(node, here.left, True)
                 self.hand_down(node, here.right, False)
             else:
@@ -191,11 +193,11 @@ cdef class Acquisition:
             for i in range(2 * q):
                 cut[i] = box[i]
             for i in range(q):
-                if not here.nominal and self.filter.regressors[i] == here.feature:
+                if not here.split.nominal and self.filter.regressors[i] == here.split.feature:
                     if left:
-                        cut[2 * i + 1] = max(cut[2 * i], min(cut[2 * i + 1], here.cut))
+                        cut[2 * i + 1] = max(cut[2 * i], min(cut[2 * i + 1], here.split.threshold))
                     else:
-                        cut[2 * i] = min(cut[2 * i + 1], max(cut[2 * i], here.cut))
+                        cut[2 * i] = min(cut[2 * i + 1], max(cut[2 * i], here.split.threshold))
         self.share[child] += self.share[node]
 
     cdef double weight_of(self, int leaf) noexcept nogil:
@@ -276,7 +278,7 @@ cdef int score_all(ParticleFilter filter, Policy criterion, double* sums) except
     cdef int i
     with nogil:
         for i in range(acquisition.n_nodes):
-            if filter.trees.nodes[acquisition.nodes[i]].feature < 0:
+            if filter.trees.nodes[acquisition.nodes[i]].split.feature < 0:
                 acquisition.score_leaf(acquisition.nodes[i], criterion, sums)
         for i in range(filter.pool.capacity):
             sums[3 * <size_t>i] += (
@@ -347,8 +349,8 @@ cdef list relevance(ParticleFilter filter):
                 gains[column] -= spread
             else:
                 whole = row[0]
-            if filter.trees.nodes[node].feature >= 0:
-                column = filter.trees.nodes[node].feature
+            if filter.trees.nodes[node].split.feature >= 0:
+                column = filter.trees.nodes[node].split.feature
                 gains[column] += spread
                 stack.append((filter.trees.nodes[node].left, column))
                 stack.append((filter.trees.nodes[node].right, column))

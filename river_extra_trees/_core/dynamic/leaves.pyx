@@ -81,7 +81,7 @@ cdef void refresh(ParticleFilter filter) noexcept nogil:
     cdef int node
     set_prior(filter)
     for node in range(filter.trees.n_nodes):
-        if filter.trees.nodes[node].refs and filter.trees.nodes[node].feature < 0:
+        if filter.trees.nodes[node].refs and filter.trees.nodes[node].split.feature < 0:
             finish_leaf(filter, filter.trees.nodes[node].left)
 
 
@@ -180,7 +180,7 @@ cdef double score_subtree(ParticleFilter filter, int node, bint read_only) noexc
     filter.trees.stack[0] = node
     while n_stack:
         here = &filter.trees.nodes[pop(filter.trees, &n_stack)]
-        if here.feature >= 0:
+        if here.split.feature >= 0:
             score += filter.log_split[here.depth]       # pi(T) of section 2.1
         elif read_only:
             score += filter.log_stop[here.depth] + (
@@ -200,7 +200,7 @@ cdef int sum_subtree(ParticleFilter filter, int node, double* row) noexcept nogi
     memset(row, 0, 2 * filter.model.width * sizeof(double))
     while n_stack:
         node = pop(filter.trees, &n_stack)
-        if filter.trees.nodes[node].feature >= 0:
+        if filter.trees.nodes[node].split.feature >= 0:
             continue
         leaf = filter.trees.nodes[node].left
         share = fading(filter, leaf, 0)

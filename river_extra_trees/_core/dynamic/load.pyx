@@ -102,18 +102,18 @@ cdef dict nodes_of(SharedTrees trees, const int[::1] found, const int[::1] numbe
     cdef const Node* here
     for i in range(n):
         here = &trees.nodes[found[i]]
-        cuts[i], regions[i] = here.cut, here.region
-        flags[i, 0], flags[i, 1] = here.nominal, here.missing_left
-        if here.feature >= 0:
+        cuts[i], regions[i] = here.split.threshold, here.region
+        flags[i, 0], flags[i, 1] = here.split.nominal, here.split.missing_left
+        if here.split.feature >= 0:
             links[i, 0], links[i, 1], links[i, 2] = (
-                here.feature, number[here.left], number[here.right])
+                here.split.feature, number[here.left], number[here.right])
     return {"cuts": cuts.base, "links": links.base, "flags": flags.base, "regions": regions.base}
 
 
 cdef dict leaves_of(SharedTrees trees, const int[::1] found):
     """State of the leaves, in the order of their nodes."""
     cdef int node
-    numbers = [trees.nodes[node].left for node in found if trees.nodes[node].feature < 0]
+    numbers = [trees.nodes[node].left for node in found if trees.nodes[node].split.feature < 0]
     cdef Py_ssize_t n = len(numbers), i
     cdef int64_t[::1] times = np.empty(n, dtype=np.int64)
     cdef double[:, ::1] rows = np.empty((n, 2 * trees.width))
@@ -172,7 +172,7 @@ def check(ParticleFilter filter):
         here, there = &trees.nodes[<int>nodes[number]], &other.trees.nodes[number]
         sound = sound and (here.depth, here.refs, here.n_leaves) == (
             there.depth, there.refs, there.n_leaves)
-        if here.feature < 0:
+        if here.split.feature < 0:
             sound = sound and (
                 leaf_at(trees, nodes[number]).decay == leaf_at(other.trees, number).decay)
     require(sound and all([filter.share[i] == other.share[i] for i in range(filter.n_alive)]),
@@ -295,9 +295,9 @@ cdef int restore_trees(ParticleFilter filter, state) except -1:
         else:
             trees.new_node()
             here = &trees.nodes[i]
-            here.feature, here.left, here.right = links[i, 0], links[i, 1], links[i, 2]
-            here.nominal, here.missing_left = flags[i, 0] != 0, flags[i, 1] != 0
-        here.cut, here.region, here.refs = cuts[i], regions[i], 0
+            here.split.feature, here.left, here.right = links[i, 0], links[i, 1], links[i, 2]
+            here.split.nominal, here.split.missing_left = flags[i, 0] != 0, flags[i, 1] != 0
+        here.split.threshold, here.region, here.refs = cuts[i], regions[i], 0
     filter.reserve_particles(<int>roots.shape[0])
     filter.n_alive, filter.trees = <int>roots.shape[0], trees
     for i in range(filter.n_alive):
@@ -308,16 +308,16 @@ cdef int restore_trees(ParticleFilter filter, state) except -1:
         here = &trees.nodes[i]
         require(here.refs > 0 and here.depth <= MAX_DEPTH,
                 "ParticleFilter: a node is in no tree, or too deep")
-        if here.feature < 0:
+        if here.split.feature < 0:
             continue
-        require(here.feature < filter.pool.n_columns, "ParticleFilter: a split by no feature")
+        require(here.split.feature < filter.pool.n_columns, "ParticleFilter: a split by no feature")
         for child in (here.left, here.right):
             require(i < child < n, "ParticleFilter: a child does not exist")
             trees.nodes[child].depth = <short>(here.depth + 1)
             trees.hold(child)
     for i in range(n - 1, -1, -1):
         here = &trees.nodes[i]
-        if here.feature >= 0:
+        if here.split.feature >= 0:
             here.n_leaves = min(trees.nodes[here.left].n_leaves
                                 + trees.nodes[here.right].n_leaves, LARGEST_INT // 4)
     return 0
@@ -350,7 +350,7 @@ cdef int fill_leaves(ParticleFilter filter, state) except -1:
     require(np.all((np.asarray(times) >= 0) & (np.asarray(times) <= filter.n_seen)),
             "ParticleFilter: a leaf is of the future")
     for node in range(trees.n_nodes):
-        if trees.nodes[node].feature >= 0:
+        if trees.nodes[node].split.feature >= 0:
             continue
         leaf = trees.nodes[node].left
         trees.leaves[leaf].time, trees.leaves[leaf].decay = times[leaf], decays[node]
@@ -375,7 +375,7 @@ cdef object decays_of(ParticleFilter filter):
             decays[child] = filter.decays[k]
     for node in range(filter.trees.n_nodes):
         here = &filter.trees.nodes[node]
-        if here.feature >= 0:
+        if here.split.feature >= 0:
             for child in (here.left, here.right):
                 sound = sound and decays[child] in (0.0, decays[node])
                 decays[child] = decays[node]
@@ -399,12 +399,13 @@ cdef int check_regions(ParticleFilter filter) except -1:
     for node in range(filter.trees.n_nodes):
         here = &filter.trees.nodes[<int>node]
         require(0 < here.region <= filter.trees.n_regions, "ParticleFilter: a node of no region")
-        if here.feature < 0:
+        if here.split.feature < 0:
             require(filter.reference or here.region not in leaves,
                     "ParticleFilter: two leaves of a region")
             leaves.add(here.region)
             continue
-        way = here.region, here.feature, here.cut, here.nominal, here.missing_left
+        way = (here.region, here.split.feature, here.split.threshold, here.split.nominal,
+               here.split.missing_left)
         for child, is_left in ((here.left, True), (here.right, False)):
             region = filter.trees.nodes[<int>child].region
             require(ways.setdefault(region, (way, is_left)) == (way, is_left),
@@ -442,7 +443,7 @@ cdef int check_trees(ParticleFilter filter) except -1:
     cdef const Node* here
     for node in range(filter.trees.n_nodes - 1, -1, -1):
         here = &filter.trees.nodes[node]
-        if here.feature < 0:
+        if here.split.feature < 0:
             held[node] = min(filter.trees.leaves[here.left].n_active, n_samples + 1)
         else:
             parent[here.left] = parent[here.right] = node
@@ -451,7 +452,7 @@ cdef int check_trees(ParticleFilter filter) except -1:
         sound = sound and held[filter.roots[particle]] == n_samples
     require(sound, "ParticleFilter: a tree does not hold each sample once")
     for node in range(filter.trees.n_nodes):
-        if filter.trees.nodes[node].feature < 0:
+        if filter.trees.nodes[node].split.feature < 0:
             sound = sound and holds_its_samples(filter, node, parent, holder)
     require(sound, "ParticleFilter: a sample is not where its features lead")
     return 0

@@ -153,7 +153,7 @@ cdef int leaf_in_place_of(ParticleFilter filter, int node) noexcept nogil:
         return -1
     for i in range(filter.n_hits):
         leaf = &filter.trees.nodes[filter.hits[i].node]
-        if leaf.region == region and leaf.feature < 0 and leaf.refs > 0:
+        if leaf.region == region and leaf.split.feature < 0 and leaf.refs > 0:
             return filter.hits[i].node
     for i in range(filter.n_pairs):
         if filter.pairs[i].pruned >= 0:
@@ -189,8 +189,7 @@ cdef int new_split(ParticleFilter filter, int node, const Cut* cut) noexcept nog
     """Make the split of a leaf, with two new leaves."""
     cdef int new = filter.trees.new_node()
     cdef Node* split = &filter.trees.nodes[new]
-    split.cut, split.feature, split.n_leaves = cut.threshold, cut.column, 2
-    split.nominal, split.missing_left = cut.nominal, cut.missing_left
+    split.split, split.n_leaves = cut.split, 2
     split.region, split.depth = filter.trees.nodes[node].region, filter.trees.nodes[node].depth
     split.left = new_child(filter, node, cut, True)
     split.right = new_child(filter, node, cut, False)
@@ -204,20 +203,20 @@ cdef int new_child(ParticleFilter filter, int node, const Cut* cut, bint left) n
     3.2).
     """
     cdef int old = filter.trees.nodes[node].left
-    cdef int n = filter.trees.leaves[old].n_active, n_present = filter.n_present[cut.column]
-    cdef int n_left = cut.n_left + (n - n_present) * cut.missing_left
+    cdef int n = filter.trees.leaves[old].n_active, n_present = filter.n_present[cut.split.feature]
+    cdef int n_left = cut.n_left + (n - n_present) * cut.split.missing_left
     cdef int n_here = n_left if left else n - n_left
     cdef int child = filter.trees.new_leaf(
         filter.trees.nodes[node].depth + 1, filter.trees.new_region(), n_here)
     cdef int leaf = filter.trees.nodes[child].left, i
     cdef Leaf* here = &filter.trees.leaves[leaf]
     cdef int* slots = filter.trees.slots + here.slots
-    cdef const int* order = filter.order + <Py_ssize_t>cut.column * filter.scratch_capacity
+    cdef const int* order = filter.order + <Py_ssize_t>cut.split.feature * filter.scratch_capacity
     cdef double share = <double>n_here / n
     cdef bint inside
     for i in range(n):
         inside = (
-            cut.missing_left if i >= n_present
+            cut.split.missing_left if i >= n_present
             else cut.start <= i < cut.start + cut.n_left
         )
         if inside == left:
@@ -344,7 +343,7 @@ cdef int hand_down(ParticleFilter filter, int root, int old) except -1:
     while stack:
         node, around = stack.pop()
         near = slots_below(filter, node) or around
-        if filter.trees.nodes[node].feature >= 0:
+        if filter.trees.nodes[node].split.feature >= 0:
             stack += [(filter.trees.nodes[node].left, near),
                       (filter.trees.nodes[node].right, near)]
             continue
@@ -352,7 +351,7 @@ cdef int hand_down(ParticleFilter filter, int root, int old) except -1:
         update_time(filter, leaf)
         for slot in near:
             part = root
-            while filter.trees.nodes[part].feature >= 0:
+            while filter.trees.nodes[part].split.feature >= 0:
                 part = side(&filter.trees.nodes[part], x_of(filter.pool, slot))
             part = filter.trees.nodes[part].left
             retired = filter.trees.retired(leaf)
@@ -365,7 +364,7 @@ cdef int hand_down(ParticleFilter filter, int root, int old) except -1:
 
 cdef list leaves_below(ParticleFilter filter, int node):
     """Nodes of the leaves of a subtree."""
-    return [node for node in filter.trees.below(node) if filter.trees.nodes[node].feature < 0]
+    return [node for node in filter.trees.below(node) if filter.trees.nodes[node].split.feature < 0]
 
 
 cdef list slots_below(ParticleFilter filter, int node):
@@ -383,12 +382,12 @@ cdef int copied(ParticleFilter filter, int old) noexcept:
     """Copy a tree completely, with new regions."""
     cdef SharedTrees trees = filter.trees
     cdef int copy
-    if trees.nodes[old].feature < 0:
+    if trees.nodes[old].split.feature < 0:
         update_time(filter, trees.nodes[old].left)
     copy = trees.copy_node(trees, old)
     trees.nodes[copy].refs = 1
     trees.nodes[copy].region = trees.new_region()
-    if trees.nodes[copy].feature >= 0:      # no deeper than MAX_DEPTH
+    if trees.nodes[copy].split.feature >= 0:      # no deeper than MAX_DEPTH
         trees.nodes[copy].left = copied(filter, trees.nodes[old].left)
         trees.nodes[copy].right = copied(filter, trees.nodes[old].right)
     return copy

@@ -12,6 +12,7 @@ The other modules of this package contain the functions on these data.
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..learner cimport Learner
+from ..split cimport Split
 from .leaf_models cimport BATCH_PAIRS, LeafModel
 from .pool cimport LogisticLeaves, Pool
 from .shared_trees cimport MAX_DEPTH, SharedTrees
@@ -31,14 +32,11 @@ cdef struct LeafParent:
     double prune_odds       # odds of prune against stay; -1: not computed yet
 
 cdef struct Cut:
-    double threshold
+    Split split
     double* odds            # odds of this cut against stay, a cell of `memo`; NULL: no cut
-    int column
     int start               # of the sorted present values, `n_left` from `start` on go left
     int n_left
     int grown               # node that replaces the leaf; -1: no particle has taken the cut yet
-    uint8_t nominal
-    uint8_t missing_left
 
 cdef struct SplitScan:      # scratch for scoring the cuts proposed at one leaf
     double* offsets         # offsets[slot * size_v ...]: v minus its means in the leaf

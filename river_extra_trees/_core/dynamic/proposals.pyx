@@ -42,10 +42,10 @@ cdef int propose_all(ParticleFilter filter, const LeafHit* hit, Rng* rng) noexce
         cut = &filter.cuts[i]
         cut.odds, cut.grown = NULL, -1
         place = (uniform(rng) if filter.reference else (i + u) / n) * n_columns
-        cut.column = min(<int>place, n_columns - 1)
-        if filter.n_present[cut.column] < 0:
-            sort_leaf(filter, leaf, cut.column)
-        place_cut(filter, rng, leaf, cut, place - cut.column)
+        cut.split.feature = min(<int>place, n_columns - 1)
+        if filter.n_present[cut.split.feature] < 0:
+            sort_leaf(filter, leaf, cut.split.feature)
+        place_cut(filter, rng, leaf, cut, place - cut.split.feature)
     score_cuts(filter, hit.node)
     return n
 
@@ -83,24 +83,24 @@ cdef void sort_leaf(ParticleFilter filter, int leaf, int column) noexcept nogil:
 
 cdef void place_cut(ParticleFilter filter, Rng* rng, int leaf, Cut* cut, double u) noexcept nogil:
     """Place a cut at u in [0, 1), and request its odds; `odds` stays NULL if no cut is allowed."""
-    cdef int n = filter.trees.leaves[leaf].n_active, n_present = filter.n_present[cut.column]
+    cdef int n = filter.trees.leaves[leaf].n_active, n_present = filter.n_present[cut.split.feature]
     cdef int least = filter.min_samples_leaf, low, high, middle, cell, which
     cdef uint64_t* proposed
-    cdef const int* order = filter.order + <Py_ssize_t>cut.column * filter.scratch_capacity
-    cdef const double* x = filter.pool.x + cut.column
+    cdef const int* order = filter.order + <Py_ssize_t>cut.split.feature * filter.scratch_capacity
+    cdef const double* x = filter.pool.x + cut.split.feature
     cdef Py_ssize_t width = filter.pool.n_columns
     cdef double lower, upper
-    cut.missing_left = n_present < n and uniform(rng) < 0.5
-    cut.nominal = filter.nominal[cut.column]
+    cut.split.missing_left = n_present < n and uniform(rng) < 0.5
+    cut.split.nominal = filter.nominal[cut.split.feature]
     cut.start = 0
-    if cut.nominal:
+    if cut.split.nominal:
         if n_present == 0:
             return
         low = high = min(<int>(u * n_present), n_present - 1)
-        cut.threshold = x[order[low] * width]
-        while low > 0 and x[order[low - 1] * width] == cut.threshold:
+        cut.split.threshold = x[order[low] * width]
+        while low > 0 and x[order[low - 1] * width] == cut.split.threshold:
             low -= 1
-        while high < n_present and x[order[high] * width] == cut.threshold:
+        while high < n_present and x[order[high] * width] == cut.split.threshold:
             high += 1
         if high - low < least or n_present - (high - low) < least:
             return
@@ -117,15 +117,15 @@ cdef void place_cut(ParticleFilter filter, Rng* rng, int leaf, Cut* cut, double 
         lower, upper = x[order[low] * width], x[order[high] * width]
         if not lower < upper:
             return
-        cut.threshold = between(lower, upper, u)
+        cut.split.threshold = between(lower, upper, u)
         while high - low > 1:           # x[low] <= threshold < x[high]
             middle = (low + high) // 2
-            if x[order[middle] * width] <= cut.threshold:
+            if x[order[middle] * width] <= cut.split.threshold:
                 low = middle
             else:
                 high = middle
         cut.n_left = cell = high
-    which = 2 * cut.column + cut.missing_left
+    which = 2 * cut.split.feature + cut.split.missing_left
     cut.odds = filter.memo + <Py_ssize_t>which * (filter.scratch_capacity + 1) + cell
     proposed = filter.proposed + <size_t>which * filter.n_words + (cell >> 6)
     proposed[0] |= <uint64_t>1 << (cell & 63)

@@ -14,7 +14,9 @@ slots[leaf.slots ...]            slots of the active samples of the leaf in the 
                                  4, 8, 16, ... cells; free blocks of each size form a list
 """
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t
+
+from ..split cimport Split, goes_left
 
 cdef enum:
     MAX_DEPTH = 60      # leaves this deep are not split; the prior makes them improbable anyway
@@ -22,10 +24,9 @@ cdef enum:
     N_BLOCK_SIZES = 26
 
 cdef struct Node:
-    double cut          # numeric: x <= cut goes left; nominal: x == cut goes left
+    Split split         # of an inner node
     int64_t region      # nodes with one region contain the same samples: a leaf, the splits that
                         #   replace it in other trees, and the leaf to which these are pruned
-    int feature         # column, or -1 for a leaf
     int left            # node; for a leaf, its id in `leaves`; for a free node, the next free node
     int right           # node
     int refs            # references from roots and parents; 0: free
@@ -33,8 +34,6 @@ cdef struct Node:
     unsigned int stamp  # scratch of `gather`: `memo` is valid while this is the current epoch
     int memo            # scratch of `gather`
     short depth         # 0 for the root
-    uint8_t nominal
-    uint8_t missing_left    # whether missing values go left
 
 cdef struct Leaf:
     int64_t time        # number of samples of the stream up to which the weights have decayed
@@ -84,15 +83,7 @@ cdef class SharedTrees:
 
 cdef inline int side(const Node* node, const double* x) noexcept nogil:
     """The child of an inner node that x belongs to."""
-    cdef double value = x[node.feature]
-    cdef bint left
-    if value != value:
-        left = node.missing_left
-    elif node.nominal:
-        left = value == node.cut
-    else:
-        left = value <= node.cut
-    return node.left if left else node.right
+    return node.left if goes_left(&node.split, x[node.split.feature]) else node.right
 
 cdef inline Leaf* leaf_at(SharedTrees trees, int node) noexcept nogil:
     """The leaf of a node."""
@@ -103,7 +94,7 @@ cdef inline int pop(SharedTrees trees, int* n_stack) noexcept nogil:
     cdef int node
     n_stack[0] -= 1
     node = trees.stack[n_stack[0]]
-    if trees.nodes[node].feature >= 0:
+    if trees.nodes[node].split.feature >= 0:
         trees.stack[n_stack[0]] = trees.nodes[node].left
         trees.stack[n_stack[0] + 1] = trees.nodes[node].right
         n_stack[0] += 2

@@ -92,7 +92,7 @@ cdef class SharedTrees:
         memset(self.total(leaf), 0, 2 * self.width * sizeof(double))
         self.leaves[leaf].block = block_for(n_slots)
         self.leaves[leaf].slots = self.new_block(self.leaves[leaf].block)
-        self.nodes[node].feature = -1
+        self.nodes[node].split.feature = -1
         self.nodes[node].left = leaf
         self.nodes[node].n_leaves = 1
         self.nodes[node].depth = <short>depth
@@ -108,7 +108,7 @@ cdef class SharedTrees:
         self.stack[0] = parent
         while n_stack:
             old = pop(self, &n_stack)
-            if self.nodes[old].feature < 0:
+            if self.nodes[old].split.feature < 0:
                 part = leaf_at(self, old)
                 memcpy(self.slots + whole.slots + whole.n_active, self.slots + part.slots,
                        part.n_active * sizeof(int))
@@ -157,13 +157,13 @@ cdef class SharedTrees:
                 if numbers[node] >= 0:
                     continue
                 numbers[node] = new.copy_node(self, node)
-                if self.nodes[node].feature >= 0:
+                if self.nodes[node].split.feature >= 0:
                     self.stack[n_stack] = self.nodes[node].right
                     self.stack[n_stack + 1] = self.nodes[node].left
                     n_stack += 2
             roots[i] = numbers[roots[i]]
         for i in range(new.n_nodes):
-            if new.nodes[i].feature >= 0:
+            if new.nodes[i].split.feature >= 0:
                 new.nodes[i].left = numbers[new.nodes[i].left]
                 new.nodes[i].right = numbers[new.nodes[i].right]
         free(numbers)
@@ -176,7 +176,7 @@ cdef class SharedTrees:
         cdef const Node* here
         for node in range(self.n_nodes):
             here = &self.nodes[node]
-            if here.refs and here.feature < 0:
+            if here.refs and here.split.feature < 0:
                 n += MIN_BLOCK << block_for(self.leaves[here.left].n_active)
         return n
 
@@ -186,7 +186,7 @@ cdef class SharedTrees:
         cdef const Leaf* leaf
         cdef Leaf* here
         cdef int copy
-        if old.feature >= 0:
+        if old.split.feature >= 0:
             copy = self.new_node()
             self.nodes[copy] = old[0]
             self.nodes[copy].stamp = 0
@@ -250,7 +250,7 @@ cdef class SharedTrees:
             gone.refs -= 1
             if gone.refs:
                 continue
-            if gone.feature >= 0:
+            if gone.split.feature >= 0:
                 self.stack[n_stack] = gone.left
                 self.stack[n_stack + 1] = gone.right
                 n_stack += 2
@@ -272,7 +272,7 @@ cdef class SharedTrees:
         while stack:
             node = stack.pop()
             found.append(node)
-            if self.nodes[node].feature >= 0:
+            if self.nodes[node].split.feature >= 0:
                 stack += [self.nodes[node].right, self.nodes[node].left]
         return found
 
@@ -291,7 +291,7 @@ cdef class SharedTrees:
         while at < n:
             here = &self.nodes[found[at]]
             at += 1
-            if here.feature >= 0:
+            if here.split.feature >= 0:
                 n += self.append(here.left, found + n)
                 n += self.append(here.right, found + n)
         for i in range(n):

@@ -69,11 +69,11 @@ cdef void gather(ParticleFilter filter, const double* x, int first, int stop) no
             pair = filter.pair_of[particle - 1]
         else:
             n_path = 0
-            while nodes[node].feature >= 0 and nodes[node].stamp != filter.epoch:
+            while nodes[node].split.feature >= 0 and nodes[node].stamp != filter.epoch:
                 path[n_path] = node
                 n_path += 1
                 node = side(&nodes[node], x)
-            if nodes[node].feature >= 0:
+            if nodes[node].split.feature >= 0:
                 pair = nodes[node].memo
             else:
                 if nodes[node].stamp != filter.epoch:
@@ -403,7 +403,7 @@ cdef void retire_slot(ParticleFilter filter, int slot) noexcept nogil:
         node = filter.roots[particle]
         while nodes[node].stamp != filter.epoch:      # visited nodes are done
             nodes[node].stamp = filter.epoch
-            if nodes[node].feature < 0:
+            if nodes[node].split.feature < 0:
                 retire_from(filter, node, slot)
                 break
             node = side(&nodes[node], x)
