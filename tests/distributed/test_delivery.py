@@ -209,7 +209,7 @@ class Asking(dict[str, float]):
 def test_a_second_call_gets_an_error_and_changes_nothing(
     disturbed: Disturbed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever it is; the first one goes on."""
+    """Every method raises the error, and the first call completes."""
     X = pd.DataFrame({"x": [0.0]})
     with DistributedKeyedModels(Diary(), n_groups=4) as models:
         calls = [

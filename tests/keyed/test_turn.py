@@ -85,7 +85,7 @@ class Slow(base.Regressor):
 
 
 def test_a_second_call_gets_an_error_and_changes_nothing() -> None:
-    """Whatever it is; the first one goes on."""
+    """Every method raises the error, and the first call completes."""
     begun, goes_on = threading.Event(), threading.Event()
     models = KeyedModels(Slow(begun, goes_on))
     first = threading.Thread(target=models.learn_one, args=("a", {}, 1.0))
