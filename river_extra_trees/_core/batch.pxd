@@ -48,6 +48,7 @@ cdef struct Link:
     int numeric             # column of the schema for the numbers, UNKNOWN or IGNORED
     int nominal             # column of the schema for the nominal values, UNKNOWN or IGNORED
     int n_values
+    bint are_distinct       # see `Column.are_distinct`
     int* known              # code in the batch -> code in the schema, or UNKNOWN or UNSEEN
 
 cdef class Reader:

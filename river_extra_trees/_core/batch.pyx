@@ -1,6 +1,5 @@
 """Batches: samples as columns, and a reader of their rows. See the header."""
 
-from cpython.dict cimport PyDict_Next
 from cpython.object cimport PyObject
 from libc.math cimport NAN
 
@@ -9,6 +8,7 @@ from .lists cimport item_of
 from .memory cimport free, product, resized, zeroed
 from .values cimport order_of
 from .shares cimport total_of
+from .texts cimport Texts
 from .schema cimport MAX_CATEGORIES, MAX_LABELS, OTHER, Labels, Schema, find_room
 
 import numpy as np
@@ -81,21 +81,27 @@ cdef object numbers_of(Column column):
     return column.numbers
 
 
-cdef int look_up_all(dict codes, list values, Link* link) except -1:
-    """Look up the codes of nominal values.
+cdef int look_up_all(Schema schema, Column column, Link* link) except -1:
+    """Look up the codes of the nominal values of a column.
 
-    The first values need no look-up if they are the same objects as the keys of `codes`, in the
-    same order. That is the case for lists from `Schema.texts_of`.
+    The first values need no look-up if they are the same objects in the same order as those of the
+    schema. That is the case for values from `Schema.texts_of`.
     """
-    cdef PyObject* value
-    cdef Py_ssize_t position = 0
+    cdef dict codes = <dict>schema.codes[link.nominal]
+    cdef Texts texts = schema.texts.get(column.name)
+    cdef list values = column.values
     cdef int code = 0
-    while (code < link.n_values and PyDict_Next(codes, &position, &value, NULL)
-           and value == item_of(<PyObject*>values, code)):
-        link.known[code] = code
-        code += 1
-    for code in range(code, link.n_values):
-        link.known[code] = codes.get(values[code], UNKNOWN)
+    if texts is not None and texts.has_codes_of_schema():
+        while code < min(link.n_values, len(texts.values)) and (
+                item_of(<PyObject*>values, code) == item_of(<PyObject*>texts.values, code)):
+            link.known[code] = code
+            code += 1
+    if column.are_distinct and code == len(codes):      # no value of the schema is left
+        for code in range(code, link.n_values):
+            link.known[code] = UNKNOWN
+    else:
+        for code in range(code, link.n_values):
+            link.known[code] = codes.get(values[code], UNKNOWN)
     return 0
 
 
@@ -104,7 +110,8 @@ cdef int code_for(Schema schema, int column, object value) except? -1:
     cdef dict codes = <dict>schema.codes[column]
     if len(codes) >= MAX_CATEGORIES:
         return codes.get(value, OTHER)
-    schema.lengths.append((codes, len(codes)))      # for `retract`
+    schema.lengths.append(len(codes))       # for `retract`
+    schema.extended.append(codes)
     return codes.setdefault(value, len(codes))
 
 
@@ -146,6 +153,7 @@ cdef class Reader:
                 link.codes = <const char*>&column.code_view[0]
                 link.code_step = column.code_view.strides[0]
             link.n_values = <int>len(column.values)
+            link.are_distinct = column.are_distinct
             link.known = known
             known += link.n_values
             self.n_links += 1
@@ -207,7 +215,7 @@ cdef class Reader:
                 link.numeric = schema.numeric.get(column.name, IGNORED if is_full else UNKNOWN)
                 link.nominal = schema.nominal.get(column.name, IGNORED if is_full else UNKNOWN)
                 if link.nominal >= 0 and not self.is_chosen:
-                    look_up_all(<dict>schema.codes[link.nominal], column.values, link)
+                    look_up_all(schema, column, link)
                 else:                   # chosen rows may not contain all values
                     for code in range(link.n_values):
                         link.known[code] = UNKNOWN if link.nominal < 0 else UNSEEN
@@ -239,7 +247,7 @@ cdef class Reader:
         """Look up the nominal values of the next row that were not looked up before.
 
         An unknown value may have become known: the schema may have learned an equal value of
-        another type.
+        another type, unless the values of the column are distinct.
         """
         cdef Py_ssize_t place = self.place(self.row)
         cdef const Link* link
@@ -284,7 +292,8 @@ cdef class Reader:
                 if 0 <= code < link.n_values:
                     if link.nominal >= 0:
                         finds |= link.known[code] == UNSEEN or (
-                            self.learns and link.known[code] == UNKNOWN)
+                            self.learns and link.known[code] == UNKNOWN
+                            and not link.are_distinct)
                         all_known &= link.known[code] != UNKNOWN
                         row[link.nominal] = OTHER if link.known[code] < 0 else link.known[code]
                     else:
@@ -312,7 +321,8 @@ cdef class Reader:
                 if 0 <= code < link.n_values:
                     fresh.append((column.name, True, column.values[code]))
                     places.append((i, True, code))
-        fresh.sort(key=order_of)
+        if fresh:
+            fresh.sort(key=order_of)
         self.schema.extend(fresh)
         self.version = self.schema.version
         try:
@@ -325,7 +335,9 @@ cdef class Reader:
                     if 0 <= code < link.n_values and link.known[code] == UNKNOWN:
                         link.known[code] = code_for(
                             self.schema, link.nominal, (<Column>self.batch.columns[i]).values[code])
-            self.read()
+                        self.schema.row[link.nominal] = link.known[code]
+            if fresh:
+                self.read()
         except BaseException:
             self.schema.retract()       # `link` then repeats all look-ups
             raise

@@ -31,7 +31,8 @@ cdef class Schema:
     cdef double* row            # scratch: row[column] of the last encoded row; NaN: missing
     cdef int row_capacity
     # Not part of the state:
-    cdef list lengths           # (dict, length before) of each dict that the last `admit` extended
+    cdef list extended          # dicts that the last `admit` extended
+    cdef list lengths           # their lengths before it, maybe one more; None: it extended nothing
     cdef int n_before           # number of columns before the last `admit`
     cdef dict texts             # name -> `Texts` of its nominal column
     cdef unsigned long version  # number of changes of columns and codes

@@ -207,12 +207,12 @@ cdef class Schema:
 
     cdef int extend(self, list fresh) except -1:
         """Add columns and codes for names and values, sorted by `order_of`; all or none."""
-        lengths = [(self.numeric, len(self.numeric)), (self.nominal, len(self.nominal))]
+        extended = [self.numeric, self.nominal]
         for name, is_nominal, _ in fresh:
             if is_nominal and name in self.nominal:
-                codes = <dict>self.codes[<int>self.nominal[name]]
-                lengths.append((codes, len(codes)))
-        self.lengths, self.n_before = lengths, self.n_columns
+                extended.append(self.codes[<int>self.nominal[name]])
+        lengths = list(map(len, extended))
+        self.extended, self.lengths, self.n_before = extended, lengths, self.n_columns
         self.version += 1
         try:
             self.add(fresh)
@@ -231,13 +231,13 @@ cdef class Schema:
         self.version += 1
         self.layout_size = 0
         self.texts.clear()
-        for entries, length in self.lengths:
+        for entries, length in zip(self.extended, self.lengths):
             while len(<dict>entries) > length:
                 (<dict>entries).popitem()
         self.n_columns = self.n_before
         del self.names[self.n_before :]
         del self.codes[self.n_before :]
-        self.lengths = None
+        self.extended = self.lengths = None
         return 0
 
     cdef int add(self, list fresh) except -1:
