@@ -95,6 +95,8 @@ cdef class Reader:
     cdef bint encode_into(self, double* row) noexcept nogil
     cdef int look_up(self) except -1
     cdef int admit(self) except -1
+    cdef bint has_new_features(self) noexcept
+    cdef list new_features(self)
     cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1
     cdef void put_shares(self, const double* shares, int n) noexcept nogil
     cdef double weight(self) noexcept nogil

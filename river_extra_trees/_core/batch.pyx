@@ -105,13 +105,17 @@ cdef int look_up_all(Schema schema, Column column, Link* link) except -1:
     return 0
 
 
+def order_of_first(tuple feature):
+    """Sort key of a result of `Reader.new_features`."""
+    return order_of(feature[0])
+
+
 cdef int code_for(Schema schema, int column, object value) except? -1:
     """The code of a nominal value in a column; a new one if there is room."""
     cdef dict codes = <dict>schema.codes[column]
     if len(codes) >= MAX_CATEGORIES:
         return codes.get(value, OTHER)
-    schema.lengths.append(len(codes))       # for `retract`
-    schema.extended.append(codes)
+    schema.before_code(column, codes)
     return codes.setdefault(value, len(codes))
 
 
@@ -302,31 +306,21 @@ cdef class Reader:
         return all_known
 
     cdef int admit(self) except -1:
-        """Add new features and values of the next row, as `Schema.admit` does; encode the row."""
+        """Add new features and values of the next row, as `Schema.admit` does; encode the row.
+
+        The row has been encoded by `read`.
+        """
         cdef Py_ssize_t place = self.place(self.row)
-        cdef list fresh = [], places = []
+        cdef list fresh = self.new_features() if self.has_new_features() else None
         cdef Link* link
-        cdef Column column
-        cdef double number
         cdef int i, code
-        for i in range(self.n_links):
-            link, column = &self.links[i], <Column>self.batch.columns[i]
-            if link.numbers != NULL and link.numeric == UNKNOWN:
-                number = (<const double*>(link.numbers + place * link.number_step))[0]
-                if number - number == 0.0:
-                    fresh.append((column.name, False, None))
-                    places.append((i, False, 0))
-            if link.codes != NULL and link.nominal == UNKNOWN:
-                code = (<const int*>(link.codes + place * link.code_step))[0]
-                if 0 <= code < link.n_values:
-                    fresh.append((column.name, True, column.values[code]))
-                    places.append((i, True, code))
         if fresh:
-            fresh.sort(key=order_of)
-        self.schema.extend(fresh)
+            self.schema.extend([feature for feature, _, _ in fresh])
+        else:
+            self.schema.begin()
         self.version = self.schema.version
         try:
-            for i, is_nominal, code in places:
+            for (_, is_nominal, _), i, code in fresh or ():
                 self.relink(&self.links[i], <Column>self.batch.columns[i], is_nominal, code)
             for i in range(self.n_links):
                 link = &self.links[i]
@@ -342,6 +336,40 @@ cdef class Reader:
             self.schema.retract()       # `link` then repeats all look-ups
             raise
         return 0
+
+    cdef bint has_new_features(self) noexcept:
+        """Whether a feature that may have a value in the next row has no column."""
+        cdef int i
+        for i in range(self.n_links):
+            if ((self.links[i].numbers != NULL and self.links[i].numeric == UNKNOWN)
+                    or (self.links[i].codes != NULL and self.links[i].nominal == UNKNOWN)):
+                return True
+        return False
+
+    cdef list new_features(self):
+        """The new features of the next row, in the order of their columns.
+
+        Each is what `Schema.extend` takes, with the number of the column in the batch and the code.
+        """
+        cdef Py_ssize_t place = self.place(self.row)
+        cdef list found = []
+        cdef const Link* link
+        cdef Column column
+        cdef double number
+        cdef int i, code
+        for i in range(self.n_links):
+            link, column = &self.links[i], <Column>self.batch.columns[i]
+            if link.numbers != NULL and link.numeric == UNKNOWN:
+                number = (<const double*>(link.numbers + place * link.number_step))[0]
+                if number - number == 0.0:
+                    found.append(((column.name, False, None), i, 0))
+            if link.codes != NULL and link.nominal == UNKNOWN:
+                code = (<const int*>(link.codes + place * link.code_step))[0]
+                if 0 <= code < link.n_values:
+                    found.append(((column.name, True, column.values[code]), i, code))
+        if found:
+            found.sort(key=order_of_first)
+        return found
 
     cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1:
         """Update a link after `admit` added its column or value, or had no room for it."""

@@ -31,9 +31,9 @@ cdef class Schema:
     cdef double* row            # scratch: row[column] of the last encoded row; NaN: missing
     cdef int row_capacity
     # Not part of the state:
-    cdef list extended          # dicts that the last `admit` extended
-    cdef list lengths           # their lengths before it, maybe one more; None: it extended nothing
-    cdef int n_before           # number of columns before the last `admit`
+    cdef int n_before           # number of columns before the last `admit`; -1: it added nothing
+    cdef Py_ssize_t n_numeric   # number of those that are numeric
+    cdef int* n_codes           # per column: number of codes before the last `admit`; -1: as now
     cdef dict texts             # name -> `Texts` of its nominal column
     cdef unsigned long version  # number of changes of columns and codes
 
@@ -52,6 +52,11 @@ cdef class Schema:
         """Whether a column is nominal."""
         return item_of(<PyObject*>self.codes, column) != none
 
+    cdef inline void before_code(self, int column, dict codes) noexcept:
+        """Prepare `retract` for a new code of a column."""
+        if self.n_codes[column] < 0:
+            self.n_codes[column] = <int>len(codes)
+
     cdef int encode(self, object x) except -1
     cdef int admit(self, object x) except -1
     cdef int validate(self, object x) except -1
@@ -62,6 +67,8 @@ cdef class Schema:
     cdef int remember(self, dict x) except -1
     cdef int commit(self, dict x, list fresh) except -1
     cdef int extend(self, list fresh) except -1
+    cdef void begin(self) noexcept
+    cdef void accept(self) noexcept
     cdef int retract(self) except -1
     cdef int add(self, list fresh) except -1
     cdef int add_column(self, object name, bint is_nominal) except -1

@@ -4,6 +4,7 @@ from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next, PyDict_Size
 from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.object cimport PyObject, PyTypeObject
 from libc.math cimport NAN
+from libc.string cimport memset
 
 from .values cimport (
     CATEGORY, MISSING, NUMBER, Kind, check_name, classify, holds_nan, order_of
@@ -57,10 +58,12 @@ cdef class Schema:
         self.codes = []
         self.texts = {}
         self.layout = []
+        self.n_before = -1
         self.reserve(1)     # `row` is never NULL, even before the first feature
 
     def __dealloc__(self):
         free(self.row)
+        free(self.n_codes)
         free(self.layout_keys)
         free(self.layout_numeric)
         free(self.layout_nominal)
@@ -73,7 +76,7 @@ cdef class Schema:
         return 0
 
     cdef int admit(self, object x) except -1:
-        self.lengths = None
+        self.accept()
         if type(x) is not dict:
             x = as_dict(x)
         if not self.by_layout(<dict>x):
@@ -207,13 +210,7 @@ cdef class Schema:
 
     cdef int extend(self, list fresh) except -1:
         """Add columns and codes for names and values, sorted by `order_of`; all or none."""
-        extended = [self.numeric, self.nominal]
-        for name, is_nominal, _ in fresh:
-            if is_nominal and name in self.nominal:
-                extended.append(self.codes[<int>self.nominal[name]])
-        lengths = list(map(len, extended))
-        self.extended, self.lengths, self.n_before = extended, lengths, self.n_columns
-        self.version += 1
+        self.begin()
         try:
             self.add(fresh)
         except BaseException:
@@ -221,23 +218,38 @@ cdef class Schema:
             raise
         return 0
 
+    cdef void begin(self) noexcept:
+        """Prepare `retract` for new columns and codes."""
+        self.accept()
+        self.n_before, self.n_numeric = self.n_columns, len(self.numeric)
+        self.version += 1
+
+    cdef void accept(self) noexcept:
+        """Keep what the last `admit` added, so that `retract` removes nothing."""
+        if self.n_before >= 0:
+            self.n_before = -1
+            memset(self.n_codes, 0xFF, self.row_capacity * sizeof(int))
+
     cdef int retract(self) except -1:
         """Remove what the last `admit` added, even if it added only a part.
 
         Nothing is looked up: a value whose own code fails once may fail again.
         """
-        if self.lengths is None:
+        cdef int column, n = self.n_before
+        if n < 0:
             return 0
         self.version += 1
         self.layout_size = 0
         self.texts.clear()
-        for entries, length in zip(self.extended, self.lengths):
-            while len(<dict>entries) > length:
-                (<dict>entries).popitem()
-        self.n_columns = self.n_before
-        del self.names[self.n_before :]
-        del self.codes[self.n_before :]
-        self.extended = self.lengths = None
+        for column in range(n):
+            if self.n_codes[column] >= 0:
+                shorten(<dict>self.codes[column], self.n_codes[column])
+        shorten(self.numeric, self.n_numeric)
+        shorten(self.nominal, n - self.n_numeric)
+        self.n_columns = n
+        del self.names[n:]
+        del self.codes[n:]
+        self.accept()
         return 0
 
     cdef int add(self, list fresh) except -1:
@@ -249,6 +261,7 @@ cdef class Schema:
                 self.add_column(name, is_nominal)
             if is_nominal:
                 codes = <dict>self.codes[<int>columns[name]]
+                self.before_code(columns[name], codes)
                 codes[value] = len(codes)
         return 0
 
@@ -289,6 +302,9 @@ cdef class Schema:
     cdef int reserve(self, int n_columns) except -1:
         if n_columns > self.row_capacity:
             self.row = <double*>resized(self.row, max(8, 2 * n_columns), sizeof(double))
+            self.n_codes = <int*>resized(self.n_codes, max(8, 2 * n_columns), sizeof(int))
+            memset(self.n_codes + self.row_capacity, 0xFF,
+                   (max(8, 2 * n_columns) - self.row_capacity) * sizeof(int))
             self.row_capacity = max(8, 2 * n_columns)
         return 0
 
@@ -366,7 +382,7 @@ cdef class Schema:
                 texts += sum([getsizeof(value) for value in codes if type(value) is str])
         return (
             object.__sizeof__(self) + texts
-            + self.row_capacity * sizeof(double)
+            + self.row_capacity * (sizeof(double) + sizeof(int))
             + self.layout_capacity * (sizeof(PyObject*) + 2 * sizeof(int))
         )
 
@@ -406,6 +422,13 @@ cdef class Schema:
 
     def __reduce__(self):
         return reduced(type(self), self.state())
+
+
+cdef int shorten(dict entries, Py_ssize_t length) except -1:
+    """Remove the latest entries of a dict."""
+    while len(entries) > length:
+        entries.popitem()
+    return 0
 
 
 cdef dict as_dict(object x):
