@@ -97,7 +97,7 @@ cdef class Reader:
     cdef int admit(self) except -1
     cdef bint has_new_features(self) noexcept
     cdef list new_features(self)
-    cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1
+    cdef int relink(self, list fresh) except -1
     cdef void put_shares(self, const double* shares, int n) noexcept nogil
     cdef double weight(self) noexcept nogil
     cdef double target(self) noexcept nogil

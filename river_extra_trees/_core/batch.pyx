@@ -314,14 +314,11 @@ cdef class Reader:
         cdef list fresh = self.new_features() if self.has_new_features() else None
         cdef Link* link
         cdef int i, code
-        if fresh:
-            self.schema.extend([feature for feature, _, _ in fresh])
-        else:
-            self.schema.begin()
+        self.schema.extend([feature for feature, _, _ in fresh] if fresh else None)
         self.version = self.schema.version
         try:
-            for (_, is_nominal, _), i, code in fresh or ():
-                self.relink(&self.links[i], <Column>self.batch.columns[i], is_nominal, code)
+            if fresh:
+                self.relink(fresh)
             for i in range(self.n_links):
                 link = &self.links[i]
                 if link.codes != NULL and link.nominal >= 0:
@@ -371,15 +368,18 @@ cdef class Reader:
             found.sort(key=order_of_first)
         return found
 
-    cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1:
-        """Update a link after `admit` added its column or value, or had no room for it."""
-        if not is_nominal:
-            link.numeric = self.schema.numeric.get(column.name, IGNORED)
-            return 0
-        link.nominal = self.schema.nominal.get(column.name, IGNORED)
-        if link.nominal >= 0:
-            link.known[code] = (<dict>self.schema.codes[link.nominal]).get(
-                column.values[code], OTHER)
+    cdef int relink(self, list fresh) except -1:
+        """Update the links after `admit` added new features, or had no room for them."""
+        cdef Link* link
+        cdef int i, code
+        for (name, is_nominal, value), i, code in fresh:
+            link = &self.links[i]
+            if not is_nominal:
+                link.numeric = self.schema.numeric.get(name, IGNORED)
+                continue
+            link.nominal = self.schema.nominal.get(name, IGNORED)
+            if link.nominal >= 0:
+                link.known[code] = (<dict>self.schema.codes[link.nominal]).get(value, OTHER)
         return 0
 
     cdef void put_shares(self, const double* shares, int n) noexcept nogil:

@@ -7,6 +7,7 @@ change its type during the stream without an error or a loss of information.
 """
 
 from cpython.object cimport PyObject
+from libc.string cimport memset
 
 from .lists cimport item_of
 
@@ -57,6 +58,12 @@ cdef class Schema:
         if self.n_codes[column] < 0:
             self.n_codes[column] = <int>len(codes)
 
+    cdef inline void accept(self) noexcept:
+        """Keep what the last `admit` added: `retract` then removes nothing."""
+        if self.n_before >= 0:
+            self.n_before = -1
+            memset(self.n_codes, 0xFF, self.row_capacity * sizeof(int))
+
     cdef int encode(self, object x) except -1
     cdef int admit(self, object x) except -1
     cdef int validate(self, object x) except -1
@@ -66,9 +73,7 @@ cdef class Schema:
     cdef int by_name(self, dict x, list fresh) except -1
     cdef int remember(self, dict x) except -1
     cdef int commit(self, dict x, list fresh) except -1
-    cdef int extend(self, list fresh) except -1
-    cdef void begin(self) noexcept
-    cdef void accept(self) noexcept
+    cdef int extend(self, list fresh=*) except -1
     cdef int retract(self) except -1
     cdef int add(self, list fresh) except -1
     cdef int add_column(self, object name, bint is_nominal) except -1

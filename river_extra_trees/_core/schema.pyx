@@ -7,12 +7,11 @@ from libc.math cimport NAN
 from libc.string cimport memset
 
 from .values cimport (
-    CATEGORY, MISSING, NUMBER, Kind, check_name, classify, holds_nan, order_of
+    CATEGORY, MISSING, NUMBER, Kind, as_dict, check_name, classify, holds_nan, order_of
 )
 from .memory cimport free, resized
 from .texts cimport Texts
 
-from collections.abc import Mapping
 from gc import get_referents
 from sys import getsizeof
 
@@ -208,27 +207,18 @@ cdef class Schema:
             raise
         return 0
 
-    cdef int extend(self, list fresh) except -1:
+    cdef int extend(self, list fresh=None) except -1:
         """Add columns and codes for names and values, sorted by `order_of`; all or none."""
-        self.begin()
-        try:
-            self.add(fresh)
-        except BaseException:
-            self.retract()
-            raise
-        return 0
-
-    cdef void begin(self) noexcept:
-        """Prepare `retract` for new columns and codes."""
         self.accept()
         self.n_before, self.n_numeric = self.n_columns, len(self.numeric)
         self.version += 1
-
-    cdef void accept(self) noexcept:
-        """Keep what the last `admit` added, so that `retract` removes nothing."""
-        if self.n_before >= 0:
-            self.n_before = -1
-            memset(self.n_codes, 0xFF, self.row_capacity * sizeof(int))
+        if fresh is not None:
+            try:
+                self.add(fresh)
+            except BaseException:
+                self.retract()
+                raise
+        return 0
 
     cdef int retract(self) except -1:
         """Remove what the last `admit` added, even if it added only a part.
@@ -247,12 +237,12 @@ cdef class Schema:
         shorten(self.numeric, self.n_numeric)
         shorten(self.nominal, n - self.n_numeric)
         self.n_columns = n
-        del self.names[n:]
-        del self.codes[n:]
+        del self.names[n:], self.codes[n:]
         self.accept()
         return 0
 
     cdef int add(self, list fresh) except -1:
+        cdef int column
         for name, is_nominal, value in fresh:
             columns = self.nominal if is_nominal else self.numeric
             if name not in columns:
@@ -260,8 +250,9 @@ cdef class Schema:
                     continue
                 self.add_column(name, is_nominal)
             if is_nominal:
-                codes = <dict>self.codes[<int>columns[name]]
-                self.before_code(columns[name], codes)
+                column = columns[name]
+                codes = <dict>self.codes[column]
+                self.before_code(column, codes)
                 codes[value] = len(codes)
         return 0
 
@@ -300,12 +291,13 @@ cdef class Schema:
         return 0
 
     cdef int reserve(self, int n_columns) except -1:
+        cdef int n
         if n_columns > self.row_capacity:
-            self.row = <double*>resized(self.row, max(8, 2 * n_columns), sizeof(double))
-            self.n_codes = <int*>resized(self.n_codes, max(8, 2 * n_columns), sizeof(int))
-            memset(self.n_codes + self.row_capacity, 0xFF,
-                   (max(8, 2 * n_columns) - self.row_capacity) * sizeof(int))
-            self.row_capacity = max(8, 2 * n_columns)
+            n = max(8, 2 * n_columns)
+            self.row = <double*>resized(self.row, n, sizeof(double))
+            self.n_codes = <int*>resized(self.n_codes, n, sizeof(int))
+            memset(self.n_codes + self.row_capacity, 0xFF, (n - self.row_capacity) * sizeof(int))
+            self.row_capacity = n
         return 0
 
     cdef void blank(self) noexcept nogil:
@@ -329,21 +321,15 @@ cdef class Schema:
         """The `Texts` of the nominal column of a feature, for frames; empty if there is none."""
         cdef Texts texts
         try:
-            column = self.nominal.get(name)
-        except TypeError:       # an unhashable name: a later check raises the error
-            column = None
-        if column is None:
+            codes = <dict>self.codes[<int>self.nominal[name]]
+        except (KeyError, TypeError):   # of an unhashable name, a later check raises the error
             return Texts()
         texts = self.texts.get(name)
         if texts is None:
             texts = self.texts[name] = Texts()
-        codes = <dict>self.codes[<int>column]
         if texts.n_told < len(codes):
             texts.know(list(codes)[texts.n_told:])
         return texts
-
-    def is_nominal(self, int column):
-        return self.codes[column] is not None
 
     def row_of(self, x):
         """The row of doubles that x encodes to, as a list (for tests and explanations)."""
@@ -412,9 +398,8 @@ cdef class Schema:
                 schema.add_column(name, categories is not None)
                 if categories is not None:
                     require(type(categories) is list, "Schema: categories must be a list")
-                    schema.codes[schema.n_columns - 1] = {
-                        value: code for code, value in enumerate(categories)
-                    }
+                    codes = dict(zip(categories, range(len(categories))))
+                    schema.codes[schema.n_columns - 1] = codes
         except TypeError:
             raise StateError("Schema: a name or a category is not hashable") from None
         schema.check()
@@ -429,15 +414,6 @@ cdef int shorten(dict entries, Py_ssize_t length) except -1:
     while len(entries) > length:
         entries.popitem()
     return 0
-
-
-cdef dict as_dict(object x):
-    """The sample as a dict; if its class overrides `items`, a dict of these items."""
-    if isinstance(x, dict) and type(x).items is dict.items:
-        return <dict>x
-    if isinstance(x, Mapping):
-        return dict(x.items())
-    raise TypeError(f"x must be a mapping of feature names to values, not {type(x).__name__!r}")
 
 
 cdef int find_room(object label, Py_ssize_t n_labels) except -1:

@@ -84,7 +84,7 @@ cdef class Chunk:
     cdef ArrowArray array
 
 cdef class Texts:
-    cdef readonly list values   # code -> known text; a list that only grows, so columns can share it
+    cdef readonly list values   # code -> known text; it only grows, so that columns can share it
     cdef list news              # further texts of the stream that is being read
     cdef readonly Py_ssize_t n_told     # number of values passed to `know`, texts or not
     cdef Text* texts            # code -> its bytes
