@@ -135,19 +135,16 @@ cdef class Reader:
     def __cinit__(self, Batch batch, bint learns, chosen=None):
         cdef size_t n_known = 0
         cdef int* known
+        cdef int i
         cdef Column column
         self.batch, self.n, self.learns = batch, batch.n, learns
         if chosen is not None:
             self.choose(chosen)
         self.n_chosen = self.n
         self.links = <Link*>zeroed(max(1, len(batch.columns)), sizeof(Link))
-        for column in batch.columns:
-            n_known += len(column.values)
-        self.known = <int*>zeroed(max(1, n_known), sizeof(int))
         self.n_labels = -1
         if learns:
             self.take_targets()
-        known = self.known
         for column in batch.columns if batch.n else ():
             link = &self.links[self.n_links]
             if column.numbers is not None:
@@ -158,9 +155,12 @@ cdef class Reader:
                 link.code_step = column.code_view.strides[0]
             link.n_values = <int>len(column.values)
             link.are_distinct = column.are_distinct
-            link.known = known
-            known += link.n_values
+            n_known += link.n_values
             self.n_links += 1
+        self.known = known = <int*>zeroed(max(<size_t>1, n_known), sizeof(int))
+        for i in range(self.n_links):
+            self.links[i].known = known
+            known += self.links[i].n_values
 
     cdef int choose(self, chosen) except -1:
         """Restrict the reader to these rows."""
