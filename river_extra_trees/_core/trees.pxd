@@ -12,6 +12,16 @@ from .ahead cimport AHEAD
 from .shares cimport first_largest
 from .split cimport Split, goes_left, goes_left_evenly
 
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define prefetch(address) __builtin_prefetch(address)
+    #else
+    #define prefetch(address) ((void)0)
+    #endif
+    """
+    void prefetch(const void* address) noexcept nogil
+
 cdef enum:
     LEAF = -1               # split.feature of a leaf
     FREE = -2               # split.feature of a node on the free list
@@ -25,7 +35,7 @@ cdef const double FAINTEST = 1e-200     # a decayed class weight below this beco
 cdef struct Node:           # 32 bytes
     Split split
     int left                # node number of the left child, if split.feature >= 0
-    int right               # node number of the right child, if split.feature >= 0
+    int right               # node number of the right child; directly after `left`
     int parent              # node number, or -1 for a root
     int depth               # 0 for a root
 
@@ -120,10 +130,13 @@ cdef class Trees:
                 if this.split.feature < n_columns:
                     left = goes_left_evenly(
                         &this.split, rows[i][this.split.feature * stride])
-                node = this.right ^ ((this.left ^ this.right) & -left)
+                node = (&this.left)[1 - left]       # `left` or `right`
+                prefetch(&self.nodes[node])         # other rows follow before it is read
                 leaves[i] = node
+            for k in range(n_going):
+                i = going[k]
                 going[m] = i
-                m += self.nodes[node].split.feature >= 0
+                m += self.nodes[leaves[i]].split.feature >= 0
             n_going = m
 
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil
