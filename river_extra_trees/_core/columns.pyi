@@ -12,6 +12,7 @@ class Column:
     length: int
     refused: int
     error: Exception | None
+    are_distinct: bool
     def __new__(
         cls,
         name: Hashable,
@@ -21,6 +22,7 @@ class Column:
         values: list[Any] | None = None,
         refused: int = ...,
         error: Exception | None = None,
+        are_distinct: bool = False,
     ) -> Self: ...
     def refuse(self, row: int, error: Exception) -> None: ...
 

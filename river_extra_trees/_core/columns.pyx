@@ -40,13 +40,15 @@ cdef class Column:
         The first row with an invalid value; -1 if all values are valid.
     error
         The exception for that value.
+    are_distinct
+        Whether no two of the values are equal.
     """
 
     def __cinit__(self, name, Py_ssize_t length, numbers=None, codes=None, list values=None,
-                  Py_ssize_t refused=-1, error=None):
+                  Py_ssize_t refused=-1, error=None, bint are_distinct=False):
         self.name, self.length, self.numbers, self.codes = name, length, numbers, codes
         self.values = [] if values is None else values
-        self.refused, self.error = refused, error
+        self.refused, self.error, self.are_distinct = refused, error, are_distinct
         if numbers is not None:
             self.number_view = numbers
             check_length(self.number_view.shape[0], length)
@@ -56,7 +58,7 @@ cdef class Column:
 
     def __reduce__(self):
         return Column, (self.name, self.length, self.numbers, self.codes, self.values,
-                        self.refused, self.error)
+                        self.refused, self.error, self.are_distinct)
 
     def refuse(self, Py_ssize_t row, error):
         """Record the error for a row, unless an earlier row has an error."""
@@ -96,7 +98,7 @@ def column_of_numbers(name, numbers):
 
 def column_of_texts(name, codes, list values):
     """A column of texts, from their positions in a list of distinct texts; -1 is missing."""
-    return named(Column(name, len(codes), None, codes, values))
+    return named(Column(name, len(codes), None, codes, values, are_distinct=True))
 
 
 def column_of_values(name, list values):
@@ -136,7 +138,8 @@ def column_of_values(name, list values):
                 codes = np.full(n, -1, dtype=np.intc)
             codes[row] = known.code(value)
     return named(Column(name, n, None if numbers is None else numbers.base,
-                        None if codes is None else codes.base, known.values))
+                        None if codes is None else codes.base, known.values,
+                        are_distinct=not known.others))
 
 
 cdef class Coder:
@@ -217,7 +220,7 @@ def column_of_codes(name, codes, list values):
             places[position] = known.setdefault(value, len(known))
     column = Column(name, len(codes), numbers.base.take(codes) if n_numbers else None,
                     codes if len(known) == n else places.base.take(codes) if known else None,
-                    list(known))
+                    list(known), are_distinct=True)
     for position, error in errors:
         rows = np.flatnonzero(codes == position)
         if len(rows):

@@ -162,7 +162,7 @@ def column_of(name: typing.Hashable, series: typing.Any, schema: Schema | None =
     stream = stream_of(series)
     if stream is not None:
         texts = Texts() if schema is None else schema.texts_of(name)
-        return column_of_texts(name, *texts_of_stream(stream, texts))
+        return column_of_texts(name, *texts.codes_of(stream))
     coded = categories_in(series, f"feature {safe_repr(name)}")
     if coded is not None:
         return column_of_codes(name, *coded)
@@ -246,7 +246,7 @@ def numbers_in_pyarrow(column: typing.Any) -> Numbers | None:
 def codes_in(series: typing.Any, what: str) -> Codes | None:
     """A series by its codes; None if it has none at hand. Errors say what it is."""
     stream = stream_of(series)
-    return categories_in(series, what) if stream is None else texts_of_stream(stream, Texts())
+    return categories_in(series, what) if stream is None else Texts().codes_of(stream)
 
 
 def stream_of(series: typing.Any) -> typing.Any:
@@ -259,15 +259,6 @@ def stream_of(series: typing.Any) -> typing.Any:
     return None if stream_in is None else stream_in(series)
 
 
-def texts_of_stream(stream: typing.Any, texts: Texts) -> Codes:
-    """The texts of a stream by their codes, each text once."""
-    codes, values = texts.codes_of(stream)
-    if len(values) <= len(codes):
-        return codes, values
-    used, codes = compact(codes)
-    return codes, [values[code] for code in used]
-
-
 def stream_in_pandas(series: typing.Any) -> typing.Any:
     import pandas
 
@@ -276,6 +267,7 @@ def stream_in_pandas(series: typing.Any) -> typing.Any:
     if series.dtype.storage != "pyarrow":
         return None
     array = series.array.__arrow_array__()
+    array.validate()
     if hasattr(array, "__arrow_c_stream__"):  # in chunks
         return array.__arrow_c_stream__()
     import pyarrow
@@ -301,6 +293,7 @@ def stream_in_pyarrow(column: typing.Any) -> typing.Any:
     types = pyarrow.types
     if not (types.is_string(column.type) or types.is_large_string(column.type)):
         return None
+    column.validate()
     return column.__arrow_c_stream__()
 
 

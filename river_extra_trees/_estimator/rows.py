@@ -58,6 +58,7 @@ def chosen(column: Column, rows: Rows) -> Column:
         None if column.numbers is None else column.numbers[rows],
         None if column.codes is None else column.codes[rows],
         column.values,
+        are_distinct=column.are_distinct,
     )
 
 
