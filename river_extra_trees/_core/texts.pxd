@@ -84,3 +84,6 @@ cdef class Texts:
     cdef int resize(self, size_t capacity) except -1
     cdef size_t slot_of(self, const char* text, size_t length, Py_ssize_t hash) noexcept
     cdef int forget(self, Py_ssize_t n) except -1
+
+cdef Chunk next_of(ArrowArrayStream* stream)
+cdef int fail(ArrowArrayStream* stream) except -1

@@ -13,6 +13,7 @@ import typing
 import numpy as np
 import numpy.typing as npt
 
+from river_extra_trees._core.arrow import block_of_stream
 from river_extra_trees._core.batch import Batch
 from river_extra_trees._core.columns import (
     Column,
@@ -23,6 +24,7 @@ from river_extra_trees._core.columns import (
     column_of_texts,
     column_of_values,
     column_of_weights,
+    columns_of_block,
 )
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT
@@ -85,8 +87,9 @@ def columns_of_array(array: npt.NDArray[typing.Any], _: Schema | None) -> list[C
     """Columns of an array."""
     array = np.asarray(array)  # a column of a matrix has two dimensions
     if array.dtype.kind in "biuf":
-        numbers = np.require(array, np.float64, "A")
-        return [column_of_numbers(i, numbers[:, i]) for i in range(numbers.shape[1])]
+        if array.dtype != FLOAT64 or not array.flags.aligned:
+            array = np.require(array, np.float64, "A")
+        return columns_of_block(list(range(array.shape[1])), array)
     return [column_of_values(i, list_of_array(array[:, i])) for i in range(array.shape[1])]
 
 
@@ -100,7 +103,7 @@ def columns_of_pandas(frame: typing.Any, schema: Schema | None) -> list[Column]:
     """Columns of a pandas frame. All columns of numpy numbers are converted at once."""
     names, dtypes = frame.columns.tolist(), frame.dtypes.tolist()
     if dtypes.count(FLOAT64) == len(dtypes):
-        return list(map(column_of_numbers, names, frame.to_numpy().T))
+        return columns_of_block(names, frame.to_numpy())
     plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in dtypes]
     numbers = iter(part_of(frame, plain).to_numpy(dtype=np.float64).T if any(plain) else ())
     others = (series for _, series in part_of(frame, [not each for each in plain]).items())
@@ -118,32 +121,45 @@ def part_of(frame: typing.Any, flags: list[bool]) -> typing.Any:
 
 
 def columns_of_polars(frame: typing.Any, schema: Schema | None) -> list[Column]:
-    """The columns of a frame of polars."""
+    """Columns of a frame of polars. If all are of doubles, they are read at once."""
     import polars
 
     double = polars.Float64()
+    names, dtypes = frame.columns, frame.dtypes
+    if set(map(type, dtypes)) == {polars.Float64}:
+        block = block_of_table(frame, len(names))
+        if block is not None:
+            return columns_of_block(names, block)
     return [
         column_of_numbers(name, series.to_numpy())
         if dtype == double
         else column_of(name, series, schema)
-        for name, dtype, series in zip(
-            frame.columns, frame.dtypes, frame.get_columns(), strict=True
-        )
+        for name, dtype, series in zip(names, dtypes, frame.get_columns(), strict=True)
     ]
 
 
 def columns_of_pyarrow(table: typing.Any, schema: Schema | None) -> list[Column]:
-    """Columns of a pyarrow table."""
+    """Columns of a pyarrow table. If all are of doubles, they are read at once."""
     import pyarrow
 
-    double = pyarrow.float64()
     fields = table.schema
+    block = block_of_table(table, len(fields))
+    if block is not None:
+        return columns_of_block(fields.names, block)
+    double = pyarrow.float64()
     return [
         column_of_numbers(name, each.to_numpy())
         if kind == double
         else column_of(name, each, schema)
         for name, kind, each in zip(fields.names, fields.types, table.columns, strict=True)
     ]
+
+
+def block_of_table(table: typing.Any, n_columns: int) -> Numbers | None:
+    """The columns of a table as one array, read from Arrow buffers; None if they are no doubles."""
+    if not hasattr(table, "__arrow_c_stream__"):
+        return None
+    return block_of_stream(table.__arrow_c_stream__(), len(table), n_columns)
 
 
 COLUMNS_IN: dict[str, typing.Callable[[typing.Any, Schema | None], list[Column]]] = {
