@@ -316,9 +316,10 @@ cdef Column column_of_each(list values, bint are_weights):
 def column_of_labels(list values):
     """A column of labels; every label that `Labels` accepts is valid."""
     cdef Py_ssize_t row, n = len(values)
-    cdef int[::1] codes = np.full(n, -1, dtype=np.intc)
+    cdef int[::1] codes = np.empty(n, dtype=np.intc)
     cdef Labels none = Labels()
     cdef Coder known = Coder()
+    codes[:] = -1
     for row in range(n):
         value = values[row]
         try:

@@ -102,9 +102,9 @@ def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
 def columns_of_pandas(frame: typing.Any, schema: Schema | None) -> list[Column]:
     """Columns of a pandas frame. All columns of numpy numbers are converted at once."""
     names, dtypes = frame.columns.tolist(), frame.dtypes.tolist()
-    if dtypes.count(FLOAT64) == len(dtypes):
-        return columns_of_block(names, frame.to_numpy())
     plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in dtypes]
+    if all(plain):
+        return columns_of_block(names, frame.to_numpy(dtype=np.float64))
     numbers = iter(part_of(frame, plain).to_numpy(dtype=np.float64).T if any(plain) else ())
     others = (series for _, series in part_of(frame, [not each for each in plain]).items())
     return [
@@ -399,7 +399,7 @@ def read_targets(y: typing.Any, regression: bool) -> Column:
     if coded is not None:
         codes, values = coded
         labels = column_of_labels(values)
-        if labels.refused < 0 and labels.values == values and not (codes < 0).any():
+        if labels.refused < 0 and labels.values == values and codes.min(initial=0) >= 0:
             return Column(None, len(codes), None, codes, values)
     return column_of_labels(values_of(y, "y"))
 
@@ -409,22 +409,45 @@ def whole_codes_in(series: typing.Any) -> Codes | None:
 
     The values are Python objects; those of an array are numpy scalars.
     """
-    if numbers_in(series) is None:
-        return None
-    array = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
-    if array.dtype.kind not in "biu":
-        return None
-    if array.dtype.kind == "b":  # no need to sort
-        has_both = bool(array.any() and not array.all())
-        values = np.array([False, True]) if has_both else array[:1]
-        codes: npt.NDArray[typing.Any] = array if has_both else np.zeros(len(array))
+    if package_of(series) == "numpy" and is_array(series, 1):
+        array = series
+    elif numbers_in(series) is not None:
+        array = np.asarray(series.to_numpy())
     else:
-        values, codes = np.unique(array, return_inverse=True)
+        return None
+    if array.dtype.kind == "b":
+        values, codes = codes_of_flags(array)
+    elif array.dtype.kind in "iu":
+        values, codes = codes_of_integers(array)
+    else:
+        return None
     return codes.astype(np.intc), list(values) if array is series else values.tolist()
+
+
+Coded = tuple[npt.NDArray[typing.Any], npt.NDArray[typing.Any]]  # values, codes
+
+
+def codes_of_flags(array: npt.NDArray[np.bool_]) -> Coded:
+    """Values and codes of booleans, as from `np.unique`."""
+    has_both = 0 < np.count_nonzero(array) < len(array)
+    return (np.array([False, True]), array) if has_both else (array[:1], np.zeros(len(array)))
+
+
+def codes_of_integers(array: npt.NDArray[typing.Any]) -> Coded:
+    """Values and codes of integers, as from `np.unique`; without sorting if they are close."""
+    low, high = (int(array.min()), int(array.max())) if len(array) else (0, 0)
+    if not (-(2**62) < low <= high < min(2**62, low + len(array))):
+        return np.unique(array, return_inverse=True)
+    places = array.astype(np.int64) - low
+    occurs = np.bincount(places) > 0
+    codes = (np.cumsum(occurs) - 1)[places]
+    return (np.flatnonzero(occurs) + low).astype(array.dtype), codes
 
 
 def read_weights(w: typing.Any, n: int) -> Column | None:
     """Convert one weight or a sequence of weights to a column; None if the one weight is 1."""
+    if type(w) is float and w == 1.0:  # the default
+        return None
     if is_one_weight(w):
         one = column_of_weights([w] if n else [])
         if one.refused >= 0:

@@ -160,35 +160,27 @@ def series_of_numbers(answers: typing.Any, frame: typing.Any) -> typing.Any:
     if library == "numpy":
         return np.asarray(answers)
     if isinstance(answers, np.ndarray) and library:
-        return SERIES_OF_ARRAY[library](answers, native)
+        return series_of_array(answers, native, library)
     from river.utils import dataframe
 
     return dataframe.to_native_series(answers, name="prediction", like=into_frame(frame))
 
 
-def pandas_series_of_array(answers: npt.NDArray[typing.Any], frame: typing.Any) -> typing.Any:
-    import pandas
+def series_of_array(
+    answers: npt.NDArray[typing.Any], frame: typing.Any, library: str
+) -> typing.Any:
+    """Make a series of one of `OWN_FRAMES`; a series of pandas has the index of the frame."""
+    if library == "pandas":
+        import pandas
 
-    return pandas.Series(answers, frame.index, name="prediction", copy=False)
+        return pandas.Series(answers, frame.index, name="prediction", copy=False)
+    if library == "polars":
+        import polars
 
-
-def polars_series_of_array(answers: npt.NDArray[typing.Any], frame: typing.Any) -> typing.Any:
-    import polars
-
-    return polars.Series("prediction", answers)
-
-
-def pyarrow_series_of_array(answers: npt.NDArray[typing.Any], frame: typing.Any) -> typing.Any:
+        return polars.Series("prediction", answers)
     import pyarrow
 
     return pyarrow.chunked_array([pyarrow.array(answers)])
-
-
-SERIES_OF_ARRAY = {
-    "pandas": pandas_series_of_array,
-    "polars": polars_series_of_array,
-    "pyarrow": pyarrow_series_of_array,
-}
 
 
 def series_of_codes(
@@ -306,19 +298,40 @@ def frame_of_shares(
     shares: npt.NDArray[np.float64], labels: list[typing.Any], frame: typing.Any
 ) -> typing.Any:
     """Make a frame of the library of `frame` from probabilities; for an array, an array."""
-    from river.utils import dataframe
-
-    if is_array(frame):
+    native, library = opened(frame)
+    if library == "numpy":
         return shares
-    frame = into_frame(frame)
-    names = labels if frame.implementation.is_pandas_like() else names_of(labels)
+    wrapped = None if library else into_frame(frame)
+    keeps_labels = wrapped.implementation.is_pandas_like() if wrapped else library == "pandas"
+    names = labels if keeps_labels else names_of(labels)
     columns = dict(zip(names, np.ascontiguousarray(shares.T), strict=True))
     try:
-        return dataframe.to_native_frame(columns, like=frame)
+        return frame_of_columns(columns, native, library)
     except UnicodeEncodeError:  # pandas stores strings in UTF-8
-        table: typing.Any = dataframe.to_native_frame(dict(enumerate(columns.values())), like=frame)
-        table.columns = pandas_of(frame).Index(list(columns), dtype=object)
+        table: typing.Any = frame_of_columns(dict(enumerate(columns.values())), native, library)
+        table.columns = pandas_of(into_frame(frame)).Index(list(columns), dtype=object)
         return table
+
+
+def frame_of_columns(
+    columns: dict[typing.Any, npt.NDArray[np.float64]], frame: typing.Any, library: str
+) -> typing.Any:
+    """Make a frame of a library from columns; a frame of pandas has the index of `frame`."""
+    if not columns or not library:
+        from river.utils import dataframe
+
+        return dataframe.to_native_frame(columns, like=into_frame(frame))
+    if library == "pandas":
+        import pandas
+
+        return pandas.DataFrame(columns, frame.index)
+    if library == "polars":
+        import polars
+
+        return polars.DataFrame(columns)
+    import pyarrow
+
+    return pyarrow.table(columns)
 
 
 def pandas_of(frame: typing.Any) -> typing.Any:
