@@ -1,7 +1,7 @@
 """Tables of doubles, read from Arrow buffers.
 
-The table comes through the Arrow C stream interface, as one array of structs per chunk: its children
-are the columns. See `texts` for the structs of the interface.
+The table comes through the Arrow C stream interface, as one array of structs per chunk, whose
+children are the columns. See `texts` for the structs of the interface.
 """
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
@@ -33,7 +33,8 @@ cdef bint holds_doubles(ArrowArrayStream* stream, Py_ssize_t n_columns) except -
     return holds
 
 
-cdef void copy_column(const ArrowArray* column, int64_t first, int64_t n, double* to) noexcept:
+cdef void copy_column(
+        const ArrowArray* column, int64_t first, int64_t n, double* to) noexcept nogil:
     """Copy n doubles of a column, from the first one on; NaN where missing."""
     cdef const uint8_t* validity = <const uint8_t*>column.buffers[0]
     cdef int64_t i, start = column.offset + first
@@ -68,9 +69,10 @@ def block_of_stream(stream, Py_ssize_t n_rows, Py_ssize_t n_columns):
     while chunk is not None:
         if chunk.array.length > n_rows - row:
             raise ValueError(f"the stream of a table of {n_rows} rows has more rows")
-        for i in range(n_columns if chunk.array.length else 0):
-            copy_column(chunk.array.children[i], chunk.array.offset, chunk.array.length,
-                        &columns[i, row])
+        with nogil:
+            for i in range(n_columns if chunk.array.length else 0):
+                copy_column(chunk.array.children[i], chunk.array.offset, chunk.array.length,
+                            &columns[i, row])
         row += chunk.array.length
         chunk = next_of(arrays)
     if row < n_rows:

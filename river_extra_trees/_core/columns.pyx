@@ -52,8 +52,8 @@ cdef class Column:
         self.name, self.length, self.array, self.codes = name, length, numbers, codes
         self.values = [] if values is None else values
         self.refused, self.error = refused, error
+        self.number_view = numbers      # None is another value than that of a view never set
         if numbers is not None:
-            self.number_view = numbers
             check_length(self.number_view.shape[0], length)
         if codes is not None:
             self.code_view = codes
