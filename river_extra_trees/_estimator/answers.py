@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from river_extra_trees._core.safe_repr import safe_repr
 
-from .frames import Sample, into_frame, is_array, opened, readable_frame
+from .frames import OWN_FRAMES, Sample, into_frame, is_array, opened, readable_frame
 
 __all__ = [
     "PredictsLabels",
@@ -68,8 +68,12 @@ def series_of_codes(
     known = labels if is_array(frame) else unpacked(labels)
     array = array_of(known)
     is_plain = array.dtype.kind in "bif" or are_numpy(known)
-    if is_plain and codes.min(initial=0) >= 0:
-        return series_of_numbers(array[codes], frame)
+    if codes.min(initial=0) >= 0:
+        if is_plain:
+            return series_of_numbers(array[codes], frame)
+        native, library = opened(frame)
+        if len(codes) and library in OWN_FRAMES and are_texts(labels):
+            return series_of_texts(codes, labels, native, library)
     answered = np.bincount(codes + 1, minlength=len(labels) + 1) > 0
     present = np.flatnonzero(answered)
     answers = [labels[code - 1] if code else None for code in present]
@@ -83,6 +87,29 @@ def series_of_codes(
         return series
     series = series_of_labels(answers, labels, frame)
     return series.take(positions) if hasattr(series, "take") else series[positions]
+
+
+def are_texts(labels: list[typing.Any]) -> bool:
+    """Whether all labels are strings that can be encoded in UTF-8."""
+    return {type(label) for label in labels} == {str} and is_utf8("".join(labels))
+
+
+def series_of_texts(
+    codes: npt.NDArray[np.intp], texts: list[str], frame: typing.Any, library: str
+) -> typing.Any:
+    """Make a series of one of `OWN_FRAMES` from codes of texts, as `series_of_labels` does."""
+    if library == "pandas":
+        import pandas
+
+        values = pandas.Series(texts).array.take(codes)
+        return pandas.Series(values, frame.index, values.dtype, name="prediction", copy=False)
+    if library == "polars":
+        import polars
+
+        return polars.Series("prediction", texts, polars.String())[codes]
+    import pyarrow
+
+    return pyarrow.chunked_array([pyarrow.array(texts, pyarrow.string()).take(codes)])
 
 
 # Labels of these types become Python objects in series; arrays keep them.
@@ -161,7 +188,7 @@ def check_labels(labels: list[typing.Any], frame: typing.Any, as_names: bool) ->
     """Raise if the library of a frame cannot hold labels in a series, or as names of columns."""
     if opened(frame)[1] in ("numpy", "pandas"):
         return
-    if array_of(unpacked(labels)).dtype.kind in "bif":
+    if array_of(unpacked(labels)).dtype.kind in "bif" or are_texts(labels):
         return
     frame = into_frame(frame)
     if frame.implementation.is_pandas_like():

@@ -18,7 +18,12 @@ from hypothesis import strategies as st
 from river.utils import dataframe
 
 from river_extra_trees._core.columns import column_of_values, columns_of_block
-from river_extra_trees._estimator.answers import frame_of_shares, names_of
+from river_extra_trees._estimator.answers import (
+    frame_of_shares,
+    names_of,
+    series_of_codes,
+    series_of_labels,
+)
 from river_extra_trees._estimator.columns import batch_of, codes_of_integers, whole_codes_in
 from river_extra_trees._estimator.frames import into_frame, readable_frame
 
@@ -207,3 +212,35 @@ def test_frames_of_probabilities(labels: list[Any]) -> None:
             wanted.schema,
             str(wanted),
         )
+
+
+@pytest.mark.parametrize("labels", [["low", "high"], ["", "ä", "low"], ["low", "\ud800"]], ids=repr)
+@pytest.mark.parametrize("codes", [[0, 1, 1, 0], [1], [0, -1, 1], []], ids=str)
+def test_series_of_texts(labels: list[str], codes: list[int]) -> None:
+    """They are those of the labels of each row, with index, name and type."""
+    answers = [labels[code] if code >= 0 else None for code in codes]
+    numbers = np.zeros(len(codes))
+    index = pd.Index([f"row {i}" for i in range(len(codes))], name="rows")
+    for X in (
+        pd.DataFrame({"a": numbers}, index),
+        pl.DataFrame({"a": numbers}),
+        pa.table([numbers], ["a"]),
+    ):
+        if "\ud800" in labels and isinstance(X, pa.Table):
+            continue
+        found = series_of_codes(np.array(codes, dtype=np.intp), labels, X)
+        wanted = series_of_labels(answers, labels, X)
+        if isinstance(X, pd.DataFrame):
+            pd.testing.assert_series_equal(found, wanted)
+        elif isinstance(X, pl.DataFrame):
+            assert (found.name, found.dtype, found.to_list()) == (
+                "prediction",
+                wanted.dtype,
+                answers,
+            )
+        else:
+            assert (type(found), found.type, found.to_pylist()) == (
+                type(wanted),
+                wanted.type,
+                answers,
+            )
