@@ -24,7 +24,12 @@ from river_extra_trees._estimator.answers import (
     series_of_codes,
     series_of_labels,
 )
-from river_extra_trees._estimator.columns import batch_of, codes_of_integers, whole_codes_in
+from river_extra_trees._estimator.columns import (
+    batch_of,
+    codes_of_integers,
+    dtypes_of,
+    whole_codes_in,
+)
 from river_extra_trees._estimator.frames import into_frame, readable_frame
 
 Numbers = np.ndarray[Any, Any]
@@ -113,6 +118,20 @@ def test_frames_of_numbers(data: st.DataObject) -> None:
                 if column.refused < 0:
                     found = np.full(n, np.nan) if column.numbers is None else column.numbers
                     assert repr(found.tolist()) == repr(values.tolist()), kind
+
+
+class Public:
+    """A frame of pandas with public attributes only."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.dtypes = frame.dtypes
+
+
+def test_types_of_columns() -> None:
+    """They are found with and without private attributes of pandas."""
+    for X in pandas_frames(np.zeros((2, 4))).values():
+        for frame in (X, X.iloc[:, :0], X.iloc[:, [3, 1]], Public(X)):
+            assert dtypes_of(frame) == frame.dtypes.tolist()
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "float16", "longdouble"])
