@@ -90,7 +90,7 @@ cdef bint has_infinite(const double[:, :] numbers) noexcept nogil:
     """Whether a number is infinite."""
     cdef Py_ssize_t i, j, n_lines, length
     cdef bint found = False
-    if llabs(numbers.strides[0]) < llabs(numbers.strides[1]):
+    if numbers.shape[1] == 1 or llabs(numbers.strides[0]) < llabs(numbers.strides[1]):
         numbers = numbers.T             # the inner loop follows the memory
     n_lines, length = numbers.shape[0], numbers.shape[1]
     if n_lines == 0 or length == 0:

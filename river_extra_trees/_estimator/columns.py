@@ -137,12 +137,12 @@ def columns_of_polars(frame: typing.Any, schema: Schema | None) -> list[Column]:
     """Columns of a frame of polars. If all are of doubles, they are read at once."""
     import polars
 
-    double = polars.Float64()
     names, dtypes = frame.columns, frame.dtypes
     if set(map(type, dtypes)) == {polars.Float64}:
         block = block_of_table(frame, len(names))
         if block is not None:
             return columns_of_block(names, block)
+    double = polars.Float64()
     return [
         column_of_numbers(name, series.to_numpy())
         if dtype == double
