@@ -125,7 +125,7 @@ cdef class Reader:
         known = self.known
         for column in batch.columns if batch.n else ():
             link = &self.links[self.n_links]
-            if column.numbers is not None:
+            if column.number_view is not None:
                 link.numbers = <const char*>&column.number_view[0]
                 link.number_step = column.number_view.strides[0]
             if column.codes is not None:

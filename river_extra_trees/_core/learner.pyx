@@ -163,7 +163,7 @@ cdef class Learner(Guarded):
 
     cdef int refuse_targets(self, Reader reader, list refusals) except -1:
         """Add the errors of targets that this learner cannot learn; raise if the task differs."""
-        cdef Py_ssize_t start = reader.row
+        cdef Py_ssize_t start = reader.row, stop
         if reader.has_labels == self.regression and reader.n:
             raise TypeError(
                 f"the targets of the batch are {'labels' if reader.has_labels else 'numbers'}, and "
