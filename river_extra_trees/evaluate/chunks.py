@@ -132,7 +132,12 @@ def chunks_of(dataset: Any, target: str | None) -> Iterator[Any]:
     refuse_lazy(dataset)
     if is_frame(dataset) or (isinstance(dataset, tuple) and dataset and is_frame(dataset[0])):
         return iter([_chunk(dataset, target)])
-    items = iter(dataset)
+    if isinstance(dataset, str | bytes | Mapping):
+        raise refused(dataset)
+    try:
+        items = iter(dataset)
+    except TypeError:
+        raise refused(dataset) from None
     first = next(items, None)
     if first is None:
         return iter([])
@@ -147,6 +152,14 @@ def is_frame(value: object) -> bool:
     from narwhals import dependencies
 
     return dependencies.is_into_dataframe(value) or is_record_batch(value) or is_array(value)
+
+
+def refused(item: object) -> TypeError:
+    """Return the error that says what data to give instead of these."""
+    return TypeError(
+        f"cannot evaluate on {type(item).__name__!r}: give a frame, frames, pairs (X, y) of frame "
+        "and targets, or a table opened by river_extra_trees.streams.open_table"
+    )
 
 
 def plain(values: list[Any]) -> list[Any]:
@@ -182,10 +195,7 @@ def _chunk(item: Any, target: str | None) -> Chunk:
         targets, weights = frame.get_column(target).to_list(), None
         frame = frame.drop(target)
     else:
-        raise TypeError(
-            f"cannot evaluate on {type(item).__name__!r}: give a frame, frames, pairs (X, y) of "
-            "frame and targets, or a table opened by river_extra_trees.streams"
-        )
+        raise refused(item)
     n_weights = len(frame) if weights is None else len(weights)
     if not len(frame) == len(targets) == n_weights:
         raise ValueError(f"X has {len(frame)} rows, y has {len(targets)} and w has {n_weights}")
