@@ -22,6 +22,7 @@ from river_extra_trees._estimator.columns import column_of, labelled_batch_of
 from river_extra_trees._estimator.frames import (
     into_frame,
     is_array,
+    readable_frame,
     values_of,
     weights_of,
 )
@@ -43,7 +44,7 @@ class Chunk:
     Parameters
     ----------
     columns
-        The features: a batch of a table, a narwhals frame, or a two-dimensional array.
+        The features: a batch of a table, or a result of `readable_frame` or `into_frame`.
     targets
         The target of each row.
     weights
@@ -162,8 +163,12 @@ def refused(item: object) -> TypeError:
     )
 
 
-def plain(values: list[Any]) -> list[Any]:
-    """Convert numpy scalars among the targets to Python objects."""
+def plain(targets: Any) -> list[Any]:
+    """Return targets as a list of Python objects, without numpy scalars."""
+    if is_array(targets, 1) and targets.dtype.kind in "biuf":
+        numbers: list[Any] = targets.tolist()
+        return numbers
+    values = values_of(targets, "y")
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
@@ -182,8 +187,8 @@ def _chunk(item: Any, target: str | None) -> Chunk:
     is_labelled = isinstance(item, tuple | list) and len(item) in (2, 3)
     refuse_lazy(item[0] if is_labelled else item)
     if is_labelled and is_frame(item[0]):
-        frame = into_frame(item[0])
-        targets = plain(values_of(item[1], "y"))
+        frame = readable_frame(item[0])
+        targets = plain(item[1])
         weights = None if len(item) == 2 else weights_of(item[2], len(frame))
     elif is_frame(item) and not is_array(item):
         frame = into_frame(item)

@@ -259,6 +259,14 @@ def test_arrays_and_samples() -> None:
             assert found.get() == expected.get()
 
 
+def test_a_frame_that_holds_the_target_alone() -> None:
+    """Its rows are samples without features."""
+    model = CLASSIFIERS["decision tree"]()
+    frame = pd.DataFrame({"y": [True, False, True, True]})
+    assert progressive_val_score(frame, model, metrics.Accuracy(), target="y").get() == 2 / 3
+    assert model.n_samples_seen == 4
+
+
 def test_tables(tmp_path: Any) -> None:
     """A table is read batch by batch, as far as the model has come."""
     data = table_of(300, 3)
