@@ -261,10 +261,15 @@ def test_arrays_and_samples() -> None:
 
 def test_a_frame_that_holds_the_target_alone() -> None:
     """Its rows are samples without features."""
-    model = CLASSIFIERS["decision tree"]()
-    frame = pd.DataFrame({"y": [True, False, True, True]})
-    assert progressive_val_score(frame, model, metrics.Accuracy(), target="y").get() == 2 / 3
-    assert model.n_samples_seen == 4
+    targets = [True, True, False, True, False]
+    for kind in KINDS:
+        model, metric = CLASSIFIERS["decision tree"](), metrics.ConfusionMatrix()
+        progressive_val_score(KINDS[kind]({"y": targets}), model, metric, target="y")
+        expected = metrics.ConfusionMatrix()
+        rows = rows_of({}, targets)
+        evaluate.progressive_val_score(rows, CLASSIFIERS["decision tree"](), expected)
+        assert state_of(metric) == state_of(expected)
+        assert model.n_samples_seen == 5
 
 
 def test_tables(tmp_path: Any) -> None:
