@@ -111,3 +111,6 @@ cdef class Texts:
 
     cdef void forget_news(self) noexcept
     cdef int shrink(self) except -1
+
+cdef Chunk next_of(ArrowArrayStream* stream)
+cdef int fail(ArrowArrayStream* stream) except -1

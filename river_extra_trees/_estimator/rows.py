@@ -42,7 +42,8 @@ def rows_of(frame: typing.Any) -> list[Sample]:
 def values_by_name(frame: typing.Any) -> dict[Hashable, Values]:
     """Columns of a frame or an array by name, as lists of Python values."""
     if is_array(frame):
-        return {i: list_of_array(frame[:, i]) for i in range(frame.shape[1])}
+        array = np.asarray(frame)  # a column of a matrix has two dimensions
+        return {i: list_of_array(array[:, i]) for i in range(array.shape[1])}
     wrapped = into_frame(frame)
     return {name: wrapped[:, i].to_list() for i, name in enumerate(wrapped.columns)}
 
