@@ -55,7 +55,7 @@ How a batch is learned or predicted::
 
     estimator.learn_many(X, y, w)
       |- batch_of              reads the columns: numbers, and codes of nominal values (columns);
-      |                          texts from Arrow buffers (texts)
+      |                          doubles and texts from Arrow buffers (arrow, texts)
       |- core.reader           maps the columns to the schema; rejects the whole batch if a row
       |                          is invalid (batch)
       `- core.go_on            reads rows until a batch of the family is full:

@@ -68,9 +68,13 @@ cdef class Reader:
     cdef void encode(self, double* values, Py_ssize_t step, int n, uint8_t* marks) noexcept nogil
     cdef int look_up(self) except -1
     cdef int admit(self) except -1
-    cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1
+    cdef bint has_new_features(self) noexcept
+    cdef list new_features(self)
+    cdef int relink(self, list fresh) except -1
     cdef void answer(self, Py_ssize_t row, const double* shares, int n) noexcept nogil
     cdef void put_shares(self, Py_ssize_t row, const double* shares, int n) noexcept nogil
+    cdef double weight(self) noexcept nogil
+    cdef double target(self) noexcept nogil
     cdef double find_label(self, Labels labels) except? -1.0
     cdef object label(self)
     cdef void name_label(self, int code) noexcept nogil

@@ -79,12 +79,17 @@ cdef object numbers_of(Column column):
     return column.numbers
 
 
+def order_of_first(tuple feature):
+    """Sort key of a result of `Reader.new_features`."""
+    return order_of(feature[0])
+
+
 cdef int code_for(Schema schema, int column, object value) except? -1:
     """The code of a nominal value in a column; a new one if there is room."""
     cdef dict codes = <dict>schema.codes[column]
     if len(codes) >= MAX_CATEGORIES:
         return codes.get(value, OTHER)
-    schema.lengths.append((codes, len(codes)))      # for `retract`
+    schema.before_code(column, codes)
     return codes.setdefault(value, len(codes))
 
 
@@ -120,13 +125,14 @@ cdef class Reader:
         known = self.known
         for column in batch.columns if batch.n else ():
             link = &self.links[self.n_links]
-            if column.numbers is not None:
+            if column.number_view is not None:
                 link.numbers = <const char*>&column.number_view[0]
                 link.number_step = column.number_view.strides[0]
             if column.codes is not None:
                 link.codes = <const char*>&column.code_view[0]
                 link.code_step = column.code_view.strides[0]
             link.n_values = <int>len(column.values)
+            link.are_distinct = column.are_distinct
             link.known = known
             known += link.n_values
             self.n_links += 1
@@ -184,7 +190,7 @@ cdef class Reader:
                 link.numeric = schema.numeric.get(column.name, IGNORED if is_full else UNKNOWN)
                 link.nominal = schema.nominal.get(column.name, IGNORED if is_full else UNKNOWN)
                 if link.nominal >= 0 and not self.is_chosen:
-                    look_up_all(<dict>schema.codes[link.nominal], column.values, link)
+                    look_up_all(schema, column, link)
                 else:                   # chosen rows may not contain all values
                     for code in range(link.n_values):
                         link.known[code] = UNKNOWN if link.nominal < 0 else UNSEEN
@@ -217,7 +223,7 @@ cdef class Reader:
         """Look up the nominal values of the next row that were not looked up before.
 
         An unknown value may have become known: the schema may have learned an equal value of
-        another type.
+        another type, unless the values of the column are distinct.
         """
         cdef Py_ssize_t place = self.place(self.row)
         cdef const Link* link
@@ -288,10 +294,51 @@ cdef class Reader:
             encode_codes(&self.links[i], &rows, self.learns, values, step, marks)
 
     cdef int admit(self) except -1:
-        """Add new features and values of the next row, as `Schema.admit` does; encode the row."""
+        """Add new features and values of the next row, as `Schema.admit` does; encode the row.
+
+        The row has been encoded by `read`.
+        """
         cdef Py_ssize_t place = self.place(self.row)
-        cdef list fresh = [], places = []
+        cdef list fresh = self.new_features() if self.has_new_features() else None
         cdef Link* link
+        cdef int i, code
+        self.schema.extend([feature for feature, _, _ in fresh] if fresh else None)
+        self.version = self.schema.version
+        try:
+            if fresh:
+                self.relink(fresh)
+            for i in range(self.n_links):
+                link = &self.links[i]
+                if link.codes != NULL and link.nominal >= 0:
+                    code = (<const int*>(link.codes + place * link.code_step))[0]
+                    if 0 <= code < link.n_values and link.known[code] == UNKNOWN:
+                        link.known[code] = code_for(
+                            self.schema, link.nominal, (<Column>self.batch.columns[i]).values[code])
+                        self.schema.row[link.nominal] = link.known[code]
+            if fresh:
+                self.read()
+        except BaseException:
+            self.schema.retract()       # `link` then repeats all look-ups
+            raise
+        return 0
+
+    cdef bint has_new_features(self) noexcept:
+        """Whether a feature that may have a value in the next row has no column."""
+        cdef int i
+        for i in range(self.n_links):
+            if ((self.links[i].numbers != NULL and self.links[i].numeric == UNKNOWN)
+                    or (self.links[i].codes != NULL and self.links[i].nominal == UNKNOWN)):
+                return True
+        return False
+
+    cdef list new_features(self):
+        """The new features of the next row, in the order of their columns.
+
+        Each is what `Schema.extend` takes, with the number of the column in the batch and the code.
+        """
+        cdef Py_ssize_t place = self.place(self.row)
+        cdef list found = []
+        cdef const Link* link
         cdef Column column
         cdef double number
         cdef int i, code
@@ -300,41 +347,27 @@ cdef class Reader:
             if link.numbers != NULL and link.numeric == UNKNOWN:
                 number = (<const double*>(link.numbers + place * link.number_step))[0]
                 if number - number == 0.0:
-                    fresh.append((column.name, False, None))
-                    places.append((i, False, 0))
+                    found.append(((column.name, False, None), i, 0))
             if link.codes != NULL and link.nominal == UNKNOWN:
                 code = (<const int*>(link.codes + place * link.code_step))[0]
                 if 0 <= code < link.n_values:
-                    fresh.append((column.name, True, column.values[code]))
-                    places.append((i, True, code))
-        fresh.sort(key=order_of)
-        self.schema.extend(fresh)
-        self.version = self.schema.version
-        try:
-            for i, is_nominal, code in places:
-                self.relink(&self.links[i], <Column>self.batch.columns[i], is_nominal, code)
-            for i in range(self.n_links):
-                link = &self.links[i]
-                if link.codes != NULL and link.nominal >= 0:
-                    code = (<const int*>(link.codes + place * link.code_step))[0]
-                    if 0 <= code < link.n_values and link.known[code] == UNKNOWN:
-                        link.known[code] = code_for(
-                            self.schema, link.nominal, (<Column>self.batch.columns[i]).values[code])
-            self.read()
-        except BaseException:
-            self.schema.retract()       # `link` then repeats all look-ups
-            raise
-        return 0
+                    found.append(((column.name, True, column.values[code]), i, code))
+        if found:
+            found.sort(key=order_of_first)
+        return found
 
-    cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1:
-        """Update a link after `admit` added its column or value, or had no room for it."""
-        if not is_nominal:
-            link.numeric = self.schema.numeric.get(column.name, IGNORED)
-            return 0
-        link.nominal = self.schema.nominal.get(column.name, IGNORED)
-        if link.nominal >= 0:
-            link.known[code] = (<dict>self.schema.codes[link.nominal]).get(
-                column.values[code], OTHER)
+    cdef int relink(self, list fresh) except -1:
+        """Update the links after `admit` added new features, or had no room for them."""
+        cdef Link* link
+        cdef int i, code
+        for (name, is_nominal, value), i, code in fresh:
+            link = &self.links[i]
+            if not is_nominal:
+                link.numeric = self.schema.numeric.get(name, IGNORED)
+                continue
+            link.nominal = self.schema.nominal.get(name, IGNORED)
+            if link.nominal >= 0:
+                link.known[code] = (<dict>self.schema.codes[link.nominal]).get(value, OTHER)
         return 0
 
     cdef void answer(self, Py_ssize_t row, const double* shares, int n) noexcept nogil:

@@ -163,7 +163,7 @@ cdef class Learner(Guarded):
 
     cdef int refuse_targets(self, Reader reader, list refusals) except -1:
         """Add the errors of targets that this learner cannot learn; raise if the task differs."""
-        cdef Py_ssize_t start = reader.row
+        cdef Py_ssize_t start = reader.row, stop
         if reader.has_labels == self.regression and reader.n:
             raise TypeError(
                 f"the targets of the batch are {'labels' if reader.has_labels else 'numbers'}, and "
@@ -202,7 +202,7 @@ cdef class Learner(Guarded):
         cdef int n_labels, n_careful = 0    # rows to read without `run`
         cdef Py_ssize_t row
         reader.link(self.schema, self.labels)
-        self.schema.lengths = None      # so that `retract` removes nothing
+        self.schema.accept()
         stop = min(stop, reader.n)
         while reader.row < stop:
             if n_careful > 0:
@@ -249,7 +249,7 @@ cdef class Learner(Guarded):
         self.learn_row(target, weight, reader.label() if is_new else None)
         if is_new:
             reader.name_label(self.n_labels() - 1)
-        self.schema.lengths = None
+        self.schema.accept()
         return 0
 
     cdef int find_room_again(self, Reader reader) except -1:

@@ -2,6 +2,9 @@
 
 from libc.stdint cimport uint8_t
 
+from .columns cimport Column
+from .schema cimport Schema
+
 cdef enum:
     UNKNOWN = -2    # not in the schema yet; known codes are OTHER or >= 0
     IGNORED = -3    # the schema has the maximum number of columns
@@ -21,6 +24,7 @@ cdef struct Link:
     int numeric             # column of the schema for the numbers, UNKNOWN or IGNORED
     int nominal             # column of the schema for the nominal values, UNKNOWN or IGNORED
     int n_values
+    bint are_distinct       # see `Column.are_distinct`
     int* known              # code in the batch -> code in the schema, or UNKNOWN or UNSEEN
 
 cdef struct Rows:
@@ -29,7 +33,7 @@ cdef struct Rows:
     Py_ssize_t first            # the first of consecutive rows, if `chosen` is NULL
     const Py_ssize_t* chosen    # the rows, or NULL
 
-cdef int look_up_all(dict codes, list values, Link* link) except -1
+cdef int look_up_all(Schema schema, Column column, Link* link) except -1
 cdef void encode_numbers(const Link* link, const Rows* rows, double* values, Py_ssize_t step,
                          uint8_t* marks) noexcept nogil
 cdef void encode_codes(const Link* link, const Rows* rows, bint learns, double* values,

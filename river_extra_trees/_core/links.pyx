@@ -1,29 +1,36 @@
 """Links from the columns of a batch to the columns of a schema. See the header."""
 
-from cpython.dict cimport PyDict_Next
 from cpython.object cimport PyObject
 from libc.math cimport NAN
 from libc.stdint cimport uint8_t
 
+from .columns cimport Column
 from .lists cimport item_of
-from .schema cimport OTHER
+from .schema cimport OTHER, Schema
+from .texts cimport Texts
 
 
-cdef int look_up_all(dict codes, list values, Link* link) except -1:
-    """Look up the codes of nominal values.
+cdef int look_up_all(Schema schema, Column column, Link* link) except -1:
+    """Look up the codes of the nominal values of a column.
 
-    The first values need no look-up if they are the same objects as the keys of `codes`, in the
-    same order. That is the case for lists from `Schema.texts_of`.
+    The first values need no look-up if they are the same objects in the same order as those of the
+    schema. That is the case for values from `Schema.texts_of`.
     """
-    cdef PyObject* value
-    cdef Py_ssize_t position = 0
+    cdef dict codes = <dict>schema.codes[link.nominal]
+    cdef Texts texts = schema.texts.get(column.name)
+    cdef list values = column.values
     cdef int code = 0
-    while (code < link.n_values and PyDict_Next(codes, &position, &value, NULL)
-           and value == item_of(<PyObject*>values, code)):
-        link.known[code] = code
-        code += 1
-    for code in range(code, link.n_values):
-        link.known[code] = codes.get(values[code], UNKNOWN)
+    if texts is not None and texts.has_codes_of_schema():
+        while code < min(link.n_values, len(texts.values)) and (
+                item_of(<PyObject*>values, code) == item_of(<PyObject*>texts.values, code)):
+            link.known[code] = code
+            code += 1
+    if column.are_distinct and code == len(codes):      # no value of the schema is left
+        for code in range(code, link.n_values):
+            link.known[code] = UNKNOWN
+    else:
+        for code in range(code, link.n_values):
+            link.known[code] = codes.get(values[code], UNKNOWN)
     return 0
 
 
@@ -77,7 +84,7 @@ cdef void encode_codes(const Link* link, const Rows* rows, bint learns, double* 
             continue
         code = link.known[code]
         values[i] = OTHER if code < 0 else code
-        if code == UNSEEN or (learns and code == UNKNOWN):
+        if code == UNSEEN or (learns and code == UNKNOWN and not link.are_distinct):
             marks[i] |= FOUND
         if code == UNKNOWN:
             marks[i] |= NEW
