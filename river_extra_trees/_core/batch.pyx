@@ -433,7 +433,8 @@ cdef class Reader:
         for i in range(self.n_links):
             column = <Column>self.batch.columns[i]
             for is_nominal in (False, True):
-                if (self.links[i].nominal if is_nominal else self.links[i].numeric) >= 0:
+                if (self.links[i].nominal if is_nominal else self.links[i].numeric) >= 0 or (
+                        column.codes if is_nominal else column.numbers) is None:
                     continue
                 try:
                     order_of((column.name, is_nominal, None))
@@ -451,7 +452,8 @@ cdef class Reader:
         cdef Column targets = self.batch.targets
         cdef Py_ssize_t row, stop, place
         cdef int code, n_values = <int>len(targets.values)
-        for row in range(self.row, min([row for row, _, _ in found], default=self.n)):
+        stop = min([row for row, _, _ in found], default=self.n)
+        for row in range(self.row, stop):
             code = self.label_targets[self.place(row)]
             if not 0 <= code < n_values:
                 raise IndexError(f"row {row}: the target has code {code}, of {n_values} labels")

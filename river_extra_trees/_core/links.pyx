@@ -45,12 +45,13 @@ cdef void encode_numbers(const Link* link, const Rows* rows, double* values, Py_
 
     The numbers are checked again, because the caller may have changed the arrays.
     """
-    cdef const char* numbers = link.numbers + rows.first * link.number_step
+    cdef const char* numbers
     cdef double number
     cdef int i
     if link.numbers == NULL or link.numeric == IGNORED:
         return
     if link.numeric >= 0 and rows.chosen == NULL:   # the usual case, in a short loop
+        numbers = link.numbers + rows.first * link.number_step
         values += link.numeric * step
         for i in range(rows.n):
             number = (<const double*>numbers)[0]

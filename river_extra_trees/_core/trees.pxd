@@ -114,29 +114,30 @@ cdef class Trees:
 
         All rows descend together, each step of them without a branch that depends on a row.
         """
+        cdef const Node* nodes = self.nodes
         cdef const Node* this
         cdef int i, k, m, n_going = n, node, left
         cdef int[AHEAD] going           # the rows that have not reached a leaf
         for i in range(n):
             leaves[i], going[i] = root, i
-        if self.nodes[root].split.feature < 0:
+        if nodes[root].split.feature < 0:
             return
         while n_going > 0:
             m = 0
             for k in range(n_going):
                 i = going[k]
-                this = &self.nodes[leaves[i]]
+                this = &nodes[leaves[i]]
                 left = this.split.missing_left
                 if this.split.feature < n_columns:
                     left = goes_left_evenly(
                         &this.split, rows[i][this.split.feature * stride])
                 node = (&this.left)[1 - left]       # `left` or `right`
-                prefetch(&self.nodes[node])         # other rows follow before it is read
+                prefetch(&nodes[node])              # other rows follow before it is read
                 leaves[i] = node
             for k in range(n_going):
                 i = going[k]
                 going[m] = i
-                m += self.nodes[leaves[i]].split.feature >= 0
+                m += nodes[leaves[i]].split.feature >= 0
             n_going = m
 
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil
@@ -146,13 +147,13 @@ cdef class Trees:
     cdef inline void learn(self, int leaf, double target, double weight,
                            double batch) noexcept nogil:
         """Add a sample to the statistics of its leaf, after decay, and of every node above."""
-        cdef int node = leaf, code, _
         cdef const Node* nodes = self.nodes
         cdef double* stats = self.stats
         cdef Py_ssize_t width = self.width
+        cdef int node = leaf, code, _
         cdef int n = nodes[leaf].depth + 1      # known earlier than the end of the path
         if self.fading < 1.0:
-            fade_row(self.row(leaf), self.fading, self.n_values, self.regression)
+            fade_row(stats + leaf * width, self.fading, self.n_values, self.regression)
         if self.regression:
             for _ in range(n):
                 count_number(stats + node * width, target, weight, batch)

@@ -100,7 +100,9 @@ cdef class StreamForest(Forest):
         cdef int i, leaf, tree, copies = 1
         cdef int n_trees = <int>length_of(<PyObject*>self.trees)
         cdef double loss, error, batch = self.n_batches + 1
-        cdef bint learns = not self.reference
+        cdef bint learns = not self.reference, regression = self.regression
+        cdef int* noted = self.window.leaf if n_trees == 1 else NULL
+        cdef const int* bag = NULL
         cdef PyObject* trees
         for i in range(n):
             if slots[i] >= 0:
@@ -108,20 +110,21 @@ cdef class StreamForest(Forest):
                     self.root_statistics.roots[0], targets[i], weights[i], 0.0)
         for tree in range(n_trees):
             trees = item_of(<PyObject*>self.trees, tree)
+            bag = self.copies_of(tree)
             loss = self.losses[tree]
             for i in range(n):
                 if slots[i] < 0:
                     continue
                 leaf = self.leaf_at(leaves, tree, i)
-                if n_trees == 1:
-                    self.window.leaf[slots[i]] = leaf
-                if self.regression:
+                if noted != NULL:
+                    noted[slots[i]] = leaf
+                if regression:
                     error = targets[i] - (<Trees>trees).row(leaf)[HEADER]
                     loss += weights[i] * error * error
                 else:
                     loss += weights[i] * ((<Trees>trees).majority(leaf) != <int>targets[i])
-                if self.bagging:
-                    copies = self.bags[<Py_ssize_t>tree * self.batch_size + slots[i]]
+                if bag != NULL:
+                    copies = bag[slots[i]]
                 if copies and learns:
                     (<Trees>trees).learn(leaf, targets[i], weights[i] * copies, batch)
             self.losses[tree] = loss
