@@ -8,7 +8,7 @@ change its type during the stream without an error or a loss of information.
 
 from cpython.object cimport PyObject
 
-from .lists cimport item_of
+from .lists cimport item_of, size_of
 
 cdef extern from "Python.h":
     PyObject* none "Py_None"
@@ -50,6 +50,10 @@ cdef class Schema:
     cdef inline bint has_codes(self, int column) noexcept nogil:
         """Whether a column is nominal."""
         return item_of(<PyObject*>self.codes, column) != none
+
+    cdef inline int n_codes(self, int column) noexcept nogil:
+        """Number of codes of a nominal column."""
+        return <int>size_of(item_of(<PyObject*>self.codes, column))
 
     cdef int encode(self, object x) except -1
     cdef int admit(self, object x) except -1
