@@ -96,7 +96,7 @@ cdef class MemoryForest(Ensemble):
     cdef int change_naive(self, int n_labels) except -1 with gil
     cdef void answer(self) noexcept nogil
     cdef int n_values(self) noexcept nogil
-    cdef int leaf_of(self, int tree, Trees trees) noexcept nogil
+    cdef void walk_trees(self) noexcept nogil
     cdef void add_classes(self, Group group, int step, int width, double* answers) noexcept nogil
     cdef void tree_number(self, int tree, Trees trees, double* answer) noexcept nogil
     cdef void combine(self, int width) noexcept nogil

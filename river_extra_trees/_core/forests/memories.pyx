@@ -27,6 +27,7 @@ from .memory_exchange import (
 
 cdef enum:
     FIRST_GROWTH = 10       # number of samples before the first growth
+    N_WALKS = 8             # number of trees that a row goes down at once
 
 cdef double NAIVE_MEMORY = 1000.0   # memory of naive Bayes, in samples
 
@@ -268,6 +269,7 @@ cdef class MemoryForest(Ensemble):
         self.n_row = n_row
         if n_row > 0:
             memcpy(self.row, self.schema.row, n_row * sizeof(double))
+        self.walk_trees()
         if self.regression:
             for tree in range(self.first_tree, self.stop_tree):
                 self.tree_number(tree, <Trees>self.tree(tree), self.answers + 2 * tree)
@@ -279,26 +281,45 @@ cdef class MemoryForest(Ensemble):
                 self.naive.answer(self.row, self.pool.naive_answer(width))
         self.combine(width)
 
-    cdef int leaf_of(self, int tree, Trees trees) noexcept nogil:
-        """The leaf of `trees`, the tree number `tree`, that the row encoded last reaches."""
-        self.reached[tree] = trees.walk(
-            trees.roots[0], self.schema.row, 1, self.schema.n_columns)
-        return self.reached[tree]
+    cdef void walk_trees(self) noexcept nogil:
+        """Find the leaves that the row encoded last reaches.
+
+        It goes down several trees at once, because a step waits for the memory of its node, but not
+        for the steps in other trees.
+        """
+        cdef int tree = self.first_tree, i, n
+        cdef bint go
+        cdef const double* row = self.schema.row
+        cdef int* leaves
+        cdef (PyObject*)[N_WALKS] trees
+        while tree < self.stop_tree:
+            n = min(<int>N_WALKS, self.stop_tree - tree)
+            leaves = self.reached + tree
+            for i in range(n):
+                trees[i] = self.tree(tree + i)
+                leaves[i] = (<Trees>trees[i]).roots[0]
+            go = True
+            while go:
+                go = False
+                for i in range(n):
+                    if (<Trees>trees[i]).nodes[leaves[i]].split.feature >= 0:
+                        leaves[i] = (<Trees>trees[i]).step(
+                            leaves[i], row, 1, self.schema.n_columns)
+                        go = True
+            tree += n
 
     cdef void add_classes(self, Group group, int step, int width, double* answers) noexcept nogil:
         """Add the class shares of the trees of a group to answers, answers + step ..."""
-        cdef int tree, leaf
-        cdef PyObject* trees
+        cdef int tree
         for tree in range(max(group.first, self.first_tree),
                           min(group.first + group.n, self.stop_tree)):
-            trees = self.tree(tree)
-            leaf = self.leaf_of(tree, <Trees>trees)
-            (<CompactTrees>trees).add_shares(leaf, group.n, width, answers)
+            (<CompactTrees>self.tree(tree)).add_shares(
+                self.reached[tree], group.n, width, answers)
             answers += step
 
     cdef void tree_number(self, int tree, Trees trees, double* answer) noexcept nogil:
         """Write the prediction of a tree for the row encoded last, and the variance in its leaf."""
-        cdef int leaf = self.leaf_of(tree, trees)
+        cdef int leaf = self.reached[tree]
         cdef const double* row = trees.row(leaf)
         self.slopes[tree] = (<LinearModels>self.models_of(tree)).at_row(
             leaf, self.schema.row, self.schema.n_columns)
@@ -399,6 +420,7 @@ cdef class MemoryForest(Ensemble):
         part with the first tree, the prediction of naive Bayes follows in place of one more tree.
         """
         cdef int tree, g, first, width = self.n_values(), n_trees = self.stop_tree - self.first_tree
+        self.walk_trees()
         memset(votes, 0, (n_trees + 1) * width * sizeof(double))
         if self.regression:
             for tree in range(self.first_tree, self.stop_tree):
