@@ -94,13 +94,13 @@ cdef class MemoryForest(Ensemble):
     cdef int reserve_answers(self, int n_labels) except -1 nogil
     cdef int count_features(self) except -1 with gil
     cdef int change_naive(self, int n_labels) except -1 with gil
+    cdef int n_members(self) noexcept nogil
     cdef void answer(self) noexcept nogil
     cdef int n_values(self) noexcept nogil
-    cdef void walk_trees(self) noexcept nogil
     cdef void add_classes(self, Group group, int step, int width, double* answers) noexcept nogil
-    cdef void tree_number(self, int tree, Trees trees, double* answer) noexcept nogil
-    cdef void combine(self, int width) noexcept nogil
-    cdef void combine_numbers(self) noexcept nogil
+    cdef double tree_number(self, int tree, Trees trees, int leaf, const double* row,
+                            double* answer) noexcept nogil
+    cdef void combine(self, double* answers, int width) noexcept nogil
     cdef void learn_weights(self, double target, int width) noexcept nogil
     cdef void vote(self, double* votes) noexcept nogil
     cdef void cast_votes(self, double target) noexcept nogil

@@ -5,11 +5,13 @@ from libc.math cimport log2, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy, memset
 
+from ..batch cimport Reader
 from ..learner cimport Learner
 from ..lists cimport item_of
 from ..memory cimport free, product, resized, zeroed
 from ..naive_bayes cimport NaiveBayes
 from ..trees cimport HEADER, WEIGHT, Trees
+from .answers cimport answer_rows, combine_numbers, find_leaves
 from .buffer cimport Buffer
 from .compact_trees cimport CompactTrees
 from .forest cimport Ensemble
@@ -27,7 +29,6 @@ from .memory_exchange import (
 
 cdef enum:
     FIRST_GROWTH = 10       # number of samples before the first growth
-    N_WALKS = 8             # number of trees that a row goes down at once
 
 cdef double NAIVE_MEMORY = 1000.0   # memory of naive Bayes, in samples
 
@@ -148,6 +149,11 @@ cdef class MemoryForest(Ensemble):
 
     # ---------------------------------------------------------------- learning
 
+    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+        if reader.learns or reader.answered or not reader.asks:
+            return Learner.run(self, reader, stop, n_labels)
+        return answer_rows(self, reader, stop, n_labels)
+
     cdef int reserve(self, int n_labels) except -1 nogil:
         """Allocate all memory that `take` may need for the sample that was read last."""
         cdef int tree, g, n_columns = self.schema.n_columns
@@ -242,13 +248,12 @@ cdef class MemoryForest(Ensemble):
     cdef int reserve_answers(self, int n_labels) except -1 nogil:
         """Allocate memory for the predictions for one row."""
         cdef int width = 2 if self.regression else max(1, n_labels)
-        cdef int n_groups = self.n_groups(), n = self.n_trees if self.regression else n_groups
         if self.schema.n_columns > self.row_capacity:
             self.row = <double*>resized(self.row, 2 * self.schema.n_columns, sizeof(double))
             self.row_capacity = 2 * self.schema.n_columns
         if width > self.answer_capacity:
             self.answers = <double*>resized(
-                self.answers, product(n + n_groups, width), sizeof(double))
+                self.answers, product(self.n_members(), width), sizeof(double))
             if not self.regression:
                 self.pool.reserve(width)
             if self.is_part:
@@ -258,6 +263,10 @@ cdef class MemoryForest(Ensemble):
             self.answer_capacity = width
             self.n_row = -1
         return 0
+
+    cdef int n_members(self) noexcept nogil:
+        """Number of groups; in a regression of trees and groups."""
+        return self.n_groups() + (self.n_trees if self.regression else 0)
 
     cdef void answer(self) noexcept nogil:
         """Compute the predictions for the row encoded last, unless they are still valid."""
@@ -269,44 +278,19 @@ cdef class MemoryForest(Ensemble):
         self.n_row = n_row
         if n_row > 0:
             memcpy(self.row, self.schema.row, n_row * sizeof(double))
-        self.walk_trees()
+        find_leaves(self)
         if self.regression:
             for tree in range(self.first_tree, self.stop_tree):
-                self.tree_number(tree, <Trees>self.tree(tree), self.answers + 2 * tree)
+                self.slopes[tree] = self.tree_number(
+                    tree, <Trees>self.tree(tree), self.reached[tree], self.row,
+                    self.answers + 2 * tree)
         else:
             memset(self.answers, 0, self.n_groups() * width * sizeof(double))
             for g in range(self.n_groups()):
                 self.add_classes(<Group>self.group(g), 0, width, self.answers + g * width)
             if width:
                 self.naive.answer(self.row, self.pool.naive_answer(width))
-        self.combine(width)
-
-    cdef void walk_trees(self) noexcept nogil:
-        """Find the leaves that the row encoded last reaches.
-
-        It goes down several trees at once, because a step waits for the memory of its node, but not
-        for the steps in other trees.
-        """
-        cdef int tree = self.first_tree, i, n
-        cdef bint go
-        cdef const double* row = self.schema.row
-        cdef int* leaves
-        cdef (PyObject*)[N_WALKS] trees
-        while tree < self.stop_tree:
-            n = min(<int>N_WALKS, self.stop_tree - tree)
-            leaves = self.reached + tree
-            for i in range(n):
-                trees[i] = self.tree(tree + i)
-                leaves[i] = (<Trees>trees[i]).roots[0]
-            go = True
-            while go:
-                go = False
-                for i in range(n):
-                    if (<Trees>trees[i]).nodes[leaves[i]].split.feature >= 0:
-                        leaves[i] = (<Trees>trees[i]).step(
-                            leaves[i], row, 1, self.schema.n_columns)
-                        go = True
-            tree += n
+        self.combine(self.answers, width)
 
     cdef void add_classes(self, Group group, int step, int width, double* answers) noexcept nogil:
         """Add the class shares of the trees of a group to answers, answers + step ..."""
@@ -317,41 +301,23 @@ cdef class MemoryForest(Ensemble):
                 self.reached[tree], group.n, width, answers)
             answers += step
 
-    cdef void tree_number(self, int tree, Trees trees, double* answer) noexcept nogil:
-        """Write the prediction of a tree for the row encoded last, and the variance in its leaf."""
-        cdef int leaf = self.reached[tree]
-        cdef const double* row = trees.row(leaf)
-        self.slopes[tree] = (<LinearModels>self.models_of(tree)).at_row(
-            leaf, self.schema.row, self.schema.n_columns)
-        answer[0] = row[HEADER] + self.slopes[tree]
-        answer[1] = row[HEADER + 1] / row[WEIGHT] if row[WEIGHT] > 0.0 else 0.0
+    cdef double tree_number(self, int tree, Trees trees, int leaf, const double* row,
+                            double* answer) noexcept nogil:
+        """Write the prediction of a tree for a row, and the variance in its leaf; return the term
+        of its linear model."""
+        cdef const double* stats = trees.row(leaf)
+        cdef double slope = (<LinearModels>self.models_of(tree)).at_row(
+            leaf, row, self.schema.n_columns)
+        answer[0] = stats[HEADER] + slope
+        answer[1] = stats[HEADER + 1] / stats[WEIGHT] if stats[WEIGHT] > 0.0 else 0.0
+        return slope
 
-    cdef void combine(self, int width) noexcept nogil:
+    cdef void combine(self, double* answers, int width) noexcept nogil:
         """Combine the predictions of the groups and of naive Bayes, or of the trees."""
         if self.regression:
-            self.combine_numbers()
+            combine_numbers(self, answers)
         elif width:
-            self.pool.pool(self.answers, width)
-
-    cdef void combine_numbers(self) noexcept nogil:
-        """Compute the mean of the trees in each group and the variance V, then combine them."""
-        cdef int i, n, g, n_groups = self.n_groups()
-        cdef const double* answers = self.answers       # of the trees of the group
-        cdef double* means = self.answers + 2 * self.n_trees
-        cdef double mean, inside, among, deviation, variance = 0.0
-        for g in range(n_groups):
-            n = (<Group>self.group(g)).n
-            mean = inside = among = 0.0
-            for i in range(n):
-                mean += answers[2 * i] / n
-                inside += answers[2 * i + 1] / n
-            for i in range(n):
-                deviation = answers[2 * i] - mean
-                among += deviation * deviation / n
-            means[g] = mean
-            variance += (inside + among) / n_groups
-            answers += 2 * n
-        self.mixture.answer(means, variance)
+            self.pool.pool(answers, width)
 
     cdef void learn_weights(self, double target, int width) noexcept nogil:
         """Update the weights of the members with the predictions for a sample and its target."""
@@ -420,12 +386,13 @@ cdef class MemoryForest(Ensemble):
         part with the first tree, the prediction of naive Bayes follows in place of one more tree.
         """
         cdef int tree, g, first, width = self.n_values(), n_trees = self.stop_tree - self.first_tree
-        self.walk_trees()
+        find_leaves(self)
         memset(votes, 0, (n_trees + 1) * width * sizeof(double))
         if self.regression:
             for tree in range(self.first_tree, self.stop_tree):
-                self.tree_number(tree, <Trees>self.tree(tree),
-                                 votes + (tree - self.first_tree) * width)
+                self.slopes[tree] = self.tree_number(
+                    tree, <Trees>self.tree(tree), self.reached[tree], self.schema.row,
+                    votes + (tree - self.first_tree) * width)
             return
         for g in range(self.n_groups()):
             first = max((<Group>self.group(g)).first, self.first_tree)

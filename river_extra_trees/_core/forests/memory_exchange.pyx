@@ -348,7 +348,7 @@ cdef int read_answers(MemoryForest forest, const double[:, :, ::1] answers, Py_s
             forest.answers[i * width + c] = answers[at, i, c]
         if not forest.regression:
             forest.pool.naive_answer(width)[c] = answers[at, n, c]
-    forest.combine(width)
+    forest.combine(forest.answers, width)
     return 0
 
 
