@@ -56,12 +56,13 @@ How a batch is learned or predicted::
 
     estimator.learn_many(X, y, w)
       |- batch_of              reads the columns: numbers, and codes of nominal values (columns);
-      |                          texts from Arrow buffers (texts)
+      |                          doubles and texts from Arrow buffers (arrow, texts)
       |- core.reader           maps the columns to the schema; rejects the whole batch if a row
       |                          is invalid (batch)
       `- core.go_on            reads rows until a batch of the family is full:
-          |- run               rows without new features, values or labels, without the GIL;
-          |                      forests that learn in batches read several at once (`Ahead`)
+          |- run               rows without new features, values or labels, without the GIL
+          |   |- Reader.read_ahead   encodes several rows, column by column (ahead, links)
+          |   `- families that override `run` let these rows go down each tree together
           |- Reader.read       encodes one row; only new nominal values need a look-up
           |- answer_row        the prediction, if `predict_many` or `predict_learn_many` asks
           |- Reader.admit      if a feature or a nominal value is new

@@ -12,7 +12,11 @@ One reader can serve several learners in turn: `Learner.take_over` assigns a ran
 a learner.
 """
 
+from libc.stdint cimport uint8_t
+
+from .ahead cimport Ahead
 from .columns cimport Column
+from .links cimport Link
 from .schema cimport Labels, Schema
 
 cdef class Batch:
@@ -20,35 +24,6 @@ cdef class Batch:
     cdef readonly list columns          # of Column
     cdef readonly Column targets        # numbers, or codes of labels; or None
     cdef readonly Column weights        # numbers, or None if all weights are 1
-
-cdef enum:
-    AHEAD = 8   # maximum number of rows that are read ahead
-
-cdef class Ahead:
-    """Rows of a batch that are read ahead, and the leaves that they reach.
-
-    Each step of a row down a tree depends on the step before it, but not on the steps of other
-    rows. The processor can overlap the steps of several rows, so they go down a tree together.
-    """
-    cdef double* rows           # rows[i * n_columns + column]
-    cdef int* leaves            # leaves[tree * AHEAD + i]
-    cdef double[AHEAD] targets
-    cdef double[AHEAD] weights  # 0: the row is predicted, but not learned
-    cdef size_t n_cells         # number of doubles allocated in `rows`
-    cdef size_t n_trees         # number of trees for which `leaves` has room
-
-    cdef int reserve(self, size_t n_columns, size_t n_trees) except -1
-
-cdef struct Link:
-    # A column of the batch, and the columns of the schema that its values go to.
-    const char* numbers     # first number, or NULL if the column has none; steps are in bytes
-    Py_ssize_t number_step
-    const char* codes       # first code of a nominal value, or NULL if the column has none
-    Py_ssize_t code_step
-    int numeric             # column of the schema for the numbers, UNKNOWN or IGNORED
-    int nominal             # column of the schema for the nominal values, UNKNOWN or IGNORED
-    int n_values
-    int* known              # code in the batch -> code in the schema, or UNKNOWN or UNSEEN
 
 cdef class Reader:
     cdef readonly Batch batch
@@ -58,7 +33,6 @@ cdef class Reader:
     cdef readonly Py_ssize_t n_chosen   # number of rows that the reader reads in all
     cdef bint is_chosen                 # whether it reads `chosen`; else all rows in order
     cdef const Py_ssize_t[::1] chosen   # position -> row of the batch
-    cdef bint finds                     # whether `encode` found a value to look up
     cdef readonly bint learns           # whether the learner learns the rows
     cdef bint asks                      # whether the learner predicts the rows
     cdef bint asks_numbers, asks_labels, asks_shares    # kinds of predictions to store
@@ -74,7 +48,7 @@ cdef class Reader:
     cdef double[::1] number_answers
     cdef Py_ssize_t[::1] label_answers
     cdef double[:, ::1] share_answers
-    cdef Ahead ahead                    # scratch of a learner that reads rows ahead, or None
+    cdef Ahead ahead                    # scratch: the rows of `read_ahead`
 
     cdef Link* links
     cdef int n_links
@@ -86,16 +60,19 @@ cdef class Reader:
 
     cdef int take_targets(self) except -1
     cdef int choose(self, chosen) except -1
-    cdef Py_ssize_t place(self, Py_ssize_t row) noexcept nogil
     cdef int link(self, Schema schema, Labels labels) except -1
     cdef int link_labels(self, Labels labels) except -1
     cdef bint read(self) except -1
-    cdef bint encode(self) noexcept nogil
-    cdef bint encode_into(self, double* row) noexcept nogil
+    cdef int read_ahead(self, Py_ssize_t stop, int room, bint regression) noexcept nogil
+    cdef int read_targets(self, int n, int room, bint regression) noexcept nogil
+    cdef void encode(self, double* values, Py_ssize_t step, int n, uint8_t* marks) noexcept nogil
     cdef int look_up(self) except -1
     cdef int admit(self) except -1
-    cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1
-    cdef void put_shares(self, const double* shares, int n) noexcept nogil
+    cdef bint has_new_features(self) noexcept
+    cdef list new_features(self)
+    cdef int relink(self, list fresh) except -1
+    cdef void answer(self, Py_ssize_t row, const double* shares, int n) noexcept nogil
+    cdef void put_shares(self, Py_ssize_t row, const double* shares, int n) noexcept nogil
     cdef double weight(self) noexcept nogil
     cdef double target(self) noexcept nogil
     cdef double find_label(self, Labels labels) except? -1.0
@@ -105,3 +82,17 @@ cdef class Reader:
     cdef list refusals(self)
     cdef int refuse_names(self, list found) except -1
     cdef int refuse_labels(self, Labels labels, list found) except -1
+
+    cdef inline Py_ssize_t place(self, Py_ssize_t row) noexcept nogil:
+        """The row of the batch at a position of the reader."""
+        return self.chosen[row] if self.is_chosen else row
+
+    cdef inline double weight(self) noexcept nogil:
+        """The weight of the next row."""
+        return self.weights[self.place(self.row)] if self.is_weighted else 1.0
+
+    cdef inline double target(self) noexcept nogil:
+        """The number of the next row, or the code of its label; below 0 for a new label."""
+        if self.has_labels:
+            return self.label_codes[self.label_targets[self.place(self.row)]]
+        return self.number_targets[self.place(self.row)]

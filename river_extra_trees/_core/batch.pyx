@@ -1,22 +1,20 @@
 """Batches: samples as columns, and a reader of their rows. See the header."""
 
-from cpython.dict cimport PyDict_Next
-from cpython.object cimport PyObject
 from libc.math cimport NAN
+from libc.stdint cimport uint8_t
+from libc.string cimport memset
 
+from .ahead cimport Ahead
 from .columns cimport Column
-from .lists cimport item_of
-from .memory cimport free, product, resized, zeroed
+from .links cimport (
+    FOUND, IGNORED, NEW, UNKNOWN, UNSEEN, Link, Rows, encode_codes, encode_numbers, look_up_all
+)
+from .memory cimport free, zeroed
 from .values cimport order_of
-from .shares cimport total_of
+from .shares cimport first_largest, total_of
 from .schema cimport MAX_CATEGORIES, MAX_LABELS, OTHER, Labels, Schema, find_room
 
 import numpy as np
-
-cdef enum:
-    UNKNOWN = -2    # not in the schema yet; known codes are OTHER or >= 0
-    IGNORED = -3    # the schema has the maximum number of columns
-    UNSEEN = -4     # not looked up yet
 
 cdef enum:
     # Places of errors in a row, in the order in which a sample is read. The columns are 0, 1, ...
@@ -81,22 +79,9 @@ cdef object numbers_of(Column column):
     return column.numbers
 
 
-cdef int look_up_all(dict codes, list values, Link* link) except -1:
-    """Look up the codes of nominal values.
-
-    The first values need no look-up if they are the same objects as the keys of `codes`, in the
-    same order. That is the case for lists from `Schema.texts_of`.
-    """
-    cdef PyObject* value
-    cdef Py_ssize_t position = 0
-    cdef int code = 0
-    while (code < link.n_values and PyDict_Next(codes, &position, &value, NULL)
-           and value == item_of(<PyObject*>values, code)):
-        link.known[code] = code
-        code += 1
-    for code in range(code, link.n_values):
-        link.known[code] = codes.get(values[code], UNKNOWN)
-    return 0
+def order_of_first(tuple feature):
+    """Sort key of a result of `Reader.new_features`."""
+    return order_of(feature[0])
 
 
 cdef int code_for(Schema schema, int column, object value) except? -1:
@@ -104,7 +89,7 @@ cdef int code_for(Schema schema, int column, object value) except? -1:
     cdef dict codes = <dict>schema.codes[column]
     if len(codes) >= MAX_CATEGORIES:
         return codes.get(value, OTHER)
-    schema.lengths.append((codes, len(codes)))      # for `retract`
+    schema.before_code(column, codes)
     return codes.setdefault(value, len(codes))
 
 
@@ -129,6 +114,7 @@ cdef class Reader:
         if chosen is not None:
             self.choose(chosen)
         self.n_chosen = self.n
+        self.ahead = Ahead()
         self.links = <Link*>zeroed(max(1, len(batch.columns)), sizeof(Link))
         for column in batch.columns:
             n_known += len(column.values)
@@ -139,13 +125,14 @@ cdef class Reader:
         known = self.known
         for column in batch.columns if batch.n else ():
             link = &self.links[self.n_links]
-            if column.numbers is not None:
+            if column.number_view is not None:
                 link.numbers = <const char*>&column.number_view[0]
                 link.number_step = column.number_view.strides[0]
             if column.codes is not None:
                 link.codes = <const char*>&column.code_view[0]
                 link.code_step = column.code_view.strides[0]
             link.n_values = <int>len(column.values)
+            link.are_distinct = column.are_distinct
             link.known = known
             known += link.n_values
             self.n_links += 1
@@ -157,10 +144,6 @@ cdef class Reader:
         if self.n and not 0 <= chosen.min() <= chosen.max() < self.batch.n:
             raise IndexError(f"there is no such row: the batch has {self.batch.n}")
         return 0
-
-    cdef Py_ssize_t place(self, Py_ssize_t row) noexcept nogil:
-        """The row of the batch at a position of the reader."""
-        return self.chosen[row] if self.is_chosen else row
 
     cdef int take_targets(self) except -1:
         cdef Column targets = self.batch.targets, weights = self.batch.weights
@@ -207,7 +190,7 @@ cdef class Reader:
                 link.numeric = schema.numeric.get(column.name, IGNORED if is_full else UNKNOWN)
                 link.nominal = schema.nominal.get(column.name, IGNORED if is_full else UNKNOWN)
                 if link.nominal >= 0 and not self.is_chosen:
-                    look_up_all(<dict>schema.codes[link.nominal], column.values, link)
+                    look_up_all(schema, column, link)
                 else:                   # chosen rows may not contain all values
                     for code in range(link.n_values):
                         link.known[code] = UNKNOWN if link.nominal < 0 else UNSEEN
@@ -229,17 +212,18 @@ cdef class Reader:
     cdef bint read(self) except -1:
         """Encode the next row as `Schema.encode` does; return whether the schema knows all of it.
         """
-        cdef bint all_known = self.encode()
-        if self.finds:
+        cdef uint8_t mark
+        self.encode(self.schema.row, 1, 1, &mark)
+        if mark & FOUND:
             self.look_up()
-            all_known = self.encode()
-        return all_known
+            self.encode(self.schema.row, 1, 1, &mark)
+        return not mark & NEW
 
     cdef int look_up(self) except -1:
         """Look up the nominal values of the next row that were not looked up before.
 
         An unknown value may have become known: the schema may have learned an equal value of
-        another type.
+        another type, unless the values of the column are distinct.
         """
         cdef Py_ssize_t place = self.place(self.row)
         cdef const Link* link
@@ -254,49 +238,107 @@ cdef class Reader:
                     (<Column>self.batch.columns[i]).values[code], UNKNOWN)
         return 0
 
-    cdef bint encode(self) noexcept nogil:
-        """Encode the next row, except for values that were not looked up yet."""
-        return self.encode_into(self.schema.row)
+    cdef int read_ahead(self, Py_ssize_t stop, int room, bint regression) noexcept nogil:
+        """Read the next rows that need no Python code into `ahead`; return their number.
 
-    cdef bint encode_into(self, double* row) noexcept nogil:
-        """Encode the next row, as `encode` does, into an array with one entry per column.
-
-        Numbers are checked again, because the caller may have changed the arrays.
+        At most `room` of them have a weight, so that the learner learns them.
         """
-        cdef Py_ssize_t place = self.place(self.row)
-        cdef const Link* link
-        cdef double number
-        cdef int i, code, n_links = self.n_links
-        cdef bint all_known = True, finds = False
-        for i in range(self.schema.n_columns):
-            row[i] = NAN
-        for i in range(n_links):
-            link = &self.links[i]
-            if link.numbers != NULL:
-                number = (<const double*>(link.numbers + place * link.number_step))[0]
-                if number - number == 0.0:
-                    if link.numeric >= 0:
-                        row[link.numeric] = number
-                    else:
-                        all_known &= link.numeric == IGNORED
-            if link.codes != NULL:
-                code = (<const int*>(link.codes + place * link.code_step))[0]
-                if 0 <= code < link.n_values:
-                    if link.nominal >= 0:
-                        finds |= link.known[code] == UNSEEN or (
-                            self.learns and link.known[code] == UNKNOWN)
-                        all_known &= link.known[code] != UNKNOWN
-                        row[link.nominal] = OTHER if link.known[code] < 0 else link.known[code]
-                    else:
-                        all_known &= link.nominal == IGNORED
-        self.finds = finds
-        return all_known
+        cdef int i, n = <int>min(stop - self.row, <Py_ssize_t>self.ahead.most)
+        self.ahead.most = min(2 * self.ahead.most, self.ahead.step)
+        if self.learns:
+            n = self.read_targets(n, room, regression)
+        self.encode(self.ahead.values, self.ahead.step, n, self.ahead.marks)
+        for i in range(n):
+            if self.ahead.marks[i] & FOUND or (
+                    self.ahead.marks[i] and self.ahead.weights[i] > 0.0):
+                self.ahead.most = max(i, 1)     # new values often come in succession
+                return i
+        return n
+
+    cdef int read_targets(self, int n, int room, bint regression) noexcept nogil:
+        """Read targets and weights of at most n rows; return the number of rows."""
+        cdef Py_ssize_t start = self.row
+        cdef int i
+        for i in range(n):
+            self.row = start + i
+            self.ahead.weights[i] = self.weight()
+            if self.ahead.weights[i] > 0.0:
+                self.ahead.targets[i] = self.target()
+                if room <= 0 or (not regression and self.ahead.targets[i] < 0.0):
+                    n = i
+                    break
+                room -= 1
+                if room == 0:       # trees may grow before the next row is predicted
+                    n = i + 1
+                    break
+        self.row = start
+        return n
+
+    cdef void encode(self, double* values, Py_ssize_t step, int n, uint8_t* marks) noexcept nogil:
+        """Encode the next n rows: values[column * step + i] is a value of the i-th of them.
+
+        The marks of a row tell what only Python code can do for it; see `links`.
+        """
+        cdef Rows rows
+        cdef Py_ssize_t column
+        cdef int i
+        rows.n, rows.first, rows.chosen = n, self.row, NULL
+        if self.is_chosen:
+            rows.chosen = &self.chosen[self.row]
+        memset(marks, 0, n)
+        for column in range(self.schema.n_columns):
+            for i in range(n):
+                values[column * step + i] = NAN
+        for i in range(self.n_links):
+            encode_numbers(&self.links[i], &rows, values, step, marks)
+            encode_codes(&self.links[i], &rows, self.learns, values, step, marks)
 
     cdef int admit(self) except -1:
-        """Add new features and values of the next row, as `Schema.admit` does; encode the row."""
+        """Add new features and values of the next row, as `Schema.admit` does; encode the row.
+
+        The row has been encoded by `read`.
+        """
         cdef Py_ssize_t place = self.place(self.row)
-        cdef list fresh = [], places = []
+        cdef list fresh = self.new_features() if self.has_new_features() else None
         cdef Link* link
+        cdef int i, code
+        self.schema.extend([feature for feature, _, _ in fresh] if fresh else None)
+        self.version = self.schema.version
+        try:
+            if fresh:
+                self.relink(fresh)
+            for i in range(self.n_links):
+                link = &self.links[i]
+                if link.codes != NULL and link.nominal >= 0:
+                    code = (<const int*>(link.codes + place * link.code_step))[0]
+                    if 0 <= code < link.n_values and link.known[code] == UNKNOWN:
+                        link.known[code] = code_for(
+                            self.schema, link.nominal, (<Column>self.batch.columns[i]).values[code])
+                        self.schema.row[link.nominal] = link.known[code]
+            if fresh:
+                self.read()
+        except BaseException:
+            self.schema.retract()       # `link` then repeats all look-ups
+            raise
+        return 0
+
+    cdef bint has_new_features(self) noexcept:
+        """Whether a feature that may have a value in the next row has no column."""
+        cdef int i
+        for i in range(self.n_links):
+            if ((self.links[i].numbers != NULL and self.links[i].numeric == UNKNOWN)
+                    or (self.links[i].codes != NULL and self.links[i].nominal == UNKNOWN)):
+                return True
+        return False
+
+    cdef list new_features(self):
+        """The new features of the next row, in the order of their columns.
+
+        Each is what `Schema.extend` takes, with the number of the column in the batch and the code.
+        """
+        cdef Py_ssize_t place = self.place(self.row)
+        cdef list found = []
+        cdef const Link* link
         cdef Column column
         cdef double number
         cdef int i, code
@@ -305,59 +347,45 @@ cdef class Reader:
             if link.numbers != NULL and link.numeric == UNKNOWN:
                 number = (<const double*>(link.numbers + place * link.number_step))[0]
                 if number - number == 0.0:
-                    fresh.append((column.name, False, None))
-                    places.append((i, False, 0))
+                    found.append(((column.name, False, None), i, 0))
             if link.codes != NULL and link.nominal == UNKNOWN:
                 code = (<const int*>(link.codes + place * link.code_step))[0]
                 if 0 <= code < link.n_values:
-                    fresh.append((column.name, True, column.values[code]))
-                    places.append((i, True, code))
-        fresh.sort(key=order_of)
-        self.schema.extend(fresh)
-        self.version = self.schema.version
-        try:
-            for i, is_nominal, code in places:
-                self.relink(&self.links[i], <Column>self.batch.columns[i], is_nominal, code)
-            for i in range(self.n_links):
-                link = &self.links[i]
-                if link.codes != NULL and link.nominal >= 0:
-                    code = (<const int*>(link.codes + place * link.code_step))[0]
-                    if 0 <= code < link.n_values and link.known[code] == UNKNOWN:
-                        link.known[code] = code_for(
-                            self.schema, link.nominal, (<Column>self.batch.columns[i]).values[code])
-            self.read()
-        except BaseException:
-            self.schema.retract()       # `link` then repeats all look-ups
-            raise
+                    found.append(((column.name, True, column.values[code]), i, code))
+        if found:
+            found.sort(key=order_of_first)
+        return found
+
+    cdef int relink(self, list fresh) except -1:
+        """Update the links after `admit` added new features, or had no room for them."""
+        cdef Link* link
+        cdef int i, code
+        for (name, is_nominal, value), i, code in fresh:
+            link = &self.links[i]
+            if not is_nominal:
+                link.numeric = self.schema.numeric.get(name, IGNORED)
+                continue
+            link.nominal = self.schema.nominal.get(name, IGNORED)
+            if link.nominal >= 0:
+                link.known[code] = (<dict>self.schema.codes[link.nominal]).get(value, OTHER)
         return 0
 
-    cdef int relink(self, Link* link, Column column, bint is_nominal, int code) except -1:
-        """Update a link after `admit` added its column or value, or had no room for it."""
-        if not is_nominal:
-            link.numeric = self.schema.numeric.get(column.name, IGNORED)
-            return 0
-        link.nominal = self.schema.nominal.get(column.name, IGNORED)
-        if link.nominal >= 0:
-            link.known[code] = (<dict>self.schema.codes[link.nominal]).get(
-                column.values[code], OTHER)
-        return 0
+    cdef void answer(self, Py_ssize_t row, const double* shares, int n) noexcept nogil:
+        """Store the prediction for a row from the shares of n labels, or from one number."""
+        if self.asks_numbers:
+            self.number_answers[row] = shares[0]
+        elif self.asks_shares:
+            self.put_shares(row, shares, n)
+        elif self.asks_labels:
+            self.label_answers[row] = first_largest(shares, n) if n else -1
 
-    cdef void put_shares(self, const double* shares, int n) noexcept nogil:
-        """Store the shares of the first n labels as the prediction for the next row."""
+    cdef void put_shares(self, Py_ssize_t row, const double* shares, int n) noexcept nogil:
+        """Store the shares of the first n labels as the prediction for a row."""
         cdef double total = total_of(shares, n)
         cdef int code
         # Between two calls of `go_on`, another thread may learn labels that have no column here.
         for code in range(<int>min(n, self.share_answers.shape[1])):
-            self.share_answers[self.row, code] = shares[code] / total
-
-    cdef double weight(self) noexcept nogil:
-        return self.weights[self.place(self.row)] if self.is_weighted else 1.0
-
-    cdef double target(self) noexcept nogil:
-        """The number, or the code of the label; below 0 for a new label."""
-        if self.has_labels:
-            return self.label_codes[self.label_targets[self.place(self.row)]]
-        return self.number_targets[self.place(self.row)]
+            self.share_answers[row, code] = shares[code] / total
 
     cdef double find_label(self, Labels labels) except? -1.0:
         """The code of the next label if an equal one has become known; or -1."""
@@ -443,24 +471,4 @@ cdef class Reader:
                 break
             if not self.is_weighted or self.weights[place] > 0.0:
                 coming.add(targets.values[code])
-        return 0
-
-
-cdef class Ahead:
-    """Rows of a batch that are read ahead. See the header."""
-
-    def __dealloc__(self):
-        free(self.rows)
-        free(self.leaves)
-
-    cdef int reserve(self, size_t n_columns, size_t n_trees) except -1:
-        """Allocate memory for rows of n_columns columns and their leaves in n_trees trees."""
-        cdef size_t n_cells = product(max(n_columns, <size_t>1), AHEAD)
-        if n_cells > self.n_cells:
-            self.rows = <double*>resized(self.rows, n_cells, sizeof(double))
-            self.n_cells = n_cells
-        if n_trees > self.n_trees:
-            self.leaves = <int*>resized(
-                self.leaves, product(n_trees, AHEAD), sizeof(int))
-            self.n_trees = n_trees
         return 0

@@ -8,11 +8,12 @@ Targets are columns of numbers or of labels, weights are columns of numbers; the
 
 cdef class Column:
     cdef readonly object name
-    cdef readonly object numbers        # float64 array, NaN: not a number; None: no numbers
     cdef readonly object codes          # int32 array, -1: not a nominal value; None: no codes
-    cdef readonly list values           # code -> nominal value
+    cdef readonly list values           # code -> nominal value; maybe with values of no row
+    cdef readonly bint are_distinct     # whether no two of them are equal; if unknown: no
     cdef readonly Py_ssize_t length
     cdef readonly Py_ssize_t refused    # first row with an invalid value; -1: all are valid
     cdef readonly object error          # exception for that value
-    cdef const double[:] number_view
+    cdef const double[:] number_view    # NaN: not a number; None: no numbers
+    cdef object array                   # `number_view` as an array; None if not asked for yet
     cdef const int[:] code_view

@@ -6,12 +6,12 @@ import numpy.typing as npt
 
 class Column:
     name: Hashable
-    numbers: npt.NDArray[np.float64] | None
     codes: npt.NDArray[np.intc] | None
     values: list[Any]
     length: int
     refused: int
     error: Exception | None
+    are_distinct: bool
     def __new__(
         cls,
         name: Hashable,
@@ -21,10 +21,14 @@ class Column:
         values: list[Any] | None = None,
         refused: int = ...,
         error: Exception | None = None,
+        are_distinct: bool = False,
     ) -> Self: ...
+    @property
+    def numbers(self) -> npt.NDArray[np.float64] | None: ...
     def refuse(self, row: int, error: Exception) -> None: ...
 
 def column_of_numbers(name: Hashable, numbers: npt.NDArray[np.float64]) -> Column: ...
+def columns_of_block(names: list[Any], block: npt.NDArray[np.float64]) -> list[Column]: ...
 def column_of_values(name: Hashable, values: list[Any]) -> Column: ...
 def column_of_texts(name: Hashable, codes: npt.NDArray[np.intc], values: list[str]) -> Column: ...
 def column_of_codes(name: Hashable, codes: npt.NDArray[np.intc], values: list[Any]) -> Column: ...

@@ -2,7 +2,9 @@
 
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
-from libc.math cimport NAN
+from libc.math cimport INFINITY, NAN, fabs
+from libc.stdint cimport uint64_t
+from libc.stdlib cimport llabs
 
 from .schema cimport Labels
 from .values cimport (
@@ -13,6 +15,9 @@ import numpy as np
 
 cdef extern from "Python.h":
     double int_as_double "PyLong_AsDouble"(object) except? -1.0
+
+# The bits of an infinite double, without its sign.
+cdef uint64_t INFINITE_BITS = <uint64_t>0x7FF << 53
 
 
 cdef int check_length(Py_ssize_t found, Py_ssize_t length) except -1:
@@ -40,15 +45,17 @@ cdef class Column:
         The first row with an invalid value; -1 if all values are valid.
     error
         The exception for that value.
+    are_distinct
+        Whether no two of the values are equal.
     """
 
     def __cinit__(self, name, Py_ssize_t length, numbers=None, codes=None, list values=None,
-                  Py_ssize_t refused=-1, error=None):
-        self.name, self.length, self.numbers, self.codes = name, length, numbers, codes
+                  Py_ssize_t refused=-1, error=None, bint are_distinct=False):
+        self.name, self.length, self.array, self.codes = name, length, numbers, codes
         self.values = [] if values is None else values
-        self.refused, self.error = refused, error
+        self.refused, self.error, self.are_distinct = refused, error, are_distinct
+        self.number_view = numbers      # None is another value than that of a view never set
         if numbers is not None:
-            self.number_view = numbers
             check_length(self.number_view.shape[0], length)
         if codes is not None:
             self.code_view = codes
@@ -56,7 +63,14 @@ cdef class Column:
 
     def __reduce__(self):
         return Column, (self.name, self.length, self.numbers, self.codes, self.values,
-                        self.refused, self.error)
+                        self.refused, self.error, self.are_distinct)
+
+    @property
+    def numbers(self):
+        """The numbers as an array of doubles; None if there are none."""
+        if self.array is None and self.number_view is not None:
+            self.array = np.asarray(self.number_view)
+        return self.array
 
     def refuse(self, Py_ssize_t row, error):
         """Record the error for a row, unless an earlier row has an error."""
@@ -74,29 +88,84 @@ cdef Column named(Column column):
     return column
 
 
+cdef bint has_infinite(const double[:, :] numbers) noexcept nogil:
+    """Whether a number is infinite."""
+    cdef Py_ssize_t i, j, n_lines, length
+    cdef bint found = False
+    if numbers.shape[1] == 1 or llabs(numbers.strides[0]) < llabs(numbers.strides[1]):
+        numbers = numbers.T             # the inner loop follows the memory
+    n_lines, length = numbers.shape[0], numbers.shape[1]
+    if n_lines == 0 or length == 0:
+        return False
+    if numbers.strides[1] != sizeof(double):
+        for i in range(n_lines):
+            for j in range(length):
+                found |= fabs(numbers[i, j]) == INFINITY
+        return found
+    if numbers.strides[0] == <Py_ssize_t>(length * sizeof(double)):
+        n_lines, length = 1, n_lines * length
+    for i in range(n_lines):
+        found |= has_infinite_bits(<const uint64_t*>&numbers[i, 0], length)
+    return found
+
+
+cdef bint has_infinite_bits(const uint64_t* numbers, Py_ssize_t n) noexcept nogil:
+    """Whether a double is infinite. Compilers vectorise this loop, but not one of doubles."""
+    cdef uint64_t found = 0
+    cdef Py_ssize_t i
+    for i in range(n):                  # no early exit
+        found |= numbers[i] << 1 == INFINITE_BITS
+    return found != 0
+
+
+cdef int refuse_infinite(Column column) except -1:
+    """Record the error for the first infinite number."""
+    cdef double number
+    cdef Py_ssize_t row
+    for row in range(column.length):
+        if fabs(column.number_view[row]) == INFINITY:
+            try:
+                classify(column.name, column.number_view[row], &number)
+            except ValueError as error:
+                column.refuse(row, error)
+            return 0
+    return 0
+
+
+def columns_of_block(list names, block):
+    """Columns of numbers, from the columns of an array of doubles; NaN is missing."""
+    cdef const double[:, :] numbers = block
+    cdef bint is_finite
+    cdef Py_ssize_t i
+    cdef Column column
+    cdef list columns = []
+    if len(names) != numbers.shape[1]:
+        raise ValueError(f"{len(names)} names for {numbers.shape[1]} columns")
+    with nogil:
+        is_finite = not has_infinite(numbers)
+    for i in range(numbers.shape[1]):
+        column = Column(names[i], numbers.shape[0])
+        column.number_view = numbers[:, i]
+        if not is_finite:
+            refuse_infinite(column)
+        columns.append(named(column))
+    return columns
+
+
 def column_of_numbers(name, numbers):
     """A column of numbers, from an array of doubles; NaN is missing."""
     cdef Column column = Column(name, len(numbers), numbers)
-    cdef const double[:] view = column.number_view
-    cdef Py_ssize_t row
-    cdef int n_infinite = 0
-    cdef double value
+    cdef bint is_finite
     with nogil:
-        for row in range(view.shape[0]):    # no early exit, so that the compiler can vectorise
-            value = view[row]
-            n_infinite |= (value - value != 0.0) & (value == value)
-    if n_infinite:
-        row = int(np.isinf(numbers).argmax())
-        try:
-            classify(name, view[row], &value)
-        except ValueError as error:
-            column.refuse(row, error)
+        is_finite = not has_infinite(column.number_view[:, None])
+    if not is_finite:
+        refuse_infinite(column)
     return named(column)
 
 
 def column_of_texts(name, codes, list values):
     """A column of texts, from their positions in a list of distinct texts; -1 is missing."""
-    return named(Column(name, len(codes), None, codes, values))
+    return named(Column(name, len(codes), None, codes, values, are_distinct=True))
 
 
 def column_of_values(name, list values):
@@ -136,7 +205,8 @@ def column_of_values(name, list values):
                 codes = np.full(n, -1, dtype=np.intc)
             codes[row] = known.code(value)
     return named(Column(name, n, None if numbers is None else numbers.base,
-                        None if codes is None else codes.base, known.values))
+                        None if codes is None else codes.base, known.values,
+                        are_distinct=not known.others))
 
 
 cdef class Coder:
@@ -217,7 +287,7 @@ def column_of_codes(name, codes, list values):
             places[position] = known.setdefault(value, len(known))
     column = Column(name, len(codes), numbers.base.take(codes) if n_numbers else None,
                     codes if len(known) == n else places.base.take(codes) if known else None,
-                    list(known))
+                    list(known), are_distinct=True)
     for position, error in errors:
         rows = np.flatnonzero(codes == position)
         if len(rows):
@@ -249,9 +319,10 @@ cdef Column column_of_each(list values, bint are_weights):
 def column_of_labels(list values):
     """A column of labels; every label that `Labels` accepts is valid."""
     cdef Py_ssize_t row, n = len(values)
-    cdef int[::1] codes = np.full(n, -1, dtype=np.intc)
+    cdef int[::1] codes = np.empty(n, dtype=np.intc)
     cdef Labels none = Labels()
     cdef Coder known = Coder()
+    codes[:] = -1
     for row in range(n):
         value = values[row]
         try:

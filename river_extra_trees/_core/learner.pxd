@@ -42,7 +42,7 @@ cdef class Learner(Guarded):
     cdef bint batch_is_full(self) noexcept nogil
     # Predicts and learns rows without the GIL, until a row has a new feature, value or label or the
     # batch is full. It may stop before any row; `read_rows` then handles that row itself. A family
-    # can override this method to read several rows at once.
+    # can override this method to predict or learn several rows at once.
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil
     # Allocates what `run` needs. Returns false if `run` would need the GIL for each row: if another
     # thread is busy, each acquisition of the GIL can take milliseconds.
@@ -78,6 +78,8 @@ cdef class Learner(Guarded):
     cdef int learn_next(self, Reader reader, bint is_known, double weight) except -1
     cdef int find_room_again(self, Reader reader) except -1
     cdef int answer_row(self, Reader reader) except -1 nogil
+    cdef void end_early(self) noexcept      # removes the early pool after its last sample
+    cdef bint may_run(self) noexcept nogil
     cdef int n_labels(self) noexcept nogil
     cdef bint pools(self) noexcept nogil
     cdef double* shares(self) except? NULL nogil

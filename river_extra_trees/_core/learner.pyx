@@ -2,7 +2,7 @@
 
 from cpython.object cimport PyObject
 
-from .batch cimport AHEAD, Batch, Reader
+from .batch cimport Batch, Reader
 from .columns cimport Column
 from .guarded cimport Guarded, Holder, hold, release
 from .lists cimport length_of
@@ -12,12 +12,13 @@ from .shares cimport first_largest, total_of
 from .values cimport read_number, read_weight
 
 from copy import deepcopy
-from operator import index
+from operator import index, itemgetter
 
 from .safe_repr import safe_repr, with_text
 from .state import captured, reduced, require
 
 cdef enum:
+    CAREFUL = 8     # rows that are read without `run` after a row that it could not learn
     CHECKED = -1    # place of an error: after weight and target, before the features
 
 
@@ -52,11 +53,6 @@ cdef dict name_node(dict node, Schema schema):
 
 cdef int raise_missing() except -1 with gil:
     raise NotImplementedError
-
-
-def row_and_place(refusal):
-    """Sort key of errors: the row, then the place in the order in which a sample is read."""
-    return refusal[:2]
 
 
 cdef class Learner(Guarded):
@@ -116,11 +112,15 @@ cdef class Learner(Guarded):
         if is_new:
             self.widen(self.n_labels())
         if self.early is not None:
-            self.early.learn(self.schema, <int>target, weight)
-            if self.early.n_left == 0:
-                self.early = None
+            self.early.extend(self.schema)
+            self.early.learn(self.schema.row, <int>target, weight)
+            self.end_early()
         self.take(target, weight)
         return 0
+
+    cdef void end_early(self) noexcept:
+        if self.early is not None and self.early.n_left == 0:
+            self.early = None
 
     # --- Batches ------------------------------------------------------------------------------
 
@@ -137,7 +137,7 @@ cdef class Learner(Guarded):
             if learns:
                 self.refuse_targets(reader, refusals)
         if refusals:
-            row, _, error = min(refusals, key=row_and_place)
+            row, _, error = min(refusals, key=itemgetter(0, 1))
             raise with_text(error, f"row {row}: {error}") from None
         reader.row = min(max(start, 0), reader.n)
         return reader
@@ -163,7 +163,7 @@ cdef class Learner(Guarded):
 
     cdef int refuse_targets(self, Reader reader, list refusals) except -1:
         """Add the errors of targets that this learner cannot learn; raise if the task differs."""
-        cdef Py_ssize_t start = reader.row
+        cdef Py_ssize_t start = reader.row, stop
         if reader.has_labels == self.regression and reader.n:
             raise TypeError(
                 f"the targets of the batch are {'labels' if reader.has_labels else 'numbers'}, and "
@@ -202,22 +202,23 @@ cdef class Learner(Guarded):
         cdef int n_labels, n_careful = 0    # rows to read without `run`
         cdef Py_ssize_t row
         reader.link(self.schema, self.labels)
-        self.schema.lengths = None      # so that `retract` removes nothing
+        self.schema.accept()
         stop = min(stop, reader.n)
         while reader.row < stop:
             if n_careful > 0:
                 n_careful -= 1
-            elif (self.early is None and not self.batch_is_full()
-                  and self.prepare_run(reader)):
+            elif not self.batch_is_full() and self.prepare_run(reader):
+                reader.ahead.reserve(self.schema.n_columns)
                 row, n_labels = reader.row, self.n_labels()
                 with nogil:
                     self.run(reader, stop, n_labels)
+                self.end_early()
                 if self.batch_is_full():
                     return True
                 if reader.row == stop:
                     break
                 if reader.row == row:   # new values often come in succession
-                    n_careful = AHEAD
+                    n_careful = CAREFUL
             is_known = reader.read()
             if reader.asks and not reader.answered:
                 self.answer_row(reader)
@@ -248,7 +249,7 @@ cdef class Learner(Guarded):
         self.learn_row(target, weight, reader.label() if is_new else None)
         if is_new:
             reader.name_label(self.n_labels() - 1)
-        self.schema.lengths = None
+        self.schema.accept()
         return 0
 
     cdef int find_room_again(self, Reader reader) except -1:
@@ -263,25 +264,35 @@ cdef class Learner(Guarded):
 
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Predict and learn rows one after the other."""
-        cdef double weight, target = 0.0
-        cdef bint is_known
-        while reader.row < stop and not (reader.answered or self.batch_is_full()):
-            is_known = reader.encode()
-            weight = reader.weight() if reader.learns else 0.0
-            if weight > 0.0:
-                target = reader.target()
-                is_known &= self.regression or target >= 0.0
-            if reader.finds or (weight > 0.0 and not is_known):
+        cdef int i, n
+        cdef double target
+        while reader.row < stop and not reader.answered:
+            n = reader.read_ahead(stop, <int>STRETCH, self.regression)
+            if n == 0:
                 return 0
-            if reader.asks:
-                self.answer_row(reader)
-                reader.answered = True
-            if weight > 0.0:
-                self.reserve(n_labels)
-                self.take(target, weight)
-            reader.row += 1
-            reader.answered = False
+            for i in range(n):
+                if self.batch_is_full() or not self.may_run():
+                    return 0
+                reader.ahead.copy(i, self.schema.row, self.schema.n_columns)
+                if reader.asks:
+                    self.answer_row(reader)
+                    reader.answered = True
+                if reader.ahead.weights[i] > 0.0:       # as in `learn_row`
+                    target = reader.ahead.targets[i]
+                    if self.early is not None:
+                        self.early.forget_next()
+                        self.early_shares(<int>target)
+                    self.reserve(n_labels)
+                    if self.early is not None:
+                        self.early.learn(self.schema.row, <int>target, reader.ahead.weights[i])
+                    self.take(target, reader.ahead.weights[i])
+                reader.row += 1
+                reader.answered = False
         return 0
+
+    cdef bint may_run(self) noexcept nogil:
+        """Whether the early pool, if there is one, can learn a known row without the GIL."""
+        return self.early is None or self.early.has_room(self.schema.n_columns, self.n_labels())
 
     cdef int n_labels(self) noexcept nogil:
         """Number of learned labels."""
@@ -296,7 +307,7 @@ cdef class Learner(Guarded):
         if reader.asks_labels:
             reader.label_answers[row] = self.label() if n else -1
         if reader.asks_shares:
-            reader.put_shares(self.shares(), n)
+            reader.put_shares(row, self.shares(), n)
         return 0
 
     def validate(self, x, y, w):

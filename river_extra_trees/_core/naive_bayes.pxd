@@ -79,7 +79,9 @@ cdef class EarlyPool:
     cdef void pool(self, int answer, double* shares) noexcept nogil
     cdef void forget_next(self) noexcept nogil
     cdef void weigh(self, int answer, const double* pooled, int code) noexcept nogil
-    cdef void learn(self, Schema schema, int code, double weight) noexcept
+    cdef bint has_room(self, int n_columns, int n_classes) noexcept nogil
+    cdef void extend(self, Schema schema) noexcept
+    cdef void learn(self, const double* row, int code, double weight) noexcept nogil
     cdef object all_exponents(self)
     cdef object keep_answers(self, int first, int stop)
     cdef object join(self, list parts)

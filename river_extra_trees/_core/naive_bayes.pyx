@@ -411,15 +411,24 @@ cdef class EarlyPool:
         learn_exponents(self.next_exponents + answer * N_MEMBERS, N_MEMBERS, self.logs, pooled,
                         code, self.n_classes)
 
-    cdef void learn(self, Schema schema, int code, double weight) noexcept:
-        """Learn the row that the schema encoded last; `reserve` has allocated the memory."""
+    cdef bint has_room(self, int n_columns, int n_classes) noexcept nogil:
+        """Whether it learns another sample, and can do so without `extend`."""
+        return self.n_left > 0 and self.n_classes == n_classes and (
+            self.naive.n_columns >= min(n_columns, <int>MAX_CELLS))
+
+    cdef void extend(self, Schema schema) noexcept:
+        """Add new columns and classes; `reserve` has allocated the memory."""
         cdef int c
         self.naive = self.next_naive
         self.naive.extend(schema)
-        self.naive.learn(schema.row, code, weight)
         for c in range(self.n_classes, self.naive.n_classes):
             self.latest[c] = 0.0
         self.n_classes = self.naive.n_classes
+
+    cdef void learn(self, const double* row, int code, double weight) noexcept nogil:
+        """Learn a row after `extend`."""
+        cdef int c
+        self.naive.learn(row, code, weight)
         for c in range(self.n_classes):
             self.latest[c] *= 1.0 - 1.0 / LATEST_MEMORY
         self.latest[code] += 1.0

@@ -7,6 +7,7 @@ change its type during the stream without an error or a loss of information.
 """
 
 from cpython.object cimport PyObject
+from libc.string cimport memset
 
 from .lists cimport item_of, size_of
 
@@ -31,8 +32,9 @@ cdef class Schema:
     cdef double* row            # scratch: row[column] of the last encoded row; NaN: missing
     cdef int row_capacity
     # Not part of the state:
-    cdef list lengths           # (dict, length before) of each dict that the last `admit` extended
-    cdef int n_before           # number of columns before the last `admit`
+    cdef int n_before           # number of columns before the last `admit`; -1: it added nothing
+    cdef Py_ssize_t n_numeric   # number of those that are numeric
+    cdef int* n_codes           # per column: number of codes before the last `admit`; -1: as now
     cdef dict texts             # name -> `Texts` of its nominal column
     cdef unsigned long version  # number of changes of columns and codes
 
@@ -51,9 +53,20 @@ cdef class Schema:
         """Whether a column is nominal."""
         return item_of(<PyObject*>self.codes, column) != none
 
-    cdef inline int n_codes(self, int column) noexcept nogil:
+    cdef inline int count_codes(self, int column) noexcept nogil:
         """Number of codes of a nominal column."""
         return <int>size_of(item_of(<PyObject*>self.codes, column))
+
+    cdef inline void before_code(self, int column, dict codes) noexcept:
+        """Prepare `retract` for a new code of a column."""
+        if self.n_codes[column] < 0:
+            self.n_codes[column] = <int>len(codes)
+
+    cdef inline void accept(self) noexcept:
+        """Keep what the last `admit` added: `retract` then removes nothing."""
+        if self.n_before >= 0:
+            self.n_before = -1
+            memset(self.n_codes, 0xFF, self.row_capacity * sizeof(int))
 
     cdef int encode(self, object x) except -1
     cdef int admit(self, object x) except -1
@@ -64,7 +77,7 @@ cdef class Schema:
     cdef int by_name(self, dict x, list fresh) except -1
     cdef int remember(self, dict x) except -1
     cdef int commit(self, dict x, list fresh) except -1
-    cdef int extend(self, list fresh) except -1
+    cdef int extend(self, list fresh=*) except -1
     cdef int retract(self) except -1
     cdef int add(self, list fresh) except -1
     cdef int add_column(self, object name, bint is_nominal) except -1

@@ -4,14 +4,14 @@ from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next, PyDict_Size
 from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.object cimport PyObject, PyTypeObject
 from libc.math cimport NAN
+from libc.string cimport memset
 
 from .values cimport (
-    CATEGORY, MISSING, NUMBER, Kind, check_name, classify, holds_nan, order_of
+    CATEGORY, MISSING, NUMBER, Kind, as_dict, check_name, classify, holds_nan, order_of
 )
 from .memory cimport free, resized
 from .texts cimport Texts
 
-from collections.abc import Mapping
 from gc import get_referents
 from sys import getsizeof
 
@@ -57,10 +57,12 @@ cdef class Schema:
         self.codes = []
         self.texts = {}
         self.layout = []
+        self.n_before = -1
         self.reserve(1)     # `row` is never NULL, even before the first feature
 
     def __dealloc__(self):
         free(self.row)
+        free(self.n_codes)
         free(self.layout_keys)
         free(self.layout_numeric)
         free(self.layout_nominal)
@@ -73,7 +75,7 @@ cdef class Schema:
         return 0
 
     cdef int admit(self, object x) except -1:
-        self.lengths = None
+        self.accept()
         if type(x) is not dict:
             x = as_dict(x)
         if not self.by_layout(<dict>x):
@@ -205,20 +207,17 @@ cdef class Schema:
             raise
         return 0
 
-    cdef int extend(self, list fresh) except -1:
+    cdef int extend(self, list fresh=None) except -1:
         """Add columns and codes for names and values, sorted by `order_of`; all or none."""
-        lengths = [(self.numeric, len(self.numeric)), (self.nominal, len(self.nominal))]
-        for name, is_nominal, _ in fresh:
-            if is_nominal and name in self.nominal:
-                codes = <dict>self.codes[<int>self.nominal[name]]
-                lengths.append((codes, len(codes)))
-        self.lengths, self.n_before = lengths, self.n_columns
+        self.accept()
+        self.n_before, self.n_numeric = self.n_columns, len(self.numeric)
         self.version += 1
-        try:
-            self.add(fresh)
-        except BaseException:
-            self.retract()
-            raise
+        if fresh is not None:
+            try:
+                self.add(fresh)
+            except BaseException:
+                self.retract()
+                raise
         return 0
 
     cdef int retract(self) except -1:
@@ -226,21 +225,24 @@ cdef class Schema:
 
         Nothing is looked up: a value whose own code fails once may fail again.
         """
-        if self.lengths is None:
+        cdef int column, n = self.n_before
+        if n < 0:
             return 0
         self.version += 1
         self.layout_size = 0
         self.texts.clear()
-        for entries, length in self.lengths:
-            while len(<dict>entries) > length:
-                (<dict>entries).popitem()
-        self.n_columns = self.n_before
-        del self.names[self.n_before :]
-        del self.codes[self.n_before :]
-        self.lengths = None
+        for column in range(n):
+            if self.n_codes[column] >= 0:
+                shorten(<dict>self.codes[column], self.n_codes[column])
+        shorten(self.numeric, self.n_numeric)
+        shorten(self.nominal, n - self.n_numeric)
+        self.n_columns = n
+        del self.names[n:], self.codes[n:]
+        self.accept()
         return 0
 
     cdef int add(self, list fresh) except -1:
+        cdef int column
         for name, is_nominal, value in fresh:
             columns = self.nominal if is_nominal else self.numeric
             if name not in columns:
@@ -248,7 +250,9 @@ cdef class Schema:
                     continue
                 self.add_column(name, is_nominal)
             if is_nominal:
-                codes = <dict>self.codes[<int>columns[name]]
+                column = columns[name]
+                codes = <dict>self.codes[column]
+                self.before_code(column, codes)
                 codes[value] = len(codes)
         return 0
 
@@ -287,9 +291,13 @@ cdef class Schema:
         return 0
 
     cdef int reserve(self, int n_columns) except -1:
+        cdef int n
         if n_columns > self.row_capacity:
-            self.row = <double*>resized(self.row, max(8, 2 * n_columns), sizeof(double))
-            self.row_capacity = max(8, 2 * n_columns)
+            n = max(8, 2 * n_columns)
+            self.row = <double*>resized(self.row, n, sizeof(double))
+            self.n_codes = <int*>resized(self.n_codes, n, sizeof(int))
+            memset(self.n_codes + self.row_capacity, 0xFF, (n - self.row_capacity) * sizeof(int))
+            self.row_capacity = n
         return 0
 
     cdef void blank(self) noexcept nogil:
@@ -313,21 +321,15 @@ cdef class Schema:
         """The `Texts` of the nominal column of a feature, for frames; empty if there is none."""
         cdef Texts texts
         try:
-            column = self.nominal.get(name)
-        except TypeError:       # an unhashable name: a later check raises the error
-            column = None
-        if column is None:
+            codes = <dict>self.codes[<int>self.nominal[name]]
+        except (KeyError, TypeError):   # of an unhashable name, a later check raises the error
             return Texts()
         texts = self.texts.get(name)
         if texts is None:
             texts = self.texts[name] = Texts()
-        codes = <dict>self.codes[<int>column]
         if texts.n_told < len(codes):
             texts.know(list(codes)[texts.n_told:])
         return texts
-
-    def is_nominal(self, int column):
-        return self.codes[column] is not None
 
     def row_of(self, x):
         """The row of doubles that x encodes to, as a list (for tests and explanations)."""
@@ -366,7 +368,7 @@ cdef class Schema:
                 texts += sum([getsizeof(value) for value in codes if type(value) is str])
         return (
             object.__sizeof__(self) + texts
-            + self.row_capacity * sizeof(double)
+            + self.row_capacity * (sizeof(double) + sizeof(int))
             + self.layout_capacity * (sizeof(PyObject*) + 2 * sizeof(int))
         )
 
@@ -396,9 +398,8 @@ cdef class Schema:
                 schema.add_column(name, categories is not None)
                 if categories is not None:
                     require(type(categories) is list, "Schema: categories must be a list")
-                    schema.codes[schema.n_columns - 1] = {
-                        value: code for code, value in enumerate(categories)
-                    }
+                    codes = dict(zip(categories, range(len(categories))))
+                    schema.codes[schema.n_columns - 1] = codes
         except TypeError:
             raise StateError("Schema: a name or a category is not hashable") from None
         schema.check()
@@ -408,13 +409,11 @@ cdef class Schema:
         return reduced(type(self), self.state())
 
 
-cdef dict as_dict(object x):
-    """The sample as a dict; if its class overrides `items`, a dict of these items."""
-    if isinstance(x, dict) and type(x).items is dict.items:
-        return <dict>x
-    if isinstance(x, Mapping):
-        return dict(x.items())
-    raise TypeError(f"x must be a mapping of feature names to values, not {type(x).__name__!r}")
+cdef int shorten(dict entries, Py_ssize_t length) except -1:
+    """Remove the latest entries of a dict."""
+    while len(entries) > length:
+        entries.popitem()
+    return 0
 
 
 cdef int find_room(object label, Py_ssize_t n_labels) except -1:

@@ -16,3 +16,12 @@ cdef inline bint goes_left(const Split* split, double value) noexcept nogil:
     if split.nominal:
         return value == split.threshold
     return value <= split.threshold
+
+
+cdef inline int goes_left_evenly(const Split* split, double value) noexcept nogil:
+    """As `goes_left`, without branches: faster if the processor has other rows to go on with.
+
+    A missing value is neither below the threshold, nor above it, nor equal.
+    """
+    cdef int below = value <= split.threshold, above = value >= split.threshold
+    return (below & (above | (split.nominal ^ 1))) | (((below | above) ^ 1) & split.missing_left)

@@ -1,16 +1,26 @@
 """Codes of texts in Arrow buffers: a known text is encoded without a Python object.
 
-`Texts` finds the code of a text by its bytes, in an open hash table (linear probing, at most half
-full). The schema has such an object for each nominal column that a frame provided as texts. It
-registers the values of the column with `know`. Other texts in a stream of Arrow arrays get higher
-codes and are removed when the stream ends. Removing the latest text only frees its slot: no
+`Texts` finds the code of a text by its bytes, in an open hash table (linear probing, at most a
+quarter full). The schema has such an object for each nominal column that a frame provided as texts.
+It registers the values of the column with `know`. Other texts in a stream of Arrow arrays get
+higher codes and are removed when the stream ends. Removing the latest text only frees its slot: no
 insertion moves another text, so the table is then as it was before.
+
+Nobody can choose texts that share slots without knowing the random keys of this process. Short
+texts are hashed as two words by NH, whose results differ with high probability (Black, Halevi,
+Krawczyk, Krovetz, Rogaway 1999, "UMAC: Fast and secure message authentication", section 3), and
+then by multiply-shift (Dietzfelbinger, Hagerup, Katajainen, Penttonen 1997). For longer texts
+Python's own hash function replaces the first word.
 
 The arrays come through the Arrow C stream interface, which polars and pyarrow provide. The structs
 follow its specification: https://arrow.apache.org/docs/format/CStreamInterface.html
+The interface does not tell the size of the buffers, except for views. Positions of texts are
+checked against the end of the last text; that this end and the other buffers are large enough is a
+promise of the library. If another thread changes the bytes meanwhile, any text may be read, but
+each code has one text, and all texts are valid.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 cdef struct ArrowSchema:
     const char* format
@@ -57,30 +67,50 @@ cdef struct View:
     int length
     Place place
 
+cdef struct Span:
+    const char* start
+    int64_t length
+
+cdef struct Key:            # equal for equal texts
+    uint64_t first, last    # up to 16 bytes: the text itself; the words may overlap
+    size_t length           # more bytes: a hash, and the last 8 bytes
+
 cdef struct Text:
-    Py_ssize_t hash
-    size_t start        # position in `bytes`
-    size_t length
+    Key key
+    size_t start            # position of its bytes in `bytes`
 
 cdef class Chunk:
     """An array of a stream; it is released when this object is deallocated."""
     cdef ArrowArray array
 
 cdef class Texts:
-    cdef readonly list values   # code -> text
+    cdef readonly list values   # code -> known text; it only grows, so that columns can share it
+    cdef list news              # further texts of the stream that is being read
     cdef readonly Py_ssize_t n_told     # number of values passed to `know`, texts or not
     cdef Text* texts            # code -> its bytes
     cdef char* bytes            # bytes of all texts, concatenated
     cdef int* slots             # hash table: slot -> code; -1: free
     cdef size_t n_slots         # a power of two
+    cdef int shift              # 64 minus the number of bits of a slot
     cdef size_t capacity        # of `texts`
     cdef size_t n_bytes         # number of used bytes in `bytes`
     cdef size_t byte_capacity
     cdef bint is_reading        # whether a stream is being read
 
     cdef object codes_in(self, const ArrowArray* array, Layout layout)
-    cdef int code(self, const char* text, size_t length, str value) except -1
+    cdef int code(self, const char* text, size_t length) except -1
+    cdef int add(self, const char* text, size_t length, str value, list values) except -1
+    cdef size_t slot_of(self, const Key* key, const char* text) noexcept nogil
     cdef int reserve(self, size_t length) except -1
     cdef int resize(self, size_t capacity) except -1
-    cdef size_t slot_of(self, const char* text, size_t length, Py_ssize_t hash) noexcept
-    cdef int forget(self, Py_ssize_t n) except -1
+    cdef size_t n_texts(self) noexcept
+
+    cdef inline bint has_codes_of_schema(self) noexcept:
+        """Whether all values that `know` received are texts, so that their codes are the same."""
+        return self.n_told == len(self.values)
+
+    cdef void forget_news(self) noexcept
+    cdef int shrink(self) except -1
+
+cdef Chunk next_of(ArrowArrayStream* stream)
+cdef int fail(ArrowArrayStream* stream) except -1

@@ -1,7 +1,7 @@
 """Texts by their codes, read from Arrow buffers. See the header."""
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset, strcmp
 
 from .memory cimport free, resized
@@ -10,15 +10,60 @@ import numpy as np
 
 cdef extern from "Python.h":
     ctypedef struct PyHash_FuncDef:
-        Py_ssize_t (*hash)(const void*, Py_ssize_t) noexcept
+        Py_ssize_t (*hash)(const void*, Py_ssize_t) noexcept nogil
     const PyHash_FuncDef* PyHash_GetFuncDef() noexcept
     str PyUnicode_DecodeUTF8(const char*, Py_ssize_t, const char*)
 
 cdef enum:
-    ROOM = 2048     # for so many texts it is kept when a stream of more is read
+    SHORT = 16      # number of bytes that a key holds
+    ROOM = 2048     # a stream of more texts does not enlarge the table for good
 
-# That of Python's own texts: with a secret key, so that no data can be made to collide.
+# The hash function of Python's texts, and random numbers that it makes from its secret key.
 cdef const PyHash_FuncDef* HASHING = PyHash_GetFuncDef()
+cdef uint64_t[4] RANDOM
+for _i in range(4):
+    RANDOM[_i] = <uint64_t><Py_ssize_t>hash(bytes([_i]))
+cdef uint64_t ODD = RANDOM[3] | 1
+
+
+cdef inline uint64_t eight(const char* bytes) noexcept nogil:
+    cdef uint64_t word
+    memcpy(&word, bytes, sizeof(word))
+    return word
+
+
+cdef inline uint32_t four(const char* bytes) noexcept nogil:
+    cdef uint32_t word
+    memcpy(&word, bytes, sizeof(word))
+    return word
+
+
+cdef inline Key key_of(const char* text, size_t length) noexcept nogil:
+    cdef Key key
+    cdef size_t i
+    key.length = length
+    if length > SHORT:
+        key.first, key.last = <uint64_t>HASHING.hash(text, length), eight(text + length - 8)
+    elif length >= 8:
+        key.first, key.last = eight(text), eight(text + length - 8)
+    elif length >= 4:
+        key.first, key.last = four(text), four(text + length - 4)
+    else:
+        key.first = key.last = 0
+        for i in range(length):
+            key.first = key.first << 8 | <uint8_t>text[i]
+    return key
+
+
+cdef inline uint64_t hash_of(const Key* key) noexcept nogil:
+    """NH of the key. A slot is given by the leading bits of its product with `ODD`."""
+    return (
+        <uint64_t><uint32_t>(key.first + RANDOM[0])
+        * <uint32_t>((key.first >> 32) + (RANDOM[0] >> 32))
+        + <uint64_t><uint32_t>(key.last + RANDOM[1])
+        * <uint32_t>((key.last >> 32) + (RANDOM[1] >> 32))
+        + key.length * RANDOM[2]
+    )
 
 
 cdef Layout layout_of(ArrowArrayStream* stream) except *:
@@ -52,6 +97,47 @@ cdef int fail(ArrowArrayStream* stream) except -1:
         "the library says no more" if message == NULL else message.decode("utf-8", "replace")))
 
 
+cdef int64_t end_of(const ArrowArray* array, Layout layout) noexcept nogil:
+    """The end of the last text in the buffer of the texts of an array."""
+    if layout == VIEWS or array.length == 0:    # an array of nothing may have no buffers
+        return 0
+    if layout == SHORT_OFFSETS:
+        return (<const int32_t*>array.buffers[1])[array.offset + array.length]
+    return (<const int64_t*>array.buffers[1])[array.offset + array.length]
+
+
+cdef inline bint locate(const ArrowArray* array, Layout layout, int64_t i, int64_t end,
+                        Span* span) noexcept nogil:
+    """Find the bytes of a text; return whether they are within their buffer."""
+    cdef const void* where = array.buffers[1]
+    cdef int64_t start, stop
+    if layout == VIEWS:
+        return locate_view(array, <const View*>where + i, span)
+    if layout == SHORT_OFFSETS:
+        start, stop = (<const int32_t*>where)[i], (<const int32_t*>where)[i + 1]
+    else:
+        start, stop = (<const int64_t*>where)[i], (<const int64_t*>where)[i + 1]
+    span.start, span.length = <const char*>array.buffers[2] + start, stop - start
+    if start == stop:
+        span.start = b""        # an array of empty texts may have no buffer
+    return 0 <= start <= stop <= end
+
+
+cdef inline bint locate_view(const ArrowArray* array, const View* view, Span* span) noexcept nogil:
+    """As `locate`. The last buffer of the array has the sizes of the buffers of the texts."""
+    cdef int64_t n_buffers = array.n_buffers - 3, buffer, start
+    span.length = view.length
+    if span.length <= 12:
+        span.start = &view.place.own[0]
+        return span.length >= 0
+    buffer, start = view.place.there[1], view.place.there[2]
+    if not (0 <= buffer < n_buffers and 0 <= start and start + span.length
+            <= (<const int64_t*>array.buffers[array.n_buffers - 1])[buffer]):
+        return False
+    span.start = <const char*>array.buffers[2 + buffer] + start
+    return True
+
+
 cdef class Chunk:
     """An array of a stream, released with this object."""
 
@@ -64,7 +150,7 @@ cdef class Texts:
     """Texts <-> codes 0, 1, 2, ... in the order in which they were first told. See the header."""
 
     def __cinit__(self):
-        self.values = []
+        self.values, self.news = [], []
         self.reserve(0)
 
     def __dealloc__(self):
@@ -77,14 +163,16 @@ cdef class Texts:
                 + self.n_slots * sizeof(int))
 
     def know(self, list values):
-        """Know further values, as far as they are texts that UTF-8 can represent."""
+        """Register further values, as far as they are texts that UTF-8 can represent."""
+        if self.is_reading:     # for what a finalizer broke into; they are registered later
+            return
         for value in values:
             if type(value) is str:
                 try:
                     encoded = (<str>value).encode()
                 except UnicodeEncodeError:
                     continue        # Arrow has no such text
-                self.code(encoded, len(<bytes>encoded), <str>value)
+                self.add(encoded, len(<bytes>encoded), <str>value, self.values)
         self.n_told += len(values)
 
     def codes_of(self, stream):
@@ -101,8 +189,7 @@ cdef class Texts:
             stream, "arrow_array_stream")
         cdef Layout layout
         cdef Chunk chunk
-        cdef list codes = []
-        cdef Py_ssize_t n_known = len(self.values)
+        cdef list codes = [], values
         if self.is_reading:     # for another thread, or for what a finalizer broke into
             return Texts().codes_of(stream)
         if arrays.release == NULL:
@@ -116,10 +203,11 @@ cdef class Texts:
             while chunk is not None:
                 codes.append(self.codes_in(&chunk.array, layout))
                 chunk = next_of(arrays)
-            values = self.values.copy()
+            values = self.values + self.news if self.news else self.values
         finally:
+            self.forget_news()
             self.is_reading = False
-            self.forget(n_known)
+            self.shrink()
         return codes[0] if len(codes) == 1 else np.concatenate(
             [np.empty(0, dtype=np.intc), *codes]), values
 
@@ -127,58 +215,53 @@ cdef class Texts:
         """The codes of the texts of an array."""
         cdef int[::1] codes = np.empty(array.length, dtype=np.intc)
         cdef const uint8_t* validity = <const uint8_t*>array.buffers[0]
-        cdef const void* where = array.buffers[1]
-        cdef const char* text
-        cdef const View* view
-        cdef int64_t i, start, stop
+        cdef int64_t i, end = end_of(array, layout)
+        cdef Span span
         for i in range(array.offset, array.offset + array.length):
             if validity != NULL and not validity[i >> 3] >> (i & 7) & 1:
                 codes[i - array.offset] = -1
                 continue
-            if layout == VIEWS:
-                view = <const View*>where + i
-                start, stop = 0, view.length
-                text = <const char*>view.place.own
-                if view.length > 12:
-                    text = <const char*>array.buffers[2 + view.place.there[1]]
-                    text += view.place.there[2]
-            else:
-                if layout == SHORT_OFFSETS:
-                    start, stop = (<const int32_t*>where)[i], (<const int32_t*>where)[i + 1]
-                else:
-                    start, stop = (<const int64_t*>where)[i], (<const int64_t*>where)[i + 1]
-                text = <const char*>array.buffers[2] + start
-            if start == stop:
-                text = b""      # of an array of such texts, there may be no buffer
-            codes[i - array.offset] = self.code(text, stop - start, None)
+            if not locate(array, layout, i, end, &span):
+                raise ValueError(
+                    "the texts cannot be read: the position of one is outside of their buffer")
+            codes[i - array.offset] = self.code(span.start, span.length)
         return codes.base
 
-    cdef int code(self, const char* text, size_t length, str value) except -1:
-        """The code of a text. A new one gets the next code and this value, or one of its own."""
-        cdef Py_ssize_t hash = HASHING.hash(text, length)
-        cdef int code = self.slots[self.slot_of(text, length, hash)]
-        if code >= 0:
-            return code
-        if value is None:
-            value = PyUnicode_DecodeUTF8(text, length, NULL)
-        code = <int>len(self.values)
-        self.reserve(length)
-        self.values.append(value)
-        memcpy(self.bytes + self.n_bytes, text, length)
-        self.texts[code].hash, self.texts[code].length = hash, length
-        self.texts[code].start = self.n_bytes
-        self.n_bytes += length
-        self.slots[self.slot_of(text, length, hash)] = code
-        return code
+    cdef inline int code(self, const char* text, size_t length) except -1:
+        """The code of a text; a new one gets the next code."""
+        cdef Key key = key_of(text, length)
+        cdef int code = self.slots[self.slot_of(&key, text)]
+        return code if code >= 0 else self.add(text, length, None, self.news)
 
-    cdef size_t slot_of(self, const char* text, size_t length, Py_ssize_t hash) noexcept:
+    cdef int add(self, const char* text, size_t length, str value, list values) except -1:
+        """Add a text to a list of values unless it is known; return its code.
+
+        All is done with a copy of the bytes, because another thread may change them. The value is
+        made of the copy if it is None.
+        """
+        cdef Text new
+        cdef size_t slot, code = self.n_texts()
+        self.reserve(length)
+        memcpy(self.bytes + self.n_bytes, text, length)
+        text = self.bytes + self.n_bytes
+        new.key, new.start = key_of(text, length), self.n_bytes
+        slot = self.slot_of(&new.key, text)
+        if self.slots[slot] < 0:
+            values.append(PyUnicode_DecodeUTF8(text, length, NULL) if value is None else value)
+            self.slots[slot], self.texts[code] = <int>code, new
+            self.n_bytes += length
+        return self.slots[slot]
+
+    cdef inline size_t slot_of(self, const Key* key, const char* text) noexcept nogil:
         """The slot of a text, or the free slot where it belongs."""
-        cdef size_t slot = <size_t>hash & (self.n_slots - 1)
+        cdef size_t slot = (hash_of(key) * ODD) >> self.shift
         cdef const Text* found
         while self.slots[slot] >= 0:
             found = &self.texts[self.slots[slot]]
-            if found.hash == hash and found.length == length and memcmp(
-                    self.bytes + found.start, text, length) == 0:
+            if (found.key.first == key.first and found.key.last == key.last
+                    and found.key.length == key.length
+                    and (key.length <= SHORT
+                         or memcmp(self.bytes + found.start, text, key.length) == 0)):
                 break
             slot = (slot + 1) & (self.n_slots - 1)
         return slot
@@ -189,39 +272,48 @@ cdef class Texts:
         if n_bytes >= self.byte_capacity:
             self.bytes = <char*>resized(self.bytes, 2 * n_bytes + 1, 1)
             self.byte_capacity = 2 * n_bytes + 1
-        if <size_t>len(self.values) == self.capacity:
+        if self.n_texts() == self.capacity:
             self.resize(max(<size_t>16, 2 * self.capacity))
         return 0
 
     cdef int resize(self, size_t capacity) except -1:
-        """Make room for so many texts; without memory, nothing changes."""
+        """Make room for so many texts, a power of two; without memory, nothing changes."""
         cdef size_t code
         cdef const Text* text
-        cdef int* slots = <int*>resized(NULL, capacity, 2 * sizeof(int))
+        cdef int* slots = <int*>resized(NULL, capacity, 4 * sizeof(int))
         try:
             self.texts = <Text*>resized(self.texts, capacity, sizeof(Text))
         except MemoryError:
             free(slots)
             raise
         free(self.slots)
-        self.slots, self.capacity, self.n_slots = slots, capacity, 2 * capacity
+        self.slots, self.capacity, self.n_slots = slots, capacity, 4 * capacity
+        self.shift = 64
+        while <uint64_t>1 << (64 - self.shift) < self.n_slots:
+            self.shift -= 1
         memset(self.slots, -1, self.n_slots * sizeof(int))
-        for code in range(<size_t>len(self.values)):
+        for code in range(self.n_texts()):
             text = &self.texts[code]
-            self.slots[self.slot_of(self.bytes + text.start, text.length, text.hash)] = <int>code
+            self.slots[self.slot_of(&text.key, self.bytes + text.start)] = <int>code
         return 0
 
-    cdef int forget(self, Py_ssize_t n) except -1:
-        """Forget the texts from the n-th on, the latest first, and give back much unused room."""
+    cdef size_t n_texts(self) noexcept:
+        return len(self.values) + len(self.news)
+
+    cdef void forget_news(self) noexcept:
+        """Forget the new texts of a stream, the latest first."""
         cdef const Text* text
-        cdef Py_ssize_t code = len(self.values)
-        while code > n:
+        cdef size_t code = self.n_texts()
+        while code > <size_t>len(self.values):
             code -= 1
             text = &self.texts[code]
-            self.slots[self.slot_of(self.bytes + text.start, text.length, text.hash)] = -1
+            self.slots[self.slot_of(&text.key, self.bytes + text.start)] = -1
             self.n_bytes = text.start
-        del self.values[n:]
-        if self.capacity > ROOM > 2 * n:
+        self.news.clear()
+
+    cdef int shrink(self) except -1:
+        """Free much unused memory."""
+        if self.capacity > ROOM > 2 * self.n_texts():
             self.resize(ROOM)
         if self.byte_capacity > 4 * self.n_bytes + (1 << 16):
             self.bytes = <char*>resized(self.bytes, self.n_bytes + 1, 1)

@@ -8,9 +8,20 @@ then reads only half a cache line.
 """
 
 from libc.stdint cimport uint8_t
+from .ahead cimport AHEAD
 from .memory cimport free
 from .shares cimport first_largest
-from .split cimport Split, goes_left
+from .split cimport Split, goes_left, goes_left_evenly
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define prefetch(address) __builtin_prefetch(address)
+    #else
+    #define prefetch(address) ((void)0)
+    #endif
+    """
+    void prefetch(const void* address) noexcept nogil
 
 cdef enum:
     LEAF = -1               # split.feature of a leaf
@@ -25,7 +36,7 @@ cdef const double FAINTEST = 1e-200     # a decayed class weight below this beco
 cdef struct Node:           # 32 bytes
     Split split
     int left                # node number of the left child, if split.feature >= 0
-    int right               # node number of the right child, if split.feature >= 0
+    int right               # node number of the right child; directly after `left`
     int parent              # node number, or -1 for a root
     int depth               # 0 for a root
 
@@ -115,23 +126,58 @@ cdef class Trees:
 
     cdef inline void walk_rows(self, int root, const double** rows, int n, Py_ssize_t stride,
                                Py_ssize_t n_columns, int* leaves) noexcept nogil:
-        """Find the leaves below `root` that n rows reach. All rows descend together; see `walk`."""
-        cdef int i, node
-        cdef bint go = True
+        """Find the leaves below `root` that n <= AHEAD rows reach, see `walk`.
+
+        All rows descend together, each step of them without a branch that depends on a row.
+        """
+        cdef const Node* this
+        cdef int i, k, m, n_going = n, node, left
+        cdef int[AHEAD] going           # the rows that have not reached a leaf
         for i in range(n):
-            leaves[i] = root
-        while go:
-            go = False
-            for i in range(n):
-                node = leaves[i]
-                if self.nodes[node].split.feature >= 0:
-                    leaves[i] = self.step(node, rows[i], stride, n_columns)
-                    go = True
+            leaves[i], going[i] = root, i
+        if self.nodes[root].split.feature < 0:
+            return
+        while n_going > 0:
+            m = 0
+            for k in range(n_going):
+                i = going[k]
+                this = &self.nodes[leaves[i]]
+                left = this.split.missing_left
+                if this.split.feature < n_columns:
+                    left = goes_left_evenly(
+                        &this.split, rows[i][this.split.feature * stride])
+                node = (&this.left)[1 - left]       # `left` or `right`
+                prefetch(&self.nodes[node])         # other rows follow before it is read
+                leaves[i] = node
+            for k in range(n_going):
+                i = going[k]
+                going[m] = i
+                m += self.nodes[leaves[i]].split.feature >= 0
+            n_going = m
 
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil
     cdef void add_number(self, int node, double y, double weight, double batch) noexcept nogil
-    cdef void learn(self, int leaf, double target, double weight, double batch) noexcept nogil
     cdef void fade(self, int leaf) noexcept nogil
+
+    cdef inline void learn(self, int leaf, double target, double weight,
+                           double batch) noexcept nogil:
+        """Add a sample to the statistics of its leaf, after decay, and of every node above."""
+        cdef int node = leaf, code, _
+        cdef const Node* nodes = self.nodes
+        cdef double* stats = self.stats
+        cdef Py_ssize_t width = self.width
+        cdef int n = nodes[leaf].depth + 1      # known earlier than the end of the path
+        if self.fading < 1.0:
+            fade_row(self.row(leaf), self.fading, self.n_values, self.regression)
+        if self.regression:
+            for _ in range(n):
+                count_number(stats + node * width, target, weight, batch)
+                node = nodes[node].parent
+            return
+        code = <int>target
+        for _ in range(n):
+            count_class(stats + node * width, code, weight, batch)
+            node = nodes[node].parent
 
     cdef inline int majority(self, int node) noexcept nogil:
         """The class with the largest weight in a node, the first if equal; -1 if it is empty."""
@@ -153,3 +199,16 @@ cdef inline void count_number(double* row, double y, double weight, double batch
     row[VISITED] = batch
     row[HEADER] += delta * (weight / row[WEIGHT])   # exactly y for the first sample
     row[HEADER + 1] += weight * delta * (y - row[HEADER])
+
+
+cdef inline void fade_row(double* row, double fading, int n_values, bint regression) noexcept nogil:
+    """Multiply the weights of the samples in a leaf by the decay factor."""
+    cdef int code
+    cdef double weight
+    row[WEIGHT] *= fading
+    if regression:
+        row[HEADER + 1] *= fading       # the mean is unchanged
+        return
+    for code in range(HEADER, HEADER + n_values):
+        weight = row[code] * fading
+        row[code] = weight * (weight >= FAINTEST)   # avoids slow subnormal numbers, and a branch

@@ -267,35 +267,9 @@ cdef class Trees:
     cdef void add_number(self, int node, double y, double weight, double batch) noexcept nogil:
         count_number(self.row(node), y, weight, batch)
 
-    cdef void learn(self, int leaf, double target, double weight, double batch) noexcept nogil:
-        """Add a sample to the statistics of its leaf, after decay, and of every node above."""
-        cdef int node = leaf
-        cdef const Node* nodes = self.nodes
-        cdef double* stats = self.stats
-        cdef Py_ssize_t width = self.width
-        if self.fading < 1.0:
-            self.fade(leaf)
-        if self.regression:
-            while node >= 0:
-                count_number(stats + node * width, target, weight, batch)
-                node = nodes[node].parent
-            return
-        while node >= 0:
-            count_class(stats + node * width, <int>target, weight, batch)
-            node = nodes[node].parent
-
     cdef void fade(self, int leaf) noexcept nogil:
         """Multiply the weights of the samples in a leaf by the decay factor."""
-        cdef double* row = self.row(leaf)
-        cdef int code
-        row[WEIGHT] *= self.fading
-        if self.regression:
-            row[HEADER + 1] *= self.fading      # the mean is unchanged
-            return
-        for code in range(self.n_values):
-            row[HEADER + code] *= self.fading
-            if row[HEADER + code] < FAINTEST:       # this also avoids slow subnormal numbers
-                row[HEADER + code] = 0.0
+        fade_row(self.row(leaf), self.fading, self.n_values, self.regression)
 
     # ---------------------------------------------------------------- description as Python values
 

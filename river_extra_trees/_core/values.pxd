@@ -9,6 +9,7 @@ cdef enum Kind:
     NUMBER = 1
     CATEGORY = 2
 
+cdef dict as_dict(object x)
 cdef Kind classify(object name, object value, double* number) except *
 cdef bint holds_nan(object value) except -1
 cdef int check_name(object name) except -1

@@ -4,6 +4,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
 from cpython.long cimport PyLong_Check
 from libc.math cimport INFINITY, NAN, fabs
 
+from collections.abc import Mapping
 from datetime import date, time, timedelta
 from time import struct_time
 
@@ -22,6 +23,15 @@ cdef tuple DATES = (date, time, timedelta, struct_time, np.datetime64, np.timede
 # In what else numpy finds a float: it takes nanoseconds, the digits of a text, the real part.
 cdef type ARRAY = np.ndarray
 cdef tuple NO_NUMBERS = (np.datetime64, np.timedelta64, np.flexible, np.complexfloating)
+
+cdef dict as_dict(object x):
+    """The sample as a dict; if its class overrides `items`, a dict of these items."""
+    if isinstance(x, dict) and type(x).items is dict.items:
+        return <dict>x
+    if isinstance(x, Mapping):
+        return dict(x.items())
+    raise TypeError(f"x must be a mapping of feature names to values, not {type(x).__name__!r}")
+
 
 cdef bint is_number(object value) except -1:
     """Whether a value is a number, or an array of one, and not only to numpy."""

@@ -7,7 +7,6 @@ of trees need not sort them again.
 """
 
 from libc.stdint cimport int64_t, uint8_t
-from .schema cimport Schema
 
 cdef class Window:
     cdef double* data           # data[column * capacity + slot], NaN if missing; the start of the
@@ -37,7 +36,8 @@ cdef class Window:
                   const double[::1] weight, const int64_t[::1] arrival, int n_sorted) except -1
     cdef int move(self, int capacity, int column_capacity) except -1 nogil
     cdef void extend(self, int n_columns) noexcept nogil
-    cdef int push(self, Schema schema, double target, double weight) noexcept nogil
+    cdef void push(self, const double* values, Py_ssize_t step, int n_columns, int n,
+                   const double* targets, const double* weights, int* slots) noexcept nogil
     cdef void sort(self) noexcept nogil
     cdef int slide(self, const double* row, double target, double weight, int gone) noexcept nogil
     cdef void release(self, const uint8_t* gone) noexcept nogil

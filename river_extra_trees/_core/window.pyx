@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memmove
 
 from .memory cimport free, zeroed
-from .schema cimport MAX_COLUMNS, Schema
+from .schema cimport MAX_COLUMNS
 from .sorting cimport keep, merge_slots, rank, sort_slots
 
 from .state import (
@@ -27,7 +27,7 @@ cdef size_t block_size(size_t capacity, size_t columns) noexcept nogil:
 cdef class Window:
     """Samples in slots, with the sorted order of the slots in each column.
 
-    `push` stores the row that the schema encoded last. `sort` merges the pushed samples into the
+    `push` stores rows. `sort` merges the pushed samples into the
     sorted orders, and `release` removes samples from them; neither sorts the other samples again. A
     full window is enlarged. To bound its size, the owner has to release samples in time.
 
@@ -106,22 +106,33 @@ cdef class Window:
                    self.n_sorted * sizeof(int))
         self.n_columns = max(self.n_columns, n_columns)
 
-    cdef int push(self, Schema schema, double target, double weight) noexcept nogil:
-        """Store the row that the schema encoded last; return its slot. Call `reserve` before."""
-        cdef int column, slot
-        self.extend(schema.n_columns)
-        slot = self.free_slots[self.capacity - self.size - 1]
-        for column in range(schema.n_columns):
-            self.data[<Py_ssize_t>column * self.capacity + slot] = schema.row[column]
-        self.target[slot] = target
-        self.weight[slot] = weight
-        self.arrival[slot] = self.n_seen
-        self.fresh[self.n_fresh] = slot
-        self.leaf[slot] = -1
-        self.n_fresh += 1
-        self.n_seen += 1
-        self.size += 1
-        return slot
+    cdef void push(self, const double* values, Py_ssize_t step, int n_columns, int n,
+                   const double* targets, const double* weights, int* slots) noexcept nogil:
+        """Store those of n rows that have a weight, and write the slot of each; -1 for others.
+
+        values[column * step + i] is a value of row i. Call `reserve` before.
+        """
+        cdef Py_ssize_t column
+        cdef int i, slot
+        cdef double* data
+        self.extend(n_columns)
+        for i in range(n):
+            slots[i] = -1
+            if weights[i] > 0.0:
+                slot = slots[i] = self.free_slots[self.capacity - self.size - 1]
+                self.target[slot] = targets[i]
+                self.weight[slot] = weights[i]
+                self.arrival[slot] = self.n_seen
+                self.fresh[self.n_fresh] = slot
+                self.leaf[slot] = -1
+                self.n_fresh += 1
+                self.n_seen += 1
+                self.size += 1
+        for column in range(n_columns):
+            data = self.data + column * self.capacity
+            for i in range(n):
+                if slots[i] >= 0:
+                    data[slots[i]] = values[column * step + i]
 
     cdef void sort(self) noexcept nogil:
         """Merge the fresh samples into the sorted orders."""

@@ -8,15 +8,9 @@ from collections.abc import Hashable
 from river import base
 
 from . import inspection
+from .answers import PredictsLabels, check_labels, frame_of_shares, series_of_codes
 from .columns import batch_of
-from .frames import (
-    PredictsLabels,
-    Sample,
-    check_labels,
-    frame_of_shares,
-    readable_frame,
-    series_of_codes,
-)
+from .frames import Sample, readable_frame
 from .learner import TreeLearner
 from .snapshot import ClassifierSnapshot
 

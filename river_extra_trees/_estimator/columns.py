@@ -13,6 +13,7 @@ import typing
 import numpy as np
 import numpy.typing as npt
 
+from river_extra_trees._core.arrow import block_of_stream
 from river_extra_trees._core.batch import Batch
 from river_extra_trees._core.columns import (
     Column,
@@ -23,6 +24,7 @@ from river_extra_trees._core.columns import (
     column_of_texts,
     column_of_values,
     column_of_weights,
+    columns_of_block,
 )
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT
@@ -85,8 +87,9 @@ def columns_of_array(array: npt.NDArray[typing.Any], _: Schema | None) -> list[C
     """Columns of an array."""
     array = np.asarray(array)  # a column of a matrix has two dimensions
     if array.dtype.kind in "biuf":
-        numbers = np.require(array, np.float64, "A")
-        return [column_of_numbers(i, numbers[:, i]) for i in range(numbers.shape[1])]
+        if array.dtype != FLOAT64 or not array.flags.aligned:
+            array = np.require(array, np.float64, "A")
+        return columns_of_block(list(range(array.shape[1])), array)
     return [column_of_values(i, list_of_array(array[:, i])) for i in range(array.shape[1])]
 
 
@@ -98,10 +101,10 @@ def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
 
 def columns_of_pandas(frame: typing.Any, schema: Schema | None) -> list[Column]:
     """Columns of a pandas frame. All columns of numpy numbers are converted at once."""
-    names, dtypes = frame.columns.tolist(), frame.dtypes.tolist()
-    if dtypes.count(FLOAT64) == len(dtypes):
-        return list(map(column_of_numbers, names, frame.to_numpy().T))
+    names, dtypes = frame.columns.tolist(), dtypes_of(frame)
     plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in dtypes]
+    if all(plain):
+        return columns_of_block(names, frame.to_numpy(dtype=np.float64))
     numbers = iter(part_of(frame, plain).to_numpy(dtype=np.float64).T if any(plain) else ())
     others = (series for _, series in part_of(frame, [not each for each in plain]).items())
     return [
@@ -112,38 +115,64 @@ def columns_of_pandas(frame: typing.Any, schema: Schema | None) -> list[Column]:
     ]
 
 
+def dtypes_of(frame: typing.Any) -> list[typing.Any]:
+    """The types of the columns of a frame of pandas.
+
+    `frame.dtypes` makes a series of them first. That takes as long as the predictions of a tree for
+    200 rows, and pandas has no other public way.
+    """
+    try:
+        dtypes = frame._mgr.get_dtypes()
+    except AttributeError:
+        dtypes = frame.dtypes
+    return list(dtypes)
+
+
 def part_of(frame: typing.Any, flags: list[bool]) -> typing.Any:
     """The columns of a frame of pandas whose flags are set; the frame itself if all are."""
     return frame if all(flags) else frame.iloc[:, [i for i, flag in enumerate(flags) if flag]]
 
 
 def columns_of_polars(frame: typing.Any, schema: Schema | None) -> list[Column]:
-    """The columns of a frame of polars."""
+    """Columns of a frame of polars. If all are of doubles, they are read at once."""
     import polars
 
+    names, dtypes = frame.columns, frame.dtypes
+    if set(map(type, dtypes)) == {polars.Float64}:
+        block = block_of_table(frame, len(names))
+        if block is not None:
+            return columns_of_block(names, block)
     double = polars.Float64()
     return [
         column_of_numbers(name, series.to_numpy())
         if dtype == double
         else column_of(name, series, schema)
-        for name, dtype, series in zip(
-            frame.columns, frame.dtypes, frame.get_columns(), strict=True
-        )
+        for name, dtype, series in zip(names, dtypes, frame.get_columns(), strict=True)
     ]
 
 
 def columns_of_pyarrow(table: typing.Any, schema: Schema | None) -> list[Column]:
-    """Columns of a pyarrow table."""
+    """Columns of a pyarrow table. If all are of doubles, they are read at once."""
     import pyarrow
 
-    double = pyarrow.float64()
     fields = table.schema
+    block = block_of_table(table, len(fields))
+    if block is not None:
+        return columns_of_block(fields.names, block)
+    double = pyarrow.float64()
     return [
         column_of_numbers(name, each.to_numpy())
         if kind == double
         else column_of(name, each, schema)
         for name, kind, each in zip(fields.names, fields.types, table.columns, strict=True)
     ]
+
+
+def block_of_table(table: typing.Any, n_columns: int) -> Numbers | None:
+    """The columns of a table as one array, read from Arrow buffers; None if they are no doubles."""
+    if not hasattr(table, "__arrow_c_stream__"):
+        return None
+    return block_of_stream(table.__arrow_c_stream__(), len(table), n_columns)
 
 
 COLUMNS_IN: dict[str, typing.Callable[[typing.Any, Schema | None], list[Column]]] = {
@@ -162,7 +191,7 @@ def column_of(name: typing.Hashable, series: typing.Any, schema: Schema | None =
     stream = stream_of(series)
     if stream is not None:
         texts = Texts() if schema is None else schema.texts_of(name)
-        return column_of_texts(name, *texts_of_stream(stream, texts))
+        return column_of_texts(name, *texts.codes_of(stream))
     coded = categories_in(series, f"feature {safe_repr(name)}")
     if coded is not None:
         return column_of_codes(name, *coded)
@@ -246,7 +275,7 @@ def numbers_in_pyarrow(column: typing.Any) -> Numbers | None:
 def codes_in(series: typing.Any, what: str) -> Codes | None:
     """A series by its codes; None if it has none at hand. Errors say what it is."""
     stream = stream_of(series)
-    return categories_in(series, what) if stream is None else texts_of_stream(stream, Texts())
+    return categories_in(series, what) if stream is None else Texts().codes_of(stream)
 
 
 def stream_of(series: typing.Any) -> typing.Any:
@@ -259,15 +288,6 @@ def stream_of(series: typing.Any) -> typing.Any:
     return None if stream_in is None else stream_in(series)
 
 
-def texts_of_stream(stream: typing.Any, texts: Texts) -> Codes:
-    """The texts of a stream by their codes, each text once."""
-    codes, values = texts.codes_of(stream)
-    if len(values) <= len(codes):
-        return codes, values
-    used, codes = compact(codes)
-    return codes, [values[code] for code in used]
-
-
 def stream_in_pandas(series: typing.Any) -> typing.Any:
     import pandas
 
@@ -276,6 +296,7 @@ def stream_in_pandas(series: typing.Any) -> typing.Any:
     if series.dtype.storage != "pyarrow":
         return None
     array = series.array.__arrow_array__()
+    array.validate()
     if hasattr(array, "__arrow_c_stream__"):  # in chunks
         return array.__arrow_c_stream__()
     import pyarrow
@@ -301,6 +322,7 @@ def stream_in_pyarrow(column: typing.Any) -> typing.Any:
     types = pyarrow.types
     if not (types.is_string(column.type) or types.is_large_string(column.type)):
         return None
+    column.validate()
     return column.__arrow_c_stream__()
 
 
@@ -383,7 +405,7 @@ def read_targets(y: typing.Any, regression: bool) -> Column:
     if coded is not None:
         codes, values = coded
         labels = column_of_labels(values)
-        if labels.refused < 0 and labels.values == values and not (codes < 0).any():
+        if labels.refused < 0 and labels.values == values and codes.min(initial=0) >= 0:
             return Column(None, len(codes), None, codes, values)
     return column_of_labels(values_of(y, "y"))
 
@@ -393,22 +415,45 @@ def whole_codes_in(series: typing.Any) -> Codes | None:
 
     The values are Python objects; those of an array are numpy scalars.
     """
-    if numbers_in(series) is None:
-        return None
-    array = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
-    if array.dtype.kind not in "biu":
-        return None
-    if array.dtype.kind == "b":  # no need to sort
-        has_both = bool(array.any() and not array.all())
-        values = np.array([False, True]) if has_both else array[:1]
-        codes: npt.NDArray[typing.Any] = array if has_both else np.zeros(len(array))
+    if package_of(series) == "numpy" and is_array(series, 1):
+        array = series
+    elif numbers_in(series) is not None:
+        array = np.asarray(series.to_numpy())
     else:
-        values, codes = np.unique(array, return_inverse=True)
+        return None
+    if array.dtype.kind == "b":
+        values, codes = codes_of_flags(array)
+    elif array.dtype.kind in "iu":
+        values, codes = codes_of_integers(array)
+    else:
+        return None
     return codes.astype(np.intc), list(values) if array is series else values.tolist()
+
+
+Coded = tuple[npt.NDArray[typing.Any], npt.NDArray[typing.Any]]  # values, codes
+
+
+def codes_of_flags(array: npt.NDArray[np.bool_]) -> Coded:
+    """Values and codes of booleans, as from `np.unique`."""
+    has_both = 0 < np.count_nonzero(array) < len(array)
+    return (np.array([False, True]), array) if has_both else (array[:1], np.zeros(len(array)))
+
+
+def codes_of_integers(array: npt.NDArray[typing.Any]) -> Coded:
+    """Values and codes of integers, as from `np.unique`; without sorting if they are close."""
+    low, high = (int(array.min()), int(array.max())) if len(array) else (0, 0)
+    if not (-(2**62) < low <= high < min(2**62, low + len(array))):
+        return np.unique(array, return_inverse=True)
+    places = array.astype(np.int64) - low
+    occurs = np.bincount(places) > 0
+    codes = (np.cumsum(occurs) - 1)[places]
+    return (np.flatnonzero(occurs) + low).astype(array.dtype), codes
 
 
 def read_weights(w: typing.Any, n: int) -> Column | None:
     """Convert one weight or a sequence of weights to a column; None if the one weight is 1."""
+    if type(w) is float and w == 1.0:  # the default
+        return None
     if is_one_weight(w):
         one = column_of_weights([w] if n else [])
         if one.refused >= 0:

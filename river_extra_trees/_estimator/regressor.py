@@ -8,8 +8,9 @@ import typing
 from river import base
 
 from . import inspection
+from .answers import PredictsNumbers, series_of_numbers
 from .columns import batch_of
-from .frames import PredictsNumbers, Sample, readable_frame, series_of_numbers
+from .frames import Sample, readable_frame
 from .learner import TreeLearner
 from .rows import rows_of
 from .snapshot import RegressorSnapshot

@@ -42,7 +42,8 @@ def rows_of(frame: typing.Any) -> list[Sample]:
 def values_by_name(frame: typing.Any) -> dict[Hashable, Values]:
     """Columns of a frame or an array by name, as lists of Python values."""
     if is_array(frame):
-        return {i: list_of_array(frame[:, i]) for i in range(frame.shape[1])}
+        array = np.asarray(frame)  # a column of a matrix has two dimensions
+        return {i: list_of_array(array[:, i]) for i in range(array.shape[1])}
     wrapped = into_frame(frame)
     return {name: wrapped[:, i].to_list() for i, name in enumerate(wrapped.columns)}
 
@@ -58,6 +59,7 @@ def chosen(column: Column, rows: Rows) -> Column:
         None if column.numbers is None else column.numbers[rows],
         None if column.codes is None else column.codes[rows],
         column.values,
+        are_distinct=column.are_distinct,
     )
 
 

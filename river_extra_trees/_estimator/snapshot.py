@@ -5,7 +5,8 @@ from __future__ import annotations
 import typing
 from collections.abc import Hashable
 
-from .frames import PredictsLabels, PredictsNumbers, Sample
+from .answers import PredictsLabels, PredictsNumbers
+from .frames import Sample
 
 __all__ = ["ClassifierSnapshot", "RegressorSnapshot"]
 

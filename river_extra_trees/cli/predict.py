@@ -12,7 +12,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from river_extra_trees._estimator.frames import names_of
+from river_extra_trees._estimator.answers import names_of
 from river_extra_trees.cli import UserError, models, options, outputs, streams
 from river_extra_trees.persistence.atomic import replace_file
 from river_extra_trees.serving.checks import refused

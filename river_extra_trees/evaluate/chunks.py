@@ -22,6 +22,7 @@ from river_extra_trees._estimator.columns import column_of, labelled_batch_of
 from river_extra_trees._estimator.frames import (
     into_frame,
     is_array,
+    readable_frame,
     values_of,
     weights_of,
 )
@@ -43,7 +44,7 @@ class Chunk:
     Parameters
     ----------
     columns
-        The features: a batch of a table, a narwhals frame, or a two-dimensional array.
+        The features: a batch of a table, or a result of `readable_frame` or `into_frame`.
     targets
         The target of each row.
     weights
@@ -132,7 +133,12 @@ def chunks_of(dataset: Any, target: str | None) -> Iterator[Any]:
     refuse_lazy(dataset)
     if is_frame(dataset) or (isinstance(dataset, tuple) and dataset and is_frame(dataset[0])):
         return iter([_chunk(dataset, target)])
-    items = iter(dataset)
+    if isinstance(dataset, str | bytes | Mapping):
+        raise refused(dataset)
+    try:
+        items = iter(dataset)
+    except TypeError:
+        raise refused(dataset) from None
     first = next(items, None)
     if first is None:
         return iter([])
@@ -149,8 +155,20 @@ def is_frame(value: object) -> bool:
     return dependencies.is_into_dataframe(value) or is_record_batch(value) or is_array(value)
 
 
-def plain(values: list[Any]) -> list[Any]:
-    """Convert numpy scalars among the targets to Python objects."""
+def refused(item: object) -> TypeError:
+    """Return the error that says what data to give instead of these."""
+    return TypeError(
+        f"cannot evaluate on {type(item).__name__!r}: give a frame, frames, pairs (X, y) of frame "
+        "and targets, or a table opened by river_extra_trees.streams.open_table"
+    )
+
+
+def plain(targets: Any) -> list[Any]:
+    """Return targets as a list of Python objects, without numpy scalars."""
+    if is_array(targets, 1) and targets.dtype.kind in "biuf":
+        numbers: list[Any] = targets.tolist()
+        return numbers
+    values = values_of(targets, "y")
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
@@ -169,8 +187,8 @@ def _chunk(item: Any, target: str | None) -> Chunk:
     is_labelled = isinstance(item, tuple | list) and len(item) in (2, 3)
     refuse_lazy(item[0] if is_labelled else item)
     if is_labelled and is_frame(item[0]):
-        frame = into_frame(item[0])
-        targets = plain(values_of(item[1], "y"))
+        frame = readable_frame(item[0])
+        targets = plain(item[1])
         weights = None if len(item) == 2 else weights_of(item[2], len(frame))
     elif is_frame(item) and not is_array(item):
         frame = into_frame(item)
@@ -182,10 +200,7 @@ def _chunk(item: Any, target: str | None) -> Chunk:
         targets, weights = frame.get_column(target).to_list(), None
         frame = frame.drop(target)
     else:
-        raise TypeError(
-            f"cannot evaluate on {type(item).__name__!r}: give a frame, frames, pairs (X, y) of "
-            "frame and targets, or a table opened by river_extra_trees.streams"
-        )
+        raise refused(item)
     n_weights = len(frame) if weights is None else len(weights)
     if not len(frame) == len(targets) == n_weights:
         raise ValueError(f"X has {len(frame)} rows, y has {len(targets)} and w has {n_weights}")

@@ -214,7 +214,9 @@ class _Evaluation:
 
     def __init__(self, model: Any, metric: Any) -> None:
         if not metric.works_with(model):
-            raise ValueError(f"the metric {type(metric).__name__} cannot score {model}")
+            parts = metric if isinstance(metric, metrics.base.Metrics) else [metric]
+            names = " + ".join(type(getattr(part, "obj", part)).__name__ for part in parts)
+            raise ValueError(f"{names} cannot score {type(model).__name__}")
         self.model = model
         self.metric = metric
         self.update = updater_of(metric)

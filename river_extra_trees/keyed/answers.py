@@ -7,13 +7,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from .._estimator.frames import (
-    frame_of_shares,
-    opened,
-    readable_frame,
-    series_of_codes,
-    series_of_numbers,
-)
+from .._estimator.answers import frame_of_shares, series_of_codes, series_of_numbers
+from .._estimator.frames import opened, readable_frame
 
 __all__ = ["frame_of_probabilities", "series_of_answers"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -105,14 +106,15 @@ class Batch:
 
 
 def rows_of_columns(columns: Mapping[Any, list[Any]], n: int) -> Iterator[dict[Any, Any]]:
-    """Yield each of n rows as a dict, without its missing values, None and NaN."""
+    """Yield each of n rows as a dict, without its missing values: None, NaN, and NA of pandas."""
     if not columns:
         return ({} for _ in range(n))
+    na = getattr(sys.modules.get("pandas"), "NA", None)  # a comparison with it has no truth value
     return (
         {
             name: value
             for name, value in zip(columns, row, strict=True)
-            if value is not None and value == value
+            if value is not None and value is not na and value == value
         }
         for row in zip(*columns.values(), strict=True)
     )

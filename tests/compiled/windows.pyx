@@ -11,9 +11,24 @@ from river_extra_trees._core.window cimport Window
 
 def store(Window window, Schema schema, x, double target, double weight=1.0):
     """Encode a dict and push it; return the slot."""
-    schema.admit(x)
-    window.reserve_one(schema.n_columns)
-    return window.push(schema, target, weight)
+    return store_rows(window, schema, [x], [target], [weight])[0]
+
+
+def store_rows(Window window, Schema schema, rows, targets, weights):
+    """Encode some dicts and push those with a weight at once; return the slots, -1 for others."""
+    cdef Py_ssize_t i, column
+    cdef int n = len(rows)
+    cdef int[::1] slots = np.zeros(n + 1, dtype=np.intc)
+    cdef double[::1] numbers = np.array([*targets, 0.0]), weighs = np.array([*weights, 0.0])
+    cdef double[:, ::1] values
+    encoded = [schema.learn_row(x) for x in rows]
+    values = np.full((schema.n_columns + 1, n + 1), np.nan)
+    for i in range(n):
+        for column in range(len(encoded[i])):
+            values[column, i] = encoded[i][column]
+    window.reserve(window.size + n, schema.n_columns)
+    window.push(&values[0, 0], n + 1, schema.n_columns, n, &numbers[0], &weighs[0], &slots[0])
+    return slots.base[:n].tolist()
 
 
 def store_sliding(Window window, Schema schema, x, double target, double weight=1.0, int gone=-1):

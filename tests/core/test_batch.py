@@ -126,6 +126,7 @@ def test_rows_that_fail_half_way() -> None:
     columns = [
         column_of_values("a", ["red", Moody()]),
         column_of_numbers("b", np.array([np.nan, 1])),
+        column_of_values("c", [Moody(), Moody()]),
     ]
     targets = labelled_batch_of(frame()[:2], ["yes", "yes"], 1.0, False).targets
     batch, failed = Batch(2, columns, targets), 0
@@ -138,12 +139,12 @@ def test_rows_that_fail_half_way() -> None:
         except KeyboardInterrupt:
             failed += 1
             assert learner.n_samples_seen == reader.row
-            assert learner._schema.names == ["a"][: reader.row]
+            assert learner._schema.names == ["a", "c"][: 2 * reader.row]
         Moody.patience = 1000
         learner._learn_rows(reader)
         learner._core.check()
         assert learner.n_samples_seen == 2
-        assert learner._schema.names == ["a", "b"]
+        assert learner._schema.names == ["a", "c", "b"]
     assert 1 < failed < 20
 
 

@@ -486,7 +486,7 @@ def test_value_of_tells_the_value_behind_a_number() -> None:
     schema.learn_row({"a": 1.0, "b": "red"})
     assert schema.value_of(0, 1.5) == 1.5
     assert schema.value_of(1, 0.0) == "red"
-    assert schema.is_nominal(1)
-    assert not schema.is_nominal(0)
+    assert schema.codes[0] is None
+    assert schema.codes[1] is not None
     assert schema.value_of(1, -1.0) == "any other value"
     assert schema.value_of(1, -2.0) is None

@@ -161,3 +161,60 @@ def test_a_stream_that_was_taken() -> None:
     pa.ChunkedArray._import_from_c_capsule(capsule)
     with pytest.raises(ValueError, match="taken already"):
         Texts().codes_of(capsule)
+
+
+def test_known_texts_are_not_copied() -> None:
+    """Columns without new texts share one list, so that a frame costs no object per known text."""
+    texts = Texts()
+    texts.know(["a", "b"])
+    shared = texts.codes_of(stream([["b"]], pa.string()))[1]
+    assert shared is texts.codes_of(stream([["a"]], pa.string()))[1]
+    assert texts.codes_of(stream([["c", "a"]], pa.string()))[1] == ["a", "b", "c"]
+    assert shared == ["a", "b"]
+    texts.know(["d"])
+    assert read(texts, stream([["d", "c", "a"]], pa.string())) == ["d", "c", "a"]
+
+
+def test_texts_that_a_callback_brings() -> None:
+    """What another call brings while a stream is read does not mix with its texts."""
+    texts, kind, left = Texts(), pa.string(), [pa.array(["a", "b"]), pa.array(["b", "x"])]
+    texts.know(["x"])
+
+    def schema(_: Any, address: int) -> int:
+        kind._export_to_c(address)
+        return 0
+
+    def following(_: Any, address: int) -> int:
+        texts.know(["y", "z"])
+        assert read(texts, stream([["b", "y", "x"]], kind)) == ["b", "y", "x"]
+        if left:
+            left.pop(0)._export_to_c(address)
+        else:
+            ctypes.memset(address, 0, 80)
+        return 0
+
+    source = Stream(READ(schema), READ(following), SAY(lambda _: None), RELEASE(lambda _: None))
+    assert read(texts, capsule_of(source)) == ["a", "b", "b", "x"]
+    assert (texts.values, texts.n_told) == (["x"], 1)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+@pytest.mark.parametrize("offsets", [[0, 5, 4], [0, -3, 4], [2, 1, 4], [-1, 2, 4]])
+def test_offsets_outside_of_the_data(kind: pa.DataType, offsets: list[int]) -> None:
+    """An array is accepted by pyarrow if its last text ends in the data."""
+    dtype = np.int32 if kind == pa.string() else np.int64
+    buffers = [None, pa.py_buffer(np.array([0, *offsets], dtype)), pa.py_buffer(b"abcd")]
+    wrong = pa.chunked_array([pa.Array.from_buffers(kind, 3, buffers)])
+    texts = Texts()
+    with pytest.raises(ValueError, match="outside of their buffer"):
+        texts.codes_of(wrong.__arrow_c_stream__())
+    assert read(texts, stream([["ab", "cd"]], kind)) == ["ab", "cd"]
+
+
+@pytest.mark.parametrize("view", [(-1, 0, 0, 0), (13, 0, 1, 0), (13, 0, -1, 0), (13, 0, 0, 8)])
+def test_views_outside_of_the_data(view: tuple[int, ...]) -> None:
+    """A view is a length, four bytes, the number of a buffer and a position in it."""
+    buffers = [None, pa.py_buffer(np.array(view, np.int32)), pa.py_buffer(b"x" * 20)]
+    wrong = pa.chunked_array([pa.Array.from_buffers(pa.string_view(), 1, buffers)])
+    with pytest.raises(ValueError, match="outside of their buffer"):
+        Texts().codes_of(wrong.__arrow_c_stream__())

@@ -43,12 +43,22 @@ class WindowMachine(RuleBasedStateMachine):
         self.held: dict[int, tuple[dict[str, float], float, float, int]] = {}
         self.n_seen = 0
 
-    @rule(x=ROWS, y=st.floats(-5, 5), weight=st.floats(0.5, 2))
-    def push(self, x: dict[str, float], y: float, weight: float) -> None:
-        slot = windows.store(self.window, self.schema, x, y, weight)
-        assert slot not in self.held
-        self.held[slot] = (x, y, weight, self.n_seen)
-        self.n_seen += 1
+    @rule(
+        samples=st.lists(
+            st.tuples(ROWS, st.floats(-5, 5), st.one_of(st.just(0.0), st.floats(0.5, 2))),
+            min_size=1,
+            max_size=4,
+        )
+    )
+    def push(self, samples: list[tuple[dict[str, float], float, float]]) -> None:
+        slots = windows.store_rows(self.window, self.schema, *zip(*samples, strict=True))
+        for slot, (x, y, weight) in zip(slots, samples, strict=True):
+            if weight == 0.0:
+                assert slot == -1
+                continue
+            assert slot not in self.held
+            self.held[slot] = (x, y, weight, self.n_seen)
+            self.n_seen += 1
 
     @rule(x=ROWS, y=st.floats(-5, 5), weight=st.floats(0.5, 2), data=st.data())
     def slide(self, x: dict[str, float], y: float, weight: float, data: st.DataObject) -> None:

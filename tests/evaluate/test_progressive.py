@@ -48,11 +48,18 @@ CLASSIFIERS: dict[str, Any] = {
     "dynamic tree": lambda: ret.DynamicTreeClassifier(n_particles=3, seed=1),
     "shrubs": lambda: ret.ShrubEnsembleClassifier(seed=1),
     "forgetful": lambda: ret.ForgetfulDecisionTreeClassifier(seed=1),
+    "forgetful forest": lambda: ret.ForgetfulRandomForestClassifier(n_models=2, seed=1),
     "no change": dummy.NoChangeClassifier,
     "of river": lambda: tree.HoeffdingTreeClassifier(grace_period=10),
     "pipeline": lambda: compose.Discard("b") | ret.StreamDecisionTreeClassifier(seed=1),
 }
 REGRESSORS: dict[str, Any] = {
+    "decision tree": lambda: ret.StreamDecisionTreeRegressor(batch_size=10, seed=1),
+    "decision forest": lambda: ret.StreamDecisionForestRegressor(
+        n_models=2, batch_size=10, window_size=(20, 30), seed=1
+    ),
+    "forgetful": lambda: ret.ForgetfulDecisionTreeRegressor(seed=1),
+    "forgetful forest": lambda: ret.ForgetfulRandomForestRegressor(n_models=2, seed=1),
     "dynamic tree": lambda: ret.DynamicTreeRegressor(n_particles=3, seed=1),
     "shrubs": lambda: ret.ShrubEnsembleRegressor(seed=1),
     "of river": lambda: tree.HoeffdingTreeRegressor(grace_period=10),
@@ -112,20 +119,82 @@ def test_results_are_those_of_river(kind: str, chosen: tuple[str, str], draw: An
     if name in ("of river", "pipeline") and task == "r":  # which take complete numbers only
         del data["b"], data["c"]
     targets: list[Any] = data["a"] if task == "r" else [value > 0 for value in data["a"]]
+    agree(make, make_metric, (kind, data, targets, size), delay=delay, step=step)
+
+
+def agree(
+    make: Any, make_metric: Any, given_as: tuple[str, dict[str, Any], Any, int], **options: Any
+) -> None:
+    """Evaluate frames of a kind and size as river evaluates their rows."""
+    kind, data, targets, size = given_as
     found, expected = make_metric(), make_metric()
     reports = [
         (report["Step"], repr(report))
         for report in iter_progressive_val_score(
-            pieces_of(data, targets, size, kind), make(), found, delay=delay, step=step
+            pieces_of(data, targets, size, kind), make(), found, **options
         )
     ]
     assert reports == [
         (report["Step"], repr(report))
         for report in evaluate.iter_progressive_val_score(
-            rows_of(data, targets), make(), expected, delay=delay, step=step
+            rows_of(data, targets), make(), expected, **options
         )
     ]
     assert state_of(found) == state_of(expected)
+
+
+@pytest.mark.parametrize("step", [0, 50])
+@pytest.mark.parametrize("task", ["c", "r"])
+def test_every_learner_has_the_results_of_river(task: str, step: int) -> None:
+    """Bit for bit, those that learn columns and others."""
+    data = table_of(120, 8)
+    models = CLASSIFIERS if task == "c" else REGRESSORS
+    targets = data["a"] if task == "r" else [value > 0 for value in data["a"]]
+    for name in models:
+        if name in ("of river", "pipeline") and task == "r":
+            continue
+        metric = metrics.R2 if task == "r" else metrics.MacroF1
+        agree(models[name], metric, ("polars", data, targets, 70), step=step)
+
+
+@pytest.mark.parametrize("name", ["decision tree", "of river"])
+@pytest.mark.parametrize("delay", [None, 3])
+def test_missing_values_of_pandas(name: str, delay: int | None) -> None:
+    """NA is absent from the rows, too; it cannot be compared."""
+    data = table_of(100, 9)
+    targets = [value > 0 for value in data["a"]]
+    flags = [None if gap is None else gap > 0.5 for gap in data["c"]]
+    frame = pd.DataFrame(
+        {
+            "a": pd.Series(data["a"], dtype="Float64"),
+            "c": pd.Series(data["c"], dtype="Float64"),
+            "flag": pd.Series(flags, dtype="boolean"),
+            "mixed": pd.Series([pd.NA if flag is None else "x" for flag in flags], dtype=object),
+        }
+    )
+    found, expected = metrics.Accuracy(), metrics.Accuracy()
+    progressive_val_score((frame, targets), CLASSIFIERS[name](), found, delay=delay)
+    words = [None if flag is None else "x" for flag in flags]
+    rows = rows_of({"a": data["a"], "c": data["c"], "flag": flags, "mixed": words}, targets)
+    evaluate.progressive_val_score(rows, CLASSIFIERS[name](), expected, delay=delay)
+    assert state_of(found) == state_of(expected)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_matrices() -> None:
+    """Their columns have two dimensions; the rows are those of an array."""
+    X = np.random.default_rng(1).normal(size=(90, 2))
+    for delay in (None, 2):
+        found, expected = (
+            progressive_val_score(
+                (each, X[:, 0] > 0),
+                CLASSIFIERS["decision tree"](),
+                metrics.Accuracy(),
+                delay=delay,
+            )
+            for each in (X.view(np.matrix), X)
+        )
+        assert found.get() == expected.get()
 
 
 @pytest.mark.parametrize("labels", [["x", "y"], [0, 1], [1.5, "one"], [None, True, 2]])
@@ -188,6 +257,19 @@ def test_arrays_and_samples() -> None:
         for data in ((X, y), [(X[:40], y[:40]), (X[40:], y[40:])], rows):
             found = progressive_val_score(data, CLASSIFIERS[name](), metrics.Accuracy())
             assert found.get() == expected.get()
+
+
+def test_a_frame_that_holds_the_target_alone() -> None:
+    """Its rows are samples without features."""
+    targets = [True, True, False, True, False]
+    for kind in KINDS:
+        model, metric = CLASSIFIERS["decision tree"](), metrics.ConfusionMatrix()
+        progressive_val_score(KINDS[kind]({"y": targets}), model, metric, target="y")
+        expected = metrics.ConfusionMatrix()
+        rows = rows_of({}, targets)
+        evaluate.progressive_val_score(rows, CLASSIFIERS["decision tree"](), expected)
+        assert state_of(metric) == state_of(expected)
+        assert model.n_samples_seen == 5
 
 
 def test_tables(tmp_path: Any) -> None:
@@ -311,14 +393,16 @@ def test_what_is_refused() -> None:
         progressive_val_score(frame, model, metrics.Accuracy())
     with pytest.raises(ValueError, match="no column 'z'; the frame has a, y"):
         progressive_val_score(frame, model, metrics.Accuracy(), target="z")
-    with pytest.raises(ValueError, match="MAE"):
-        progressive_val_score(frame, model, metrics.MAE(), target="y")
+    for metric in (metrics.MAE(), utils.Rolling(metrics.MAE, window_size=9)):
+        with pytest.raises(ValueError, match="MAE cannot score StreamDecisionTreeClassifier"):
+            progressive_val_score(frame, model, metric, target="y")
     with pytest.raises(ValueError, match="X has 2 rows, y has 1 and w has 2"):
         progressive_val_score((frame, [1]), model, metrics.Accuracy())
     with pytest.raises(ValueError, match="X has 2 rows, y has 2 and w has 1"):
         progressive_val_score([(frame, [1, 0], [1.0])], model, metrics.Accuracy())
-    with pytest.raises(TypeError, match="cannot evaluate on 'tuple'"):
-        progressive_val_score([()], model, metrics.Accuracy())
+    for dataset, name in (([()], "tuple"), ("t.csv", "str"), (Path("t.csv"), "Posix|Windows")):
+        with pytest.raises(TypeError, match=f"cannot evaluate on '({name}).*open_table"):
+            progressive_val_score(dataset, model, metrics.Accuracy())
     lazy = pl.LazyFrame({"a": [1]})
     for dataset in (lazy, [lazy], (lazy, [1]), [(lazy, [1])], narwhals.from_native(lazy)):
         with pytest.raises(TypeError, match=r"call \.collect\(\)"):

@@ -75,7 +75,8 @@ def frames(
         columns = kind(min(1000, n - start), rng)
         score = rng.random(len(next(iter(columns.values())))) / 3
         for values in list(columns.values())[:2]:
-            score = score + (np.asarray(values, dtype=float) if kind is not nominal else 0.3)
+            # Nominal columns say nothing about the target, of which either label is as frequent.
+            score = score + (np.asarray(values, dtype=float) if kind is not nominal else 0.467)
         targets = score if regression else score > 1.1
         if library == "pandas" and kind is nominal:
             columns = {name: values.to_pandas() for name, values in columns.items()}

@@ -249,6 +249,20 @@ cdef void try_bit(Workspace work, int column, Candidate* best) noexcept nogil:
     consider(work, column, work.cuts[bit], False, False, best)
 
 
+cdef inline bint was_tried(Workspace work, int sample) noexcept nogil:
+    """Whether a sample of the same class and mass was tried as the only one with its value.
+
+    Its split has the same score, and a later one is not better. `waiting` has the masses by class.
+    """
+    cdef double* tried = work.waiting + work.code[sample] if work.unit_weights else NULL
+    if tried == NULL:
+        return False
+    if tried[0] == work.mass[sample]:
+        return True
+    tried[0] = work.mass[sample]
+    return False
+
+
 cdef void try_nominal(Workspace work, const Task* task, int column,
                       Candidate* best) noexcept nogil:
     """Try every value against the rest, and the missing values against all others."""
@@ -257,16 +271,20 @@ cdef void try_nominal(Workspace work, const Task* task, int column,
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, i, j, missing_left
     for missing_left in range(2 if n_missing else 1):
+        if work.unit_weights:
+            memset(work.waiting, 0, work.trees.n_values * sizeof(double))
         i = task.start
         while i < present:
-            begin_scan(work)
-            j = i
+            j = i + 1
             while j < present and data[ranked[j]] == data[ranked[i]]:
-                move_sample(work, ranked[j])
                 j += 1
-            if missing_left:
-                move_samples(work, ranked, present, task.end)
-            consider(work, column, data[ranked[i]], True, missing_left, best)
+            if j > i + 1 or not was_tried(work, ranked[i]):
+                begin_scan(work)
+                move_samples(work, ranked, i, j)
+                if missing_left:
+                    move_samples(work, ranked, present, task.end)
+                if not is_behind(work, best):
+                    consider(work, column, data[ranked[i]], True, missing_left, best)
             i = j
     if n_missing:
         begin_scan(work)

@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..batch cimport AHEAD
+from ..ahead cimport AHEAD
 from ..memory cimport free, product, raise_memory_error, resized
 from ..schema cimport Schema
 from ..sorting cimport sort_slots

@@ -3,9 +3,10 @@
 A step down a tree waits for the memory of a node, but not for the steps of other walks. So one row
 goes down several trees at the same time.
 
-Nothing changes between the rows of a batch that are not learned. So several rows go down one tree
-at the same time, and a tree predicts a whole block of rows before the next tree does: its nodes
-stay in the cache of the processor. The sums for each row have the same order as for a single row.
+Nothing changes between the rows of a batch that are not learned. So several rows are read ahead,
+and go down one tree at the same time. A tree predicts all of them before the next tree does: its
+nodes stay in the cache of the processor. The sums for each row have the same order as for a single
+row.
 """
 
 from ..batch cimport Reader

@@ -1,120 +1,97 @@
-"""Predict the rows of a batch with a `MemoryForest`, several at once. See the header."""
+"""Predict rows with a `MemoryForest`. See the header."""
 
 from cpython.object cimport PyObject
 from libc.string cimport memset
 
+from ..ahead cimport AHEAD
 from ..batch cimport Reader
 from ..memory cimport free, product, resized
-from ..shares cimport first_largest
 from ..trees cimport Trees
 from .compact_trees cimport CompactTrees
 from .memories cimport Group, MemoryForest
 
 cdef enum:
-    AT_ONCE = 8             # walks down trees at the same time
-    MOST_ROWS = 256         # rows of a block
-    MOST_CELLS = 1 << 17    # doubles of a block, unless AT_ONCE rows need more
-
-cdef struct Block:          # rows of a batch, and the predictions of the trees for them
-    int n                   # number of rows
-    Py_ssize_t n_columns
-    double* rows            # rows[i * n_columns + column]
-    Py_ssize_t n_answers
-    double* answers         # answers[i * n_answers + ...]: see `MemoryForest.answers`
+    AT_ONCE = 8     # trees that a single row goes down at the same time
 
 
 cdef int answer_rows(MemoryForest forest, Reader reader, Py_ssize_t stop,
                      int n_labels) except -1 nogil:
     """Predict rows until one has a value to look up; see `Learner.run`."""
-    cdef Block block
-    cdef int most
-    cdef double* cells
-    block.n_columns = forest.schema.n_columns
-    block.n_answers = <Py_ssize_t>forest.n_members() * forest.n_values()
-    most = <int>min(max(MOST_CELLS // (block.n_columns + block.n_answers + 1),
-                        <Py_ssize_t>AT_ONCE), <Py_ssize_t>MOST_ROWS, stop - reader.row)
+    cdef int n
+    cdef double* answers        # answers[i * n_answers + ...] of row i, see `MemoryForest.answers`
+    cdef Py_ssize_t n_answers = <Py_ssize_t>forest.n_members() * forest.n_values()
     forest.reserve_answers(n_labels)
-    cells = <double*>resized(
-        NULL, product(most, block.n_columns + block.n_answers + 1), sizeof(double))
-    block.rows = cells
-    block.answers = cells + most * block.n_columns
+    answers = <double*>resized(NULL, product(AHEAD, n_answers + 1), sizeof(double))
     while reader.row < stop:
-        read_rows(&block, reader, min(<Py_ssize_t>most, stop - reader.row))
-        if block.n == 0:
+        n = reader.read_ahead(stop, 0, forest.regression)
+        if n == 0:
             break
-        answer_block(forest, &block, reader, n_labels)
-    free(cells)
+        answer_trees(forest, reader, n, answers, n_answers)
+        combine_rows(forest, reader, n, answers, n_answers)
+        reader.row += n
+    free(answers)
     return 0
 
 
-cdef void read_rows(Block* block, Reader reader, Py_ssize_t most) noexcept nogil:
-    """Read at most so many rows, without one that has a value to look up."""
-    cdef Py_ssize_t start = reader.row
-    block.n = 0
-    while block.n < most:
-        reader.encode_into(block.rows + block.n * block.n_columns)
-        if reader.finds:
-            break
-        block.n += 1
-        reader.row += 1
-    reader.row = start
-
-
-cdef void answer_block(MemoryForest forest, Block* block, Reader reader,
-                       int n_labels) noexcept nogil:
-    """Predict the rows of a block, and store the predictions."""
-    cdef int i, width = forest.n_values()
-    cdef double* answers = block.answers
-    forest.n_row = -1           # the members of the mixture predict other rows
-    answer_trees(forest, block, width)
-    for i in range(block.n):
-        if width and not forest.regression:
-            forest.naive.answer(
-                block.rows + i * block.n_columns, forest.pool.naive_answer(width))
-        forest.combine(answers, width)
-        if reader.asks_numbers:
-            reader.number_answers[reader.row] = forest.mixture.mean
-        elif reader.asks_shares:
-            reader.put_shares(forest.pool.pooled, n_labels)
-        else:
-            reader.label_answers[reader.row] = (
-                first_largest(forest.pool.pooled, n_labels) if n_labels else -1)
-        answers += block.n_answers
-        reader.row += 1
-
-
-cdef void answer_trees(MemoryForest forest, Block* block, int width) noexcept nogil:
-    """Let each tree predict all rows of a block."""
-    cdef int g, tree
+cdef void answer_trees(MemoryForest forest, Reader reader, int n, double* answers,
+                       Py_ssize_t n_answers) noexcept nogil:
+    """Let each tree predict the n rows that were read ahead."""
+    cdef int g, tree, width = forest.n_values()
     cdef PyObject* group
-    memset(block.answers, 0, block.n * block.n_answers * sizeof(double))
+    memset(answers, 0, n * n_answers * sizeof(double))
     for g in range(forest.n_groups()):
         group = forest.group(g)
         for tree in range(max((<Group>group).first, forest.first_tree),
                           min((<Group>group).first + (<Group>group).n, forest.stop_tree)):
-            answer_tree(forest, block, tree, <Trees>forest.tree(tree), (<Group>group).n,
-                        2 * tree if forest.regression else g * width, width)
-
-
-cdef void answer_tree(MemoryForest forest, Block* block, int tree, Trees trees, int n_trees,
-                      int place, int width) noexcept nogil:
-    """Let one of the n_trees trees of a group predict the rows; `place`: where in the answers."""
-    cdef int start = 0, i, n
-    cdef double* answers = block.answers + place
-    cdef (const double*)[AT_ONCE] rows
-    cdef int[AT_ONCE] leaves
-    while start < block.n:
-        n = min(<int>AT_ONCE, block.n - start)
-        for i in range(n):
-            rows[i] = block.rows + (start + i) * block.n_columns
-        trees.walk_rows(trees.roots[0], rows, n, 1, block.n_columns, leaves)
-        for i in range(n):
             if forest.regression:
-                forest.tree_number(tree, trees, leaves[i], rows[i], answers)
+                tree_numbers(forest, tree, <Trees>forest.tree(tree), reader, n,
+                             answers + 2 * tree, n_answers)
             else:
-                (<CompactTrees>trees).add_shares(leaves[i], n_trees, width, answers)
-            answers += block.n_answers
-        start += n
+                tree_classes((<Group>group).n, <CompactTrees>forest.tree(tree), reader, n,
+                             answers + g * width, n_answers, width)
+
+
+cdef void tree_classes(int n_trees, CompactTrees trees, Reader reader, int n, double* answers,
+                       Py_ssize_t n_answers, int width) noexcept nogil:
+    """Add the class shares of one of the n_trees trees of a group."""
+    cdef int i
+    cdef int[AHEAD] leaves
+    trees.walk_rows(trees.roots[0], reader.ahead.rows, n, reader.ahead.step,
+                    reader.schema.n_columns, leaves)
+    for i in range(n):
+        trees.add_shares(leaves[i], n_trees, width, answers)
+        answers += n_answers
+
+
+cdef void tree_numbers(MemoryForest forest, int tree, Trees trees, Reader reader, int n,
+                       double* answers, Py_ssize_t n_answers) noexcept nogil:
+    """Write the numbers that a tree predicts."""
+    cdef int i
+    cdef int[AHEAD] leaves
+    trees.walk_rows(trees.roots[0], reader.ahead.rows, n, reader.ahead.step,
+                    reader.schema.n_columns, leaves)
+    for i in range(n):
+        forest.tree_number(tree, trees, leaves[i], reader.ahead.rows[i], reader.ahead.step,
+                           answers)
+        answers += n_answers
+
+
+cdef void combine_rows(MemoryForest forest, Reader reader, int n, double* answers,
+                       Py_ssize_t n_answers) noexcept nogil:
+    """Combine the predictions of the trees for each row, and store the result."""
+    cdef int i, width = forest.n_values()
+    forest.n_row = -1           # the members of the mixture predict other rows
+    for i in range(n):
+        if forest.regression:
+            forest.combine(answers, width)
+            reader.answer(reader.row + i, &forest.mixture.mean, 1)
+        else:
+            reader.ahead.copy(i, forest.schema.row, forest.schema.n_columns)
+            if width:
+                forest.naive.answer(forest.schema.row, forest.pool.naive_answer(width))
+            forest.combine(answers, width)
+            reader.answer(reader.row + i, forest.pool.pooled, width)
+        answers += n_answers
 
 
 cdef void find_leaves(MemoryForest forest) noexcept nogil:

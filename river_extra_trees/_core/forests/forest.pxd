@@ -1,9 +1,12 @@
 """Ensembles of trees on one stream: one schema, one window, one `Trees` object per tree."""
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
+from ..ahead cimport AHEAD
 from ..batch cimport Reader
 from ..learner cimport Learner
+from ..lists cimport item_of
 from ..rng cimport Rng
 from ..schema cimport Schema
 from ..trees cimport Trees
@@ -36,7 +39,9 @@ cdef class Forest(Ensemble):
 
     cdef int begin(self, int n_trees, bint regression, int batch_size, bint reference,
                    double fading, object seed, int64_t warm_up) except -1
-    cdef int push(self, double target, double weight) noexcept nogil
+    # Stores those of n rows that have a weight; see `Window.push`.
+    cdef void store(self, const double* values, Py_ssize_t step, int n, const double* targets,
+                    const double* weights, int* slots) noexcept nogil
     cdef int n_gathered(self) noexcept nogil
     cdef int batch_end(self) noexcept nogil
     cdef int make_bags(self) except -1
@@ -50,16 +55,30 @@ cdef class Forest(Ensemble):
     # Number of samples without a new label that can be learned without an allocation, before the
     # batch is full.
     cdef int room(self, int n_labels) noexcept nogil
-    # Learns the row encoded last. leaves[tree * AHEAD] is the leaf that it reaches; NULL: unknown.
-    cdef void take_row(self, const int* leaves, double target, double weight,
-                       int n_labels) noexcept nogil
-    cdef int read_ahead(self, Reader reader, Py_ssize_t stop, int n_labels) noexcept nogil
-    cdef void answer_ahead(self, Reader reader, const int* leaves, int n_labels) noexcept nogil
-    cdef double* sum_votes(self, const int* leaves, int n_labels) noexcept nogil
+    # Lets the trees learn those of n rows that have a slot. `position` is that of the first of
+    # them in the batch. leaves[tree * AHEAD + i] is the leaf of row i; NULL: it is not known, and
+    # the only row is the one encoded last.
+    cdef void learn_rows(self, const int* leaves, const double* targets, const double* weights,
+                         const int* slots, int n, int position, int n_labels) noexcept nogil
+    cdef void take_ahead(self, Reader reader, int n, int n_labels) noexcept nogil
+    cdef void answer_ahead(self, Reader reader, int first, int n, int n_labels) noexcept nogil
+    cdef void sum_votes(self, const int* leaves, int n, int n_labels, double* votes) noexcept nogil
     cdef double mean_of_trees(self, const int* leaves) noexcept nogil
-    cdef int leaf_at(self, const int* leaves, Py_ssize_t tree) noexcept nogil
-    cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil
-    cdef int leaf_of(self, Trees trees) noexcept nogil
+    # Adds the class frequencies of a leaf of each of n rows to votes[i * n_labels ...]; sets
+    # voted[i] if the leaf has samples.
+    cdef void add_votes(self, Trees trees, const int* leaves, int n, int n_labels, double* votes,
+                        uint8_t* voted) noexcept nogil
+
+    cdef inline int leaf_of(self, Trees trees) noexcept nogil:
+        """The leaf that the row encoded last reaches."""
+        return trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
+
+    cdef inline int leaf_at(self, const int* leaves, Py_ssize_t tree, int i) noexcept nogil:
+        """The leaf of row i from `leaves`, or, if NULL, the one the row encoded last reaches."""
+        if leaves != NULL:
+            return leaves[tree * AHEAD + i]
+        return self.leaf_of(<Trees>item_of(<PyObject*>self.trees, tree))
+
     cdef object keep_trees(self, int first, int stop)
     cdef object join_parts(self, list parts)
     cdef object read(self, object state)

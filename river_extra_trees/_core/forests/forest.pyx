@@ -8,13 +8,14 @@ A forest may be divided into parts. Each part has some of the trees and reads al
 from cpython.object cimport PyObject
 from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from copy import deepcopy
 
 import numpy as np
 
-from ..batch cimport AHEAD, Ahead, Batch, Reader
+from ..ahead cimport AHEAD
+from ..batch cimport Batch, Reader
 from ..guarded cimport Holder
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
@@ -22,7 +23,6 @@ from ..memory cimport free, product, resized, zeroed
 from ..naive_bayes cimport EarlyPool
 from ..rng cimport BOOTSTRAP, Rng, below, rng_for
 from ..schema cimport Labels, Schema
-from ..shares cimport first_largest
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
 
@@ -99,16 +99,17 @@ cdef class Forest(Ensemble):
             trees.widen(n_labels)
         self.root_statistics.widen(n_labels)
 
-    cdef int push(self, double target, double weight) noexcept nogil:
-        """Store the row encoded last in the window; return its slot."""
-        self.root_statistics.learn(self.root_statistics.roots[0], target, weight, 0.0)
-        return self.window.push(self.schema, target, weight)
+    cdef void store(self, const double* values, Py_ssize_t step, int n, const double* targets,
+                    const double* weights, int* slots) noexcept nogil:
+        self.window.push(values, step, self.schema.n_columns, n, targets, weights, slots)
 
     cdef void take(self, double target, double weight) noexcept nogil:
-        self.take_row(NULL, target, weight, self.n_labels())
+        cdef int slot, position = self.n_gathered()
+        self.store(self.schema.row, 1, 1, &target, &weight, &slot)
+        self.learn_rows(NULL, &target, &weight, &slot, 1, position, self.n_labels())
 
-    cdef void take_row(self, const int* leaves, double target, double weight,
-                       int n_labels) noexcept nogil:
+    cdef void learn_rows(self, const int* leaves, const double* targets, const double* weights,
+                         const int* slots, int n, int position, int n_labels) noexcept nogil:
         pass
 
     cdef bint batch_is_full(self) noexcept nogil:
@@ -192,63 +193,55 @@ cdef class Forest(Ensemble):
     # --- Rows of a batch without the GIL ------------------------------------------------------
 
     cdef bint prepare_run(self, Reader reader) except -1:
-        if reader.ahead is None:
-            reader.ahead = Ahead()
-        reader.ahead.reserve(self.schema.n_columns, len(self.trees))
+        reader.ahead.reserve_leaves(len(self.trees), self.n_labels())
         self.reserve_sums(self.n_labels())
         return True
 
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
-        """Predict and learn rows; several rows go down the trees at once.
-
-        No tree changes its splits before the batch is full.
-        """
-        cdef Py_ssize_t tree, n_columns = self.schema.n_columns
-        cdef int i, n
+        """Predict and learn several rows at once: trees have the same splits until `grow`."""
+        cdef int n, room = 0
+        cdef Py_ssize_t tree
         cdef PyObject* trees
-        cdef (const double*)[AHEAD] rows
-        for i in range(AHEAD):
-            rows[i] = reader.ahead.rows + i * n_columns
+        if self.early is not None:
+            return Learner.run(self, reader, stop, n_labels)
         while reader.row < stop and not (reader.answered or self.batch_is_full()):
-            n = self.read_ahead(reader, stop, n_labels)
+            if reader.learns:
+                room = self.room(n_labels)
+                if room == 0 and reader.weight() > 0.0:
+                    self.reserve(n_labels)
+                    room = self.room(n_labels)
+            n = reader.read_ahead(stop, room, self.regression)
             if n == 0:
                 return 0
             for tree in range(length_of(<PyObject*>self.trees)):
                 trees = item_of(<PyObject*>self.trees, tree)
-                (<Trees>trees).walk_rows((<Trees>trees).roots[0], rows, n, 1, n_columns,
+                (<Trees>trees).walk_rows((<Trees>trees).roots[0], reader.ahead.rows, n,
+                                         reader.ahead.step, self.schema.n_columns,
                                          reader.ahead.leaves + tree * AHEAD)
-            for i in range(n):
-                if reader.asks:
-                    self.answer_ahead(reader, reader.ahead.leaves + i, n_labels)
-                if reader.ahead.weights[i] > 0.0:
-                    memcpy(self.schema.row, rows[i], n_columns * sizeof(double))
-                    self.take_row(reader.ahead.leaves + i, reader.ahead.targets[i],
-                                  reader.ahead.weights[i], n_labels)
-                reader.row += 1
+            if reader.learns:
+                self.take_ahead(reader, n, n_labels)
+            else:
+                self.answer_ahead(reader, 0, n, n_labels)
+            reader.row += n
         return 0
 
-    cdef int read_ahead(self, Reader reader, Py_ssize_t stop, int n_labels) noexcept nogil:
-        """Read the next rows without new values while there is room; return their number."""
-        cdef Py_ssize_t start = reader.row, n_columns = self.schema.n_columns
-        cdef int n = 0, room = self.room(n_labels) if reader.learns else 0
-        cdef bint is_known, is_new
-        while n < AHEAD and reader.row < stop:
-            is_known = reader.encode_into(reader.ahead.rows + n * n_columns)
-            if reader.finds:
-                break
-            reader.ahead.weights[n] = reader.weight() if reader.learns else 0.0
-            if reader.ahead.weights[n] > 0.0:
-                reader.ahead.targets[n] = reader.target()
-                is_new = not self.regression and reader.ahead.targets[n] < 0.0
-                if room <= 0 or is_new or not is_known:
-                    break
-                room -= 1
-            n += 1
-            reader.row += 1
-            if reader.ahead.weights[n - 1] > 0.0 and room == 0:
-                break               # trees grow before the next row is predicted
-        reader.row = start
-        return n
+    cdef void take_ahead(self, Reader reader, int n, int n_labels) noexcept nogil:
+        """Learn the rows that were read ahead; predict each before, if that is asked for."""
+        cdef const int* leaves = reader.ahead.leaves
+        cdef const double* targets = reader.ahead.targets
+        cdef const double* weights = reader.ahead.weights
+        cdef int[AHEAD] slots
+        cdef int i, position = self.n_gathered()
+        self.store(reader.ahead.values, reader.ahead.step, n, targets, weights, slots)
+        if not reader.asks:
+            self.learn_rows(leaves, targets, weights, slots, n, position, n_labels)
+            return
+        for i in range(n):
+            self.answer_ahead(reader, i, 1, n_labels)
+            if slots[i] >= 0:
+                self.learn_rows(
+                    leaves + i, targets + i, weights + i, slots + i, 1, position, n_labels)
+                position += 1
 
     cdef int room(self, int n_labels) noexcept nogil:
         if (self.bagging and self.bags == NULL) or (
@@ -256,17 +249,20 @@ cdef class Forest(Ensemble):
             return 0
         return min(self.batch_end() - self.n_gathered(), room_in(self.window, self.schema))
 
-    cdef void answer_ahead(self, Reader reader, const int* leaves, int n_labels) noexcept nogil:
-        """Store the predictions for the next row, from its leaves."""
-        if reader.asks_numbers:
-            reader.number_answers[reader.row] = self.mean_of_trees(leaves)
-        elif reader.asks_shares:
-            reader.put_shares(self.sum_votes(leaves, n_labels), n_labels)
-        elif n_labels:
-            reader.label_answers[reader.row] = first_largest(
-                self.sum_votes(leaves, n_labels), n_labels)
-        else:
-            reader.label_answers[reader.row] = -1
+    cdef void answer_ahead(self, Reader reader, int first, int n, int n_labels) noexcept nogil:
+        """Store the predictions for n of the rows that were read ahead, from their leaves."""
+        cdef const int* leaves = reader.ahead.leaves + first
+        cdef double* votes = reader.ahead.votes
+        cdef double mean
+        cdef int i
+        if not self.regression:
+            self.sum_votes(leaves, n, n_labels, votes)
+        for i in range(n):
+            if self.regression:
+                mean = self.mean_of_trees(leaves + i)
+                reader.answer(reader.row + first + i, &mean, 1)
+            else:
+                reader.answer(reader.row + first + i, votes + <Py_ssize_t>i * n_labels, n_labels)
 
     # --- Predictions --------------------------------------------------------------------------
 
@@ -276,44 +272,44 @@ cdef class Forest(Ensemble):
             self.n_sums = n_labels
         return 0
 
-    cdef inline int leaf_of(self, Trees trees) noexcept nogil:
-        """The leaf that the row encoded last reaches."""
-        return trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
-
-    cdef inline int leaf_at(self, const int* leaves, Py_ssize_t tree) noexcept nogil:
-        """The leaf of a tree from `leaves`, or, if NULL, the one the row encoded last reaches."""
-        if leaves != NULL:
-            return leaves[tree * AHEAD]
-        return self.leaf_of(<Trees>item_of(<PyObject*>self.trees, tree))
-
-    cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil:
-        """Add the class frequencies of a leaf to the votes; return whether it has samples."""
-        cdef const double* row = trees.row(leaf)
-        cdef int code
-        if row[WEIGHT] <= 0.0:
-            return False
-        for code in range(trees.n_values):
-            votes[code] += row[HEADER + code] / row[WEIGHT]
-        return True
+    cdef void add_votes(self, Trees trees, const int* leaves, int n, int n_labels, double* votes,
+                        uint8_t* voted) noexcept nogil:
+        cdef const double* row
+        cdef int i, code
+        for i in range(n):
+            row = trees.row(leaves[i])
+            if row[WEIGHT] > 0.0:
+                voted[i] = True
+                for code in range(trees.n_values):
+                    votes[code] += row[HEADER + code] / row[WEIGHT]
+            votes += n_labels
 
     cdef double* row_shares(self) except? NULL nogil:
-        return self.sum_votes(NULL, self.n_labels())
-
-    cdef double* sum_votes(self, const int* leaves, int n_labels) noexcept nogil:
-        """The sums of the class frequencies of the leaves."""
-        cdef Py_ssize_t tree
-        cdef bint voted = False
-        memset(self.sums, 0, n_labels * sizeof(double))
-        for tree in range(length_of(<PyObject*>self.trees)):
-            voted |= self.add_votes(<Trees>item_of(<PyObject*>self.trees, tree),
-                                    self.leaf_at(leaves, tree), self.sums)
-        if not voted:
-            self.add_votes(self.root_statistics, self.root_statistics.roots[0], self.sums)
+        self.sum_votes(NULL, 1, self.n_labels(), self.sums)
         return self.sums
+
+    cdef void sum_votes(self, const int* leaves, int n, int n_labels, double* votes) noexcept nogil:
+        """The sums of the class frequencies of the leaves, for n rows; see `learn_rows`."""
+        cdef uint8_t[AHEAD] voted
+        cdef Py_ssize_t tree
+        cdef PyObject* trees
+        cdef int i, leaf
+        memset(voted, 0, n)
+        memset(votes, 0, <size_t>n * n_labels * sizeof(double))
+        for tree in range(length_of(<PyObject*>self.trees)):
+            trees = item_of(<PyObject*>self.trees, tree)
+            leaf = self.leaf_of(<Trees>trees) if leaves == NULL else 0
+            self.add_votes(<Trees>trees, &leaf if leaves == NULL else leaves + tree * AHEAD, n,
+                           n_labels, votes, voted)
+        for i in range(n):
+            if not voted[i]:
+                self.add_votes(self.root_statistics, self.root_statistics.roots, 1, n_labels,
+                               votes + <Py_ssize_t>i * n_labels, voted + i)
 
     cdef double* early_shares(self, int code) except? NULL nogil:
         """The sums of the class frequencies of each tree after the early pool."""
-        cdef int c, tree, n_labels = self.early.n_classes
+        cdef int c, tree, leaf, n_labels = self.early.n_classes
+        cdef uint8_t voted
         cdef double* sums = self.early.sums
         cdef PyObject* trees
         if self.early.n_answers == 0:       # a part without trees
@@ -323,7 +319,8 @@ cdef class Forest(Ensemble):
         for tree in range(self.early.n_answers):
             trees = item_of(<PyObject*>self.trees, tree)
             memset(self.sums, 0, n_labels * sizeof(double))
-            Forest.add_votes(self, <Trees>trees, self.leaf_of(<Trees>trees), self.sums)
+            leaf = self.leaf_of(<Trees>trees)
+            Forest.add_votes(self, <Trees>trees, &leaf, 1, n_labels, self.sums, &voted)
             self.early.pool(tree, self.sums)
             if code >= 0:
                 self.early.weigh(tree, self.sums, code)
@@ -341,7 +338,7 @@ cdef class Forest(Ensemble):
         cdef Py_ssize_t tree
         cdef int n = 0
         for tree in range(length_of(<PyObject*>self.trees)):
-            row = (<Trees>item_of(<PyObject*>self.trees, tree)).row(self.leaf_at(leaves, tree))
+            row = (<Trees>item_of(<PyObject*>self.trees, tree)).row(self.leaf_at(leaves, tree, 0))
             if row[WEIGHT] > 0.0:
                 total += row[HEADER]
                 n += 1
@@ -358,6 +355,7 @@ cdef class Forest(Ensemble):
         cdef Reader reader = self.reader(batch)
         cdef Trees trees
         cdef int leaf
+        cdef uint8_t voted
         cdef bint pools
         with self.using():
             pools = self.pools()
@@ -373,7 +371,7 @@ cdef class Forest(Ensemble):
                     trees = <Trees>self.trees[tree]
                     leaf = self.leaf_of(trees)
                     if not self.regression:
-                        self.add_votes(trees, leaf, &votes[row, tree, 0])
+                        self.add_votes(trees, &leaf, 1, <int>width, &votes[row, tree, 0], &voted)
                         if pools:
                             self.early.pool(<int>tree, &votes[row, tree, 0])
                     elif trees.row(leaf)[WEIGHT] > 0.0:

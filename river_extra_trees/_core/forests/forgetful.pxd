@@ -26,6 +26,8 @@ cdef class ForgetfulForest(Forest):
     cdef object answers_so_far(self)
     cdef int begin_again(self, const double[:, ::1] answers) except -1
     cdef tuple sum_losses(self, const double[::1] answers, int bag)
+    cdef void learn_row_at(self, const int* leaves, int i, double target, double weight,
+                           int position, int n_labels) noexcept nogil
     cdef int choose(self, uint64_t batch, int tree, uint8_t* chosen) except -1
     cdef void release(self, uint8_t* gone) noexcept
     cdef object votes_in_batch(self)

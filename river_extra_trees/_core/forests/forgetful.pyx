@@ -126,27 +126,36 @@ cdef class ForgetfulForest(Forest):
             return 0
         return min(Forest.room(self, n_labels), self.n_answers - self.n_gathered())
 
-    cdef void take_row(self, const int* leaves, double target, double weight,
-                       int n_labels) noexcept nogil:
-        """Store the prediction of each tree for the row encoded last, then learn it."""
-        cdef int tree, leaf, position = self.window.n_fresh
-        cdef int n_trees = <int>length_of(<PyObject*>self.trees)
+    cdef void learn_rows(self, const int* leaves, const double* targets, const double* weights,
+                         const int* slots, int n, int position, int n_labels) noexcept nogil:
+        """Store the prediction of each tree for the rows, and let it learn them."""
+        cdef int i
+        for i in range(n):
+            if slots[i] >= 0:
+                self.learn_row_at(leaves, i, targets[i], weights[i], position, n_labels)
+                position += 1
+
+    cdef void learn_row_at(self, const int* leaves, int i, double target, double weight,
+                           int position, int n_labels) noexcept nogil:
+        """Store the prediction of each tree for row i, and let it learn the row."""
+        cdef int tree, leaf, n_trees = <int>length_of(<PyObject*>self.trees)
         cdef double total = 0.0
         cdef double* votes = self.sums
         cdef double* answers = self.answers + <Py_ssize_t>position * (n_trees + 2)
+        cdef uint8_t voted
         cdef PyObject* trees
         answers[n_trees + 1] = 0.0
         if self.regression:
             answers[n_trees + 1] = self.root_statistics.row(
                 self.root_statistics.roots[0])[HEADER]
-        self.push(target, weight)
+        self.root_statistics.learn(self.root_statistics.roots[0], target, weight, 0.0)
         if not self.regression:
             memset(self.sums, 0, n_labels * sizeof(double))
             if self.is_part:
                 self.batch_votes[position] = 0.0
         for tree in range(n_trees):
             trees = item_of(<PyObject*>self.trees, tree)
-            leaf = self.leaf_at(leaves, tree)
+            leaf = self.leaf_at(leaves, tree, i)
             if self.regression:
                 answers[tree] = (<Trees>trees).row(leaf)[HEADER]
                 total += (<Trees>trees).row(leaf)[HEADER]
@@ -154,20 +163,23 @@ cdef class ForgetfulForest(Forest):
                 answers[tree] = (<Trees>trees).majority(leaf)
                 if self.is_part:
                     votes = &self.batch_votes[position, tree, 0]
-                self.add_votes(<Trees>trees, leaf, votes)
+                self.add_votes(<Trees>trees, &leaf, 1, n_labels, votes, &voted)
             if not self.reference:
                 (<Trees>trees).learn(leaf, target, weight, self.n_batches + 1)
         answers[n_trees] = total / n_trees if self.regression else (
             first_largest(self.sums, n_labels))
 
-    cdef bint add_votes(self, Trees trees, int leaf, double* votes) noexcept nogil:
-        cdef int code
+    cdef void add_votes(self, Trees trees, const int* leaves, int n, int n_labels, double* votes,
+                        uint8_t* voted) noexcept nogil:
+        cdef int i, code
         if not self.reference:
-            return Forest.add_votes(self, trees, leaf, votes)
-        code = trees.majority(leaf)
-        if code >= 0:
-            votes[code] += 1.0
-        return code >= 0
+            Forest.add_votes(self, trees, leaves, n, n_labels, votes, voted)
+            return
+        for i in range(n):
+            code = trees.majority(leaves[i])
+            if code >= 0:
+                voted[i] = True
+                votes[<Py_ssize_t>i * n_labels + code] += 1.0
 
     # --- One batch ----------------------------------------------------------------------------
 

@@ -70,7 +70,7 @@ cdef class Growth:
             self.columns[column] = column
             self.n_codes[column] = 0
             if schema.has_codes(column):
-                self.n_codes[column] = 1 + schema.n_codes(column)
+                self.n_codes[column] = 1 + schema.count_codes(column)
                 widest = max(widest, self.n_codes[column] + 1)     # the last for missing values
         values = 1 if self.criterion == VARIANCE else max(1, n_labels)
         if <int>values > self.class_capacity:

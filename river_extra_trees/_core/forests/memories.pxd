@@ -99,7 +99,7 @@ cdef class MemoryForest(Ensemble):
     cdef int n_values(self) noexcept nogil
     cdef void add_classes(self, Group group, int step, int width, double* answers) noexcept nogil
     cdef double tree_number(self, int tree, Trees trees, int leaf, const double* row,
-                            double* answer) noexcept nogil
+                            Py_ssize_t stride, double* answer) noexcept nogil
     cdef void combine(self, double* answers, int width) noexcept nogil
     cdef void learn_weights(self, double target, int width) noexcept nogil
     cdef void vote(self, double* votes) noexcept nogil

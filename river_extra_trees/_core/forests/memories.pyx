@@ -282,7 +282,7 @@ cdef class MemoryForest(Ensemble):
         if self.regression:
             for tree in range(self.first_tree, self.stop_tree):
                 self.slopes[tree] = self.tree_number(
-                    tree, <Trees>self.tree(tree), self.reached[tree], self.row,
+                    tree, <Trees>self.tree(tree), self.reached[tree], self.row, 1,
                     self.answers + 2 * tree)
         else:
             memset(self.answers, 0, self.n_groups() * width * sizeof(double))
@@ -302,12 +302,14 @@ cdef class MemoryForest(Ensemble):
             answers += step
 
     cdef double tree_number(self, int tree, Trees trees, int leaf, const double* row,
-                            double* answer) noexcept nogil:
-        """Write the prediction of a tree for a row, and the variance in its leaf; return the term
-        of its linear model."""
+                            Py_ssize_t stride, double* answer) noexcept nogil:
+        """Write the prediction of a tree and the variance in its leaf for row[column * stride].
+
+        Returns the slope of its linear model.
+        """
         cdef const double* stats = trees.row(leaf)
         cdef double slope = (<LinearModels>self.models_of(tree)).at_row(
-            leaf, row, self.schema.n_columns)
+            leaf, row, stride, self.schema.n_columns)
         answer[0] = stats[HEADER] + slope
         answer[1] = stats[HEADER + 1] / stats[WEIGHT] if stats[WEIGHT] > 0.0 else 0.0
         return slope
@@ -391,7 +393,7 @@ cdef class MemoryForest(Ensemble):
         if self.regression:
             for tree in range(self.first_tree, self.stop_tree):
                 self.slopes[tree] = self.tree_number(
-                    tree, <Trees>self.tree(tree), self.reached[tree], self.schema.row,
+                    tree, <Trees>self.tree(tree), self.reached[tree], self.schema.row, 1,
                     votes + (tree - self.first_tree) * width)
             return
         for g in range(self.n_groups()):

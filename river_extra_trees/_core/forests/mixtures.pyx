@@ -320,7 +320,8 @@ cdef class NumberMixture:
             mixture.weights[i], mixture.errors[i] = weights[i], errors[i]
         for i in range(n_cells):
             mixture.sums[2 + n + i] = sums[i]
-        mixture.solve()
+        if mixture.n_targets > FIRST_STACK:     # `learn` solves before it counts the target
+            mixture.solve()
         return mixture
 
     def __reduce__(self):

@@ -70,7 +70,8 @@ cdef class LinearModels:
     cdef void standardise(self, Buffer buffer, int place, double* z) noexcept nogil
     cdef double slope(self, const double* model, const double* z) noexcept nogil
     cdef double at_place(self, int leaf, Buffer buffer, int place) noexcept nogil
-    cdef double at_row(self, int leaf, const double* row, int n_columns) noexcept nogil
+    cdef double at_row(self, int leaf, const double* row, Py_ssize_t stride,
+                       int n_columns) noexcept nogil
 
     cdef inline void take_models(self, LinearModels other) noexcept nogil:
         """Take over the models of another object of the same kind, which has none then."""

@@ -122,8 +122,9 @@ cdef class LinearModels:
         self.standardise(buffer, place, z)
         return self.slope(model, z)
 
-    cdef double at_row(self, int leaf, const double* row, int n_columns) noexcept nogil:
-        """The slope in a leaf at an encoded row; 0 without a model."""
+    cdef double at_row(self, int leaf, const double* row, Py_ssize_t stride,
+                       int n_columns) noexcept nogil:
+        """The slope in a leaf at the row with values row[column * stride]; 0 without a model."""
         cdef double[MAX_REGRESSORS] z
         cdef const double* model = self.model_of(leaf)
         cdef int i, column
@@ -131,8 +132,8 @@ cdef class LinearModels:
             return 0.0
         for i in range(self.n_regressors):
             column = self.columns[i]
-            z[i] = standardised(
-                row[column], self.centers[i], self.scales[i]) if column < n_columns else 0.0
+            z[i] = 0.0 if column >= n_columns else standardised(
+                row[column * stride], self.centers[i], self.scales[i])
         return self.slope(model, z)
 
     def coefficients_of(self, int node):

@@ -85,30 +85,46 @@ cdef class StreamForest(Forest):
         cdef int room = Forest.room(self, n_labels)
         return min(room, room_in(self.latest, self.schema)) if self.n_latest else room
 
-    cdef void take_row(self, const int* leaves, double target, double weight,
-                       int n_labels) noexcept nogil:
-        """Add the loss of each tree on a sample, then let its nodes learn the sample."""
-        cdef int i, leaf, slot, position = self.window.size, copies = 1
-        cdef Py_ssize_t n_trees = length_of(<PyObject*>self.trees)
-        cdef double error
-        cdef PyObject* trees
-        slot = self.push(target, weight)
+    cdef void store(self, const double* values, Py_ssize_t step, int n, const double* targets,
+                    const double* weights, int* slots) noexcept nogil:
         if self.n_latest:
-            self.latest.push(self.schema, target, weight)
-        for i in range(n_trees):
-            trees = item_of(<PyObject*>self.trees, i)
-            leaf = self.leaf_at(leaves, i)
-            if n_trees == 1:
-                self.window.leaf[slot] = leaf
-            if self.regression:
-                error = target - (<Trees>trees).row(leaf)[HEADER]
-                self.losses[i] += weight * error * error
-            else:
-                self.losses[i] += weight * ((<Trees>trees).majority(leaf) != <int>target)
-            if self.bagging:
-                copies = self.bags[<Py_ssize_t>i * self.batch_size + position]
-            if copies and not self.reference:
-                (<Trees>trees).learn(leaf, target, weight * copies, self.n_batches + 1)
+            self.latest.push(values, step, self.schema.n_columns, n, targets, weights, slots)
+        Forest.store(self, values, step, n, targets, weights, slots)
+
+    cdef void learn_rows(self, const int* leaves, const double* targets, const double* weights,
+                         const int* slots, int n, int position, int n_labels) noexcept nogil:
+        """Add the losses of each tree on the rows, and let its nodes learn the rows.
+
+        The slot of a sample in the window is its position in the batch.
+        """
+        cdef int i, leaf, tree, copies = 1
+        cdef int n_trees = <int>length_of(<PyObject*>self.trees)
+        cdef double loss, error, batch = self.n_batches + 1
+        cdef bint learns = not self.reference
+        cdef PyObject* trees
+        for i in range(n):
+            if slots[i] >= 0:
+                self.root_statistics.learn(
+                    self.root_statistics.roots[0], targets[i], weights[i], 0.0)
+        for tree in range(n_trees):
+            trees = item_of(<PyObject*>self.trees, tree)
+            loss = self.losses[tree]
+            for i in range(n):
+                if slots[i] < 0:
+                    continue
+                leaf = self.leaf_at(leaves, tree, i)
+                if n_trees == 1:
+                    self.window.leaf[slots[i]] = leaf
+                if self.regression:
+                    error = targets[i] - (<Trees>trees).row(leaf)[HEADER]
+                    loss += weights[i] * error * error
+                else:
+                    loss += weights[i] * ((<Trees>trees).majority(leaf) != <int>targets[i])
+                if self.bagging:
+                    copies = self.bags[<Py_ssize_t>tree * self.batch_size + slots[i]]
+                if copies and learns:
+                    (<Trees>trees).learn(leaf, targets[i], weights[i] * copies, batch)
+            self.losses[tree] = loss
 
     # --- One batch ----------------------------------------------------------------------------
 

@@ -73,6 +73,7 @@ cdef class Shrubs(Learner):
     cdef bint push(self, double target, double weight) noexcept nogil
     cdef void train(self) noexcept nogil
     cdef void find_leaves(self) noexcept nogil
+    cdef double* shares_in(self, const int* leaves, Py_ssize_t spacing) noexcept nogil
     cdef int load(self, object state) except -1
     cdef int check_samples(self) except -1
     cdef int check_weights(self) except -1

@@ -8,6 +8,8 @@ from libc.math cimport fabs, log2, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
+from ..ahead cimport AHEAD
+from ..batch cimport Reader
 from ..cart.splitter cimport Splitter
 from ..naive_bayes cimport EarlyPool
 from ..learner cimport Learner
@@ -252,15 +254,42 @@ cdef class Shrubs(Learner):
 
     cdef double* row_shares(self) except? NULL nogil:
         """Compute f(x) of eq. (2) in `slopes`."""
-        cdef int c
         evaluate(self, self.schema.row, 1, self.schema.n_columns, self.answering, 1)
-        gather(self, self.answering, 1)
+        return self.shares_in(self.answering, 1)
+
+    cdef double* shares_in(self, const int* leaves, Py_ssize_t spacing) noexcept nogil:
+        """The predictions for a row from its leaves."""
+        cdef int c
+        gather(self, leaves, spacing)
         for c in range(self.width):
             self.slopes[c] = answer(self, c)
         return self.slopes
 
     cdef double row_number(self) except? -1.0 nogil:
         return self.row_shares()[0]
+
+    cdef bint prepare_run(self, Reader reader) except -1:
+        reader.ahead.reserve_leaves(self.trees.n_roots, 1)
+        return True
+
+    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+        """Predict several rows at once, if none is learned."""
+        cdef int i, k, n
+        if reader.learns or self.early is not None:
+            return Learner.run(self, reader, stop, n_labels)
+        while reader.row < stop:
+            n = reader.read_ahead(stop, 0, self.regression)
+            if n == 0:
+                return 0
+            for k in range(self.trees.n_roots):
+                self.trees.walk_rows(
+                    self.trees.roots[k], reader.ahead.rows, n, reader.ahead.step,
+                    self.schema.n_columns, reader.ahead.leaves + <Py_ssize_t>k * AHEAD)
+            for i in range(n):
+                reader.answer(reader.row + i, self.shares_in(reader.ahead.leaves + i, AHEAD),
+                              n_labels)
+            reader.row += n
+        return 0
 
     # --- Inspection ---------------------------------------------------------------------------
 

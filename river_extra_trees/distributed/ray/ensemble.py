@@ -12,13 +12,8 @@ from pathlib import Path
 import numpy as np
 from river import base
 
-from ..._estimator.frames import (
-    PredictsLabels,
-    PredictsNumbers,
-    Sample,
-    coded,
-    shares_of,
-)
+from ..._estimator.answers import PredictsLabels, PredictsNumbers, coded, shares_of
+from ..._estimator.frames import Sample
 from ..._estimator.parameters import check_parameter, check_whole
 from ...stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
 from ..blocks import Block

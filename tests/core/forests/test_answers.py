@@ -1,4 +1,4 @@
-"""A forest with several memories predicts the rows of a batch in blocks, tree by tree."""
+"""A forest with several memories predicts several rows of a batch at once, tree by tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import river_extra_trees as ret
 from river_extra_trees import persistence
 from tests.tools.forest_samples import sample
 
-N = 700  # rows: several blocks
+N = 700  # rows: more than are read ahead
 
 
 def trained(task: str, n: int = 400, **parameters: Any) -> Any:
@@ -28,7 +28,7 @@ def trained(task: str, n: int = 400, **parameters: Any) -> Any:
     return model
 
 
-def frame(n: int) -> Any:
+def frame(n: int) -> tuple[list[Any], Any]:
     """Rows of the same kind, with values that no model knows."""
     rng = random.Random(3)
     rows = [sample(rng, i)[0] for i in range(n)]
@@ -40,9 +40,9 @@ def frame(n: int) -> Any:
 
 @pytest.mark.parametrize("task", ["Classifier", "Regressor"])
 @pytest.mark.parametrize("n_samples", [0, 1, 9, 400])
-def test_blocks_say_what_single_rows_say(task: str, n_samples: int) -> None:
+def test_many_rows_get_the_answers_of_single_rows(task: str, n_samples: int) -> None:
     model = trained(task, n_samples)
-    rows, X = frame(N)
+    _, X = frame(N)
     dicts = X.to_dict("records")
     assert model.predict_many(X).tolist() == [model.predict_one(x) for x in dicts]
     if task == "Classifier" and n_samples:
@@ -51,8 +51,8 @@ def test_blocks_say_what_single_rows_say(task: str, n_samples: int) -> None:
 
 
 @pytest.mark.parametrize("task", ["Classifier", "Regressor"])
-def test_a_block_of_many_columns_is_small(task: str) -> None:
-    """Few rows fill the memory of a block."""
+def test_few_rows_of_many_columns(task: str) -> None:
+    """Few rows fill the memory for rows that are read ahead."""
     model = trained(task, 0)
     X = np.random.default_rng(1).random((40, 9000))
     model.learn_many(X[:12], X[:12, 0] if task == "Regressor" else X[:12, 0] > 0.5)
@@ -62,8 +62,8 @@ def test_a_block_of_many_columns_is_small(task: str) -> None:
 
 
 @pytest.mark.parametrize("task", ["Classifier", "Regressor"])
-def test_a_block_between_an_answer_and_its_target(task: str) -> None:
-    """The weights learn from the predictions for the sample, not from those for the block."""
+def test_other_rows_between_an_answer_and_its_target(task: str) -> None:
+    """The weights learn from the predictions for the sample, not from those for other rows."""
     model, other = trained(task), trained(task)
     rows, X = frame(20)
     for row in rows:

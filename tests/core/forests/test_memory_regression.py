@@ -137,6 +137,15 @@ def test_a_copy_goes_on_alike() -> None:
     other.check()
 
 
+def test_a_copy_after_any_sample_predicts_alike() -> None:
+    """After the tenth sample too, when the stacked prediction begins to differ from the mean."""
+    forest, _ = both()
+    for x, y, w in rows(25, seed=4):
+        forest.learn(x, y, w)
+        copy = pickle.loads(pickle.dumps(forest))
+        assert copy.predict_number(x) == forest.predict_number(x)
+
+
 @pytest.mark.parametrize("exponent", [-300, -20, 300])
 @pytest.mark.parametrize("what", ["targets", "features", "weights"])
 def test_units_do_not_matter(what: str, exponent: int) -> None:

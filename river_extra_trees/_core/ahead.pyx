@@ -1,0 +1,47 @@
+"""Rows of a batch that are read ahead. See the header."""
+
+from .memory cimport free, product, resized
+
+cdef enum:
+    FEWEST = 8              # rows, however many columns there are
+    CELLS = 1 << 14         # number of values up to which all AHEAD rows are read
+
+
+cdef class Ahead:
+    """Rows of a batch that are read ahead. See the header."""
+
+    def __dealloc__(self):
+        free(self.values)
+        free(self.leaves)
+        free(self.votes)
+
+    cdef int reserve(self, size_t n_columns) except -1:
+        """Allocate memory for rows of n_columns columns; their values are lost."""
+        cdef size_t n_cells, n_rows = min(<size_t>AHEAD, CELLS // max(n_columns, <size_t>1))
+        cdef int i
+        n_rows = max(n_rows, <size_t>FEWEST)
+        n_cells = product(max(n_columns, <size_t>1), n_rows)
+        if n_cells > self.n_cells:
+            self.values = <double*>resized(self.values, n_cells, sizeof(double))
+            self.n_cells = n_cells
+        self.step = <int>n_rows
+        self.most = self.step if self.most == 0 else min(self.most, self.step)
+        for i in range(AHEAD):
+            self.rows[i] = self.values + min(i, self.step - 1)
+        return 0
+
+    cdef int reserve_leaves(self, size_t n_trees, size_t n_labels) except -1:
+        """Allocate memory for the leaves in n_trees trees, and their votes for n_labels labels."""
+        if n_trees > self.n_trees:
+            self.leaves = <int*>resized(self.leaves, product(n_trees, AHEAD), sizeof(int))
+            self.n_trees = n_trees
+        if n_labels > self.n_labels:
+            self.votes = <double*>resized(self.votes, product(n_labels, AHEAD), sizeof(double))
+            self.n_labels = n_labels
+        return 0
+
+    cdef void copy(self, int i, double* row, int n_columns) noexcept nogil:
+        """Copy the values of row i."""
+        cdef Py_ssize_t column
+        for column in range(n_columns):
+            row[column] = self.values[column * self.step + i]

@@ -1,0 +1,80 @@
+"""Tables of doubles, read from Arrow buffers.
+
+The table comes through the Arrow C stream interface, as one array of structs per chunk, whose
+children are the columns. See `texts` for the structs of the interface.
+"""
+
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.math cimport NAN
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy, strcmp
+
+from .texts cimport ArrowArray, ArrowArrayStream, ArrowSchema, Chunk, fail, next_of
+
+import numpy as np
+
+
+cdef bint holds_doubles(ArrowArrayStream* stream, Py_ssize_t n_columns) except -1:
+    """Whether the arrays of a stream are tables of so many columns of doubles.
+
+    Metadata of a column may declare that its doubles have another meaning (an extension type).
+    """
+    cdef ArrowSchema schema
+    cdef const ArrowSchema* column
+    cdef Py_ssize_t i
+    cdef bint holds
+    if stream.get_schema(stream, &schema) != 0:
+        fail(stream)
+    holds = strcmp(schema.format, b"+s") == 0 and schema.n_children == n_columns
+    for i in range(n_columns if holds else 0):
+        column = schema.children[i]
+        holds &= strcmp(column.format, b"g") == 0 and column.metadata == NULL
+    schema.release(&schema)
+    return holds
+
+
+cdef void copy_column(
+        const ArrowArray* column, int64_t first, int64_t n, double* to) noexcept nogil:
+    """Copy n doubles of a column, from the first one on; NaN where missing."""
+    cdef const uint8_t* validity = <const uint8_t*>column.buffers[0]
+    cdef int64_t i, start = column.offset + first
+    memcpy(to, <const double*>column.buffers[1] + start, n * sizeof(double))
+    if validity != NULL and column.null_count != 0:
+        for i in range(n):
+            if not validity[(start + i) >> 3] >> ((start + i) & 7) & 1:
+                to[i] = NAN
+
+
+def block_of_stream(stream, Py_ssize_t n_rows, Py_ssize_t n_columns):
+    """The columns of a table as an array [row, column], NaN where missing; None if a type differs.
+
+    Parameters
+    ----------
+    stream
+        What `__arrow_c_stream__` of the table returns.
+    n_rows, n_columns
+        Size of the table. A ValueError if the stream has other rows.
+    """
+    cdef ArrowArrayStream* arrays = <ArrowArrayStream*>PyCapsule_GetPointer(
+        stream, "arrow_array_stream")
+    cdef double[:, ::1] columns
+    cdef Py_ssize_t row = 0, i
+    cdef Chunk chunk
+    if arrays.release == NULL:
+        raise ValueError("the table cannot be read: its stream was taken already")
+    if not holds_doubles(arrays, n_columns):
+        return None
+    columns = np.empty((n_columns, n_rows))
+    chunk = next_of(arrays)
+    while chunk is not None:
+        if chunk.array.length > n_rows - row:
+            raise ValueError(f"the stream of a table of {n_rows} rows has more rows")
+        with nogil:
+            for i in range(n_columns if chunk.array.length else 0):
+                copy_column(chunk.array.children[i], chunk.array.offset, chunk.array.length,
+                            &columns[i, row])
+        row += chunk.array.length
+        chunk = next_of(arrays)
+    if row < n_rows:
+        raise ValueError(f"the stream of a table of {n_rows} rows has only {row}")
+    return columns.base.T

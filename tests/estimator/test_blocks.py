@@ -1,0 +1,265 @@
+"""What frames of numbers, targets and probabilities mean does not depend on the road they take."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from river.utils import dataframe
+
+from river_extra_trees._core.columns import column_of_values, columns_of_block
+from river_extra_trees._estimator.answers import (
+    frame_of_shares,
+    names_of,
+    series_of_codes,
+    series_of_labels,
+)
+from river_extra_trees._estimator.columns import (
+    batch_of,
+    codes_of_integers,
+    dtypes_of,
+    whole_codes_in,
+)
+from river_extra_trees._estimator.frames import into_frame, readable_frame
+
+Numbers = np.ndarray[Any, Any]
+NUMBERS = st.sampled_from([0.0, -0.0, 1.5, -2.0, 5e-324, 1e308, math.nan, math.inf, -math.inf])
+NAMES = ["a", "b", "c", "ä"]
+
+
+def arrays(numbers: Numbers) -> dict[str, Any]:
+    """Return an array in several layouts."""
+    n, k = numbers.shape
+    wide = np.zeros((2 * n, 3 * k))
+    wide[::2, ::-3] = numbers
+    shifted = np.zeros(numbers.nbytes + 1, np.uint8)[1:].view(np.float64).reshape(n, k)
+    shifted[:] = numbers
+    frozen = numbers.copy()
+    frozen.flags.writeable = False
+    return {
+        "by rows": np.ascontiguousarray(numbers),
+        "by columns": np.asfortranarray(numbers),
+        "strided": wide[::2, ::-3],
+        "reversed": numbers[::-1][::-1],
+        "unaligned": shifted,
+        "read-only": frozen,
+        "big-endian": numbers.astype(">f8"),
+        "objects": numbers.astype(object),
+        "matrix": numbers.view(np.matrix),
+    }
+
+
+def pandas_frames(numbers: Numbers) -> dict[str, Any]:
+    names = NAMES[: numbers.shape[1]]
+    columns = dict(zip(names, numbers.T, strict=True))
+    parts = pd.DataFrame(index=range(len(numbers)))
+    for name, values in columns.items():
+        parts[name] = values
+    return {
+        "one block": pd.DataFrame(numbers, columns=names),
+        "of a dict": pd.DataFrame(columns, index=range(len(numbers))),
+        "several blocks": parts,
+        "transposed": pd.DataFrame(numbers.T.copy(), index=names).T,
+        "a part": pd.concat([parts, parts]).iloc[: len(numbers)],
+        "nullable": pd.DataFrame(numbers, columns=names).astype("Float64"),
+        "of pyarrow": pd.DataFrame(numbers, columns=names).astype("float64[pyarrow]"),
+        "mixed": parts.astype(dict.fromkeys(names[:1], object)),
+        "sparse": parts.astype({name: pd.SparseDtype(float) for name in names[1:]}),
+    }
+
+
+def tables(numbers: Numbers) -> dict[str, Any]:
+    columns = dict(zip(NAMES, numbers.T, strict=False))
+    table = pa.table({name: pa.array(values, from_pandas=True) for name, values in columns.items()})
+    halves = [table.slice(0, len(numbers) // 2), table.slice(len(numbers) // 2)]
+    chunks = pa.concat_tables(halves)
+    frame: Any = pl.from_arrow(table)
+    return {
+        "pyarrow": pa.table(columns),
+        "nulls": table,
+        "in chunks": chunks,
+        "polars": pl.DataFrame(columns),
+        "polars, nulls": frame,
+        "polars, in chunks": pl.concat([frame[: len(frame) // 2], frame[len(frame) // 2 :]]),
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_frames_of_numbers(data: st.DataObject) -> None:
+    """They are read as their values are, and refused in the same words."""
+    n, k = data.draw(st.integers(0, 5)), data.draw(st.integers(1, len(NAMES)))
+    numbers = np.array(data.draw(st.lists(NUMBERS, min_size=n * k, max_size=n * k)), dtype=float)
+    numbers = numbers.reshape(n, k)
+    for kinds, names in (
+        (arrays(numbers), list(range(k))),
+        (pandas_frames(numbers), NAMES[:k]),
+        (tables(numbers), NAMES[:k]),
+    ):
+        for kind, X in kinds.items():
+            batch = batch_of(readable_frame(X))
+            assert len(batch) == n
+            for column, name, values in zip(batch.columns, names, numbers.T, strict=True):
+                expected = column_of_values(name, values.tolist())
+                assert column.name == name
+                said = repr(column.error).replace("np.float64(inf)", "inf")  # sparse
+                said = said.replace("np.float64(-inf)", "-inf")
+                assert (column.refused, said) == (expected.refused, repr(expected.error)), kind
+                if column.refused < 0:
+                    found = np.full(n, np.nan) if column.numbers is None else column.numbers
+                    assert repr(found.tolist()) == repr(values.tolist()), kind
+
+
+class Public:
+    """A frame of pandas with public attributes only."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.dtypes = frame.dtypes
+
+
+def test_types_of_columns() -> None:
+    """They are found with and without private attributes of pandas."""
+    for X in pandas_frames(np.zeros((2, 4))).values():
+        for frame in (X, X.iloc[:, :0], X.iloc[:, [3, 1]], Public(X)):
+            assert dtypes_of(frame) == frame.dtypes.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "float16", "longdouble"])
+def test_other_numbers(dtype: str) -> None:
+    """Frames and arrays of them are converted; the conversion is that of `float`."""
+    numbers = np.array([[0, 1, 0], [1, 1, 0]]).astype(dtype)
+    for X in (numbers, pd.DataFrame(numbers), pd.DataFrame(numbers.T.copy()).T):
+        for column, values in zip(batch_of(X).columns, numbers.T, strict=True):
+            assert column.numbers is not None
+            assert column.numbers.tolist() == [float(value) for value in values]
+
+
+def test_names_and_columns_of_a_block() -> None:
+    """There is a name for each column."""
+    with pytest.raises(ValueError, match="3 names for 2 columns"):
+        columns_of_block(["a", "b", "c"], np.zeros((5, 2)))
+
+
+def test_frames_without_columns() -> None:
+    """They have rows all the same."""
+    for X in (np.zeros((3, 0)), pd.DataFrame(index=range(3)), pd.DataFrame({"a": ["x"] * 3})[[]]):
+        batch = batch_of(X)
+        assert (len(batch), batch.columns) == (3, [])
+
+
+INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+
+
+@given(data=st.data(), dtype=st.sampled_from(INTEGERS))
+def test_codes_of_integers(data: st.DataObject, dtype: str) -> None:
+    """They are those of `np.unique`, whether the integers are close or not."""
+    info = np.iinfo(dtype)
+    close = st.integers(max(info.min, -3), 4)
+    lowest, highest = (st.integers(each, each + 3) for each in (int(info.min), int(info.max) - 3))
+    kinds = [close, lowest, highest, st.integers(int(info.min), int(info.max))]
+    values = data.draw(st.lists(data.draw(st.sampled_from(kinds)), max_size=12))
+    array = np.array(values, dtype=dtype)
+    expected = np.unique(array, return_inverse=True)
+    found = codes_of_integers(array)
+    assert found[0].dtype == array.dtype
+    for given_, wanted in zip(found, expected, strict=True):
+        assert given_.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("values", [[], [True], [False, False], [True, False, True]])
+def test_codes_of_flags(values: list[bool]) -> None:
+    """Arrays keep their scalars, other series give Python's own."""
+    for make in (np.array, pd.Series, pl.Series, lambda each: pa.chunked_array([each])):
+        series = make(values) if values else np.array(values, dtype=bool)
+        found = whole_codes_in(series)
+        assert found is not None
+        codes, labels = found
+        scalar = np.bool_ if isinstance(series, np.ndarray) else bool
+        assert [labels[code] for code in codes] == values
+        assert {type(label) for label in labels} <= {scalar}
+        assert labels == sorted(set(values))
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [True, False],
+        [0, 1, 2],
+        ["x", "y"],
+        [1, "1"],
+        [0.5, None],
+        [(1, 2), (1, 3)],
+        [Colour.RED, Colour.BLUE],
+        [decimal.Decimal(1), datetime.date(2026, 11, 23)],
+        [np.int64(1), np.int64(2)],
+        ["x"],
+    ],
+    ids=repr,
+)
+def test_frames_of_probabilities(labels: list[Any]) -> None:
+    """They are those that narwhals makes, with index, names and types."""
+    shares = np.random.default_rng(1).random((3, len(labels)))
+    shares[1, 0] = np.nan
+    columns = list(np.ascontiguousarray(shares.T))
+    index = pd.MultiIndex.from_tuples([("p", 1), ("p", 2), ("q", 1)], names=["key", "n"])
+    like = pd.DataFrame({"a": [0.0, 1.0, 2.0]}, index=index)
+    wanted: Any = dataframe.to_native_frame(
+        dict(zip(labels, columns, strict=True)), like=into_frame(like)
+    )
+    pd.testing.assert_frame_equal(frame_of_shares(shares, labels, like), wanted)
+    named = dict(zip(names_of(labels), columns, strict=True))
+    for X in (pl.DataFrame({"a": [0.0, 1.0, 2.0]}), pa.table({"a": [0.0, 1.0, 2.0]})):
+        found = frame_of_shares(shares, labels, X)
+        wanted = dataframe.to_native_frame(named, like=into_frame(X))
+        assert (type(found), found.schema, str(found)) == (
+            type(wanted),
+            wanted.schema,
+            str(wanted),
+        )
+
+
+@pytest.mark.parametrize("labels", [["low", "high"], ["", "ä", "low"], ["low", "\ud800"]], ids=repr)
+@pytest.mark.parametrize("codes", [[0, 1, 1, 0], [1], [0, -1, 1], []], ids=str)
+def test_series_of_texts(labels: list[str], codes: list[int]) -> None:
+    """They are those of the labels of each row, with index, name and type."""
+    answers = [labels[code] if code >= 0 else None for code in codes]
+    numbers = np.zeros(len(codes))
+    index = pd.Index([f"row {i}" for i in range(len(codes))], name="rows")
+    for X in (
+        pd.DataFrame({"a": numbers}, index),
+        pl.DataFrame({"a": numbers}),
+        pa.table([numbers], ["a"]),
+    ):
+        if "\ud800" in labels and isinstance(X, pa.Table):
+            continue
+        found = series_of_codes(np.array(codes, dtype=np.intp), labels, X)
+        wanted = series_of_labels(answers, labels, X)
+        if isinstance(X, pd.DataFrame):
+            pd.testing.assert_series_equal(found, wanted)
+        elif isinstance(X, pl.DataFrame):
+            assert (found.name, found.dtype, found.to_list()) == (
+                "prediction",
+                wanted.dtype,
+                answers,
+            )
+        else:
+            assert (type(found), found.type, found.to_pylist()) == (
+                type(wanted),
+                wanted.type,
+                answers,
+            )

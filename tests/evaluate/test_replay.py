@@ -1,0 +1,53 @@
+"""An evaluation of a table takes the memory of a few batches."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, ipc, parquet
+from river import metrics
+
+import river_extra_trees as ret
+from river_extra_trees import evaluate, streams
+
+N = 400_000
+OF_CSV = 50_000  # rows of text, which is read more slowly
+
+
+def write(table: pa.Table, path: Path, form: str) -> None:
+    if form == "csv":
+        csv.write_csv(table[:OF_CSV], path)
+    elif form == "arrow":
+        with ipc.new_file(path, table.schema) as file:
+            file.write_table(table, max_chunksize=9000)
+    else:
+        parquet.write_table(table, path, row_group_size=len(table))
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "csv"])
+def test_memory_of_a_replay(tmp_path: Path, form: str) -> None:
+    """In Python and in pyarrow, whose memory Python does not count; however long the table."""
+    values = np.random.default_rng(1).normal(size=N)
+    table = pa.table({"a": values, "b": -values, "y": values > 0})
+    path = tmp_path / f"table.{form}"
+    write(table, path, form)
+    usual = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(usual)
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    pa.set_memory_pool(pool)
+    tracemalloc.start()
+    try:
+        data = streams.open_table(path, target="y", batch_size=500)
+        score = evaluate.progressive_val_score(data, model, metrics.Accuracy())
+        in_python = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+        pa.set_memory_pool(usual)
+    assert model.n_samples_seen == (OF_CSV if form == "csv" else N)
+    assert score.get() > 0.99
+    assert in_python < 1_500_000
+    assert pool.max_memory() < 4_000_000 < table.nbytes
