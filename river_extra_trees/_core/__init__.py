@@ -19,7 +19,8 @@ the object above it contains::
       |   |                  (memory_exchange: saving, loading, parts of a forest)
       |   |- Buffer        buffer: the latest samples, in blocks
       |   |- Trees ...     CompactTrees (compact_trees), or Trees with LinearModels (model_trees)
-      |   |- Group ...     the trees of one memory size, replaced in turn (rotation, growth)
+      |   |- Group ...     the trees of one memory size, replaced in turn (rotation, growth);
+      |   |                  their predictions (answers)
       |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups
       |
       |- Shrubs            shrubs/ensemble: a weighted ensemble on a window (weights)

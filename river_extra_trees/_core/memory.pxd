@@ -16,8 +16,11 @@ cdef inline int raise_memory_error() except -1 with gil:
     raise MemoryError
 
 
-cdef inline size_t product(size_t a, size_t b) except? 0 nogil:
-    """a * b, or a MemoryError if the product does not fit into a `size_t`."""
+cdef inline size_t product(size_t a, size_t b) except? <size_t>-1 nogil:
+    """a * b, or a MemoryError if the product does not fit into a `size_t`.
+
+    The value that may mean an error is no size: to look for an error, callers take the GIL.
+    """
     if b and a > (<size_t>-1) // b:
         raise_memory_error()
     return a * b

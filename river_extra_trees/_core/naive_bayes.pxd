@@ -41,6 +41,10 @@ cdef class NaiveBayes:
     cdef int n_columns, n_classes
     cdef int column_capacity
 
+    cdef inline bint knows(self, int n_columns, int n_classes) noexcept nogil:
+        """Whether all these columns and classes have statistics, so that `learn` needs no room."""
+        return n_classes <= self.n_classes and min(n_columns, <int>MAX_CELLS) <= self.n_columns
+
     cdef NaiveBayes reserved(self, Schema schema, int n_columns, int n_classes)
     cdef void extend(self, Schema schema) noexcept
     cdef int reserve_columns(self, int n_columns) except -1

@@ -9,7 +9,7 @@ change its type during the stream without an error or a loss of information.
 from cpython.object cimport PyObject
 from libc.string cimport memset
 
-from .lists cimport item_of
+from .lists cimport item_of, size_of
 
 cdef extern from "Python.h":
     PyObject* none "Py_None"
@@ -52,6 +52,10 @@ cdef class Schema:
     cdef inline bint has_codes(self, int column) noexcept nogil:
         """Whether a column is nominal."""
         return item_of(<PyObject*>self.codes, column) != none
+
+    cdef inline int count_codes(self, int column) noexcept nogil:
+        """Number of codes of a nominal column."""
+        return <int>size_of(item_of(<PyObject*>self.codes, column))
 
     cdef inline void before_code(self, int column, dict codes) noexcept:
         """Prepare `retract` for a new code of a column."""

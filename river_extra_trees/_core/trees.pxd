@@ -9,6 +9,7 @@ then reads only half a cache line.
 
 from libc.stdint cimport uint8_t
 from .ahead cimport AHEAD
+from .memory cimport free
 from .shares cimport first_largest
 from .split cimport Split, goes_left, goes_left_evenly
 
@@ -63,7 +64,7 @@ cdef class Trees:
                            int n_values) except -1 nogil
     cdef void trim(self, int extra) noexcept nogil
     cdef void trim_stats(self, int capacity) noexcept nogil
-    cdef int reserve_roots(self, int n_roots) except -1
+    cdef int reserve_roots(self, int n_roots) except -1 nogil
     cdef void widen(self, int n_values) noexcept nogil
     cdef int new_root(self) noexcept nogil
     cdef void remove(self, int tree) noexcept nogil
@@ -85,6 +86,21 @@ cdef class Trees:
     cdef double visited_of(self, int node) noexcept nogil
     cdef void read(self, int node, double* row) noexcept nogil
     cdef int write(self, int node, const double* row) except -1
+
+    cdef inline void take_nodes(self, Trees other) noexcept nogil:
+        """Take over nodes and roots of another arena, which has none then."""
+        free(self.nodes)
+        free(self.stats)
+        free(self.free_nodes)
+        free(self.roots)
+        self.nodes, self.stats, self.n_cells = other.nodes, other.stats, other.n_cells
+        self.n_values, self.width, self.capacity = other.n_values, other.width, other.capacity
+        self.free_nodes, self.n_used, self.n_free = other.free_nodes, other.n_used, other.n_free
+        self.roots, self.n_roots, self.root_capacity = (
+            other.roots, other.n_roots, other.root_capacity)
+        other.nodes, other.stats, other.free_nodes, other.roots = NULL, NULL, NULL, NULL
+        other.n_cells = 0
+        other.capacity = other.n_used = other.n_free = other.n_roots = other.root_capacity = 0
 
     cdef inline double* row(self, int node) noexcept nogil:
         return self.stats + <Py_ssize_t>node * self.width

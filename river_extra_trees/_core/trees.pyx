@@ -86,7 +86,7 @@ cdef class Trees:
         self.n_cells = <size_t>capacity * self.width
         self.stats = <double*>trimmed(self.stats, self.n_cells * sizeof(double))
 
-    cdef int reserve_roots(self, int n_roots) except -1:
+    cdef int reserve_roots(self, int n_roots) except -1 nogil:
         if n_roots > self.root_capacity:
             self.roots = <int*>resized(self.roots, n_roots, sizeof(int))
             self.root_capacity = n_roots

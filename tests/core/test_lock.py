@@ -22,7 +22,13 @@ BATCH: dict[str, Any] = {"batch_size": 2 * N}  # no batch is full before the end
 MODELS: dict[str, Any] = {
     "StreamDecisionTreeClassifier": BATCH,
     "StreamDecisionTreeRegressor": BATCH,
-    "StreamDecisionForestClassifier": {"swap_rule": "published", "window_size": 0, **BATCH},
+    "StreamDecisionForestClassifier": {"window_size": (60, 200), "batch_size": 20},
+    "StreamDecisionForestRegressor": {"window_size": (60, 200), "batch_size": 20},
+    "StreamDecisionForestClassifier published": {
+        "swap_rule": "published",
+        "window_size": 0,
+        **BATCH,
+    },
     "ForgetfulDecisionTreeClassifier": BATCH,
     "ForgetfulRandomForestRegressor": {"n_models": 5, **BATCH},
     "ShrubEnsembleClassifier": {"n_models": 4, "window_size": 16},
@@ -30,6 +36,10 @@ MODELS: dict[str, Any] = {
     "DynamicTreeClassifier": {"n_particles": 5, "window": 20},
     "DynamicTreeRegressor": {"n_particles": 5, "window": 20, "discard": "random"},
 }
+
+
+# Their trees are replaced one by one, during a call.
+ROTATING = ["StreamDecisionForestClassifier", "StreamDecisionForestRegressor"]
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +52,7 @@ def _no_forced_switches() -> Iterator[None]:
 
 
 def made(name: str, **changes: Any) -> Any:
-    return getattr(ret, name)(**{**MODELS[name], **changes}, seed=1)
+    return getattr(ret, name.split()[0])(**{**MODELS[name], **changes}, seed=1)
 
 
 def samples(name: str) -> tuple[Any, Any]:
@@ -115,15 +125,47 @@ def test_another_thread_runs_while_rows_are_learned(name: str) -> None:
     pytest.fail("no other thread ran while the rows were learned")
 
 
-def test_the_default_forest_keeps_the_lock() -> None:
-    """Its rows need Python: each return of the lock would wait for a thread that computes."""
-    X, y = samples("StreamDecisionForestClassifier")
-    model = ret.StreamDecisionForestClassifier(seed=1)
-    model.learn_many(X[:10], y[:10])
-    other = Other(model)
-    reader = model._core.reader(labelled_batch_of(X[10:], y[10:], 1.0, False), learns=True)
-    other.gate.release()
-    while reader.row < 3 * 256:
+class Watcher(threading.Thread):
+    """A thread that keeps Python's lock until another thread has read `n` rows, once it may."""
+
+    def __init__(self, reader: Any, n: int) -> None:
+        super().__init__(daemon=True)
+        self.reader, self.n, self.n_read = reader, n, -1
+        self.gate = threading.Lock()
+        self.gate.acquire()
+        self.start()
+
+    def run(self) -> None:
+        self.gate.acquire()
+        deadline = time.monotonic() + 5
+        if self.reader.row == self.n:
+            return  # it came too late
+        while self.reader.row < self.n and time.monotonic() < deadline:
+            pass
+        self.n_read = self.reader.row
+
+
+@pytest.mark.parametrize("name", ROTATING)
+@pytest.mark.parametrize(("asks", "learns"), [(True, False), (False, True), (True, True)])
+def test_a_stretch_of_rows_never_waits_for_the_lock(name: str, asks: bool, learns: bool) -> None:
+    """All rows of one call are read while another thread keeps the lock.
+
+    A thread that computes gives the lock back only every 5 ms, so one row that needs it would take
+    longer than hundreds that do not.
+    """
+    X, y = samples(name)
+    for start in range(300, N - 256, 256):
+        model = made(name)
+        model.learn_many(X[:start], y[:start])
+        batch = labelled_batch_of(X[start:], y[start:], 1.0, model._core.regression)
+        reader = model._core.reader(batch, learns=learns)
+        if asks:
+            model._core.ask(reader)
+        watcher = Watcher(reader, 256)
+        watcher.gate.release()
         model._core.go_on(reader)
-        assert "in use" not in other.said
-    other.join(60)
+        watcher.join(100)
+        assert watcher.n_read in (-1, 256)
+        if watcher.n_read == 256:
+            return
+    pytest.fail("no other thread ran while the rows were read")

@@ -15,6 +15,7 @@ from typing import Any
 from river import base
 
 import river_extra_trees
+from river_extra_trees._core.forests.memories import MemoryForest
 from river_extra_trees.distributed.forests import ForestPart
 from river_extra_trees.distributed.splitting import PARTS
 
@@ -203,6 +204,8 @@ def begun_anew(model: Any, planted: list[Any]) -> int:
     """Number of trees of a forest that were swapped or discarded since they were planted."""
     if hasattr(model._core, "created_at"):
         return sum(birth > 0 for birth in model._core.created_at)
+    if isinstance(model._core, MemoryForest):
+        return sum(birth > 0 for birth in model._core.state()["births"])
     return sum(now is not then for now, then in zip(model._core.trees, planted, strict=True))
 
 

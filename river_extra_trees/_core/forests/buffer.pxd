@@ -36,13 +36,14 @@ cdef class Buffer:
     cdef Store* columns
     cdef readonly int n_features        # number of columns in use
     cdef int capacity                   # number of allocated columns
+    cdef size_t n_bytes                 # number of allocated bytes
     cdef int64_t base                   # number in the stream of the first sample at place 0
     cdef readonly int64_t n_seen        # number of samples pushed so far
     cdef readonly int64_t oldest        # number in the stream of the oldest stored sample
 
-    cdef int reserve(self, const double* row, int n_features) except -1
-    cdef int reserve_block(self) except -1
-    cdef int reserve_columns(self, int n_features) except -1
+    cdef int reserve(self, const double* row, int n_features) except -1 nogil
+    cdef int reserve_block(self) except -1 nogil
+    cdef int reserve_columns(self, int n_features) except -1 nogil
     cdef int push(self, const double* row, int n_features, double target,
                   double weight) noexcept nogil
     cdef int fill(self, const double[:, ::1] samples) except -1

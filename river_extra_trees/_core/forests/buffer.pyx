@@ -41,7 +41,7 @@ cdef class Buffer:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, const double* row, int n_features) except -1:
+    cdef int reserve(self, const double* row, int n_features) except -1 nogil:
         """Allocate memory for the next sample; stored samples do not change."""
         cdef int at = self.place_of(self.n_seen) >> BLOCK_BITS, i, column, width
         cdef Store* this
@@ -56,6 +56,7 @@ cdef class Buffer:
                 width = max(width, width_of(row[column]))
             if this.blocks[at] == NULL:
                 this.blocks[at] = resized(NULL, BLOCK, width)
+                self.n_bytes += <size_t>BLOCK * this.width
                 fill_missing(this.blocks[at], this.width)   # the feature may be new in the block
             if width > this.width:
                 for i in range(self.n_allocated):
@@ -63,7 +64,7 @@ cdef class Buffer:
                         this.blocks[i] = resized(this.blocks[i], BLOCK, width)
         return 0
 
-    cdef int reserve_block(self) except -1:
+    cdef int reserve_block(self) except -1 nogil:
         """Allocate one more block, without values."""
         cdef int column, n = self.n_allocated + 1
         for column in range(self.capacity):
@@ -73,9 +74,11 @@ cdef class Buffer:
         self.targets = <double**>resized(self.targets, n, sizeof(double*))
         self.targets[n - 1] = <double*>resized(NULL, 2 * BLOCK, sizeof(double))
         self.n_allocated = n
+        self.n_bytes += (sizeof(double*) + 2 * BLOCK * sizeof(double)
+                         + self.capacity * sizeof(void*))
         return 0
 
-    cdef int reserve_columns(self, int n_features) except -1:
+    cdef int reserve_columns(self, int n_features) except -1 nogil:
         """Allocate n_features columns, without values."""
         cdef int column
         self.columns = <Store*>resized(self.columns, n_features, sizeof(Store))
@@ -83,6 +86,7 @@ cdef class Buffer:
             self.columns[column].blocks = <void**>zeroed(self.n_allocated, sizeof(void*))
             self.columns[column].width = BYTE
             self.capacity = column + 1
+            self.n_bytes += sizeof(Store) + self.n_allocated * sizeof(void*)
         return 0
 
     # ---------------------------------------------------------------- samples
@@ -105,6 +109,7 @@ cdef class Buffer:
                     for i in range(self.n_allocated):
                         if this.blocks[i] != NULL:
                             widen(this.blocks[i], this.width, width)
+                            self.n_bytes += <size_t>BLOCK * (width - this.width)
                     this.width = width
             write(this.blocks[block], this.width, at, row[column])
         self.n_features = max(self.n_features, n_features)
@@ -134,15 +139,7 @@ cdef class Buffer:
             assert self.columns[column].width in (BYTE, SHORT, SINGLE, DOUBLE)
 
     def __sizeof__(self):
-        cdef int i, column
-        cdef size_t size = self.capacity * sizeof(Store)
-        size += self.n_allocated * (sizeof(double*) + 2 * BLOCK * sizeof(double))
-        for column in range(self.capacity):
-            size += self.n_allocated * sizeof(void*)
-            for i in range(self.n_allocated):
-                if self.columns[column].blocks[i] != NULL:
-                    size += <size_t>BLOCK * self.columns[column].width
-        return object.__sizeof__(self) + size
+        return object.__sizeof__(self) + self.n_bytes
 
     def state(self):
         """Targets, weights and features of the stored samples, by column."""

@@ -30,6 +30,7 @@ cdef class CompactTrees(Trees):
     cdef size_t n_dead              # bytes of records that no node refers to
     cdef size_t byte_capacity       # allocated bytes
 
+    cdef void take_records(self, CompactTrees other) noexcept nogil
     cdef int reserve_rows(self, Py_ssize_t n, int n_values) except -1 nogil
     cdef int reserve_records(self, Py_ssize_t n, int n_values) except -1 nogil
     cdef void drop_dead_records(self, unsigned char* room) noexcept nogil

@@ -101,6 +101,22 @@ cdef class CompactTrees(Trees):
             self.records = <unsigned char*>trimmed(self.records, size)
         self.places = <int*>trimmed(self.places, capacity * sizeof(int))
 
+    cdef void take_records(self, CompactTrees other) noexcept nogil:
+        """Take over rows and records of another arena, in addition to `take_nodes`."""
+        free(self.places)
+        free(self.rows)
+        free(self.records)
+        self.places, self.rows, self.records = other.places, other.rows, other.records
+        self.n_rows, self.free_row, self.n_free_rows = (
+            other.n_rows, other.free_row, other.n_free_rows)
+        self.row_capacity, self.row_cells = other.row_capacity, other.row_cells
+        self.n_bytes, self.n_dead, self.byte_capacity = (
+            other.n_bytes, other.n_dead, other.byte_capacity)
+        other.places, other.rows, other.records = NULL, NULL, NULL
+        other.n_rows = other.n_free_rows = other.row_capacity = 0
+        other.free_row = -1
+        other.row_cells = other.n_bytes = other.n_dead = other.byte_capacity = 0
+
     cdef void widen(self, int n_values) noexcept nogil:
         cdef int row, n = self.n_values
         if n_values <= n:

@@ -9,6 +9,8 @@ split.
 `advance` does a given number of steps, so the cost of a growth is spread over many samples of the
 stream. A step processes one sample once. The state of a growth is a function of the samples, the
 random numbers and the number of steps, so a model file contains only that number.
+
+One object may grow several trees, one after the other: each call names the tree.
 """
 
 from libc.stdint cimport int64_t
@@ -18,6 +20,7 @@ from ..schema cimport Schema
 from ..split cimport Split
 from ..trees cimport Trees
 from .buffer cimport Buffer
+from .compact_trees cimport CompactTrees
 
 cdef enum Criterion:
     GINI = 0
@@ -47,8 +50,7 @@ cdef class Growth:
     cdef double least_ratio             # factor by which a later candidate must be better
 
     # What is grown.
-    cdef Buffer buffer
-    cdef Trees trees                        # None: there is no growth
+    cdef Buffer buffer                      # the samples
     cdef Rng rng
     cdef int max_features
     cdef int n_columns
@@ -88,15 +90,15 @@ cdef class Growth:
     cdef int table_capacity
     cdef size_t table_cells
 
-    cdef int reserve(self, Buffer buffer, Trees trees, Schema schema, int n_columns,
-                     int n_labels, int n_samples) except -1
-    cdef void learn_root(self, int i) noexcept nogil
+    cdef int reserve(self, Trees trees, Schema schema, int n_columns, int n_labels,
+                     int n_samples) except -1 nogil
+    cdef void learn_root(self, Trees trees, int i) noexcept nogil
     cdef void begin(self, int node, int n_samples, int max_features, Rng rng) noexcept nogil
-    cdef bint advance(self, int64_t n_steps) noexcept nogil
-    cdef int reserve_samples(self, int n) except -1
+    cdef bint advance(self, Trees trees, int64_t n_steps) noexcept nogil
+    cdef int reserve_samples(self, int n) except -1 nogil
     cdef void release(self) noexcept nogil
     cdef size_t n_bytes(self)
-    cdef void open_node(self) noexcept nogil
+    cdef void open_node(self, Trees trees) noexcept nogil
     cdef double side_score(self, const Side* side) noexcept nogil
     cdef void visit_column(self) noexcept nogil
     cdef void drop(self, int column) noexcept nogil
@@ -108,7 +110,7 @@ cdef class Growth:
     cdef void join(self, Side* side) noexcept nogil
     cdef void offer(self, int column, double threshold, bint nominal,
                     bint missing_left) noexcept nogil
-    cdef void split_node(self) noexcept nogil
-    cdef int part_numbers(self, const int* children, int n) noexcept nogil
-    cdef int part_classes(self, const int* children, int n) noexcept nogil
+    cdef void split_node(self, Trees trees) noexcept nogil
+    cdef int part_numbers(self, Trees trees, const int* children, int n) noexcept nogil
+    cdef int part_classes(self, CompactTrees trees, const int* children, int n) noexcept nogil
     cdef void push(self, int node, int start, int end) noexcept nogil

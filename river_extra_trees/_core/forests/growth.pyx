@@ -9,7 +9,6 @@ from ..rng cimport Rng, below, uniform
 from ..schema cimport OTHER, Schema
 from ..split cimport goes_left
 from ..trees cimport LEAF, Trees
-from .buffer cimport Buffer
 from .compact_trees cimport CompactTrees
 
 cdef double NO_VALUE = -2.0         # code of no nominal value
@@ -53,8 +52,8 @@ cdef class Growth:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, Buffer buffer, Trees trees, Schema schema, int n_columns,
-                     int n_labels, int n_samples) except -1:
+    cdef int reserve(self, Trees trees, Schema schema, int n_columns, int n_labels,
+                     int n_samples) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need.
 
         Labels and columns are those of the samples; the tree may not know all of them yet.
@@ -70,8 +69,8 @@ cdef class Growth:
         for column in range(n_columns):
             self.columns[column] = column
             self.n_codes[column] = 0
-            if schema.codes[column] is not None:
-                self.n_codes[column] = 1 + <int>len(<dict>schema.codes[column])
+            if schema.has_codes(column):
+                self.n_codes[column] = 1 + schema.count_codes(column)
                 widest = max(widest, self.n_codes[column] + 1)     # the last for missing values
         values = 1 if self.criterion == VARIANCE else max(1, n_labels)
         if <int>values > self.class_capacity:
@@ -84,8 +83,10 @@ cdef class Growth:
             self.table_sizes = <int*>resized(self.table_sizes, widest, sizeof(int))
             memset(self.table_sizes, 0, widest * sizeof(int))
             self.table_capacity = widest
-        trees.reserve(2 * <Py_ssize_t>(n_samples // max(1, self.min_samples_leaf)), n_labels)
-        self.buffer, self.trees = buffer, trees
+        # All new nodes, and a root if there is none.
+        trees.reserve(
+            1 - trees.n_roots + 2 * <Py_ssize_t>(n_samples // max(1, self.min_samples_leaf)),
+            n_labels)
         self.n_columns, self.n_classes = n_columns, <int>values
         return 0
 
@@ -104,7 +105,7 @@ cdef class Growth:
         self.tasks = NULL
         self.capacity = 0
 
-    cdef int reserve_samples(self, int n) except -1:
+    cdef int reserve_samples(self, int n) except -1 nogil:
         self.places = <int*>resized(self.places, n, sizeof(int))
         self.spare = <int*>resized(self.spare, n, sizeof(int))
         self.weights = <double*>resized(self.weights, n, sizeof(double))
@@ -132,14 +133,13 @@ cdef class Growth:
 
     # ---------------------------------------------------------------- steps of a growth
 
-    cdef void learn_root(self, int i) noexcept nogil:
+    cdef void learn_root(self, Trees trees, int i) noexcept nogil:
         """Let the root learn one of the samples of the growth."""
-        cdef int place = self.places[i], root = self.trees.roots[0]
+        cdef int place = self.places[i], root = trees.roots[0]
         if self.criterion == VARIANCE:
-            self.trees.add_number(root, self.numbers[i], self.buffer.weight(place), 1.0)
+            trees.add_number(root, self.numbers[i], self.buffer.weight(place), 1.0)
         else:
-            self.trees.add_class(root, <int>self.buffer.target(place),
-                                 self.buffer.weight(place), 1.0)
+            trees.add_class(root, <int>self.buffer.target(place), self.buffer.weight(place), 1.0)
 
     cdef void begin(self, int node, int n_samples, int max_features, Rng rng) noexcept nogil:
         """Begin to split a leaf with the samples `places[:n_samples]`; `reserve` made the room.
@@ -159,7 +159,7 @@ cdef class Growth:
         self.right.counts = self.counts + 2 * self.n_classes
         self.missing.counts = self.counts + 3 * self.n_classes
 
-    cdef bint advance(self, int64_t n_steps) noexcept nogil:
+    cdef bint advance(self, Trees trees, int64_t n_steps) noexcept nogil:
         """Do n_steps steps, or a few more; return whether the growth has ended."""
         cdef int64_t until = self.n_steps + n_steps
         while self.n_steps < until:
@@ -168,23 +168,23 @@ cdef class Growth:
                     return True
                 self.n_tasks -= 1
                 self.task = self.tasks[self.n_tasks]
-                self.open_node()
+                self.open_node(trees)
             elif self.n_left > 0 and (self.n_visited < self.max_features
                                       or self.best.split.feature < 0):
                 self.visit_column()
             else:
                 self.is_open = False
                 if self.best.split.feature >= 0:
-                    self.split_node()
+                    self.split_node(trees)
         return self.n_tasks == 0 and not self.is_open
 
-    cdef void open_node(self) noexcept nogil:
+    cdef void open_node(self, Trees trees) noexcept nogil:
         """Read the targets of a node, unless the rules or its purity make it a leaf."""
         cdef int i, k, n = self.task.end - self.task.start
         cdef double weight, mean = 0.0, spread = 0.0, delta
         cdef const int* places = self.places + self.task.start
         self.n_steps += 1
-        if (self.trees.nodes[self.task.node].depth >= self.max_depth
+        if (trees.nodes[self.task.node].depth >= self.max_depth
                 or n < self.min_samples_split or n < 2 * self.min_samples_leaf):
             return
         self.n_steps += n
@@ -388,26 +388,26 @@ cdef class Growth:
 
     # ---------------------------------------------------------------- splits
 
-    cdef void split_node(self) noexcept nogil:
+    cdef void split_node(self, Trees trees) noexcept nogil:
         """Perform the best split: create two leaves, their statistics and their tasks."""
-        cdef int parent = self.task.node, depth = self.trees.nodes[parent].depth + 1
+        cdef int parent = self.task.node, depth = trees.nodes[parent].depth + 1
         cdef int start = self.task.start, n = self.task.end - start, n_left
         cdef int[2] children
-        self.trees.close(parent, self.best.score - self.node_score)
-        children[0] = self.trees.new_node(parent, depth)
-        children[1] = self.trees.new_node(parent, depth)
-        self.trees.nodes[parent].split = self.best.split
-        self.trees.nodes[parent].left, self.trees.nodes[parent].right = children[0], children[1]
+        trees.close(parent, self.best.score - self.node_score)
+        children[0] = trees.new_node(parent, depth)
+        children[1] = trees.new_node(parent, depth)
+        trees.nodes[parent].split = self.best.split
+        trees.nodes[parent].left, trees.nodes[parent].right = children[0], children[1]
         self.n_steps += 2 * n
         self.buffer.gather(self.best.split.feature, self.places + start, n, self.values)
         if self.criterion == VARIANCE:
-            n_left = self.part_numbers(children, n)
+            n_left = self.part_numbers(trees, children, n)
         else:
-            n_left = self.part_classes(children, n)
+            n_left = self.part_classes(<CompactTrees>trees, children, n)
         self.push(children[1], start + n_left, self.task.end)
         self.push(children[0], start, start + n_left)   # grown first
 
-    cdef int part_numbers(self, const int* children, int n) noexcept nogil:
+    cdef int part_numbers(self, Trees trees, const int* children, int n) noexcept nogil:
         """Partition the samples of the current task by `values`, the left child first; let the
         children learn them. Return the number of samples that go left."""
         cdef int i, left, n_left = 0, n_right = 0
@@ -415,7 +415,7 @@ cdef class Growth:
         cdef double* numbers = self.numbers + self.task.start
         for i in range(n):
             left = goes_left(&self.best.split, self.values[i])
-            self.trees.add_number(children[1 - left], numbers[i], self.weights[i], 1.0)
+            trees.add_number(children[1 - left], numbers[i], self.weights[i], 1.0)
             if left:
                 numbers[n_left] = numbers[i]
                 places[n_left] = places[i]
@@ -428,7 +428,7 @@ cdef class Growth:
         memcpy(numbers + n_left, self.values, n_right * sizeof(double))
         return n_left
 
-    cdef int part_classes(self, const int* children, int n) noexcept nogil:
+    cdef int part_classes(self, CompactTrees trees, const int* children, int n) noexcept nogil:
         """`part_numbers` for a classification."""
         cdef int i, left, n_left = 0, n_right = 0, n_classes = self.n_classes
         cdef int* places = self.places + self.task.start
@@ -445,8 +445,7 @@ cdef class Growth:
             n_right += 1 - left
         memcpy(places + n_left, self.spare, n_right * sizeof(int))
         for i in range(2):
-            (<CompactTrees>self.trees).set_leaf(
-                children[i], weights[i], counts + i * n_classes, n_classes)
+            trees.set_leaf(children[i], weights[i], counts + i * n_classes, n_classes)
         return n_left
 
     cdef void push(self, int node, int start, int end) noexcept nogil:

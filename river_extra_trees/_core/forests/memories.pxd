@@ -16,8 +16,10 @@ votes of all parts are collected, and the weights in every part learn from them 
 This delay is possible because no tree depends on the weights.
 """
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
+from ..lists cimport item_of, length_of
 from ..naive_bayes cimport NaiveBayes
 from ..trees cimport Trees
 from .buffer cimport Buffer
@@ -33,18 +35,22 @@ cdef class Group:
     cdef readonly int first, n          # its trees: trees[first : first + n] of the forest
     cdef readonly int turn              # index of the tree that is replaced next, from 0 to n - 1
     cdef readonly double due            # the next growth begins after this number of samples
-    cdef readonly TreeGrowth growth
-    cdef Trees next_tree                # tree whose growth begins with the next sample, or None
-    cdef LinearModels next_models       # its models
-    cdef Trees tree                     # tree that is being grown, or None
-    cdef LinearModels models            # its models
+    cdef readonly TreeGrowth growth     # of the next tree
+    cdef readonly bint is_growing       # whether the growth has begun
     cdef readonly int64_t begun         # number of samples seen when its growth began
     cdef readonly int64_t caught_up     # it has learned all samples before this one; -1: it grows
     # The growth uses n_columns columns and n_labels labels, and visits n_visited features per node.
     cdef int n_columns, n_labels, n_visited
     cdef int64_t steps                  # steps of the growth per sample of the stream
 
-    cdef int n_samples(self) noexcept
+    cdef int n_samples(self) noexcept nogil
+
+cdef struct Ballot:         # the votes of a part for the next sample that it learns
+    double* votes           # votes[tree * width + class]; NULL: nobody asks for them
+    Py_ssize_t n_votes      # number of doubles per sample
+    Py_ssize_t width        # number of doubles per tree
+    double* target          # its target
+    int* n_values           # number of values of each vote
 
 cdef class MemoryForest(Ensemble):
     cdef int stop_tree                  # this object has the trees first_tree ... stop_tree - 1
@@ -54,13 +60,13 @@ cdef class MemoryForest(Ensemble):
     cdef readonly Buffer buffer
     cdef readonly int max_nodes
     cdef readonly object max_features   # None, "sqrt", "log2", a number or a share
-    cdef int n_visited                  # number of features that a node visits now
+    cdef int n_visited                  # number of features that a node visits now ...
+    cdef int n_counted                  # ... if there are so many columns
     cdef readonly dict rules            # arguments of `Growth`
     cdef Growth small                   # splits leaves on small batches
     cdef int64_t* births                # per tree: samples seen when it replaced the one before
     cdef int* leaves                    # leaves[tree * batch_size + arrival % batch_size]: reached
     cdef int n_trees                    # number of trees of the whole forest
-    cdef int n_labels                   # number of labels for which the trees have statistics
 
     # The predictions for the last row, because that row is often learned next.
     cdef double* row
@@ -74,35 +80,46 @@ cdef class MemoryForest(Ensemble):
     cdef readonly ClassPool pool                 # None in a regression
     cdef readonly NumberMixture mixture          # None in a classification
     cdef readonly NaiveBayes naive      # None in a regression
-    cdef NaiveBayes next_naive          # has room for the sample that was read last
+    # Naive Bayes from the next sample on, with room for its new label or columns; or None
+    cdef NaiveBayes next_naive
     cdef double* latest_votes           # in a part: votes for the last sample, see `vote`
-    cdef double latest_target           # in a part: target of the last sample
+    cdef Ballot ballot                  # in a part: where to store the votes for the next samples
     cdef int* small_leaves              # scratch: leaves of the samples of a small batch
     cdef int* small_places              # scratch: places of these samples in the buffer
 
-    cdef Trees empty_tree(self, int n_labels)
-    cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept
-    cdef bint splits_leaves(self, int tree) noexcept
-    cdef int reserve_answers(self, int n_labels) except -1
-    cdef void answer(self) noexcept
-    cdef int n_values(self) noexcept
-    cdef int leaf_of(self, int tree) noexcept
-    cdef void add_classes(self, int tree, int n_trees, int width, double* answers) noexcept
-    cdef void tree_number(self, int tree, double* answer) noexcept
-    cdef void combine(self, int width) noexcept
-    cdef void combine_numbers(self) noexcept
-    cdef void learn_weights(self, double target, int width) noexcept
-    cdef void vote(self, double* votes) noexcept
-    cdef int ask(self) except -1
+    cdef object store_in(self, Buffer buffer)
+    cdef Trees no_tree(self)
+    cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept nogil
+    cdef bint splits_leaves(self, int tree) noexcept nogil
+    cdef int reserve_answers(self, int n_labels) except -1 nogil
+    cdef int count_features(self) except -1 with gil
+    cdef int change_naive(self, int n_labels) except -1 with gil
+    cdef int n_members(self) noexcept nogil
+    cdef void answer(self) noexcept nogil
+    cdef int n_values(self) noexcept nogil
+    cdef void add_classes(self, Group group, int step, int width, double* answers) noexcept nogil
+    cdef double tree_number(self, int tree, Trees trees, int leaf, const double* row,
+                            Py_ssize_t stride, double* answer) noexcept nogil
+    cdef void combine(self, double* answers, int width) noexcept nogil
+    cdef void learn_weights(self, double target, int width) noexcept nogil
+    cdef void vote(self, double* votes) noexcept nogil
+    cdef void cast_votes(self, double target) noexcept nogil
+    cdef int ask(self) except -1 nogil
 
-    cdef inline bint holds(self, int tree) noexcept:
+    cdef inline bint holds(self, int tree) noexcept nogil:
         """Whether this object has the tree; else another part has it."""
         return self.first_tree <= tree < self.stop_tree
 
-    cdef inline Trees tree(self, int tree):
+    cdef inline PyObject* tree(self, int tree) noexcept nogil:
         """A tree of this object, by its number in the whole forest."""
-        return <Trees>self.trees[tree - self.first_tree]
+        return item_of(<PyObject*>self.trees, tree - self.first_tree)
 
-    cdef inline LinearModels models_of(self, int tree):
-        """The linear models of a tree of this object, in a regression."""
-        return <LinearModels>self.models[tree - self.first_tree]
+    cdef inline PyObject* models_of(self, int tree) noexcept nogil:
+        """The `LinearModels` of a tree of this object, in a regression."""
+        return item_of(<PyObject*>self.models, tree - self.first_tree)
+
+    cdef inline PyObject* group(self, int g) noexcept nogil:
+        return item_of(<PyObject*>self.groups, g)
+
+    cdef inline int n_groups(self) noexcept nogil:
+        return <int>length_of(<PyObject*>self.groups)

@@ -11,13 +11,14 @@ from ..lists cimport item_of
 from ..memory cimport free, product, resized, zeroed
 from ..naive_bayes cimport NaiveBayes
 from ..trees cimport HEADER, WEIGHT, Trees
+from .answers cimport answer_rows, combine_numbers, find_leaves
 from .buffer cimport Buffer
 from .compact_trees cimport CompactTrees
 from .forest cimport Ensemble
 from .growth cimport Growth
 from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder
-from .rotation cimport continue_growth, reserve_growth, split_leaves
+from .rotation cimport continue_growth, reserve_group, split_leaves
 
 from copy import deepcopy
 
@@ -53,7 +54,7 @@ cdef class Group:
         self.due = FIRST_GROWTH
         self.caught_up = -1
 
-    cdef int n_samples(self) noexcept:
+    cdef int n_samples(self) noexcept nogil:
         """Number of samples on which the next tree is grown."""
         return <int>min(self.begun, <int64_t>self.memory)
 
@@ -91,21 +92,21 @@ cdef class MemoryForest(Ensemble):
         self.regression = regression
         self.batch_size, self.fading = batch_size, fading
         self.max_features, self.max_nodes, self.seed = max_features, max_nodes, seed
-        self.n_visited = 1
+        self.n_counted = -1
         self.small_leaves = <int*>zeroed(batch_size, sizeof(int))
         self.small_places = <int*>zeroed(batch_size, sizeof(int))
         self.rules = rules
         self.groups = []
         self.linear = ["none"] * len(memories) if linear is None else list(linear)
         for (memory, n), kind in zip(memories, self.linear, strict=True):
-            self.groups.append(Group(memory, first, n, TreeGrowth(kind, rules)))
+            self.groups.append(Group(memory, first, n, TreeGrowth(kind, rules, self.no_tree())))
             first += n
         self.n_trees = self.stop_tree = n_trees = first
         self.trees = [self.new_tree() for _ in range(n_trees)]
         self.models = [LinearModels(kind) for (_, n), kind in zip(memories, self.linear)
                        for _ in range(n)] if regression else []
-        self.buffer = Buffer(n_remembered(memories, batch_size))
         self.small = Growth(**rules)
+        self.store_in(Buffer(n_remembered(memories, batch_size)))
         self.births = <int64_t*>zeroed(n_trees, sizeof(int64_t))
         self.leaves = <int*>zeroed(product(n_trees, batch_size), sizeof(int))
         self.reached = <int*>zeroed(n_trees, sizeof(int))
@@ -128,47 +129,65 @@ cdef class MemoryForest(Ensemble):
         free(self.small_leaves)
         free(self.small_places)
 
-    cdef Trees new_tree(self):
-        return self.empty_tree(<int>len(self.labels))
+    cdef object store_in(self, Buffer buffer):
+        """Store the latest samples in this buffer, and grow trees on it."""
+        cdef Group group
+        self.buffer = self.small.buffer = buffer
+        for group in self.groups:
+            group.growth.growth.buffer = buffer
 
-    cdef Trees empty_tree(self, int n_labels):
-        """A tree of one empty leaf, with statistics for n_labels labels."""
-        cdef Trees tree
+    cdef Trees no_tree(self):
+        """An arena without a tree."""
         if self.regression:
-            tree = Trees(0, True, self.fading)
-        else:
-            tree = CompactTrees(n_labels, False, self.fading)
-        tree.add_tree()
-        return tree
+            return Trees(0, True, self.fading)
+        return CompactTrees(0, False, self.fading)
+
+    cdef Trees new_tree(self):
+        cdef Trees trees = self.no_tree()
+        trees.add_tree()
+        return trees
 
     # ---------------------------------------------------------------- learning
 
-    cdef bint prepare_run(self, Reader reader) except -1:
-        return False    # the growth of trees needs Python
+    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+        if reader.learns or reader.answered or not reader.asks:
+            return Learner.run(self, reader, stop, n_labels)
+        return answer_rows(self, reader, stop, n_labels)
 
-    cdef int reserve(self, int n_labels) except -1 with gil:
+    cdef int reserve(self, int n_labels) except -1 nogil:
         """Allocate all memory that `take` may need for the sample that was read last."""
-        cdef int tree, n_columns = self.schema.n_columns
+        cdef int tree, g, n_columns = self.schema.n_columns
         cdef int64_t n_seen = self.buffer.n_seen + 1
-        cdef Group group
         self.reserve_answers(n_labels)
         self.buffer.reserve(self.schema.row, n_columns)
+        if n_columns != self.n_counted:
+            self.count_features()
         if not self.regression:
-            self.next_naive = self.naive.reserved(self.schema, n_columns, n_labels)
+            if self.next_naive is not None or not self.naive.knows(n_columns, n_labels):
+                self.change_naive(n_labels)
             for tree in range(self.stop_tree - self.first_tree):  # the sample may have a new class
                 (<CompactTrees>item_of(<PyObject*>self.trees, tree)).reserve_row(n_labels)
-        for group in self.groups:
-            if group.tree is not None:
-                group.tree.reserve(0, n_labels)
-                if not self.regression:
-                    (<CompactTrees>group.tree).reserve_rows(
-                        n_seen - max(group.begun, group.caught_up), n_labels)
-            if n_seen >= group.due and self.holds(group.first + group.turn):
-                reserve_growth(self, group, n_labels, min(n_seen, <int64_t>group.memory))
-        for tree in range(n_seen % self.batch_size, self.n_trees, self.batch_size):
+        for g in range(self.n_groups()):
+            reserve_group(self, <Group>self.group(g), n_labels)
+        tree = <int>(n_seen % self.batch_size)
+        while tree < self.n_trees:      # their small batches are full with this sample
             if self.splits_leaves(tree):
-                self.small.reserve(self.buffer, self.tree(tree), self.schema, n_columns, n_labels,
+                self.small.reserve(<Trees>self.tree(tree), self.schema, n_columns, n_labels,
                                    self.batch_size)
+            tree += self.batch_size
+        return 0
+
+    cdef int count_features(self) except -1 with gil:
+        """Count the features that a node visits."""
+        self.n_visited = n_features_of(self.max_features, self.schema.n_columns)
+        self.n_counted = self.schema.n_columns
+        return 0
+
+    cdef int change_naive(self, int n_labels) except -1 with gil:
+        """Allocate memory for the new columns or the new label of a sample in naive Bayes."""
+        self.next_naive = None
+        if not self.naive.knows(self.schema.n_columns, n_labels):
+            self.next_naive = self.naive.reserved(self.schema, self.schema.n_columns, n_labels)
         return 0
 
     cdef void widen(self, int n_labels) noexcept:
@@ -176,43 +195,40 @@ cdef class MemoryForest(Ensemble):
         for tree in self.trees:
             (<Trees>tree).widen(n_labels)
         for group in self.groups:
-            if group.tree is not None:
-                group.tree.widen(n_labels)
-            if group.next_tree is not None:
-                group.next_tree.widen(n_labels)
-        self.n_labels = n_labels
+            group.growth.trees.widen(n_labels)
         self.n_row = -1
 
-    cdef void take(self, double target, double weight) noexcept with gil:
-        cdef int tree, at
-        cdef Group group
-        if not self.regression:
-            self.naive = self.next_naive
-            self.naive.extend(self.schema)
-        self.n_visited = n_features_of(self.max_features, self.schema.n_columns)
+    cdef void take(self, double target, double weight) noexcept nogil:
+        cdef int tree, g, at
+        if self.next_naive is not None:     # the sample has a new label or a new column
+            with gil:
+                self.naive, self.next_naive = self.next_naive, None
+                self.naive.extend(self.schema)
         if self.is_part:
             self.vote(self.latest_votes)
-            self.latest_target = target
+            self.cast_votes(target)
         else:
             self.answer()
             self.learn_weights(target, self.n_values())
         at = <int>(self.buffer.n_seen % self.batch_size)
         for tree in range(self.first_tree, self.stop_tree):
             self.leaves[<Py_ssize_t>tree * self.batch_size + at] = self.reached[tree]
-            self.learn_leaf(self.tree(tree), self.reached[tree],
+            self.learn_leaf(<Trees>self.tree(tree), self.reached[tree],
                             remainder(target, self.slopes[tree]) if self.regression else target,
                             weight)
         self.buffer.push(self.schema.row, self.schema.n_columns, target, weight)
         if not self.regression:
             self.naive.learn(self.schema.row, <int>target, weight)
         self.n_row = -1
-        for tree in range(self.buffer.n_seen % self.batch_size, self.n_trees, self.batch_size):
+        tree = <int>(self.buffer.n_seen % self.batch_size)
+        while tree < self.n_trees:
             if self.splits_leaves(tree):
-                split_leaves(self, tree)
-        for group in self.groups:
-            continue_growth(self, group)
+                split_leaves(self, tree, <Trees>self.tree(tree))
+            tree += self.batch_size
+        for g in range(self.n_groups()):
+            continue_growth(self, <Group>self.group(g))
 
-    cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept:
+    cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept nogil:
         """Let a leaf learn a sample; the statistics of inner nodes do not change."""
         if not self.regression:
             (<CompactTrees>trees).learn_in_leaf(leaf, <int>target, weight)
@@ -221,37 +237,40 @@ cdef class MemoryForest(Ensemble):
             trees.fade(leaf)
         trees.add_number(leaf, target, weight, 1.0)
 
-    cdef bint splits_leaves(self, int tree) noexcept:
+    cdef bint splits_leaves(self, int tree) noexcept nogil:
         """Whether this object has the tree and splits its leaves on small batches."""
         if not self.holds(tree):
             return False
-        return not self.regression or self.models_of(tree).kind != IN_LEAVES
+        return not self.regression or (<LinearModels>self.models_of(tree)).kind != IN_LEAVES
 
     # ---------------------------------------------------------------- predictions
 
-    cdef int reserve_answers(self, int n_labels) except -1:
+    cdef int reserve_answers(self, int n_labels) except -1 nogil:
         """Allocate memory for the predictions for one row."""
         cdef int width = 2 if self.regression else max(1, n_labels)
-        cdef int n = self.n_trees if self.regression else <int>len(self.groups)
         if self.schema.n_columns > self.row_capacity:
             self.row = <double*>resized(self.row, 2 * self.schema.n_columns, sizeof(double))
             self.row_capacity = 2 * self.schema.n_columns
         if width > self.answer_capacity:
             self.answers = <double*>resized(
-                self.answers, product(n + len(self.groups), width), sizeof(double))
+                self.answers, product(self.n_members(), width), sizeof(double))
             if not self.regression:
                 self.pool.reserve(width)
             if self.is_part:
                 self.latest_votes = <double*>resized(
-                    self.latest_votes, product(len(self.trees) + 1, width), sizeof(double))
+                    self.latest_votes, product(self.stop_tree - self.first_tree + 1, width),
+                    sizeof(double))
             self.answer_capacity = width
             self.n_row = -1
         return 0
 
-    cdef void answer(self) noexcept:
+    cdef int n_members(self) noexcept nogil:
+        """Number of groups; in a regression of trees and groups."""
+        return self.n_groups() + (self.n_trees if self.regression else 0)
+
+    cdef void answer(self) noexcept nogil:
         """Compute the predictions for the row encoded last, unless they are still valid."""
-        cdef int tree, g = 0, width = self.n_values(), n_row = self.schema.n_columns
-        cdef Group group
+        cdef int tree, g, width = self.n_values(), n_row = self.schema.n_columns
         # Without columns there are no rows to compare or to copy.
         if self.n_row == n_row and (n_row == 0 or memcmp(
                 self.row, self.schema.row, n_row * sizeof(double)) == 0):
@@ -259,89 +278,71 @@ cdef class MemoryForest(Ensemble):
         self.n_row = n_row
         if n_row > 0:
             memcpy(self.row, self.schema.row, n_row * sizeof(double))
+        find_leaves(self)
         if self.regression:
             for tree in range(self.first_tree, self.stop_tree):
-                self.tree_number(tree, self.answers + 2 * tree)
+                self.slopes[tree] = self.tree_number(
+                    tree, <Trees>self.tree(tree), self.reached[tree], self.row, 1,
+                    self.answers + 2 * tree)
         else:
-            memset(self.answers, 0, len(self.groups) * width * sizeof(double))
-            for group in self.groups:
-                for tree in range(max(group.first, self.first_tree),
-                                  min(group.first + group.n, self.stop_tree)):
-                    self.add_classes(tree, group.n, width, self.answers + g * width)
-                g += 1
+            memset(self.answers, 0, self.n_groups() * width * sizeof(double))
+            for g in range(self.n_groups()):
+                self.add_classes(<Group>self.group(g), 0, width, self.answers + g * width)
             if width:
                 self.naive.answer(self.row, self.pool.naive_answer(width))
-        self.combine(width)
+        self.combine(self.answers, width)
 
-    cdef int leaf_of(self, int tree) noexcept:
-        """The leaf that the row encoded last reaches."""
-        cdef Trees trees = self.tree(tree)
-        self.reached[tree] = trees.walk(
-            trees.roots[0], self.schema.row, 1, self.schema.n_columns)
-        return self.reached[tree]
+    cdef void add_classes(self, Group group, int step, int width, double* answers) noexcept nogil:
+        """Add the class shares of the trees of a group to answers, answers + step ..."""
+        cdef int tree
+        for tree in range(max(group.first, self.first_tree),
+                          min(group.first + group.n, self.stop_tree)):
+            (<CompactTrees>self.tree(tree)).add_shares(
+                self.reached[tree], group.n, width, answers)
+            answers += step
 
-    cdef void add_classes(self, int tree, int n_trees, int width, double* answers) noexcept:
-        """Add the class shares of a tree to the prediction of a group of n_trees trees."""
-        cdef int leaf = self.leaf_of(tree)
-        (<CompactTrees>self.tree(tree)).add_shares(leaf, n_trees, width, answers)
+    cdef double tree_number(self, int tree, Trees trees, int leaf, const double* row,
+                            Py_ssize_t stride, double* answer) noexcept nogil:
+        """Write the prediction of a tree and the variance in its leaf for row[column * stride].
 
-    cdef void tree_number(self, int tree, double* answer) noexcept:
-        """Write the prediction of a tree for the row encoded last, and the variance in its leaf."""
-        cdef int leaf = self.leaf_of(tree)
-        cdef const double* row = self.tree(tree).row(leaf)
-        self.slopes[tree] = self.models_of(tree).at_row(
-            leaf, self.schema.row, self.schema.n_columns)
-        answer[0] = row[HEADER] + self.slopes[tree]
-        answer[1] = row[HEADER + 1] / row[WEIGHT] if row[WEIGHT] > 0.0 else 0.0
+        Returns the slope of its linear model.
+        """
+        cdef const double* stats = trees.row(leaf)
+        cdef double slope = (<LinearModels>self.models_of(tree)).at_row(
+            leaf, row, stride, self.schema.n_columns)
+        answer[0] = stats[HEADER] + slope
+        answer[1] = stats[HEADER + 1] / stats[WEIGHT] if stats[WEIGHT] > 0.0 else 0.0
+        return slope
 
-    cdef void combine(self, int width) noexcept:
+    cdef void combine(self, double* answers, int width) noexcept nogil:
         """Combine the predictions of the groups and of naive Bayes, or of the trees."""
         if self.regression:
-            self.combine_numbers()
+            combine_numbers(self, answers)
         elif width:
-            self.pool.pool(self.answers, width)
+            self.pool.pool(answers, width)
 
-    cdef void combine_numbers(self) noexcept:
-        """Compute the mean of the trees in each group and the variance V, then combine them."""
-        cdef int tree, g = 0, n_groups = len(self.groups)
-        cdef double* means = self.answers + 2 * self.n_trees
-        cdef double mean, inside, among, deviation, variance = 0.0
-        cdef Group group
-        for group in self.groups:
-            mean = inside = among = 0.0
-            for tree in range(group.first, group.first + group.n):
-                mean += self.answers[2 * tree] / group.n
-                inside += self.answers[2 * tree + 1] / group.n
-            for tree in range(group.first, group.first + group.n):
-                deviation = self.answers[2 * tree] - mean
-                among += deviation * deviation / group.n
-            means[g] = mean
-            variance += (inside + among) / n_groups
-            g += 1
-        self.mixture.answer(means, variance)
-
-    cdef void learn_weights(self, double target, int width) noexcept:
+    cdef void learn_weights(self, double target, int width) noexcept nogil:
         """Update the weights of the members with the predictions for a sample and its target."""
         if self.regression:
             self.mixture.learn(target)
         else:
             self.pool.weigh(self.answers, <int>target, width)
 
-    cdef int n_values(self) noexcept:
+    cdef int n_values(self) noexcept nogil:
         """Number of values of a prediction: classes; or 2, a number and its variance."""
-        return 2 if self.regression else <int>len(self.labels.labels)
+        return 2 if self.regression else self.n_labels()
 
-    cdef int ask(self) except -1:
+    cdef int ask(self) except -1 nogil:
         """Compute the predictions for the row that the schema encoded last."""
-        self.reserve_answers(<int>len(self.labels.labels))
+        self.reserve_answers(self.n_labels())
         self.answer()
         return 0
 
-    cdef double* row_shares(self) except? NULL with gil:
+    cdef double* row_shares(self) except? NULL nogil:
         self.ask()
         return self.pool.pooled
 
-    cdef double row_number(self) except? -1.0 with gil:
+    cdef double row_number(self) except? -1.0 nogil:
         self.ask()
         return self.mixture.mean
 
@@ -369,7 +370,8 @@ cdef class MemoryForest(Ensemble):
     def memory_weights(self):
         """(memory, weight) of each memory: the sum over its groups."""
         cdef dict found = {}
-        weights = (self.mixture if self.regression else self.pool).member_weights()
+        with self.using():
+            weights = (self.mixture if self.regression else self.pool).member_weights()
         for group, weight in zip(self.groups, weights):
             found[group.memory] = found.get(group.memory, 0.0) + weight
         if self.regression:     # without the stacked answer
@@ -379,25 +381,40 @@ cdef class MemoryForest(Ensemble):
 
     # ---------------------------------------------------------------- one part of several
 
-    cdef void vote(self, double* votes) noexcept:
+    cdef void vote(self, double* votes) noexcept nogil:
         """Write the votes of the trees of this object for the row encoded last.
 
         votes[tree * n_values + class]: the term of the tree in the prediction of its group. In the
         part with the first tree, the prediction of naive Bayes follows in place of one more tree.
         """
-        cdef int tree, width = self.n_values()
-        cdef Group group
-        memset(votes, 0, (len(self.trees) + 1) * width * sizeof(double))
-        for group in self.groups:
-            for tree in range(max(group.first, self.first_tree),
-                              min(group.first + group.n, self.stop_tree)):
-                if self.regression:
-                    self.tree_number(tree, votes + (tree - self.first_tree) * width)
-                else:
-                    self.add_classes(
-                        tree, group.n, width, votes + (tree - self.first_tree) * width)
-        if self.naive is not None and width and self.holds(0):
-            self.naive.answer(self.schema.row, votes + len(self.trees) * width)
+        cdef int tree, g, first, width = self.n_values(), n_trees = self.stop_tree - self.first_tree
+        find_leaves(self)
+        memset(votes, 0, (n_trees + 1) * width * sizeof(double))
+        if self.regression:
+            for tree in range(self.first_tree, self.stop_tree):
+                self.slopes[tree] = self.tree_number(
+                    tree, <Trees>self.tree(tree), self.reached[tree], self.schema.row, 1,
+                    votes + (tree - self.first_tree) * width)
+            return
+        for g in range(self.n_groups()):
+            first = max((<Group>self.group(g)).first, self.first_tree)
+            self.add_classes(<Group>self.group(g), width, width,
+                             votes + (first - self.first_tree) * width)
+        if width and self.holds(0):
+            self.naive.answer(self.schema.row, votes + n_trees * width)
+
+    cdef void cast_votes(self, double target) noexcept nogil:
+        """Store the votes for a sample that is learned now, if they are asked for."""
+        cdef int tree, n_values = self.n_values(), n_trees = self.stop_tree - self.first_tree
+        if self.ballot.votes == NULL:
+            return
+        for tree in range(n_trees + 1):
+            memcpy(self.ballot.votes + tree * self.ballot.width,
+                   self.latest_votes + tree * n_values, n_values * sizeof(double))
+        self.ballot.target[0], self.ballot.n_values[0] = target, n_values
+        self.ballot.votes += self.ballot.n_votes
+        self.ballot.target += 1
+        self.ballot.n_values += 1
 
     def votes(self, batch):
         """See `memory_exchange`."""
@@ -437,9 +454,8 @@ cdef class MemoryForest(Ensemble):
         if self.is_part:
             size += (len(self.trees) + 1) * <size_t>self.answer_capacity * sizeof(double)
         for group in self.groups:
-            size += group.growth.n_bytes()
-            if group.tree is not None:
-                size += group.tree.__sizeof__() + group.models.__sizeof__()
+            size += (group.growth.n_bytes() + group.growth.trees.__sizeof__()
+                     + group.growth.models.__sizeof__())
         return object.__sizeof__(self) + size
 
     # ---------------------------------------------------------------- copies and states

@@ -8,7 +8,6 @@ parts of a forest learn together.
 import numpy as np
 
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy
 
 from ..batch cimport Batch, Reader
 from ..naive_bayes cimport NaiveBayes
@@ -17,7 +16,7 @@ from ..trees cimport Trees
 from .buffer cimport Buffer
 from .compact_trees cimport CompactTrees
 from .model_trees cimport LinearModels, walk
-from .memories cimport Group, MemoryForest, n_features_of
+from .memories cimport Group, MemoryForest
 from .mixtures cimport ClassPool, NumberMixture
 from .rotation cimport catch_up, start_growth
 
@@ -50,7 +49,7 @@ def n_remembered(memories, batch_size):
 
 cdef tuple where_growth_is(Group group):
     """The fields of a growth in a state."""
-    if group.tree is None:
+    if not group.is_growing:
         return NO_GROWTH
     return (group.begun, group.n_columns, group.n_labels, group.n_visited, group.steps,
             group.caught_up, group.growth.n_steps())
@@ -122,7 +121,7 @@ def restored(values):
         },
         seed=state.whole("seed", 0, 2**64 - 1),
     )
-    forest.buffer = buffer
+    forest.store_in(buffer)
     forest.first_tree, forest.stop_tree = first_tree, first_tree + len(trees)
     forest.is_part = is_part
     read(forest, state, trees, growths)
@@ -139,7 +138,6 @@ cdef int read(MemoryForest forest, object state, list trees,
     due = state.numbers("due", n_groups, least=0.0, most=<double>LARGEST_COUNT)
     forest.schema, forest.labels = state.part("schema", Schema), state.part("labels", Labels)
     forest.trees = trees
-    forest.n_labels = <int>len(forest.labels)
     read_mixture(forest, state)
     for i in range(forest.n_trees):
         forest.births[i] = births[i]
@@ -150,7 +148,6 @@ cdef int read(MemoryForest forest, object state, list trees,
         group.n_visited, group.steps = growths[i, 6], growths[i, 7]
         group.due = due[i]
     check(forest)
-    forest.n_visited = n_features_of(forest.max_features, forest.schema.n_columns)
     for i in range(n_groups):
         if growths[i, STEPS_DONE] != IDLE:
             grow_again(forest, forest.groups[i], growths[i, STEPS_DONE], growths[i, 8])
@@ -183,18 +180,16 @@ cdef int grow_again(MemoryForest forest, Group group, int64_t n_steps,
             and group.begun - group.n_samples() >= forest.buffer.oldest
             and (caught_up == -1 or group.begun <= caught_up <= forest.buffer.n_seen),
             "MemoryForest: a growth is not where one can be")
-    group.tree = forest.empty_tree(group.n_labels)
-    group.models = LinearModels(KINDS[group.growth.kind])
-    group.growth.reserve(forest.buffer, group.tree, group.models, forest.schema, group.n_columns,
-                         group.n_labels, group.n_samples())
+    group.growth.reserve(forest.schema, group.n_columns, group.n_labels, group.n_samples())
+    group.is_growing = True
     start_growth(forest, group)
     group.caught_up = -1
     if not group.growth.advance(n_steps if caught_up == -1 else LARGEST_STEPS, forest.max_nodes):
         require(caught_up == -1, "MemoryForest: a growth has not ended")
     if caught_up != -1:
         group.caught_up = group.begun
-    group.tree.reserve(0, forest.n_labels)
-    group.tree.widen(forest.n_labels)
+    group.growth.trees.reserve(0, forest.n_labels())
+    group.growth.trees.widen(forest.n_labels())
     if caught_up != -1:
         catch_up(forest, group, caught_up - group.begun)
     return 0
@@ -209,7 +204,7 @@ cdef void find_leaves(MemoryForest forest) noexcept:
         arrival = max(arrival, forest.births[tree], forest.buffer.oldest)
         while arrival < n_seen:
             forest.leaves[<Py_ssize_t>tree * size + arrival % size] = (
-                walk(forest.tree(tree), forest.buffer, forest.buffer.place_of(arrival)))
+                walk(<Trees>forest.tree(tree), forest.buffer, forest.buffer.place_of(arrival)))
             arrival += 1
 
 
@@ -282,7 +277,7 @@ cdef int check_models(MemoryForest forest) except -1:
         for tree in range(max(group.first, forest.first_tree),
                           min(group.first + group.n, forest.stop_tree)):
             if forest.regression:
-                models = forest.models_of(tree)
+                models = <LinearModels>forest.models_of(tree)
                 require(models.kind == group.growth.kind
                         and models.n_columns <= forest.schema.n_columns,
                         "MemoryForest: a linear model does not belong to its tree")
@@ -312,7 +307,7 @@ def learn_and_vote(MemoryForest forest, Reader reader, Py_ssize_t n):
     Of each sample that is learned there are the votes on it before, as an array [sample, tree,
     class], its target, and the number of values in an answer to it.
     """
-    cdef Py_ssize_t tree, most = 2, n_learned = 0, n_trees = len(forest.trees) + 1
+    cdef Py_ssize_t most = 2, n_learned = 0, n_trees = len(forest.trees) + 1
     cdef Py_ssize_t stop = min(reader.n, reader.row + max(<Py_ssize_t>0, n))
     cdef int64_t n_before
     cdef int width
@@ -324,17 +319,16 @@ def learn_and_vote(MemoryForest forest, Reader reader, Py_ssize_t n):
         if not forest.regression:
             most = max(1, len(forest.labels.labels) + len(reader.batch.targets.values))
         votes = np.zeros((stop - reader.row, n_trees, most))
-        while reader.row < stop:
+        if reader.row < stop:
             n_before = forest.buffer.n_seen
-            forest.read_rows(reader, reader.row + 1)
-            if forest.buffer.n_seen == n_before:
-                continue                    # its weight is 0
-            width = <int>min(forest.n_values(), votes.shape[2])
-            for tree in range(n_trees):
-                memcpy(&votes[n_learned, tree, 0], forest.latest_votes + tree * width,
-                       width * sizeof(double))
-            targets[n_learned], widths[n_learned] = forest.latest_target, width
-            n_learned += 1
+            forest.ballot.votes, forest.ballot.n_votes = &votes[0, 0, 0], n_trees * most
+            forest.ballot.width = most
+            forest.ballot.target, forest.ballot.n_values = &targets[0], &widths[0]
+            try:
+                forest.read_rows(reader, stop)
+            finally:
+                forest.ballot.votes = NULL
+            n_learned = forest.buffer.n_seen - n_before
         width = max(1, forest.n_values())   # the last ones are the widest
         return (np.ascontiguousarray(votes.base[:n_learned, :, :width]), targets.base[:n_learned],
                 widths.base[:n_learned])
@@ -354,7 +348,7 @@ cdef int read_answers(MemoryForest forest, const double[:, :, ::1] answers, Py_s
             forest.answers[i * width + c] = answers[at, i, c]
         if not forest.regression:
             forest.pool.naive_answer(width)[c] = answers[at, n, c]
-    forest.combine(width)
+    forest.combine(forest.answers, width)
     return 0
 
 

@@ -46,9 +46,9 @@ cdef class ClassPool:
     cdef double* logs                   # logs[member * n_classes + class]
     cdef int capacity                   # number of classes for which there is room
 
-    cdef int reserve(self, int n_classes) except -1
-    cdef void pool(self, const double* answers, int width) noexcept
-    cdef void weigh(self, const double* answers, int code, int width) noexcept
+    cdef int reserve(self, int n_classes) except -1 nogil
+    cdef void pool(self, const double* answers, int width) noexcept nogil
+    cdef void weigh(self, const double* answers, int code, int width) noexcept nogil
 
     cdef inline double* naive_answer(self, int width) noexcept nogil:
         """The memory to which the prediction of naive Bayes is written before `pool`."""

@@ -39,7 +39,7 @@ cdef class ClassPool:
         free(self.pooled)
         free(self.logs)
 
-    cdef int reserve(self, int n_classes) except -1:
+    cdef int reserve(self, int n_classes) except -1 nogil:
         """Allocate memory for the predictions for one row."""
         if n_classes > self.capacity:
             self.pooled = <double*>resized(self.pooled, n_classes, sizeof(double))
@@ -48,7 +48,7 @@ cdef class ClassPool:
             self.capacity = n_classes
         return 0
 
-    cdef void pool(self, const double* answers, int width) noexcept:
+    cdef void pool(self, const double* answers, int width) noexcept nogil:
         """The logarithmic opinion pool of all members; answers[group * width + class]."""
         cdef int c, g, n_groups = self.n_groups
         cdef double* mixture = self.logs + n_groups * width
@@ -62,7 +62,7 @@ cdef class ClassPool:
                 self.logs[g * width + c] = floored_log(self.logs[g * width + c], width)
         pool_logs(self.exponents, n_groups + 2, self.logs, width, self.pooled)
 
-    cdef void weigh(self, const double* answers, int code, int width) noexcept:
+    cdef void weigh(self, const double* answers, int code, int width) noexcept nogil:
         """Update weights and exponents from the predictions pooled last and the true class."""
         cdef int g, n_groups = self.n_groups
         cdef double total = 0.0

@@ -33,6 +33,7 @@ As in `Growth`, the state is a function of the samples, the random numbers and t
 from libc.stdint cimport int64_t
 
 from ..dynamic.leaf_models cimport LeafModel
+from ..memory cimport free
 from ..rng cimport Rng
 from ..schema cimport Schema
 from ..trees cimport Trees
@@ -63,13 +64,31 @@ cdef class LinearModels:
     cdef int n_nodes                    # number of entries in of_nodes
     cdef int node_capacity
 
-    cdef int reserve(self, int n_regressors, Py_ssize_t n_models, int n_nodes) except -1
+    cdef int reserve(self, int n_regressors, Py_ssize_t n_models, int n_nodes) except -1 nogil
     cdef void trim(self) noexcept nogil
     cdef double* add(self, int node) noexcept nogil
     cdef void standardise(self, Buffer buffer, int place, double* z) noexcept nogil
     cdef double slope(self, const double* model, const double* z) noexcept nogil
     cdef double at_place(self, int leaf, Buffer buffer, int place) noexcept nogil
-    cdef double at_row(self, int leaf, const double* row, int n_columns) noexcept nogil
+    cdef double at_row(self, int leaf, const double* row, Py_ssize_t stride,
+                       int n_columns) noexcept nogil
+
+    cdef inline void take_models(self, LinearModels other) noexcept nogil:
+        """Take over the models of another object of the same kind, which has none then."""
+        free(self.columns)
+        free(self.centers)
+        free(self.scales)
+        free(self.coefficients)
+        free(self.of_nodes)
+        self.columns, self.centers, self.scales = other.columns, other.centers, other.scales
+        self.n_regressors, self.regressor_capacity = other.n_regressors, other.regressor_capacity
+        self.coefficients, self.of_nodes = other.coefficients, other.of_nodes
+        self.n_models, self.width, self.n_cells = other.n_models, other.width, other.n_cells
+        self.n_nodes, self.node_capacity = other.n_nodes, other.node_capacity
+        other.columns, other.centers, other.scales = NULL, NULL, NULL
+        other.coefficients, other.of_nodes = NULL, NULL
+        other.n_regressors = other.regressor_capacity = other.n_models = 0
+        other.width, other.n_cells, other.n_nodes, other.node_capacity = 2, 0, 0, 0
 
     cdef inline const double* model_of(self, int leaf) noexcept nogil:
         """The model of the prediction in a leaf, or NULL."""
@@ -89,7 +108,7 @@ cdef class Ridge:
     cdef double weight                  # total weight of the samples
     cdef double lowest, highest         # range of their targets
 
-    cdef int reserve(self, int n_regressors) except -1
+    cdef int reserve(self, int n_regressors) except -1 nogil
     cdef void begin(self, int n_regressors) noexcept nogil
     cdef void add(self, double target, double weight) noexcept nogil
     cdef void solve(self, double* coefficients) noexcept nogil
@@ -110,9 +129,8 @@ cdef class TreeGrowth:
     cdef readonly int kind              # see `ModelKind`
     cdef int min_samples_leaf           # of the rules; models may need more samples
     cdef Ridge ridge
-    cdef Trees trees                    # tree that is grown
-    cdef LinearModels models            # its models
-    cdef Buffer buffer
+    cdef readonly Trees trees           # tree that is grown; without a root before `begin`
+    cdef readonly LinearModels models   # its models
     cdef int n_samples
     cdef int n_regressors               # number of numeric features, also constant ones
     cdef int max_features
@@ -125,19 +143,19 @@ cdef class TreeGrowth:
     cdef double* weights                # MEASURE: per feature, weight of the present values
     cdef int capacity
 
-    cdef int reserve(self, Buffer buffer, Trees trees, LinearModels models, Schema schema,
-                     int n_columns, int n_labels, int n_samples) except -1
-    cdef int64_t n_steps(self) noexcept
-    cdef double expected_steps(self, int n_samples, int n_visited) noexcept
-    cdef void begin(self, int64_t first, int n_samples, int max_features, Rng rng) noexcept
-    cdef bint advance(self, int64_t n_steps, int max_nodes) noexcept
-    cdef void start_growth(self) noexcept
-    cdef void measure(self) noexcept
-    cdef void keep_varying(self) noexcept
-    cdef void begin_leaf(self) noexcept
-    cdef void sum_sample(self) noexcept
-    cdef void learn_sample(self) noexcept
-    cdef int leaf_of(self, int i) noexcept
+    cdef int reserve(self, Schema schema, int n_columns, int n_labels,
+                     int n_samples) except -1 nogil
+    cdef int64_t n_steps(self) noexcept nogil
+    cdef double expected_steps(self, int n_samples, int n_visited) noexcept nogil
+    cdef void begin(self, int64_t first, int n_samples, int max_features, Rng rng) noexcept nogil
+    cdef bint advance(self, int64_t n_steps, int max_nodes) noexcept nogil
+    cdef void start_growth(self) noexcept nogil
+    cdef void measure(self, LinearModels models) noexcept nogil
+    cdef void keep_varying(self, LinearModels models) noexcept nogil
+    cdef void begin_leaf(self) noexcept nogil
+    cdef void sum_sample(self) noexcept nogil
+    cdef void learn_sample(self) noexcept nogil
+    cdef int leaf_of(self, int i) noexcept nogil
     cdef size_t n_bytes(self)
 
 cdef int walk(Trees trees, Buffer buffer, int place) noexcept nogil

@@ -30,11 +30,11 @@ cdef double NO_PRIOR = 0.0
 KINDS = ("none", "leaves", "root")      # which nodes have a model, by the numbers of `ModelKind`
 
 
-cdef int n_regressors_of(Schema schema, int n_columns) except -1:
+cdef int n_regressors_of(Schema schema, int n_columns) noexcept nogil:
     """Number of numeric columns that models use, among the first n_columns columns."""
     cdef int column, n = 0
     for column in range(n_columns):
-        n += schema.codes[column] is None
+        n += not schema.has_codes(column)
     return min(n, MAX_REGRESSORS)
 
 
@@ -60,7 +60,7 @@ cdef class LinearModels:
         free(self.coefficients)
         free(self.of_nodes)
 
-    cdef int reserve(self, int n_regressors, Py_ssize_t n_models, int n_nodes) except -1:
+    cdef int reserve(self, int n_regressors, Py_ssize_t n_models, int n_nodes) except -1 nogil:
         """Allocate memory for n_models models of a tree with n_nodes nodes."""
         cdef size_t n_cells = product(n_models, n_regressors + 2)
         if n_regressors > self.regressor_capacity:
@@ -122,8 +122,9 @@ cdef class LinearModels:
         self.standardise(buffer, place, z)
         return self.slope(model, z)
 
-    cdef double at_row(self, int leaf, const double* row, int n_columns) noexcept nogil:
-        """The slope in a leaf at an encoded row; 0 without a model."""
+    cdef double at_row(self, int leaf, const double* row, Py_ssize_t stride,
+                       int n_columns) noexcept nogil:
+        """The slope in a leaf at the row with values row[column * stride]; 0 without a model."""
         cdef double[MAX_REGRESSORS] z
         cdef const double* model = self.model_of(leaf)
         cdef int i, column
@@ -131,8 +132,8 @@ cdef class LinearModels:
             return 0.0
         for i in range(self.n_regressors):
             column = self.columns[i]
-            z[i] = standardised(
-                row[column], self.centers[i], self.scales[i]) if column < n_columns else 0.0
+            z[i] = 0.0 if column >= n_columns else standardised(
+                row[column * stride], self.centers[i], self.scales[i])
         return self.slope(model, z)
 
     def coefficients_of(self, int node):
@@ -216,7 +217,7 @@ cdef class Ridge:
         free(self.v)
         free(self.model.scratch)
 
-    cdef int reserve(self, int n_regressors) except -1:
+    cdef int reserve(self, int n_regressors) except -1 nogil:
         """Allocate memory for n_regressors regressors."""
         if n_regressors > self.capacity or self.row == NULL:
             self.row = <double*>resized(
@@ -296,8 +297,9 @@ cdef void solve_ridge(const LeafModel* model, const double* row, double* slopes)
 cdef class TreeGrowth:
     """The growth of a whole tree with the rules of `Growth` and linear models."""
 
-    def __cinit__(self, kind, dict rules):
+    def __cinit__(self, kind, dict rules, Trees trees):
         self.kind = KINDS.index(kind)
+        self.trees, self.models = trees, LinearModels(kind)
         self.growth = Growth(**rules)
         self.min_samples_leaf = self.growth.min_samples_leaf
         self.ridge = Ridge()
@@ -307,8 +309,8 @@ cdef class TreeGrowth:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, Buffer buffer, Trees trees, LinearModels models, Schema schema,
-                     int n_columns, int n_labels, int n_samples) except -1:
+    cdef int reserve(self, Schema schema, int n_columns, int n_labels,
+                     int n_samples) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need."""
         cdef int n, n_leaves
         if self.kind != NO_MODELS:
@@ -318,15 +320,14 @@ cdef class TreeGrowth:
                 self.weights = <double*>resized(self.weights, n, sizeof(double))
                 self.capacity = n
             if self.kind == IN_ROOT:
-                models.reserve(n, 1, 0)
+                self.models.reserve(n, 1, 0)
             else:
                 self.growth.min_samples_leaf = max(
                     self.min_samples_leaf, LEAST_SAMPLES, SAMPLES_PER_REGRESSOR * n)
                 n_leaves = max(1, n_samples // self.growth.min_samples_leaf)
-                models.reserve(n, n_leaves, 2 * n_leaves)
-        self.growth.reserve(buffer, trees, schema, n_columns, n_labels, n_samples)
-        self.buffer, self.trees, self.models = buffer, trees, models
-        return 0
+                self.models.reserve(n, n_leaves, 2 * n_leaves)
+        self.trees.reserve_roots(1)
+        return self.growth.reserve(self.trees, schema, n_columns, n_labels, n_samples)
 
     cdef size_t n_bytes(self):
         """Number of allocated bytes."""
@@ -334,11 +335,11 @@ cdef class TreeGrowth:
 
     # ---------------------------------------------------------------- steps of a growth
 
-    cdef int64_t n_steps(self) noexcept:
+    cdef int64_t n_steps(self) noexcept nogil:
         """Number of steps since `begin`."""
         return self.n_own_steps + self.growth.n_steps
 
-    cdef double expected_steps(self, int n_samples, int n_visited) noexcept:
+    cdef double expected_steps(self, int n_samples, int n_visited) noexcept nogil:
         """Estimated number of steps of a growth: proportional to samples, features and levels."""
         cdef double n = n_samples, q = self.n_regressors
         cdef double splits = (2.0 * n_visited + 4.0) * log2(n + 2.0) * n
@@ -346,38 +347,40 @@ cdef class TreeGrowth:
             return splits
         return splits + n * (steps_of_sum(<int>q) + 3.0 * q + 3.0)
 
-    cdef void begin(self, int64_t first, int n_samples, int max_features, Rng rng) noexcept:
+    cdef void begin(self, int64_t first, int n_samples, int max_features, Rng rng) noexcept nogil:
         """Begin to grow a tree on n_samples samples, from number `first` in the stream on."""
         cdef int i, place
         self.n_samples, self.max_features, self.rng = n_samples, max_features, rng
         self.n_own_steps = self.growth.n_steps = 0
+        self.trees.widen(self.growth.n_classes)
+        self.trees.new_root()
         for i in range(n_samples):
-            place = self.growth.places[i] = self.buffer.place_of(first + i)
+            place = self.growth.places[i] = self.growth.buffer.place_of(first + i)
             if self.growth.criterion == VARIANCE:
-                self.growth.numbers[i] = self.buffer.target(place)
+                self.growth.numbers[i] = self.growth.buffer.target(place)
             if self.kind != IN_ROOT:
-                self.growth.learn_root(i)
+                self.growth.learn_root(self.trees, i)
         self.at = 0
         if self.kind == NO_MODELS:
             self.start_growth()
             return
         self.phase = MEASURE
 
-    cdef void start_growth(self) noexcept:
+    cdef void start_growth(self) noexcept nogil:
         self.phase = GROW
         self.growth.begin(self.trees.roots[0], self.n_samples, self.max_features, self.rng)
 
-    cdef bint advance(self, int64_t n_steps, int max_nodes) noexcept:
+    cdef bint advance(self, int64_t n_steps, int max_nodes) noexcept nogil:
         """Do n_steps steps, or a few more; return whether the growth has ended."""
         cdef int64_t until = self.n_steps() + n_steps
         while self.phase != DONE and self.n_steps() < until:
             if self.phase == MEASURE:
-                self.measure()
+                self.measure(self.models)
             elif self.phase == SUM:
                 self.sum_sample()
             elif self.phase == LEARN:
                 self.learn_sample()
-            elif self.growth.advance(until - self.n_steps()):
+            elif self.growth.advance(self.trees, until - self.n_steps()):
                 self.trees.shrink_to(max_nodes)
                 self.phase = DONE
                 if self.kind == IN_LEAVES:
@@ -387,11 +390,10 @@ cdef class TreeGrowth:
 
     # ---------------------------------------------------------------- linear models
 
-    cdef void measure(self) noexcept:
+    cdef void measure(self, LinearModels models) noexcept nogil:
         """Add one sample to the means and variances of the features (West 1979)."""
         cdef int i, column, place
         cdef double value, delta, weight
-        cdef LinearModels models = self.models
         if self.at == 0:
             models.n_regressors = 0
             for column in range(self.growth.n_columns):
@@ -403,10 +405,10 @@ cdef class TreeGrowth:
                 memset(models.centers, 0, models.n_regressors * sizeof(double))
                 memset(models.scales, 0, models.n_regressors * sizeof(double))
         place = self.growth.places[self.at]
-        weight = self.buffer.weight(place)
+        weight = self.growth.buffer.weight(place)
         self.n_own_steps += 1 + models.n_regressors
         for i in range(models.n_regressors):
-            value = self.buffer.value(models.columns[i], place)
+            value = self.growth.buffer.value(models.columns[i], place)
             if value == value:
                 self.weights[i] += weight
                 delta = value - models.centers[i]
@@ -414,16 +416,15 @@ cdef class TreeGrowth:
                 models.scales[i] += weight * delta * (value - models.centers[i])
         self.at += 1
         if self.at == self.n_samples:
-            self.keep_varying()
+            self.keep_varying(models)
             self.at = 0
             if self.kind == IN_ROOT:
                 self.begin_leaf()
             else:
                 self.start_growth()
 
-    cdef void keep_varying(self) noexcept:
+    cdef void keep_varying(self, LinearModels models) noexcept nogil:
         """Remove the features without a finite mean and a positive, finite variance."""
-        cdef LinearModels models = self.models
         cdef int i, n = 0
         cdef double variance, scale
         for i in range(models.n_regressors):
@@ -435,23 +436,23 @@ cdef class TreeGrowth:
                 n += 1
         models.n_regressors, models.width = n, n + 2
 
-    cdef void begin_leaf(self) noexcept:
+    cdef void begin_leaf(self) noexcept nogil:
         """Begin the leaf of the next sample; the samples of a leaf are adjacent."""
         self.phase, self.start = SUM, self.at
         self.leaf = self.leaf_of(self.at)
         self.ridge.begin(self.models.n_regressors)
 
-    cdef int leaf_of(self, int i) noexcept:
+    cdef int leaf_of(self, int i) noexcept nogil:
         """The leaf of one of the samples."""
-        return walk(self.trees, self.buffer, self.growth.places[i])
+        return walk(self.trees, self.growth.buffer, self.growth.places[i])
 
-    cdef void sum_sample(self) noexcept:
+    cdef void sum_sample(self) noexcept nogil:
         """Add one sample to the sums of its leaf; after the last one fit the model."""
         cdef int place
         if self.at < self.n_samples and self.leaf_of(self.at) == self.leaf:
             place = self.growth.places[self.at]
-            self.models.standardise(self.buffer, place, self.ridge.v)
-            self.ridge.add(self.growth.numbers[self.at], self.buffer.weight(place))
+            self.models.standardise(self.growth.buffer, place, self.ridge.v)
+            self.ridge.add(self.growth.numbers[self.at], self.growth.buffer.weight(place))
             self.n_own_steps += <int64_t>steps_of_sum(self.models.n_regressors)
             self.at += 1
             return
@@ -460,14 +461,15 @@ cdef class TreeGrowth:
         self.trees.clear(self.leaf)
         self.phase, self.stop, self.at = LEARN, self.at, self.start
 
-    cdef void learn_sample(self) noexcept:
+    cdef void learn_sample(self) noexcept nogil:
         """Let a leaf learn the residual of its model."""
         cdef int place = self.growth.places[self.at]
         self.n_own_steps += 1 + self.models.n_regressors
         self.growth.numbers[self.at] = remainder(
-            self.growth.numbers[self.at], self.models.at_place(self.leaf, self.buffer, place))
+            self.growth.numbers[self.at],
+            self.models.at_place(self.leaf, self.growth.buffer, place))
         self.trees.add_number(
-            self.leaf, self.growth.numbers[self.at], self.buffer.weight(place), 1.0)
+            self.leaf, self.growth.numbers[self.at], self.growth.buffer.weight(place), 1.0)
         self.at += 1
         if self.at < self.stop:
             return

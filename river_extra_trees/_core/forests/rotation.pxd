@@ -2,10 +2,11 @@
 
 from libc.stdint cimport int64_t
 
+from ..trees cimport Trees
 from .memories cimport Group, MemoryForest
 
-cdef int reserve_growth(MemoryForest forest, Group group, int n_labels, int n_samples) except -1
-cdef void continue_growth(MemoryForest forest, Group group) noexcept
-cdef void start_growth(MemoryForest forest, Group group) noexcept
-cdef bint catch_up(MemoryForest forest, Group group, int64_t n) noexcept
-cdef void split_leaves(MemoryForest forest, int tree) noexcept
+cdef int reserve_group(MemoryForest forest, Group group, int n_labels) except -1 nogil
+cdef void continue_growth(MemoryForest forest, Group group) noexcept nogil
+cdef void start_growth(MemoryForest forest, Group group) noexcept nogil
+cdef bint catch_up(MemoryForest forest, Group group, int64_t n) noexcept nogil
+cdef void split_leaves(MemoryForest forest, int tree, Trees trees) noexcept nogil

@@ -3,15 +3,15 @@
 A growth is spread over the samples until the next growth of its group begins.
 """
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from ..rng cimport BRANCH, RENEW, rng_for
 from ..trees cimport Trees
+from .compact_trees cimport CompactTrees
 from .model_trees cimport LinearModels, remainder, walk
 from .memories cimport Group, MemoryForest
-
-from .model_trees import KINDS
 
 cdef enum:
     WALK = 16               # steps of a growth that take as long as one walk to a leaf
@@ -23,17 +23,21 @@ cdef int64_t LARGEST_STEPS = 1 << 60
 cdef double HASTE = 2.5
 
 
-cdef int reserve_growth(MemoryForest forest, Group group, int n_labels, int n_samples) except -1:
-    """Create the next tree, and allocate memory for its growth."""
-    cdef Trees tree = forest.new_tree()
-    cdef LinearModels models = LinearModels(KINDS[group.growth.kind])
-    group.growth.reserve(forest.buffer, tree, models, forest.schema, forest.schema.n_columns,
-                         n_labels, n_samples)
-    group.next_tree, group.next_models = tree, models
+cdef int reserve_group(MemoryForest forest, Group group, int n_labels) except -1 nogil:
+    """Allocate memory for the next tree of a group and for the sample that was read last."""
+    cdef int64_t n_seen = forest.buffer.n_seen + 1
+    if group.is_growing:
+        group.growth.trees.reserve(0, n_labels)
+        if not forest.regression:
+            (<CompactTrees>group.growth.trees).reserve_rows(
+                n_seen - max(group.begun, group.caught_up), n_labels)
+    if n_seen >= group.due and forest.holds(group.first + group.turn):
+        return group.growth.reserve(forest.schema, forest.schema.n_columns, n_labels,
+                                    <int>min(n_seen, <int64_t>group.memory))
     return 0
 
 
-cdef void continue_growth(MemoryForest forest, Group group) noexcept:
+cdef void continue_growth(MemoryForest forest, Group group) noexcept nogil:
     """Begin the growth of the next tree of a group if it is due, or continue it.
 
     A growth always ends before the next one begins. So the schedule depends only on the number of
@@ -42,11 +46,11 @@ cdef void continue_growth(MemoryForest forest, Group group) noexcept:
     cdef int64_t n_seen = forest.buffer.n_seen
     if n_seen >= group.due:
         begin_growth(forest, group)
-    if group.tree is not None:
+    if group.is_growing:
         advance(forest, group, LARGEST_STEPS if n_seen + 1 >= group.due else group.steps)
 
 
-cdef void advance(MemoryForest forest, Group group, int64_t n_steps) noexcept:
+cdef void advance(MemoryForest forest, Group group, int64_t n_steps) noexcept nogil:
     """Do n_steps steps for the next tree of a group; replace the old tree when it is ready."""
     if group.caught_up < 0:
         if not group.growth.advance(n_steps, forest.max_nodes):
@@ -56,8 +60,8 @@ cdef void advance(MemoryForest forest, Group group, int64_t n_steps) noexcept:
         replace(forest, group)
 
 
-cdef void begin_growth(MemoryForest forest, Group group) noexcept:
-    """Begin the growth of the next tree, which `reserve` created if this part has it."""
+cdef void begin_growth(MemoryForest forest, Group group) noexcept nogil:
+    """Begin the growth of the next tree, if this part has it."""
     cdef int64_t n_seen = forest.buffer.n_seen
     cdef double interval = max(1.0, min(<double>n_seen, <double>group.memory)
                                / group.n)
@@ -65,64 +69,70 @@ cdef void begin_growth(MemoryForest forest, Group group) noexcept:
     if not forest.holds(group.first + group.turn):
         group.turn = (group.turn + 1) % group.n
         return
-    group.tree, group.next_tree = group.next_tree, None
-    group.models, group.next_models = group.next_models, None
+    group.is_growing = True
     group.begun, group.caught_up = n_seen, -1
-    group.n_columns, group.n_labels = forest.schema.n_columns, <int>len(forest.labels.labels)
+    group.n_columns, group.n_labels = forest.schema.n_columns, forest.n_labels()
     group.n_visited = forest.n_visited
     group.steps = 1 + <int64_t>(HASTE * group.growth.expected_steps(
         group.n_samples(), group.n_visited) / interval)
     start_growth(forest, group)
 
 
-cdef void start_growth(MemoryForest forest, Group group) noexcept:
+cdef void start_growth(MemoryForest forest, Group group) noexcept nogil:
     """Start the growth of the next tree on its samples."""
     cdef int n = group.n_samples(), tree = group.first + group.turn
     group.growth.begin(group.begun - n, n, group.n_visited,
                        rng_for(forest.seed, tree, group.begun, RENEW))
 
 
-cdef bint catch_up(MemoryForest forest, Group group, int64_t n) noexcept:
+cdef bint catch_up(MemoryForest forest, Group group, int64_t n) noexcept nogil:
     """Let a grown tree learn the samples since `begun`; return whether it has learned all."""
-    cdef Trees trees = group.tree
     cdef int leaf, place
     cdef double target
     while group.caught_up < forest.buffer.n_seen and n > 0:
         place = forest.buffer.place_of(group.caught_up)
-        leaf = walk(trees, forest.buffer, place)
+        leaf = walk(group.growth.trees, forest.buffer, place)
         target = forest.buffer.target(place)
         if forest.regression:
-            target = remainder(target, group.models.at_place(leaf, forest.buffer, place))
-        forest.learn_leaf(trees, leaf, target, forest.buffer.weight(place))
+            target = remainder(
+                target, group.growth.models.at_place(leaf, forest.buffer, place))
+        forest.learn_leaf(group.growth.trees, leaf, target, forest.buffer.weight(place))
         group.caught_up += 1
         n -= 1
     return group.caught_up == forest.buffer.n_seen
 
 
-cdef void replace(MemoryForest forest, Group group) noexcept:
-    """Replace the oldest tree of a group by the new one."""
+cdef void replace(MemoryForest forest, Group group) noexcept nogil:
+    """Replace the oldest tree of a group by the new one.
+
+    The Python objects stay where they are, because references to them may not change here.
+    """
     cdef int tree = group.first + group.turn
-    group.tree.trim(2 * forest.batch_size)
-    forest.trees[tree - forest.first_tree] = group.tree
+    group.growth.trees.trim(2 * forest.batch_size)
+    (<Trees>forest.tree(tree)).take_nodes(group.growth.trees)
     if forest.regression:
-        forest.models[tree - forest.first_tree] = group.models
+        (<LinearModels>forest.models_of(tree)).take_models(group.growth.models)
+    else:
+        (<CompactTrees>forest.tree(tree)).take_records(<CompactTrees>group.growth.trees)
     forest.births[tree] = forest.buffer.n_seen
-    group.tree, group.models = None, None
+    group.is_growing = False
     group.growth.growth.release()
     group.turn = (group.turn + 1) % group.n
 
 
 # --- Splits on small batches ----------------------------------------------------------------
 
-cdef void split_leaves(MemoryForest forest, int tree) noexcept:
-    """Split the leaves of a tree that several samples of the small batch have reached."""
+cdef void split_leaves(MemoryForest forest, int tree, Trees trees) noexcept nogil:
+    """Split the leaves of `trees`, which is the tree number `tree`.
+
+    Splits those leaves that several samples of the small batch have reached.
+    """
     cdef int64_t n_seen = forest.buffer.n_seen
     cdef int64_t arrival = max(n_seen - forest.batch_size, forest.births[tree], <int64_t>0)
     cdef int n = 0, i, j, leaf, place
     cdef int* leaves = forest.leaves + <Py_ssize_t>tree * forest.batch_size
     cdef int* found = forest.small_leaves
     cdef int* places = forest.small_places
-    cdef Trees trees = forest.tree(tree)
     while arrival < n_seen:         # sorted by leaf, in order of arrival
         leaf, place = leaves[arrival % forest.batch_size], forest.buffer.place_of(arrival)
         i = n
@@ -139,22 +149,23 @@ cdef void split_leaves(MemoryForest forest, int tree) noexcept:
             j += 1
         if j - i > 1 and trees.n_used - trees.n_free + 2 <= forest.max_nodes:
             take_leaf(forest, tree, found[i], places + i, j - i)
-            forest.small.trees = trees
             forest.small.begin(
                 found[i], j - i, forest.n_visited,
                 rng_for(forest.seed, tree, n_seen, BRANCH))
-            forest.small.advance(LARGEST_STEPS)
+            forest.small.advance(trees, LARGEST_STEPS)
         i = j
     trees.shrink_to(forest.max_nodes)
 
 
-cdef void take_leaf(MemoryForest forest, int tree, int leaf, const int* places, int n) noexcept:
+cdef void take_leaf(MemoryForest forest, int tree, int leaf, const int* places,
+                    int n) noexcept nogil:
     """Copy the samples of a leaf to the arrays of `small`."""
     cdef int i
-    cdef LinearModels models
+    cdef PyObject* models
     memcpy(forest.small.places, places, n * sizeof(int))
     if forest.regression:
         models = forest.models_of(tree)
         for i in range(n):
             forest.small.numbers[i] = remainder(
-                forest.buffer.target(places[i]), models.at_place(leaf, forest.buffer, places[i]))
+                forest.buffer.target(places[i]),
+                (<LinearModels>models).at_place(leaf, forest.buffer, places[i]))
