@@ -17,10 +17,11 @@ from .guarded cimport Guarded
 from .naive_bayes cimport EarlyPool
 from .schema cimport Labels, Schema
 
-# Maximum number of rows that one call of `go_on` reads. Between calls Python handles signals and
-# other threads can run.
+# Maximum number of rows that one call of `go_on` reads. Between calls Python handles signals, and
+# the next call may wait for another thread that holds the GIL.
 cdef enum:
-    STRETCH = 256
+    STRETCH = 256           # if it learns them
+    LONG_STRETCH = 4096     # if it only predicts them, which takes less time
 
 cdef class Learner(Guarded):
     cdef readonly Schema schema

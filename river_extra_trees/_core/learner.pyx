@@ -193,8 +193,9 @@ cdef class Learner(Guarded):
         Call it again for the next rows, if necessary after the growth. Between the calls Python
         handles signals.
         """
+        cdef int n = STRETCH if reader.learns else LONG_STRETCH
         with self.using():
-            return self.read_rows(reader, reader.row + STRETCH)
+            return self.read_rows(reader, reader.row + n)
 
     cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1:
         cdef double weight
