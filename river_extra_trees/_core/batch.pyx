@@ -427,7 +427,8 @@ cdef class Reader:
     cdef int go_between(self, Py_ssize_t start, Py_ssize_t stop) except -1:
         """Set the range of positions that the next learner reads."""
         if not 0 <= start <= stop <= self.n_chosen:
-            raise IndexError(f"a way of {self.n_chosen} rows does not go from {start} to {stop}")
+            raise IndexError(
+                f"there are no rows {start} to {stop}: the reader has {self.n_chosen} rows")
         self.row, self.n, self.answered = start, stop, False
         return 0
 
