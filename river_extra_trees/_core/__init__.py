@@ -2,6 +2,13 @@
 
 Most modules are a pair of files: the `.pxd` declares the data layout, the `.pyx` the functions.
 
+Words. The *batch* of a family: the samples between two growths of its trees, as in the papers. A
+`Batch`: samples as columns, such as a frame. A *stretch*: the rows of a `Batch` that one call of
+`go_on` reads, at most 256. Rows *read ahead*: rows of a stretch that are encoded together, at most
+64. A *chunk*: one of the arrays of an Arrow stream. A *block*: columns in one array of doubles; in
+`Buffer`, the samples that share an allocation; for the parts of a forest, the samples that all of
+them read before their votes are collected.
+
 Classes. A learner of any family inherits from `Learner`; an indented line below names a part that
 the object above it contains::
 
@@ -52,21 +59,26 @@ How one sample is learned::
 Until its first batch is full, a `Forest` grows its trees on the samples so far, after 10, 20, 30,
 45 ... of them (`grow_early`). A `MemoryForest` splits the leaves of its first trees in between.
 
-How a batch is learned or predicted::
+How a `Batch` is learned or predicted::
 
     estimator.learn_many(X, y, w)
       |- batch_of              reads the columns: numbers, and codes of nominal values (columns);
       |                          doubles and texts from Arrow buffers (arrow, texts)
-      |- core.reader           maps the columns to the schema; rejects the whole batch if a row
-      |                          is invalid (batch)
-      `- core.go_on            reads rows until a batch of the family is full:
-          |- run               rows without new features, values or labels, without the GIL
-          |   |- Reader.read_ahead   encodes several rows, column by column (ahead, links)
-          |   `- families that override `run` let these rows go down each tree together
-          |- Reader.read       encodes one row; only new nominal values need a look-up
-          |- answer_row        the prediction, if `predict_many` or `predict_learn_many` asks
-          |- Reader.admit      if a feature or a nominal value is new
-          `- reserve, take     as above
+      |- core.reader           links the columns to the schema (links); rejects the whole `Batch`
+      |                          if a row is invalid (batch)
+      |- core.go_on            reads a stretch of rows, or fewer if the batch of the family is full:
+      |   |- run               in all families without the GIL: rows without new features, nominal
+      |   |   |                  values or labels
+      |   |   |- Reader.read_ahead   encodes several rows, column by column (ahead)
+      |   |   |- answer_row, reserve, take   predict and learn one row after the other
+      |   |   `- or several rows go down each tree together: in a `Forest` without an early
+      |   |        pool; in `Shrubs` and `MemoryForest` (answers), if no row is learned
+      |   `- the row at which `run` stops, with the GIL:
+      |       |- Reader.read   encodes the row; only new nominal values need a look-up
+      |       |- answer_row    the prediction, if `predict_many` or `predict_learn_many` asks
+      |       |- Reader.admit  if a feature or a nominal value is new
+      |       `- reserve, take     as above
+      `- estimator._grow       when the batch of the family is full; then `go_on` again
 
 The models of several keys can read one batch, whose rows are grouped by key: `core.take_over`
 assigns a range of the rows of a reader to a learner.

@@ -1,8 +1,8 @@
 """Rows of a batch that are read ahead.
 
-Each step of a row down a tree depends on the step before it, but not on the steps of other rows.
-The processor can overlap the steps of several rows, so they go down a tree together. Their values
-are column-major, because a batch is read one column at a time.
+A step of a row down a tree has to wait for the step before it, but not for the steps of other rows.
+So several rows go down a tree together, and the processor overlaps their steps. The values are
+stored by column, because the reader encodes one column after the other.
 """
 
 from libc.stdint cimport uint8_t
@@ -11,10 +11,11 @@ cdef enum:
     AHEAD = 64      # maximum number of rows that are read ahead
 
 cdef class Ahead:
-    cdef double* values         # values[column * step + i]: value of row i, NaN if missing
+    cdef double* values         # values[column * stride + i]: value of row i, NaN if missing
     cdef (const double*)[AHEAD] rows    # rows[i]: first value of row i
-    cdef int step               # number of rows for which there is room, at most AHEAD
-    cdef int most               # number of rows to read next, at most `step`
+    cdef int stride             # number of rows for which there is room, at most AHEAD
+    cdef int most               # number of rows to read next, at most `stride`; it doubles, and
+                                #   falls when Python has to handle a row
     cdef double[AHEAD] targets
     cdef double[AHEAD] weights  # 0: the row is predicted, but not learned
     cdef uint8_t[AHEAD] marks   # why Python has to handle a row, see `Reader.encode`

@@ -3,8 +3,8 @@
 from .memory cimport free, product, resized
 
 cdef enum:
-    FEWEST = 8              # rows, however many columns there are
-    CELLS = 1 << 14         # number of values up to which all AHEAD rows are read
+    CELLS = 1 << 14         # number of values (128 KB) that limits the rows of many columns
+    FEWEST = 8              # minimum number of rows, whatever the number of columns
 
 
 cdef class Ahead:
@@ -24,10 +24,10 @@ cdef class Ahead:
         if n_cells > self.n_cells:
             self.values = <double*>resized(self.values, n_cells, sizeof(double))
             self.n_cells = n_cells
-        self.step = <int>n_rows
-        self.most = self.step if self.most == 0 else min(self.most, self.step)
+        self.stride = <int>n_rows
+        self.most = self.stride if self.most == 0 else min(self.most, self.stride)
         for i in range(AHEAD):
-            self.rows[i] = self.values + min(i, self.step - 1)
+            self.rows[i] = self.values + min(i, self.stride - 1)
         return 0
 
     cdef int reserve_leaves(self, size_t n_trees, size_t n_labels) except -1:
@@ -41,7 +41,7 @@ cdef class Ahead:
         return 0
 
     cdef void copy(self, int i, double* row, int n_columns) noexcept nogil:
-        """Copy the values of row i."""
+        """Copy the values of row i to `row`."""
         cdef Py_ssize_t column
         for column in range(n_columns):
-            row[column] = self.values[column * self.step + i]
+            row[column] = self.values[column * self.stride + i]

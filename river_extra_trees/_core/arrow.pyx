@@ -1,7 +1,7 @@
 """Tables of doubles, read from Arrow buffers.
 
-The table comes through the Arrow C stream interface, as one array of structs per chunk, whose
-children are the columns. See `texts` for the structs of the interface.
+A table comes through the Arrow C stream interface in chunks. Each chunk is an array of structs,
+whose children are the columns. See `texts` for the structs of the interface.
 """
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
@@ -15,9 +15,9 @@ import numpy as np
 
 
 cdef bint holds_doubles(ArrowArrayStream* stream, Py_ssize_t n_columns) except -1:
-    """Whether the arrays of a stream are tables of so many columns of doubles.
+    """Whether a stream contains tables of n_columns columns, all of doubles.
 
-    Metadata of a column may declare that its doubles have another meaning (an extension type).
+    A column with metadata does not count: it may be of an extension type, with another meaning.
     """
     cdef ArrowSchema schema
     cdef const ArrowSchema* column
@@ -53,7 +53,7 @@ def block_of_stream(stream, Py_ssize_t n_rows, Py_ssize_t n_columns):
     stream
         What `__arrow_c_stream__` of the table returns.
     n_rows, n_columns
-        Size of the table. A ValueError if the stream has other rows.
+        Size of the table. Raises a ValueError if the stream has more or fewer rows.
     """
     cdef ArrowArrayStream* arrays = <ArrowArrayStream*>PyCapsule_GetPointer(
         stream, "arrow_array_stream")

@@ -4,9 +4,11 @@ A `Batch` contains the columns of some samples, with or without targets and weig
 depend on a learner, so any learner can read it.
 
 A `Reader` encodes the rows of a batch for a learner: all rows in order, or chosen rows in a given
-order. It looks up the schema's column of each column of the batch once, and the code of each
-nominal value when a row first contains it. Other rows need no look-up. When a row contains a new
-feature or a new nominal value, `admit` adds it to the schema as `Schema.admit` does.
+order. It links the columns of the batch to those of the schema once (`links`). The codes of all
+nominal values are looked up then; if rows were chosen, the code of a value is looked up when a row
+first contains it. `read` encodes one row. `read_ahead` encodes several rows, column by column,
+without the GIL. When a row contains a new feature or a new nominal value, `admit` adds it to the
+schema as `Schema.admit` does.
 
 One reader can serve several learners in turn: `Learner.take_over` assigns a range of its rows to
 a learner.
@@ -65,7 +67,7 @@ cdef class Reader:
     cdef bint read(self) except -1
     cdef int read_ahead(self, Py_ssize_t stop, int room, bint regression) noexcept nogil
     cdef int read_targets(self, int n, int room, bint regression) noexcept nogil
-    cdef void encode(self, double* values, Py_ssize_t step, int n, uint8_t* marks) noexcept nogil
+    cdef void encode(self, double* values, Py_ssize_t stride, int n, uint8_t* marks) noexcept nogil
     cdef int look_up(self) except -1
     cdef int admit(self) except -1
     cdef bint has_new_features(self) noexcept

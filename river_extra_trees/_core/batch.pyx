@@ -7,7 +7,7 @@ from libc.string cimport memset
 from .ahead cimport Ahead
 from .columns cimport Column
 from .links cimport (
-    FOUND, IGNORED, NEW, UNKNOWN, UNSEEN, Link, Rows, encode_codes, encode_numbers, look_up_all
+    LOOK_UP, IGNORED, NEW, UNKNOWN, UNSEEN, Link, Rows, encode_codes, encode_numbers, look_up_all
 )
 from .memory cimport free, zeroed
 from .values cimport order_of
@@ -124,10 +124,10 @@ cdef class Reader:
             link = &self.links[self.n_links]
             if column.number_view is not None:
                 link.numbers = <const char*>&column.number_view[0]
-                link.number_step = column.number_view.strides[0]
+                link.number_stride = column.number_view.strides[0]
             if column.codes is not None:
                 link.codes = <const char*>&column.code_view[0]
-                link.code_step = column.code_view.strides[0]
+                link.code_stride = column.code_view.strides[0]
             link.n_values = <int>len(column.values)
             link.are_distinct = column.are_distinct
             n_known += link.n_values
@@ -210,20 +210,22 @@ cdef class Reader:
         return 0
 
     cdef bint read(self) except -1:
-        """Encode the next row as `Schema.encode` does; return whether the schema knows all of it.
+        """Encode the next row as `Schema.encode` does.
+
+        Returns whether the schema knows all its features and nominal values.
         """
         cdef uint8_t mark
         self.encode(self.schema.row, 1, 1, &mark)
-        if mark & FOUND:
+        if mark & LOOK_UP:
             self.look_up()
             self.encode(self.schema.row, 1, 1, &mark)
         return not mark & NEW
 
     cdef int look_up(self) except -1:
-        """Look up the nominal values of the next row that were not looked up before.
+        """Look up the nominal values of the next row whose codes are UNSEEN or UNKNOWN.
 
-        An unknown value may have become known: the schema may have learned an equal value of
-        another type, unless the values of the column are distinct.
+        A value may no longer be unknown: the schema may have learned an equal value of another
+        type since the last look-up, unless the values of the column are distinct.
         """
         cdef Py_ssize_t place = self.place(self.row)
         cdef const Link* link
@@ -232,7 +234,7 @@ cdef class Reader:
             link = &self.links[i]
             if link.codes == NULL or link.nominal < 0:
                 continue
-            code = (<const int*>(link.codes + place * link.code_step))[0]
+            code = (<const int*>(link.codes + place * link.code_stride))[0]
             if 0 <= code < link.n_values and link.known[code] in (UNSEEN, UNKNOWN):
                 link.known[code] = (<dict>self.schema.codes[link.nominal]).get(
                     (<Column>self.batch.columns[i]).values[code], UNKNOWN)
@@ -241,22 +243,25 @@ cdef class Reader:
     cdef int read_ahead(self, Py_ssize_t stop, int room, bint regression) noexcept nogil:
         """Read the next rows that need no Python code into `ahead`; return their number.
 
-        At most `room` of them have a weight, so that the learner learns them.
+        At most `room` of them have a positive weight, so that the learner has memory for them.
         """
         cdef int i, n = <int>min(stop - self.row, <Py_ssize_t>self.ahead.most)
-        self.ahead.most = min(2 * self.ahead.most, self.ahead.step)
+        self.ahead.most = min(2 * self.ahead.most, self.ahead.stride)
         if self.learns:
             n = self.read_targets(n, room, regression)
-        self.encode(self.ahead.values, self.ahead.step, n, self.ahead.marks)
+        self.encode(self.ahead.values, self.ahead.stride, n, self.ahead.marks)
         for i in range(n):
-            if self.ahead.marks[i] & FOUND or (
+            if self.ahead.marks[i] & LOOK_UP or (
                     self.ahead.marks[i] and self.ahead.weights[i] > 0.0):
                 self.ahead.most = max(i, 1)     # new values often come in succession
                 return i
         return n
 
     cdef int read_targets(self, int n, int room, bint regression) noexcept nogil:
-        """Read targets and weights of at most n rows; return the number of rows."""
+        """Read the targets and weights of the next n rows; return how many were read.
+
+        Fewer are read before a new label, and after the last row for which the learner has room.
+        """
         cdef Py_ssize_t start = self.row
         cdef int i
         for i in range(n):
@@ -274,10 +279,10 @@ cdef class Reader:
         self.row = start
         return n
 
-    cdef void encode(self, double* values, Py_ssize_t step, int n, uint8_t* marks) noexcept nogil:
-        """Encode the next n rows: values[column * step + i] is a value of the i-th of them.
+    cdef void encode(self, double* values, Py_ssize_t stride, int n, uint8_t* marks) noexcept nogil:
+        """Encode the next n rows: values[column * stride + i] is a value of the i-th of them.
 
-        The marks of a row tell what only Python code can do for it; see `links`.
+        marks[i] tells what only Python code can do for that row; see `links`.
         """
         cdef Rows rows
         cdef Py_ssize_t column
@@ -288,10 +293,10 @@ cdef class Reader:
         memset(marks, 0, n)
         for column in range(self.schema.n_columns):
             for i in range(n):
-                values[column * step + i] = NAN
+                values[column * stride + i] = NAN
         for i in range(self.n_links):
-            encode_numbers(&self.links[i], &rows, values, step, marks)
-            encode_codes(&self.links[i], &rows, self.learns, values, step, marks)
+            encode_numbers(&self.links[i], &rows, values, stride, marks)
+            encode_codes(&self.links[i], &rows, self.learns, values, stride, marks)
 
     cdef int admit(self) except -1:
         """Add new features and values of the next row, as `Schema.admit` does; encode the row.
@@ -310,7 +315,7 @@ cdef class Reader:
             for i in range(self.n_links):
                 link = &self.links[i]
                 if link.codes != NULL and link.nominal >= 0:
-                    code = (<const int*>(link.codes + place * link.code_step))[0]
+                    code = (<const int*>(link.codes + place * link.code_stride))[0]
                     if 0 <= code < link.n_values and link.known[code] == UNKNOWN:
                         link.known[code] = code_for(
                             self.schema, link.nominal, (<Column>self.batch.columns[i]).values[code])
@@ -345,11 +350,11 @@ cdef class Reader:
         for i in range(self.n_links):
             link, column = &self.links[i], <Column>self.batch.columns[i]
             if link.numbers != NULL and link.numeric == UNKNOWN:
-                number = (<const double*>(link.numbers + place * link.number_step))[0]
+                number = (<const double*>(link.numbers + place * link.number_stride))[0]
                 if number - number == 0.0:
                     found.append(((column.name, False, None), i, 0))
             if link.codes != NULL and link.nominal == UNKNOWN:
-                code = (<const int*>(link.codes + place * link.code_step))[0]
+                code = (<const int*>(link.codes + place * link.code_stride))[0]
                 if 0 <= code < link.n_values:
                     found.append(((column.name, True, column.values[code]), i, code))
         if found:
@@ -388,7 +393,7 @@ cdef class Reader:
             self.share_answers[row, code] = shares[code] / total
 
     cdef double find_label(self, Labels labels) except? -1.0:
-        """The code of the next label if an equal one has become known; or -1."""
+        """The code of the next label if the learner has learned an equal one by now; or -1."""
         cdef int code = self.label_targets[self.place(self.row)]
         self.label_codes[code] = labels.known.get(self.label(), UNKNOWN)
         return max(-1, self.label_codes[code])
@@ -420,9 +425,10 @@ cdef class Reader:
         return found
 
     cdef int go_between(self, Py_ssize_t start, Py_ssize_t stop) except -1:
-        """Set the range of positions for the next learner."""
+        """Set the range of positions that the next learner reads."""
         if not 0 <= start <= stop <= self.n_chosen:
-            raise IndexError(f"a way of {self.n_chosen} rows does not go from {start} to {stop}")
+            raise IndexError(
+                f"there are no rows {start} to {stop}: the reader has {self.n_chosen} rows")
         self.row, self.n, self.answered = start, stop, False
         return 0
 

@@ -54,7 +54,7 @@ cdef class Column:
         self.name, self.length, self.array, self.codes = name, length, numbers, codes
         self.values = [] if values is None else values
         self.refused, self.error, self.are_distinct = refused, error, are_distinct
-        self.number_view = numbers      # None is another value than that of a view never set
+        self.number_view = numbers      # also if None: a view that was never set is not None
         if numbers is not None:
             check_length(self.number_view.shape[0], length)
         if codes is not None:
@@ -79,7 +79,7 @@ cdef class Column:
 
 
 cdef Column named(Column column):
-    """A column; an invalid name is an error in its first row."""
+    """Check the name of a column. An invalid name is an error in the first row."""
     if column.length:
         try:
             check_name(column.name)
@@ -110,7 +110,10 @@ cdef bint has_infinite(const double[:, :] numbers) noexcept nogil:
 
 
 cdef bint has_infinite_bits(const uint64_t* numbers, Py_ssize_t n) noexcept nogil:
-    """Whether a double is infinite. Compilers vectorise this loop, but not one of doubles."""
+    """Whether one of n doubles, given by their bits, is infinite.
+
+    Compilers vectorise this loop, but not the same loop over doubles.
+    """
     cdef uint64_t found = 0
     cdef Py_ssize_t i
     for i in range(n):                  # no early exit

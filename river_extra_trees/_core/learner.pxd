@@ -7,9 +7,9 @@ full now. The estimator then plans the growth, and the core object grows the tre
 fails or a signal interrupts it, the batch stays full, and no sample is learned until the growth
 has succeeded.
 
-A batch of samples: `reader` checks all rows and links the columns to the schema. `go_on` then reads
-row after row, predicts it if asked to, and learns it as `learn` does. It stops when the batch of
-the family is full.
+A `Batch` of samples, such as a frame: `reader` checks all rows and links the columns to the schema.
+`go_on` then reads row after row, predicts it if asked to, and learns it as `learn` does. It stops
+after a stretch of rows, or when the batch of the family is full.
 """
 
 from .batch cimport Reader
@@ -17,11 +17,11 @@ from .guarded cimport Guarded
 from .naive_bayes cimport EarlyPool
 from .schema cimport Labels, Schema
 
-# Maximum number of rows that one call of `go_on` reads. Between calls Python handles signals, and
-# the next call may wait for another thread that holds the GIL.
+# Number of rows in a stretch: the maximum that one call of `go_on` reads. Between two calls Python
+# handles signals, and other threads can use the model.
 cdef enum:
-    STRETCH = 256           # if it learns them
-    LONG_STRETCH = 4096     # if it only predicts them, which takes less time
+    STRETCH = 256           # of rows that are learned
+    LONG_STRETCH = 4096     # of rows that are only predicted, which takes less time
 
 cdef class Learner(Guarded):
     cdef readonly Schema schema
@@ -43,11 +43,11 @@ cdef class Learner(Guarded):
     cdef bint batch_is_full(self) noexcept nogil
     # Predicts and learns rows without the GIL, until a row has a new feature, value or label or the
     # batch is full. It may stop before any row; `read_rows` then handles that row itself. A family
-    # can override this method to predict or learn several rows at once.
+    # can override this method to predict or learn several rows at once. It should rarely take the
+    # GIL: if another thread computes in Python, that takes milliseconds.
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil
-    # Allocates what `run` needs. Returns false if `run` would need the GIL for each row: if another
-    # thread is busy, each acquisition of the GIL can take milliseconds.
-    cdef bint prepare_run(self, Reader reader) except -1
+    # Allocates what `run` needs beside the rows that are read ahead.
+    cdef int prepare_run(self, Reader reader) except -1
     # The predictions for the row that the schema encoded last. The code of the label; there must be
     # at least one label:
     cdef int row_label(self) except -1 nogil

@@ -208,7 +208,8 @@ cdef class Learner(Guarded):
         while reader.row < stop:
             if n_careful > 0:
                 n_careful -= 1
-            elif not self.batch_is_full() and self.prepare_run(reader):
+            elif not self.batch_is_full():
+                self.prepare_run(reader)
                 reader.ahead.reserve(self.schema.n_columns)
                 row, n_labels = reader.row, self.n_labels()
                 with nogil:
@@ -468,8 +469,8 @@ cdef class Learner(Guarded):
     cdef bint batch_is_full(self) noexcept nogil:
         return False
 
-    cdef bint prepare_run(self, Reader reader) except -1:
-        return True
+    cdef int prepare_run(self, Reader reader) except -1:
+        return 0
 
     cdef int row_label(self) except -1 nogil:
         return first_largest(self.row_shares(), self.n_labels())

@@ -19,7 +19,7 @@ cdef inline int raise_memory_error() except -1 with gil:
 cdef inline size_t product(size_t a, size_t b) except? <size_t>-1 nogil:
     """a * b, or a MemoryError if the product does not fit into a `size_t`.
 
-    The value that may mean an error is no size: to look for an error, callers take the GIL.
+    Callers take the GIL to look for an exception when they get -1. It is never a size, but 0 is.
     """
     if b and a > (<size_t>-1) // b:
         raise_memory_error()

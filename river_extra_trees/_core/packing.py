@@ -29,7 +29,7 @@ def packed(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def unpacked(values: Any) -> Any:
-    """The fields of a state, with the arrays that `packed` made tuples of."""
+    """The fields of a state, with arrays again for the tuples that `packed` made."""
     if type(values) is not dict:
         return values
     return {

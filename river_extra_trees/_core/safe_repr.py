@@ -9,7 +9,7 @@ __all__ = ["safe_repr", "with_text"]
 
 
 def safe_repr(value: Any, write: Callable[[Any], str] = repr) -> str:
-    """The text of a value, or its type where writing it raises.
+    """The text of a value; if writing it raises an error, the name of its type.
 
     Python refuses, for instance, to write whole numbers of more than 4,300 digits.
     """
@@ -20,9 +20,9 @@ def safe_repr(value: Any, write: Callable[[Any], str] = repr) -> str:
 
 
 def with_text(error: Exception, text: str) -> Exception:
-    """An error of the same class with this text; of a base where that needs more than a text.
+    """An error with this text, of the same class, or of a base class that takes only a text.
 
-    A `UnicodeEncodeError`, for instance, becomes a `UnicodeError`.
+    The constructor of `UnicodeEncodeError`, for instance, needs more: it becomes a `UnicodeError`.
     """
     for kind in type(error).__mro__:
         try:

@@ -30,7 +30,7 @@ cdef extern from "Python.h":
     PyObject* PyTrue "Py_True"
     PyObject* PyFalse "Py_False"
 
-# The one subclass of float that is known to say what its float is, and to be hashable.
+# The fast path reads no other subclass of float, which may override `__float__` or `__hash__`.
 cdef PyTypeObject* FLOAT64 = <PyTypeObject*>np.float64
 
 
@@ -92,10 +92,10 @@ cdef class Schema:
         return 0
 
     cdef list news(self, dict x):
-        """Read a row to learn from: what has no column or code yet, in the order of its columns.
+        """Read a row to learn from; return what has no column or code yet, sorted by `order_of`.
 
-        What is refused is refused here: `commit` fails for lack of memory alone, and for names and
-        values that cannot be hashed or compared each time.
+        All invalid input raises an error here. After that, `commit` fails only if memory is short,
+        or if hashing or comparing a name or a value raises an error only later.
         """
         cdef list fresh = []
         self.by_name(x, fresh)

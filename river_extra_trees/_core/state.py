@@ -1,7 +1,7 @@
 """What a core object remembers, described once for pickles and for model files.
 
 Every core class has a method `state`, which returns a dict from names to values, and a class method
-`restored`, which makes an object of such a dict. Values are None, bools, whole numbers, floats,
+`restored`, which makes an object from such a dict. Values are None, bools, whole numbers, floats,
 strings, numpy arrays, other core objects, lists of values, and feature values and labels of any
 type. What does not decide future answers (scratch memory, caches, spare capacity) is left out, so
 that equal objects have equal states. So are the fields with the values that a class names in its
@@ -113,9 +113,10 @@ class Captured:
 def captured(
     fields: dict[str, Any], defaults: Mapping[str, Any] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """The fields of a core object that are no defaults, with its parts as they are at this moment.
+    """The fields of a core object that differ from their defaults, and the states of its parts.
 
-    So a pickle or a model file is consistent, even if the object learns while it is written.
+    All states are taken at once. So a pickle or a model file is consistent, even if the object
+    learns while the file is written.
     """
 
     def capture(value: Any) -> Any:
@@ -134,7 +135,7 @@ def restore(value: Any) -> Any:
 
 
 class State:
-    """A state that is read with distrust: each getter names the type and the range it wants.
+    """A state from a source that is not trusted: each getter checks the type and the range.
 
     Parameters
     ----------
@@ -195,7 +196,7 @@ class State:
         return self.number_or(name, (None, "sqrt", "log2"), SMALLEST, 1.0)
 
     def real(self, name: str, least: float, most: float) -> Any:
-        """A number of any type that Python orders, from `least` to `most`; as it is."""
+        """A real number of any type, from `least` to `most`; its type does not change."""
         value = self.values[name]
         try:
             fits = isinstance(value, numbers.Real) and least <= float(value) <= most
@@ -219,7 +220,7 @@ class State:
         return str(value)
 
     def settings(self, table: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
-        """What a table names, each with the getter and the limits that stand there."""
+        """The values that a table names, read by the getter and within the limits in the table."""
         return {
             name: getattr(self, getter)(name, *limits) for name, (getter, *limits) in table.items()
         }

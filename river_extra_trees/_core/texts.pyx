@@ -67,7 +67,7 @@ cdef inline uint64_t hash_of(const Key* key) noexcept nogil:
 
 
 cdef Layout layout_of(ArrowArrayStream* stream) except *:
-    """Where the texts of a stream are; `NO_TEXTS` if it has anything else."""
+    """How a stream stores its texts; `NO_TEXTS` if it has anything else."""
     cdef ArrowSchema schema
     cdef Layout layout = NO_TEXTS
     if stream.get_schema(stream, &schema) != 0:
@@ -99,7 +99,7 @@ cdef int fail(ArrowArrayStream* stream) except -1:
 
 cdef int64_t end_of(const ArrowArray* array, Layout layout) noexcept nogil:
     """The end of the last text in the buffer of the texts of an array."""
-    if layout == VIEWS or array.length == 0:    # an array of nothing may have no buffers
+    if layout == VIEWS or array.length == 0:    # an empty array may have no buffers
         return 0
     if layout == SHORT_OFFSETS:
         return (<const int32_t*>array.buffers[1])[array.offset + array.length]
@@ -124,7 +124,7 @@ cdef inline bint locate(const ArrowArray* array, Layout layout, int64_t i, int64
 
 
 cdef inline bint locate_view(const ArrowArray* array, const View* view, Span* span) noexcept nogil:
-    """As `locate`. The last buffer of the array has the sizes of the buffers of the texts."""
+    """As `locate`. The last buffer of the array contains the sizes of the buffers with texts."""
     cdef int64_t n_buffers = array.n_buffers - 3, buffer, start
     span.length = view.length
     if span.length <= 12:
@@ -147,7 +147,7 @@ cdef class Chunk:
 
 
 cdef class Texts:
-    """Texts <-> codes 0, 1, 2, ... in the order in which they were first told. See the header."""
+    """Texts <-> codes 0, 1, 2, ... in the order in which `know` received them. See the header."""
 
     def __cinit__(self):
         self.values, self.news = [], []
@@ -164,7 +164,7 @@ cdef class Texts:
 
     def know(self, list values):
         """Register further values, as far as they are texts that UTF-8 can represent."""
-        if self.is_reading:     # for what a finalizer broke into; they are registered later
+        if self.is_reading:     # called during a read: `texts_of` calls again, with these values
             return
         for value in values:
             if type(value) is str:
@@ -178,7 +178,7 @@ cdef class Texts:
     def codes_of(self, stream):
         """The texts of an Arrow stream: their codes, -1 where missing, and the text of each code.
 
-        The texts known before come first. A TypeError if the stream has anything else.
+        The known texts come first. Raises a TypeError if the stream has anything but texts.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ cdef class Texts:
         cdef Layout layout
         cdef Chunk chunk
         cdef list codes = [], values
-        if self.is_reading:     # for another thread, or for what a finalizer broke into
+        if self.is_reading:     # called by another thread or a finalizer during a read
             return Texts().codes_of(stream)
         if arrays.release == NULL:
             raise ValueError("the texts cannot be read: their stream was taken already")
@@ -267,7 +267,7 @@ cdef class Texts:
         return slot
 
     cdef int reserve(self, size_t length) except -1:
-        """Make room for one more text of so many bytes."""
+        """Make room for one more text of `length` bytes."""
         cdef size_t n_bytes = self.n_bytes + length
         if n_bytes >= self.byte_capacity:
             self.bytes = <char*>resized(self.bytes, 2 * n_bytes + 1, 1)
@@ -277,7 +277,7 @@ cdef class Texts:
         return 0
 
     cdef int resize(self, size_t capacity) except -1:
-        """Make room for so many texts, a power of two; without memory, nothing changes."""
+        """Make room for `capacity` texts, a power of two. A MemoryError changes nothing."""
         cdef size_t code
         cdef const Text* text
         cdef int* slots = <int*>resized(NULL, capacity, 4 * sizeof(int))
@@ -312,7 +312,7 @@ cdef class Texts:
         self.news.clear()
 
     cdef int shrink(self) except -1:
-        """Free much unused memory."""
+        """Free unused memory if there is much of it."""
         if self.capacity > ROOM > 2 * self.n_texts():
             self.resize(ROOM)
         if self.byte_capacity > 4 * self.n_bytes + (1 << 16):

@@ -11,7 +11,7 @@ from libc.stdint cimport uint8_t
 from .ahead cimport AHEAD
 from .memory cimport free
 from .shares cimport first_largest
-from .split cimport Split, goes_left, goes_left_evenly
+from .split cimport Split, goes_left, goes_left_branchless
 
 cdef extern from *:
     """
@@ -145,10 +145,10 @@ cdef class Trees:
                 this = &nodes[leaves[i]]
                 left = this.split.missing_left
                 if this.split.feature < n_columns:
-                    left = goes_left_evenly(
+                    left = goes_left_branchless(
                         &this.split, rows[i][this.split.feature * stride])
                 node = (&this.left)[1 - left]       # `left` or `right`
-                prefetch(&nodes[node])              # other rows follow before it is read
+                prefetch(&nodes[node])              # read after the steps of the other rows
                 leaves[i] = node
             for k in range(n_going):
                 i = going[k]
@@ -167,7 +167,7 @@ cdef class Trees:
         cdef double* stats = self.stats
         cdef Py_ssize_t width = self.width
         cdef int node = leaf, code, _
-        cdef int n = nodes[leaf].depth + 1      # known earlier than the end of the path
+        cdef int n = nodes[leaf].depth + 1      # so that no round waits for the end of the path
         if self.fading < 1.0:
             fade_row(stats + leaf * width, self.fading, self.n_values, self.regression)
         if self.regression:

@@ -36,7 +36,7 @@ cdef class Window:
                   const double[::1] weight, const int64_t[::1] arrival, int n_sorted) except -1
     cdef int move(self, int capacity, int column_capacity) except -1 nogil
     cdef void extend(self, int n_columns) noexcept nogil
-    cdef void push(self, const double* values, Py_ssize_t step, int n_columns, int n,
+    cdef void push(self, const double* values, Py_ssize_t stride, int n_columns, int n,
                    const double* targets, const double* weights, int* slots) noexcept nogil
     cdef void sort(self) noexcept nogil
     cdef int slide(self, const double* row, double target, double weight, int gone) noexcept nogil

@@ -27,9 +27,9 @@ cdef size_t block_size(size_t capacity, size_t columns) noexcept nogil:
 cdef class Window:
     """Samples in slots, with the sorted order of the slots in each column.
 
-    `push` stores rows. `sort` merges the pushed samples into the
-    sorted orders, and `release` removes samples from them; neither sorts the other samples again. A
-    full window is enlarged. To bound its size, the owner has to release samples in time.
+    `push` stores rows. `sort` merges the pushed samples into the sorted orders, and `release`
+    removes samples from them; neither sorts the other samples again. A full window is enlarged. To
+    bound its size, the owner has to release samples in time.
 
     Parameters
     ----------
@@ -106,11 +106,11 @@ cdef class Window:
                    self.n_sorted * sizeof(int))
         self.n_columns = max(self.n_columns, n_columns)
 
-    cdef void push(self, const double* values, Py_ssize_t step, int n_columns, int n,
+    cdef void push(self, const double* values, Py_ssize_t stride, int n_columns, int n,
                    const double* targets, const double* weights, int* slots) noexcept nogil:
-        """Store those of n rows that have a weight, and write the slot of each; -1 for others.
+        """Store those of n rows that have a positive weight. slots[i] is the slot of row i, or -1.
 
-        values[column * step + i] is a value of row i. Call `reserve` before.
+        values[column * stride + i] is a value of row i. Call `reserve` before.
         """
         cdef Py_ssize_t column
         cdef int i, slot
@@ -132,7 +132,7 @@ cdef class Window:
             data = self.data + column * self.capacity
             for i in range(n):
                 if slots[i] >= 0:
-                    data[slots[i]] = values[column * step + i]
+                    data[slots[i]] = values[column * stride + i]
 
     cdef void sort(self) noexcept nogil:
         """Merge the fresh samples into the sorted orders."""

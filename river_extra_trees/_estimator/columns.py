@@ -118,8 +118,8 @@ def columns_of_pandas(frame: typing.Any, schema: Schema | None) -> list[Column]:
 def dtypes_of(frame: typing.Any) -> list[typing.Any]:
     """The types of the columns of a frame of pandas.
 
-    `frame.dtypes` makes a series of them first. That takes as long as the predictions of a tree for
-    200 rows, and pandas has no other public way.
+    The public way, `frame.dtypes`, makes a series of them first. That takes as long as the
+    predictions of a tree for 200 rows, so this function asks the frame's manager of blocks.
     """
     try:
         dtypes = frame._mgr.get_dtypes()

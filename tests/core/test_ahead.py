@@ -40,7 +40,7 @@ def made(name: str) -> Any:
 def samples(
     name: str, n: int, rng: np.random.Generator, odd: float
 ) -> tuple[pd.DataFrame, list[Any], list[float]]:
-    """Samples with `odd` the share of rows with something that ends a stretch of known rows."""
+    """Samples. A share `odd` of the rows has a value or a label that may be new."""
     is_odd = rng.random(n) < odd
     values = rng.choice(["red", "green", ""], n).astype(object)
     values[is_odd] = [f"colour {k}" for k in rng.integers(0, 9, is_odd.sum())]
@@ -67,8 +67,8 @@ def samples(
     lengths=st.lists(st.one_of(st.integers(0, 9), st.integers(60, 70), st.just(200)), max_size=4),
     odd=st.sampled_from([0.0, 0.02, 0.5]),
 )
-def test_stretches(name: str, seed: int, lengths: list[int], odd: float) -> None:
-    """Wherever new values, labels, columns, missing values and weights 0 are."""
+def test_any_rows(name: str, seed: int, lengths: list[int], odd: float) -> None:
+    """New values, labels and columns, missing values and weights 0 may be in any row."""
     rng = np.random.default_rng(seed)
     model = made(name)
     for n in lengths:
@@ -103,7 +103,7 @@ def test_many_columns() -> None:
 @pytest.mark.parametrize("name", ["StreamDecisionTreeClassifier", "ShrubEnsembleClassifier"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_numbers_that_become_infinite(name: str, order: Any) -> None:
-    """A number that is infinite when it is read, though it was not before, is missing."""
+    """A number that becomes infinite after the batch was checked is read as missing."""
     rng = np.random.default_rng(2)
     X = np.array(rng.random((200, 3)), order=order)
     model = made(name)

@@ -1,4 +1,4 @@
-"""Tables of doubles are read from Arrow streams; other streams are left to others, or refused."""
+"""Tables of doubles are read from Arrow streams; other streams are not."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def streams(table: Any) -> list[Any]:
 
 @pytest.mark.parametrize("table", streams(TABLE), ids=lambda table: type(table).__module__)
 def test_doubles(table: Any) -> None:
-    """NaN stands for what is missing."""
+    """Missing values become NaN."""
     found = block_of_stream(table.__arrow_c_stream__(), 3, 2)
     np.testing.assert_array_equal(found, NUMBERS)
 
 
 @pytest.mark.parametrize("n_columns", [0, 2])
 def test_no_rows(n_columns: int) -> None:
-    """Neither with a chunk nor without."""
+    """A table without rows may come as an empty chunk, or without any chunk."""
     for table in (TABLE.slice(0, 0), pa.Table.from_batches([], TABLE.schema)):
         table = table.select(list(range(n_columns)))
         found = block_of_stream(table.__arrow_c_stream__(), 0, n_columns)
@@ -78,7 +78,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_types(name: str) -> None:
-    """They are not read."""
+    """They are not read: the result is None."""
     table = OTHERS[name]
     n_columns = getattr(table, "num_columns", 1)
     assert block_of_stream(table.__arrow_c_stream__(), 2, n_columns) is None
@@ -94,7 +94,7 @@ def test_other_sizes() -> None:
 
 
 def test_a_stream_is_read_once() -> None:
-    """Whoever takes it twice is told so."""
+    """A second reading raises an error."""
     stream = TABLE.__arrow_c_stream__()
     pa.RecordBatchReader._import_from_c_capsule(stream)
     with pytest.raises(ValueError, match="its stream was taken already"):

@@ -81,7 +81,7 @@ def test_places_outside() -> None:
             Reader(batch, True, np.array(rows, dtype=np.intp))
     reader = Reader(batch, True, np.arange(5))
     for part in ((-1, 2), (3, 2), (0, 6)):
-        with pytest.raises(IndexError, match="a way of 5 rows"):
+        with pytest.raises(IndexError, match="the reader has 5 rows"):
             model()._core.take_over(reader, *part)
     assert len(Reader(batch, True, np.arange(0)).batch) == N
 

@@ -126,7 +126,7 @@ def test_another_thread_runs_while_rows_are_learned(name: str) -> None:
 
 
 class Watcher(threading.Thread):
-    """A thread that keeps Python's lock until another thread has read `n` rows, once it may."""
+    """A thread that, once `gate` opens, keeps Python's lock until n rows have been read."""
 
     def __init__(self, reader: Any, n: int) -> None:
         super().__init__(daemon=True)
@@ -150,8 +150,8 @@ class Watcher(threading.Thread):
 def test_a_stretch_of_rows_never_waits_for_the_lock(name: str, asks: bool, learns: bool) -> None:
     """All rows of one call are read while another thread keeps the lock.
 
-    A thread that computes gives the lock back only every 5 ms, so one row that needs it would take
-    longer than hundreds that do not.
+    A thread that computes returns the lock only every 5 ms, so one row that needs it would take
+    longer than hundreds of rows that do not.
     """
     X, y = samples(name)
     for start in range(300, N - 256, 256):

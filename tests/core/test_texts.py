@@ -176,7 +176,7 @@ def test_known_texts_are_not_copied() -> None:
 
 
 def test_texts_that_a_callback_brings() -> None:
-    """What another call brings while a stream is read does not mix with its texts."""
+    """Texts of another call, while a stream is read, do not mix with the texts of the stream."""
     texts, kind, left = Texts(), pa.string(), [pa.array(["a", "b"]), pa.array(["b", "x"])]
     texts.know(["x"])
 

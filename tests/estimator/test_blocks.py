@@ -1,4 +1,4 @@
-"""What frames of numbers, targets and probabilities mean does not depend on the road they take."""
+"""Frames of numbers, targets and probabilities mean the same, however they are read and made."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def tables(numbers: Numbers) -> dict[str, Any]:
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_frames_of_numbers(data: st.DataObject) -> None:
-    """They are read as their values are, and refused in the same words."""
+    """Their columns equal those that are made value by value, with the same errors."""
     n, k = data.draw(st.integers(0, 5)), data.draw(st.integers(1, len(NAMES)))
     numbers = np.array(data.draw(st.lists(NUMBERS, min_size=n * k, max_size=n * k)), dtype=float)
     numbers = numbers.reshape(n, k)

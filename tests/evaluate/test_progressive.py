@@ -146,7 +146,7 @@ def agree(
 @pytest.mark.parametrize("step", [0, 50])
 @pytest.mark.parametrize("task", ["c", "r"])
 def test_every_learner_has_the_results_of_river(task: str, step: int) -> None:
-    """Bit for bit, those that learn columns and others."""
+    """The results are equal to the bit, whether a model learns columns or rows."""
     data = table_of(120, 8)
     models = CLASSIFIERS if task == "c" else REGRESSORS
     targets = data["a"] if task == "r" else [value > 0 for value in data["a"]]

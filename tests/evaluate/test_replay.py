@@ -30,7 +30,7 @@ def write(table: pa.Table, path: Path, form: str) -> None:
 
 @pytest.mark.parametrize("form", ["parquet", "arrow", "csv"])
 def test_memory_of_a_replay(tmp_path: Path, form: str) -> None:
-    """In Python and in pyarrow, whose memory Python does not count; however long the table."""
+    """The limits hold for Python and for pyarrow, whose memory Python does not count."""
     values = np.random.default_rng(1).normal(size=N)
     table = pa.table({"a": values, "b": -values, "y": values > 0})
     path = tmp_path / f"table.{form}"

@@ -1,9 +1,8 @@
 """How batches and a thread that computes in Python slow each other down.
 
-A model learns and predicts frames of random numbers, alone and beside a thread that computes in
+A model learns and predicts arrays of random numbers, alone and beside a thread that computes in
 Python all the time. The times are wall times, so the machine should have two idle processors. The
-last column says how much of its work the other thread does meanwhile, relative to the same time
-alone.
+last column compares the work of the other thread with its work in the same time alone.
 
     python -m examples.benchmarks.costs.lock
     python -m examples.benchmarks.costs.lock StreamDecisionTreeClassifier --rows 200000
@@ -53,7 +52,7 @@ def measure(task: Callable[[], Any]) -> tuple[float, float]:
 
 
 def tasks_of(name: str, rows: int) -> dict[str, Callable[[], Any]]:
-    """Return what a model does: learn all rows anew, and predict them."""
+    """Return the tasks: a new model learns all rows, and a trained one predicts them."""
     rng = np.random.default_rng(1)
     X = rng.random((rows, N_FEATURES))
     sums = X[:, 0] + X[:, 1] + rng.random(rows) / 3

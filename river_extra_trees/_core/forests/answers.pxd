@@ -1,12 +1,12 @@
 """Predict rows with a `MemoryForest`.
 
-A step down a tree waits for the memory of a node, but not for the steps of other walks. So one row
-goes down several trees at the same time.
+A step down a tree has to wait for the memory of a node, but not for the steps of other walks. So a
+row that is learned goes down several trees at the same time.
 
-Nothing changes between the rows of a batch that are not learned. So several rows are read ahead,
-and go down one tree at the same time. A tree predicts all of them before the next tree does: its
-nodes stay in the cache of the processor. The sums for each row have the same order as for a single
-row.
+If no row is learned, the trees stay as they are from row to row. So several rows are read ahead and
+go down a tree at the same time. A tree predicts all these rows before the next tree does, so that
+its nodes stay in the cache of the processor. The terms of each row are added in the same order as
+for a single row, so that the predictions are equal to the bit.
 """
 
 from ..batch cimport Reader

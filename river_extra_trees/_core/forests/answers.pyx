@@ -16,7 +16,7 @@ cdef enum:
 
 cdef int answer_rows(MemoryForest forest, Reader reader, Py_ssize_t stop,
                      int n_labels) except -1 nogil:
-    """Predict rows until one has a value to look up; see `Learner.run`."""
+    """Predict rows until Python has to look up a value of the next row; see `Learner.run`."""
     cdef int n
     cdef double* answers        # answers[i * n_answers + ...] of row i, see `MemoryForest.answers`
     cdef Py_ssize_t n_answers = <Py_ssize_t>forest.n_members() * forest.n_values()
@@ -56,7 +56,7 @@ cdef void tree_classes(int n_trees, CompactTrees trees, Reader reader, int n, do
     """Add the class shares of one of the n_trees trees of a group."""
     cdef int i
     cdef int[AHEAD] leaves
-    trees.walk_rows(trees.roots[0], reader.ahead.rows, n, reader.ahead.step,
+    trees.walk_rows(trees.roots[0], reader.ahead.rows, n, reader.ahead.stride,
                     reader.schema.n_columns, leaves)
     for i in range(n):
         trees.add_shares(leaves[i], n_trees, width, answers)
@@ -68,10 +68,10 @@ cdef void tree_numbers(MemoryForest forest, int tree, Trees trees, Reader reader
     """Write the numbers that a tree predicts."""
     cdef int i
     cdef int[AHEAD] leaves
-    trees.walk_rows(trees.roots[0], reader.ahead.rows, n, reader.ahead.step,
+    trees.walk_rows(trees.roots[0], reader.ahead.rows, n, reader.ahead.stride,
                     reader.schema.n_columns, leaves)
     for i in range(n):
-        forest.tree_number(tree, trees, leaves[i], reader.ahead.rows[i], reader.ahead.step,
+        forest.tree_number(tree, trees, leaves[i], reader.ahead.rows[i], reader.ahead.stride,
                            answers)
         answers += n_answers
 
@@ -80,7 +80,7 @@ cdef void combine_rows(MemoryForest forest, Reader reader, int n, double* answer
                        Py_ssize_t n_answers) noexcept nogil:
     """Combine the predictions of the trees for each row, and store the result."""
     cdef int i, width = forest.n_values()
-    forest.n_row = -1           # the members of the mixture predict other rows
+    forest.n_row = -1           # the predictions in the forest will be those of another row
     for i in range(n):
         if forest.regression:
             forest.combine(answers, width)

@@ -39,8 +39,8 @@ cdef class Forest(Ensemble):
 
     cdef int begin(self, int n_trees, bint regression, int batch_size, bint reference,
                    double fading, object seed, int64_t warm_up) except -1
-    # Stores those of n rows that have a weight; see `Window.push`.
-    cdef void store(self, const double* values, Py_ssize_t step, int n, const double* targets,
+    # Stores those of n rows that have a positive weight; see `Window.push`.
+    cdef void store(self, const double* values, Py_ssize_t stride, int n, const double* targets,
                     const double* weights, int* slots) noexcept nogil
     cdef int n_gathered(self) noexcept nogil
     cdef int batch_end(self) noexcept nogil
@@ -52,12 +52,12 @@ cdef class Forest(Ensemble):
     cdef int mark_columns(self, int tree, uint8_t* chosen) except -1
     cdef void learn_root(self, Trees trees, Window window, const int* copies) noexcept nogil
     cdef int reserve_sums(self, int n_labels) except -1 nogil
-    # Number of samples without a new label that can be learned without an allocation, before the
-    # batch is full.
+    # Number of samples with known labels that can be learned before the batch is full or memory has
+    # to be allocated.
     cdef int room(self, int n_labels) noexcept nogil
-    # Lets the trees learn those of n rows that have a slot. `position` is that of the first of
-    # them in the batch. leaves[tree * AHEAD + i] is the leaf of row i; NULL: it is not known, and
-    # the only row is the one encoded last.
+    # Lets the trees learn those of n rows that have a slot. `position` is the position of the first
+    # of these in the batch. leaves[tree * AHEAD + i] is the leaf of row i. If `leaves` is NULL, the
+    # only row is the one that the schema encoded last.
     cdef void learn_rows(self, const int* leaves, const double* targets, const double* weights,
                          const int* slots, int n, int position, int n_labels) noexcept nogil
     cdef void take_ahead(self, Reader reader, int n, int n_labels) noexcept nogil
@@ -74,7 +74,7 @@ cdef class Forest(Ensemble):
         return trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
 
     cdef inline int leaf_at(self, const int* leaves, Py_ssize_t tree, int i) noexcept nogil:
-        """The leaf of row i from `leaves`, or, if NULL, the one the row encoded last reaches."""
+        """The leaf of row i; if `leaves` is NULL, the leaf that the row encoded last reaches."""
         if leaves != NULL:
             return leaves[tree * AHEAD + i]
         return self.leaf_of(<Trees>item_of(<PyObject*>self.trees, tree))

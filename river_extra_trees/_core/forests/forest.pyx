@@ -99,9 +99,9 @@ cdef class Forest(Ensemble):
             trees.widen(n_labels)
         self.root_statistics.widen(n_labels)
 
-    cdef void store(self, const double* values, Py_ssize_t step, int n, const double* targets,
+    cdef void store(self, const double* values, Py_ssize_t stride, int n, const double* targets,
                     const double* weights, int* slots) noexcept nogil:
-        self.window.push(values, step, self.schema.n_columns, n, targets, weights, slots)
+        self.window.push(values, stride, self.schema.n_columns, n, targets, weights, slots)
 
     cdef void take(self, double target, double weight) noexcept nogil:
         cdef int slot, position = self.n_gathered()
@@ -139,7 +139,10 @@ cdef class Forest(Ensemble):
         return 0
 
     cdef void draw_bags(self) noexcept:
-        """Draw the bags of the next batch with replacement; in the first one `make_bags` does."""
+        """Draw the bags of the next batch with replacement (stream forests: Algorithm 2, line 3).
+
+        The bags of the first batch are drawn later, by `make_bags`.
+        """
         cdef int tree, n_trees = <int>len(self.trees)
         cdef int* bag = self.bags
         cdef int64_t _
@@ -192,13 +195,13 @@ cdef class Forest(Ensemble):
 
     # --- Rows of a batch without the GIL ------------------------------------------------------
 
-    cdef bint prepare_run(self, Reader reader) except -1:
+    cdef int prepare_run(self, Reader reader) except -1:
         reader.ahead.reserve_leaves(len(self.trees), self.n_labels())
         self.reserve_sums(self.n_labels())
-        return True
+        return 0
 
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
-        """Predict and learn several rows at once: trees have the same splits until `grow`."""
+        """Predict and learn several rows at once, because splits do not change until `grow`."""
         cdef int n, room = 0
         cdef Py_ssize_t tree
         cdef PyObject* trees
@@ -216,7 +219,7 @@ cdef class Forest(Ensemble):
             for tree in range(length_of(<PyObject*>self.trees)):
                 trees = item_of(<PyObject*>self.trees, tree)
                 (<Trees>trees).walk_rows((<Trees>trees).roots[0], reader.ahead.rows, n,
-                                         reader.ahead.step, self.schema.n_columns,
+                                         reader.ahead.stride, self.schema.n_columns,
                                          reader.ahead.leaves + tree * AHEAD)
             if reader.learns:
                 self.take_ahead(reader, n, n_labels)
@@ -226,13 +229,13 @@ cdef class Forest(Ensemble):
         return 0
 
     cdef void take_ahead(self, Reader reader, int n, int n_labels) noexcept nogil:
-        """Learn the rows that were read ahead; predict each before, if that is asked for."""
+        """Learn the rows that were read ahead; if asked to, predict each row before."""
         cdef const int* leaves = reader.ahead.leaves
         cdef const double* targets = reader.ahead.targets
         cdef const double* weights = reader.ahead.weights
         cdef int[AHEAD] slots
         cdef int i, position = self.n_gathered()
-        self.store(reader.ahead.values, reader.ahead.step, n, targets, weights, slots)
+        self.store(reader.ahead.values, reader.ahead.stride, n, targets, weights, slots)
         if not reader.asks:
             self.learn_rows(leaves, targets, weights, slots, n, position, n_labels)
             return
@@ -289,7 +292,7 @@ cdef class Forest(Ensemble):
         return self.sums
 
     cdef void sum_votes(self, const int* leaves, int n, int n_labels, double* votes) noexcept nogil:
-        """The sums of the class frequencies of the leaves, for n rows; see `learn_rows`."""
+        """The sums of the class frequencies in the leaves of n rows; see `learn_rows`."""
         cdef uint8_t[AHEAD] voted
         cdef Py_ssize_t tree
         cdef PyObject* trees

@@ -218,6 +218,7 @@ cdef class ForgetfulForest(Forest):
             self.draw_bags()
 
     cdef int64_t bag_size(self, Rng* rng) noexcept:
+        """W times the size of a batch, W ~ Poisson(6) but at most 10 (section 3.3)."""
         return <int64_t>min(poisson(rng, BAGGING_MEAN), BAGGING_MAX) * self.batch_size
 
     def losses(self, int tree, bint bagged=True):
@@ -292,6 +293,7 @@ cdef class ForgetfulForest(Forest):
     cdef int choose(self, uint64_t batch, int tree, uint8_t* chosen) except -1:
         """Mark the columns that a tree looks at: m of f, m uniform in [floor(sqrt(f)) + 2, f].
 
+        Section 3.3 defines this range, as the integers in (floor(sqrt(f)) + 1, f].
         Columns that arrive later may enter, and then the number of columns is drawn from the wider
         range; nothing else changes.
         """

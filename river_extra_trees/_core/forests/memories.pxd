@@ -97,14 +97,14 @@ cdef class MemoryForest(Ensemble):
     cdef int n_members(self) noexcept nogil
     cdef void answer(self) noexcept nogil
     cdef int n_values(self) noexcept nogil
-    cdef void add_classes(self, Group group, int step, int width, double* answers) noexcept nogil
+    cdef void add_classes(self, Group group, int stride, int width, double* answers) noexcept nogil
     cdef double tree_number(self, int tree, Trees trees, int leaf, const double* row,
                             Py_ssize_t stride, double* answer) noexcept nogil
     cdef void combine(self, double* answers, int width) noexcept nogil
     cdef void learn_weights(self, double target, int width) noexcept nogil
     cdef void vote(self, double* votes) noexcept nogil
     cdef void cast_votes(self, double target) noexcept nogil
-    cdef int ask(self) except -1 nogil
+    cdef int reserve_and_answer(self) except -1 nogil
 
     cdef inline bint holds(self, int tree) noexcept nogil:
         """Whether this object has the tree; else another part has it."""

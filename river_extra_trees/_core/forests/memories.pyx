@@ -292,14 +292,14 @@ cdef class MemoryForest(Ensemble):
                 self.naive.answer(self.row, self.pool.naive_answer(width))
         self.combine(self.answers, width)
 
-    cdef void add_classes(self, Group group, int step, int width, double* answers) noexcept nogil:
-        """Add the class shares of the trees of a group to answers, answers + step ..."""
+    cdef void add_classes(self, Group group, int stride, int width, double* answers) noexcept nogil:
+        """Add the class shares of tree i of a group to answers + i * stride."""
         cdef int tree
         for tree in range(max(group.first, self.first_tree),
                           min(group.first + group.n, self.stop_tree)):
             (<CompactTrees>self.tree(tree)).add_shares(
                 self.reached[tree], group.n, width, answers)
-            answers += step
+            answers += stride
 
     cdef double tree_number(self, int tree, Trees trees, int leaf, const double* row,
                             Py_ssize_t stride, double* answer) noexcept nogil:
@@ -332,25 +332,25 @@ cdef class MemoryForest(Ensemble):
         """Number of values of a prediction: classes; or 2, a number and its variance."""
         return 2 if self.regression else self.n_labels()
 
-    cdef int ask(self) except -1 nogil:
+    cdef int reserve_and_answer(self) except -1 nogil:
         """Compute the predictions for the row that the schema encoded last."""
         self.reserve_answers(self.n_labels())
         self.answer()
         return 0
 
     cdef double* row_shares(self) except? NULL nogil:
-        self.ask()
+        self.reserve_and_answer()
         return self.pool.pooled
 
     cdef double row_number(self) except? -1.0 nogil:
-        self.ask()
+        self.reserve_and_answer()
         return self.mixture.mean
 
     def predict_spread(self, x):
         """(mean, variance, number of errors in the variance) of a predicted number."""
         with self.using():
             self.schema.encode(x)
-            self.ask()
+            self.reserve_and_answer()
             return self.mixture.mean, self.mixture.spread(), self.mixture.n_errors
 
     def number_of_tree(self, int tree, x):
@@ -359,7 +359,7 @@ cdef class MemoryForest(Ensemble):
             raise IndexError(f"there is no tree {tree} that predicts numbers here")
         with self.using():
             self.schema.encode(x)
-            self.ask()
+            self.reserve_and_answer()
             return self.answers[2 * tree]
 
     @property

@@ -61,7 +61,7 @@ cdef void advance(MemoryForest forest, Group group, int64_t n_steps) noexcept no
 
 
 cdef void begin_growth(MemoryForest forest, Group group) noexcept nogil:
-    """Begin the growth of the next tree, if this part has it."""
+    """Schedule the growth after the next one; start the next one if this part has its tree."""
     cdef int64_t n_seen = forest.buffer.n_seen
     cdef double interval = max(1.0, min(<double>n_seen, <double>group.memory)
                                / group.n)
@@ -79,7 +79,7 @@ cdef void begin_growth(MemoryForest forest, Group group) noexcept nogil:
 
 
 cdef void start_growth(MemoryForest forest, Group group) noexcept nogil:
-    """Start the growth of the next tree on its samples."""
+    """Start the growth of the next tree on its samples; also used when a model is loaded."""
     cdef int n = group.n_samples(), tree = group.first + group.turn
     group.growth.begin(group.begun - n, n, group.n_visited,
                        rng_for(forest.seed, tree, group.begun, RENEW))

@@ -85,11 +85,11 @@ cdef class StreamForest(Forest):
         cdef int room = Forest.room(self, n_labels)
         return min(room, room_in(self.latest, self.schema)) if self.n_latest else room
 
-    cdef void store(self, const double* values, Py_ssize_t step, int n, const double* targets,
+    cdef void store(self, const double* values, Py_ssize_t stride, int n, const double* targets,
                     const double* weights, int* slots) noexcept nogil:
         if self.n_latest:
-            self.latest.push(values, step, self.schema.n_columns, n, targets, weights, slots)
-        Forest.store(self, values, step, n, targets, weights, slots)
+            self.latest.push(values, stride, self.schema.n_columns, n, targets, weights, slots)
+        Forest.store(self, values, stride, n, targets, weights, slots)
 
     cdef void learn_rows(self, const int* leaves, const double* targets, const double* weights,
                          const int* slots, int n, int position, int n_labels) noexcept nogil:
@@ -171,7 +171,7 @@ cdef class StreamForest(Forest):
     cdef void overwrite(self, Trees trees, const int* copies) noexcept nogil:
         """Reset the leaves that the batch has reached, so that they contain only this batch."""
         cdef int i, slot, leaf, n
-        cdef double step = self.n_batches + 1
+        cdef double batch = self.n_batches + 1
         for i in range(self.window.size):
             slot = self.window.slot_at(i)
             n = copies[slot] if copies != NULL else 1
@@ -179,13 +179,14 @@ cdef class StreamForest(Forest):
                 continue
             leaf = trees.walk(trees.roots[0], self.window.data + slot, self.window.capacity,
                               self.window.n_columns)
-            if trees.row(leaf)[VISITED] != step:
+            if trees.row(leaf)[VISITED] != batch:
                 trees.clear(leaf)
             if self.regression:
-                trees.add_number(leaf, self.window.target[slot], n * self.window.weight[slot], step)
+                trees.add_number(leaf, self.window.target[slot], n * self.window.weight[slot],
+                                 batch)
             else:
                 trees.add_class(leaf, <int>self.window.target[slot],
-                                n * self.window.weight[slot], step)
+                                n * self.window.weight[slot], batch)
 
     def tree_losses(self):
         """The prequential loss of each tree in this batch."""
@@ -195,8 +196,8 @@ cdef class StreamForest(Forest):
     def trees_to_replace(self, losses, int n_swaps, bint always):
         """The numbers of the trees that are replaced in this batch, worst first.
 
-        From the second batch on: with probability 1 / b in batch b (Algorithm 2), or always the
-        trees with errors. `losses` contains the losses of all trees of the forest.
+        From the second batch on: with probability 1 / b in batch b (Algorithm 2, lines 8 to 11), or
+        always the trees with errors. `losses` contains the losses of all trees of the forest.
         """
         cdef uint64_t b = self.n_batches + 1
         cdef Rng rng = rng_for(self.seed, 0, self.n_batches, SWAP)
@@ -309,7 +310,7 @@ cdef class StreamGrowth(BatchGrowth):
         return self.forest.window
 
     cdef Bootstrap draw(self, int index):
-        """A bootstrap of the samples for a new tree."""
+        """A bootstrap of the samples for a new tree (Algorithm 2, line 12)."""
         cdef StreamForest forest = self.forest
         cdef Window window = forest.latest if forest.n_latest else forest.window
         cdef Bootstrap bootstrap = Bootstrap(window.capacity)
@@ -319,7 +320,7 @@ cdef class StreamGrowth(BatchGrowth):
         return bootstrap
 
     cdef int grow_tree(self, int index, int worker, Splitter splitter) except -1:
-        """Split the leaves of one tree that the samples have reached (Algorithm 1)."""
+        """Split the leaves that the samples have reached in a tree (Algorithm 1, lines 7 to 13)."""
         cdef StreamForest forest = self.forest
         cdef Trees trees = self.trees[index]
         cdef Window window = self.window_of(index)

@@ -258,7 +258,7 @@ cdef class Shrubs(Learner):
         return self.shares_in(self.answering, 1)
 
     cdef double* shares_in(self, const int* leaves, Py_ssize_t spacing) noexcept nogil:
-        """The predictions for a row from its leaves."""
+        """Compute f(x) of eq. (2) in `slopes`, from the leaves of a row."""
         cdef int c
         gather(self, leaves, spacing)
         for c in range(self.width):
@@ -268,9 +268,9 @@ cdef class Shrubs(Learner):
     cdef double row_number(self) except? -1.0 nogil:
         return self.row_shares()[0]
 
-    cdef bint prepare_run(self, Reader reader) except -1:
+    cdef int prepare_run(self, Reader reader) except -1:
         reader.ahead.reserve_leaves(self.trees.n_roots, 1)
-        return True
+        return 0
 
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Predict several rows at once, if none is learned."""
@@ -283,7 +283,7 @@ cdef class Shrubs(Learner):
                 return 0
             for k in range(self.trees.n_roots):
                 self.trees.walk_rows(
-                    self.trees.roots[k], reader.ahead.rows, n, reader.ahead.step,
+                    self.trees.roots[k], reader.ahead.rows, n, reader.ahead.stride,
                     self.schema.n_columns, reader.ahead.leaves + <Py_ssize_t>k * AHEAD)
             for i in range(n):
                 reader.answer(reader.row + i, self.shares_in(reader.ahead.leaves + i, AHEAD),

@@ -29,7 +29,7 @@ def trained(task: str, n: int = 400, **parameters: Any) -> Any:
 
 
 def frame(n: int) -> tuple[list[Any], Any]:
-    """Rows of the same kind, with values that no model knows."""
+    """Rows of the same kind; some have a value that no model knows."""
     rng = random.Random(3)
     rows = [sample(rng, i)[0] for i in range(n)]
     for i in range(0, n, 90):
@@ -52,7 +52,7 @@ def test_many_rows_get_the_answers_of_single_rows(task: str, n_samples: int) -> 
 
 @pytest.mark.parametrize("task", ["Classifier", "Regressor"])
 def test_few_rows_of_many_columns(task: str) -> None:
-    """Few rows fill the memory for rows that are read ahead."""
+    """With so many columns, the memory for rows that are read ahead holds only a few rows."""
     model = trained(task, 0)
     X = np.random.default_rng(1).random((40, 9000))
     model.learn_many(X[:12], X[:12, 0] if task == "Regressor" else X[:12, 0] > 0.5)
