@@ -4,10 +4,10 @@ Most modules are a pair of files: the `.pxd` declares the data layout, the `.pyx
 
 Words. The *batch* of a family: the samples between two growths of its trees, as in the papers. A
 `Batch`: samples as columns, such as a frame. A *stretch*: the rows of a `Batch` that one call of
-`go_on` reads, at most 256. Rows *read ahead*: rows of a stretch that are encoded together, at most
-64. A *chunk*: one of the arrays of an Arrow stream. A *block*: columns in one array of doubles; in
-`Buffer`, the samples that share an allocation; for the parts of a forest, the samples that all of
-them read before their votes are collected.
+`go_on` reads, at most 256, or 4,096 if it only predicts them. Rows *read ahead*: rows of a stretch
+that are encoded together, at most 64. A *chunk*: one of the arrays of an Arrow stream. A *block*:
+columns in one array of doubles; in `Buffer`, the samples that share an allocation; for the parts of
+a forest, the samples that all of them read before their votes are collected.
 
 Classes. A learner of any family inherits from `Learner`; an indented line below names a part that
 the object above it contains::

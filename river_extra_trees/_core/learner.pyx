@@ -24,12 +24,9 @@ cdef enum:
 
 cdef dict normalised(const double* shares, list labels):
     """Every label and its share, divided by the sum of the shares."""
-    cdef int code, n = <int>len(labels)
-    cdef double total = total_of(shares, n)
-    cdef dict found = {}
-    for code in range(n):
-        found[labels[code]] = shares[code] / total
-    return found
+    cdef Py_ssize_t n = len(labels)
+    cdef double total = total_of(shares, <int>n)
+    return {labels[code]: shares[code] / total for code in range(n)}
 
 
 cdef int read_tree(object tree) except? -1:
