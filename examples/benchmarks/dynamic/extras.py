@@ -148,7 +148,7 @@ class Window:
 
     def __init__(self, cloud: Any, n_classes: int) -> None:
         schema = cloud.schema
-        self.columns = [j for j in range(schema.n_columns) if not schema.is_nominal(j)]
+        self.columns = [j for j in range(schema.n_columns) if schema.codes[j] is None]
         slots = cloud.pool.slots()
         self.place = {slot: i for i, slot in enumerate(slots)}
         points = [cloud.pool.point(slot) for slot in slots]
@@ -375,7 +375,7 @@ def number_answers(cloud: Any, x: list[float]) -> dict[str, list[tuple[float, Ar
     state = cloud.state()
     prior, df_offset, fill = state["prior"], state["df_offset"], state["fill"]
     size = len(fill) + 1
-    numeric = [j for j in range(cloud.schema.n_columns) if not cloud.schema.is_nominal(j)]
+    numeric = [j for j in range(cloud.schema.n_columns) if cloud.schema.codes[j] is None]
     v = np.array([x[j] for j in numeric[: size - 1]])
     v = np.where(np.isnan(v), fill, v)
     nothing = student(np.zeros_like(prior), prior, df_offset, v, size)[1]
