@@ -31,7 +31,11 @@ cdef class Ahead:
         return 0
 
     cdef int reserve_leaves(self, size_t n_trees, size_t n_labels) except -1:
-        """Allocate memory for the leaves in n_trees trees, and their votes for n_labels labels."""
+        """Allocate memory for the leaves in n_trees trees, and their votes for n_labels labels.
+
+        There is memory even without trees or labels, because C functions accept no null pointers.
+        """
+        n_trees, n_labels = max(n_trees, <size_t>1), max(n_labels, <size_t>1)
         if n_trees > self.n_trees:
             self.leaves = <int*>resized(self.leaves, product(n_trees, AHEAD), sizeof(int))
             self.n_trees = n_trees

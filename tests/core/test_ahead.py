@@ -100,6 +100,24 @@ def test_many_columns() -> None:
     assert persistence.save_bytes(by_rows) == persistence.save_bytes(one_by_one)
 
 
+@pytest.mark.parametrize("name", [name for name in MODELS if "batch_size" in MODELS[name]])
+def test_rows_without_weight_after_loading(name: str) -> None:
+    """They change nothing, though the window of a loaded model has no memory for columns yet."""
+    model = made(name)
+    n = MODELS[name]["batch_size"]
+    X = np.random.default_rng(3).random((n, 200))
+    y = (X[:, 0] > 0.5).tolist()
+    model.learn_many(X, y)
+    state = persistence.save_bytes(model)
+    loaded = persistence.load_bytes(state)
+    loaded.learn_many(X, y, np.zeros(n))
+    loaded.predict_learn_many(X, y, 0.0)
+    assert persistence.save_bytes(loaded) == state
+    loaded.learn_many(X, y, np.arange(n) % 3)
+    model.learn_many(X, y, np.arange(n) % 3)
+    assert persistence.save_bytes(loaded) == persistence.save_bytes(model)
+
+
 @pytest.mark.parametrize("name", ["StreamDecisionTreeClassifier", "ShrubEnsembleClassifier"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_numbers_that_become_infinite(name: str, order: Any) -> None:

@@ -163,6 +163,21 @@ def test_no_memory_to_learn_for_dynamic_trees(name: str, parameters: dict[str, A
 
 
 @pytest.mark.parametrize("case", ONE_OF_EACH, ids=str)
+def test_no_memory_again_and_again(case: Case) -> None:
+    """One model, which keeps its working memory: each allocation for each sample fails once."""
+    rows = fuller_stream(case, 70, 0)
+    model, whole = make(case), make(case)
+    for i, (x, y) in enumerate(rows):
+        k = 0
+        while model.n_samples_seen == i:
+            k += 1
+            with contextlib.suppress(MemoryError), without_memory(k):
+                model.learn_one(x, y)
+        model._core.check()
+    assert state(learn(model, rows[:1])) == state(learn(learn(whole, rows), rows[:1]))
+
+
+@pytest.mark.parametrize("case", ONE_OF_EACH, ids=str)
 def test_no_memory_to_learn_a_frame(case: Case) -> None:
     """The rows of a frame before some row are learned, and no row in part."""
     rows = fuller_stream(case, 24, 0)

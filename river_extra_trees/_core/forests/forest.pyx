@@ -221,9 +221,9 @@ cdef class Forest(Ensemble):
                 (<Trees>trees).walk_rows((<Trees>trees).roots[0], reader.ahead.rows, n,
                                          reader.ahead.stride, self.schema.n_columns,
                                          reader.ahead.leaves + tree * AHEAD)
-            if reader.learns:
+            if room > 0:
                 self.take_ahead(reader, n, n_labels)
-            else:
+            else:       # no row has a weight, and the window may have no memory for one
                 self.answer_ahead(reader, 0, n, n_labels)
             reader.row += n
         return 0

@@ -159,7 +159,8 @@ cdef class Shrubs(Learner):
         self.reserve_outputs(width)
         self.trees.reserve(2 * n + 1, width)
         return self.splitter.reserve(
-            self.trees.capacity, n, self.window_size, self.schema.n_columns, width)
+            self.trees.capacity, n, self.window_size, self.schema.n_columns,
+            max(self.trees.n_values, n_labels))     # as `Workspace.prepare`, so that it cannot fail
 
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
