@@ -7,6 +7,7 @@ with numeric ones. Loops and frames take turns; each time is the least of severa
 
     python -m examples.benchmarks.costs.columns
     python -m examples.benchmarks.costs.columns --rows 4000 StreamDecisionTreeClassifier
+    python -m examples.benchmarks.costs.columns --n-models 10 StreamDecisionForestClassifier
 """
 
 from __future__ import annotations
@@ -147,14 +148,14 @@ TASKS: dict[str, dict[str, bool]] = {
 }
 
 
-def show_learners(names: list[str], n: int, repeats: int) -> None:
+def show_learners(names: list[str], n: int, repeats: int, **parameters: int) -> None:
     """Print a table for each task."""
     for title, task in TASKS.items():
         lines = []
         for name in names:
             regression = issubclass(LEARNERS[name], base.Regressor)
             given = {each: frames(numeric, each, n, regression) for each in LIBRARIES}
-            make = functools.partial(LEARNERS[name], seed=1)
+            make = functools.partial(LEARNERS[name], seed=1, **parameters)
             times = measured(make, ways_of(given), n, repeats, **task)
             one = times.pop("loop")
             lines.append([name, f"{one:.2f}", *(f"{time / one:.2f}" for time in times.values())])
@@ -190,8 +191,11 @@ def main() -> None:
     parser.add_argument("learner", nargs="*", choices=[[], *LEARNERS], help="all by default")
     parser.add_argument("--rows", type=int, default=20_000, help="that each learner reads")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--n-models", type=int, help="trees of the forests that are named")
     options = parser.parse_args()
-    show_learners(options.learner or list(LEARNERS), options.rows, options.repeats)
+    parameters = {} if options.n_models is None else {"n_models": options.n_models}
+    names = options.learner or list(LEARNERS)
+    show_learners(names, options.rows, options.repeats, **parameters)
     show_kinds(options.rows, options.repeats)
 
 
