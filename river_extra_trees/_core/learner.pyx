@@ -7,6 +7,7 @@ from .columns cimport Column
 from .guarded cimport Guarded, Holder, hold, release
 from .lists cimport length_of
 from .naive_bayes cimport EarlyPool
+from .node_names cimport name_node
 from .schema cimport MAX_LABELS, Labels, Schema, find_room
 from .shares cimport first_largest, total_of
 from .values cimport read_number, read_weight
@@ -36,16 +37,6 @@ cdef int read_tree(object tree) except? -1:
     except TypeError:
         raise TypeError(f"tree must be a whole number, not {safe_repr(tree)}") from None
     return number if 0 <= number < 2**31 - 1 else -1
-
-
-cdef dict name_node(dict node, Schema schema):
-    """Add the name and the value of a split to a node; its numbers become `column`, `cut`."""
-    cdef int column = node["feature"]
-    node["column"], node["cut"] = column, node["threshold"]
-    node["feature"] = None if column < 0 else schema.names[column]
-    if node["nominal"]:
-        node["threshold"] = schema.value_of(column, node["cut"])
-    return node
 
 
 cdef int raise_missing() except -1 with gil:
@@ -385,7 +376,7 @@ cdef class Learner(Guarded):
         """The nodes of a tree in preorder, left before right, as plain values.
 
         Each has `node`, `parent` (-1 for the root), `depth`, `left`, `right`, `feature` (a name, or
-        None in a leaf), `threshold` (a number, or the nominal value that goes left), `column` and
+        None in a leaf), `threshold` (a number, the nominal value that goes left, or a list of these), `column` and
         `cut` (feature and threshold as numbers of the schema), `nominal`, `missing_left`,
         `weight`, `gain` and `values`. A model without trees has an empty tree 0.
         """

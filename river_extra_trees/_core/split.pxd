@@ -1,18 +1,43 @@
-"""A split: a feature, a threshold, and the side of the missing values."""
+"""A split: a feature, a threshold, and the side of the missing values.
 
-from libc.stdint cimport uint8_t
+A split on a nominal feature sends one value left, or a group of values. A group is a set of
+buckets: a random function, which the salt names, puts each value into one of N_BUCKETS.
+"""
+
+from libc.stdint cimport uint8_t, uint64_t
+from .rng cimport mix
+
+cdef enum:
+    # `nominal` of a split:
+    ONE_VALUE = 1           # compare with ==
+    GROUP = 2               # a group of values with salt 0; of salt s: GROUP + s
+    N_SALTS = 254
+    N_BUCKETS = 52          # every set of so many is a whole number that a double represents
 
 cdef struct Split:          # 16 bytes
-    double threshold        # numeric: left when x <= threshold; nominal: left when x == threshold
+    double threshold        # numeric: left when x <= threshold; one value: left when x == threshold;
+                            # group: the sum of 2 ** b over the buckets b that go left
     int feature             # column of the schema; -1: there is no split
-    uint8_t nominal         # 1: compare with ==
+    uint8_t nominal         # 0: numeric; or a number of the list above
     uint8_t missing_left    # 1: a missing value goes left
+
+
+cdef inline int bucket_of(int salt, double code) noexcept nogil:
+    """The bucket of a nominal value, from 0 to N_BUCKETS - 1; its code is -1 or more."""
+    return <int>(mix((<uint64_t>(<int>code + 1) << 8) | <uint64_t>salt) % N_BUCKETS)
+
+
+cdef inline bint is_in_group(const Split* split, double code) noexcept nogil:
+    """Whether a nominal value belongs to the group of a split."""
+    return (<uint64_t>split.threshold >> bucket_of(split.nominal - GROUP, code)) & 1
 
 
 cdef inline bint goes_left(const Split* split, double value) noexcept nogil:
     """Whether a sample with this value of the feature goes left."""
     if value != value:
         return split.missing_left
+    if split.nominal >= GROUP:
+        return is_in_group(split, value)
     if split.nominal:
         return value == split.threshold
     return value <= split.threshold
@@ -21,7 +46,10 @@ cdef inline bint goes_left(const Split* split, double value) noexcept nogil:
 cdef inline int goes_left_branchless(const Split* split, double value) noexcept nogil:
     """As `goes_left`, without branches: faster if several rows go down a tree together.
 
-    A value equal to the threshold is `below` and `above`; a missing value is neither.
+    A value equal to the threshold is `below` and `above`; a missing value is neither. Only groups
+    of values take a branch, which is predicted where there are none.
     """
     cdef int below = value <= split.threshold, above = value >= split.threshold
+    if split.nominal >= GROUP:
+        return goes_left(split, value)
     return (below & (above | (split.nominal ^ 1))) | (((below | above) ^ 1) & split.missing_left)

@@ -9,6 +9,7 @@ from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memmove, memset
 
 from .memory cimport enough, free, product, raise_memory_error, resized, trimmed
+from .split cimport GROUP, N_BUCKETS
 
 from .state import (
     FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require, without_defaults,
@@ -273,11 +274,19 @@ cdef class Trees:
 
     # ---------------------------------------------------------------- description as Python values
 
-    @property
-    def n_features(self):
-        """One more than the largest column of a split."""
-        return 1 + max((self.nodes[i].split.feature for i in range(self.n_used)
-                        if self.nodes[i].split.feature >= 0), default=-1)
+    def fits(self, codes):
+        """Whether all columns of splits exist, and groups of values split nominal columns only.
+
+        `codes` are those of a schema: per column None if it is numeric.
+        """
+        cdef int i
+        for i in range(self.n_used):
+            if self.nodes[i].split.feature >= 0 and (
+                    self.nodes[i].split.feature >= len(codes)
+                    or (self.nodes[i].split.nominal >= GROUP
+                        and codes[self.nodes[i].split.feature] is None)):
+                return False
+        return True
 
     @property
     def n_nodes(self):
@@ -303,7 +312,7 @@ cdef class Trees:
             "node": node, "parent": this.parent, "depth": this.depth,
             "feature": this.split.feature, "threshold": this.split.threshold if is_split else 0.0,
             "left": this.left if is_split else -1, "right": this.right,
-            "nominal": bool(this.split.nominal),
+            "nominal": this.split.nominal,
             "missing_left": bool(this.split.missing_left), "weight": row[WEIGHT],
             "visited": row[VISITED], "gain": row[GAIN],
             "values": [row[HEADER + i] for i in range(self.n_values)],
@@ -393,7 +402,11 @@ cdef class Trees:
         splits = links[:, 0]
         require(np.all((splits[1:] > splits[:-1])) and np.all((splits >= 0) & (splits < n))
                 and np.all(links[:, 1] >= 0), "Trees: a split has no node")
-        trees.fill(threshold, links, state.array("flags", np.uint8, n_splits, 2), stats)
+        flags = state.array("flags", np.uint8, n_splits, 2)
+        groups = threshold[flags[:, 0] >= GROUP]
+        require(np.all((groups >= 0.0) & (groups < 2.0**N_BUCKETS) & (groups == np.floor(groups))),
+                "Trees: a group of values is no set of buckets")
+        trees.fill(threshold, links, flags, stats)
         trees.link(state.array("free_nodes", np.int32, None), state.array("roots", np.int32, None))
         return trees
 
@@ -408,7 +421,7 @@ cdef class Trees:
             node = links[i, 0]
             self.nodes[node].split.threshold = threshold[i]
             self.nodes[node].split.feature = links[i, 1]
-            self.nodes[node].split.nominal = flags[i, 0] != 0
+            self.nodes[node].split.nominal = flags[i, 0]
             self.nodes[node].split.missing_left = flags[i, 1] != 0
             self.nodes[node].left, self.nodes[node].right = links[i, 2], links[i, 3]
         for i in range(n):

@@ -32,6 +32,8 @@ __all__ = [
 
 Node = dict[str, typing.Any]
 
+SHOWN_VALUES = 3  # of a group of nominal values
+
 
 def describe_classes(node: Node, labels: list[typing.Any]) -> str:
     """Describe the most frequent class of a node and its share."""
@@ -59,13 +61,20 @@ def goes_left(node: Node, row: list[float]) -> bool:
     value = row[node["column"]]
     if math.isnan(value):
         return bool(node["missing_left"])
+    if is_group(node):
+        return value in node["cut"]
     return value == node["cut"] if node["nominal"] else value <= node["cut"]
+
+
+def is_group(node: Node) -> bool:
+    """Whether a split sends a group of nominal values left: its `threshold` is a list of them."""
+    return isinstance(node["cut"], frozenset)
 
 
 def parts_missing(node: Node) -> bool:
     """Whether a split separates missing values from all others."""
     if node["nominal"]:
-        return node["threshold"] is None
+        return node["threshold"] is None or (is_group(node) and not node["cut"])
     return bool(node["cut"] == math.inf)
 
 
@@ -73,11 +82,22 @@ def condition(node: Node, left: bool) -> str:
     """The condition for one side of a split, without the name of the feature."""
     if parts_missing(node):
         return "is missing" if node["missing_left"] == left else "is present"
-    signs = ("=", "≠") if node["nominal"] else ("≤", ">")
     value = node["threshold"]
-    text = f"{value:.6g}" if isinstance(value, float) else safe_repr(value, str)
+    if is_group(node):
+        signs, text = ("in", "not in"), group_text(value)
+    else:
+        signs = ("=", "≠") if node["nominal"] else ("≤", ">")
+        text = f"{value:.6g}" if isinstance(value, float) else safe_repr(value, str)
     missing = " or missing" if node["missing_left"] == left else ""
     return f"{signs[0 if left else 1]} {text}{missing}"
+
+
+def group_text(values: list[Hashable]) -> str:
+    """The first values of a group, and how many follow."""
+    shown = [safe_repr(value, str) for value in values[:SHOWN_VALUES]]
+    if len(values) > len(shown):
+        shown.append(f"… {len(values) - len(shown)} more")
+    return "{" + ", ".join(shown) + "}"
 
 
 def rule(node: Node, left: bool) -> str:

@@ -291,8 +291,11 @@ def _regions(
                 region.answers = _answers(model, tree, region, features, at)
             closed.append(region)
         elif node["feature"] not in features or node["nominal"] or math.isinf(node["cut"]):
-            # A split on missing values sends every present value to its finite side.
-            left = goes_left(node, row) if node["feature"] not in features else not node["nominal"]
+            # A number is missing for a nominal split of its feature. A split on missing values
+            # sends every present value to its finite side.
+            left = node["missing_left"] or not node["nominal"]
+            if node["feature"] not in features:
+                left = goes_left(node, row)
             open_regions.append(Region(region.limits, nodes[node["left" if left else "right"]]))
         else:
             open_regions += _halves(region, features.index(node["feature"]), nodes)

@@ -17,8 +17,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tests.naive.rng import mix
+
 TOLERANCE = 1e-12
 NO_CODE = -2.0  # nothing equals it
+GROUP = 2  # `nominal` of a split by a group of values, plus its salt
+N_BUCKETS = 52
 
 
 class Sample(NamedTuple):
@@ -40,18 +44,28 @@ def value_of(x: Sequence[float], feature: int) -> float:
     return x[feature] if feature < len(x) else math.nan
 
 
+def bucket_of(salt: int, code: float) -> int:
+    """The bucket of a nominal value; -1 is the code of those without one of their own."""
+    return mix((int(code) + 1) * 256 + salt) % N_BUCKETS
+
+
 class Split(NamedTuple):
-    """Left when x <= threshold (numeric) or x == threshold (nominal)."""
+    """Left when x <= threshold (numeric), x == threshold (nominal), or x is in a group of values.
+
+    The threshold of a group is the sum of 2 ** b over its buckets b.
+    """
 
     feature: int
     threshold: float
-    nominal: bool
+    nominal: int
     missing_left: bool
 
     def goes_left(self, x: Sequence[float]) -> bool:
         value = value_of(x, self.feature)
         if math.isnan(value):
             return self.missing_left
+        if self.nominal >= GROUP:
+            return bool(int(self.threshold) >> bucket_of(self.nominal - GROUP, value) & 1)
         return value == self.threshold if self.nominal else value <= self.threshold
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.naive.cart import NO_CODE, Sample, Split, value_of
+from tests.naive.cart import GROUP, N_BUCKETS, NO_CODE, Sample, Split, bucket_of, value_of
 from tests.naive.columns import Columns
 from tests.naive.naive_bayes import NaiveBayes
 from tests.naive.rng import NaiveRng
@@ -25,6 +25,8 @@ FIRST_GROWTH = 10
 HASTE = 2.5
 WALK = 16
 FAINTEST = 1e-200
+MANY_VALUES = 16
+N_SALTS = 254
 
 
 @dataclass(frozen=True)
@@ -196,14 +198,53 @@ class Growth:
     def nominal_splits(
         self, column: int, values: list[float], samples: list[Sample]
     ) -> list[Split]:
-        """Each value, or the missing ones, against all others; in the order in which they come."""
+        """Each value, or the missing ones, against all others; in the order in which they come.
+
+        If there are many values, groups of them.
+        """
         met = dict.fromkeys("missing" if math.isnan(value) else value for value in values)
+        if len(met) > MANY_VALUES:
+            return self.group_splits(column, values, samples)
         return [
             Split(column, NO_CODE, True, True)
             if value == "missing"
             else Split(column, float(value), True, False)
             for value in met
         ]
+
+    def group_splits(
+        self, column: int, values: list[float], samples: list[Sample]
+    ) -> list[Split]:
+        """Put the values into buckets at random, order these by mean target, and cut the order.
+
+        The missing ones are a bucket of their own. What no sample has goes to the heavier side.
+        """
+        salt = self.rng.below(N_SALTS)
+        self.buckets: dict[int, list[Sample]] = {}
+        for value, sample in zip(values, samples, strict=True):
+            bucket = N_BUCKETS if math.isnan(value) else bucket_of(salt, value)
+            self.buckets.setdefault(bucket, []).append(sample)
+        means = self.mean_targets(column, samples)
+        self.order = sorted(sorted(means), key=means.__getitem__)
+        unmet = set(range(N_BUCKETS + 1)) - set(self.order)
+        weights = {b: sum(s.weight for s in found) for b, found in self.buckets.items()}
+        splits = []
+        for cut in range(1, len(self.order)):
+            sides = self.order[:cut], self.order[cut:]
+            left, right = (sum(weights[bucket] for bucket in side) for side in sides)
+            group = {*sides[0], *(unmet if left >= right else ())}
+            mask = float(sum(1 << bucket for bucket in group - {N_BUCKETS}))
+            splits.append(Split(column, mask, GROUP + salt, N_BUCKETS in group))
+        return splits
+
+    def mean_targets(self, column: int, samples: list[Sample]) -> dict[int, float]:
+        """Of each bucket the share of the class that is most frequent in the node."""
+        codes = sorted({sample.y for sample in samples})
+        top = max(codes, key=lambda code: sum(s.weight for s in samples if s.y == code))
+        return {
+            bucket: sum(s.weight for s in found if s.y == top) / sum(s.weight for s in found)
+            for bucket, found in self.buckets.items()
+        }
 
     def numeric_splits(
         self, column: int, values: list[float], samples: list[Sample]

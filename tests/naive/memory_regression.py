@@ -8,14 +8,14 @@ from the samples anew, by numpy.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tests.naive.cart import Sample, Split, value_of
+from tests.naive.cart import GROUP, Sample, Split, value_of
 from tests.naive.columns import Columns
 from tests.naive.memory_forest import (
     RENEW,
@@ -136,6 +136,14 @@ def ridge(samples: list[Sample], standard: Standard) -> Model:
     return Model(standard, slopes, middle, float(y.max() - y.min()))
 
 
+def added(sums: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    """The sum of pairs, one after the other."""
+    weight = total = 0.0
+    for one, other in sums:
+        weight, total = weight + one, total + other
+    return weight, total
+
+
 class NumberGrowth(Growth):
     """Splits that bring the targets of a side together."""
 
@@ -159,13 +167,28 @@ class NumberGrowth(Growth):
             total += sample.weight * (sample.y - self.mean)
         return weight, total
 
+    def mean_targets(self, column: int, samples: list[Sample]) -> dict[int, float]:
+        """Of each bucket the mean target; the sums of a bucket are those of its values."""
+        self.bucket_sums: dict[int, tuple[float, float]] = {}
+        for bucket, found in self.buckets.items():
+            by_value: dict[str, list[Sample]] = {}
+            for sample in found:
+                by_value.setdefault(str(value_of(sample.x, column)), []).append(sample)
+            self.bucket_sums[bucket] = added(self.sums(one) for one in by_value.values())
+        return {bucket: total / weight for bucket, (weight, total) in self.bucket_sums.items()}
+
+    def group_sums(self, split: Split) -> tuple[float, float]:
+        """The sums of the buckets that go left, in their order."""
+        is_left = {b: split.goes_left(found[0].x) for b, found in self.buckets.items()}
+        return added(self.bucket_sums[bucket] for bucket in self.order if is_left[bucket])
+
     def offer(self, split: Split, samples: list[Sample]) -> None:
         left = [s for s in samples if split.goes_left(s.x)]
         right = [s for s in samples if not split.goes_left(s.x)]
         if min(len(left), len(right)) < max(1, self.rules.min_samples_leaf):
             return
         if split.nominal:
-            sides = [self.sums(left)]
+            sides = [self.group_sums(split) if split.nominal >= GROUP else self.sums(left)]
             sides.append((self.weight - sides[0][0], self.sum - sides[0][1]))
         else:
             is_missing = [math.isnan(value_of(s.x, split.feature)) for s in samples]

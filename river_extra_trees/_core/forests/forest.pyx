@@ -480,7 +480,7 @@ cdef class Forest(Ensemble):
         require(self.root_statistics.n_used == 1, "Forest: the root statistics are no leaf")
         for trees in [self.root_statistics, *self.trees]:
             require(trees.n_roots == 1 and trees.regression == self.regression
-                    and trees.n_values == n_values and trees.n_features <= self.schema.n_columns
+                    and trees.n_values == n_values and trees.fits(self.schema.codes)
                     and trees.fading == (1.0 if trees is self.root_statistics else self.fading),
                     "Forest: a tree does not belong to it")
         require(self.n_gathered() <= self.batch_size,

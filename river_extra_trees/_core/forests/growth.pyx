@@ -1,14 +1,16 @@
 """The growth of an extremely randomised tree, in small steps. See the header."""
 
 from libc.math cimport INFINITY, log
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ..memory cimport free, product, resized
 from ..rng cimport Rng, below, uniform
 from ..schema cimport OTHER, Schema
-from ..split cimport goes_left
+from ..shares cimport first_largest
+from ..split cimport GROUP, N_BUCKETS, N_SALTS, ONE_VALUE, bucket_of, goes_left
 from ..trees cimport LEAF, Trees
+from .buckets cimport MISSING_BUCKET, N_ROWS, Buckets
 from .compact_trees cimport CompactTrees
 
 cdef double NO_VALUE = -2.0         # code of no nominal value
@@ -34,6 +36,7 @@ cdef class Growth:
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.buckets = Buckets()
 
     def __dealloc__(self):
         free(self.tasks)
@@ -83,6 +86,8 @@ cdef class Growth:
             self.table_sizes = <int*>resized(self.table_sizes, widest, sizeof(int))
             memset(self.table_sizes, 0, widest * sizeof(int))
             self.table_capacity = widest
+        if widest > MANY_VALUES:
+            self.buckets.reserve(values + 1)
         # All new nodes, and a root if there is none.
         trees.reserve(
             1 - trees.n_roots + 2 * <Py_ssize_t>(n_samples // max(1, self.min_samples_leaf)),
@@ -128,7 +133,7 @@ cdef class Growth:
             + (self.capacity // 2 + 2)
             * sizeof(Task) + self.column_capacity * 2 * sizeof(int)
             + self.class_capacity * 4 * sizeof(double) + self.table_cells * sizeof(double)
-            + self.table_capacity * sizeof(int)
+            + self.table_capacity * sizeof(int) + self.buckets.n_bytes()
         )
 
     # ---------------------------------------------------------------- steps of a growth
@@ -299,11 +304,14 @@ cdef class Growth:
             for i in range(n_classes):
                 self.left.weight += self.left.counts[i]
                 self.right.weight += self.right.counts[i]
-        self.offer(column, threshold, False, self.left.weight >= self.right.weight)
+        self.offer(column, threshold, 0, self.left.weight >= self.right.weight)
         return True
 
     cdef bint visit_nominal(self, int column, int n) noexcept nogil:
-        """Evaluate every value of a nominal column against the rest; return whether it varies."""
+        """Evaluate the values of a nominal column, each or in groups, against the rest.
+
+        Return whether the column varies.
+        """
         cdef const int* places = self.places + self.task.start
         cdef int i, code, n_met = 0, width = self.n_classes + 1
         cdef double value
@@ -323,10 +331,11 @@ cdef class Growth:
                 row[1] += self.weights[i] * self.targets[i]
             else:
                 row[1 + self.codes[i]] += self.weights[i]
-        for i in range(n_met):
-            code = self.spare[i]
-            if n_met > 1:
-                self.weigh_value(column, code, n)
+        if n_met > MANY_VALUES:
+            self.weigh_groups(column, n_met, n)
+        elif n_met > 1:
+            for i in range(n_met):
+                self.weigh_value(column, self.spare[i], n)
         for i in range(n_met):
             self.table_sizes[self.spare[i]] = 0
         self.n_visited += n_met > 1
@@ -343,7 +352,54 @@ cdef class Growth:
             self.left.counts[c] = row[1 + c]
             self.right.counts[c] = self.node.counts[c] - row[1 + c]
         # No value has the code NO_VALUE, so that split separates missing values from all others.
-        self.offer(column, NO_VALUE if is_missing else code + OTHER, True, is_missing)
+        self.offer(column, NO_VALUE if is_missing else code + OTHER, ONE_VALUE, is_missing)
+
+    cdef void weigh_groups(self, int column, int n_met, int n) noexcept nogil:
+        """Evaluate the cuts of the buckets of values, ordered by their mean target.
+
+        What the node does not have, empty buckets or missing values, goes to the heavier side.
+        """
+        cdef int salt = <int>below(&self.rng, N_SALTS), k, c, bucket, n_groups
+        cdef bint missing_left = False, is_heavier
+        cdef uint64_t group = 0, empty = (<uint64_t>1 << N_BUCKETS) - 1
+        cdef const double* row
+        cdef int[N_ROWS] order
+        self.fill_buckets(column, n_met, salt)
+        n_groups = self.buckets.put_in_order(
+            1 + first_largest(self.node.counts, self.n_classes), order)
+        for k in range(n_groups):
+            if order[k] != MISSING_BUCKET:
+                empty ^= <uint64_t>1 << order[k]
+        memset(self.left.counts, 0, self.n_classes * sizeof(double))
+        self.left.weight, self.left.n = 0.0, 0
+        for k in range(n_groups - 1):
+            bucket = order[k]
+            if bucket == MISSING_BUCKET:
+                missing_left = True
+            else:
+                group |= <uint64_t>1 << bucket
+            row = self.buckets.row(bucket)
+            self.left.weight += row[0]
+            self.left.n += self.buckets.sizes[bucket]
+            self.right.weight, self.right.n = self.node.weight - self.left.weight, n - self.left.n
+            for c in range(self.n_classes):
+                self.left.counts[c] += row[1 + c]
+                self.right.counts[c] = self.node.counts[c] - self.left.counts[c]
+            is_heavier = self.left.weight >= self.right.weight
+            self.offer(column, <double>(group | empty if is_heavier else group), GROUP + salt,
+                       missing_left if self.buckets.sizes[MISSING_BUCKET] else is_heavier)
+
+    cdef void fill_buckets(self, int column, int n_met, int salt) noexcept nogil:
+        """Put the values `spare[:n_met]`, or rather their rows of the table, into buckets."""
+        cdef int i, code, bucket, width = self.n_classes + 1
+        self.buckets.clear(width)
+        for i in range(n_met):
+            code = self.spare[i]
+            bucket = MISSING_BUCKET
+            if code != self.n_codes[column]:
+                bucket = bucket_of(salt, code + OTHER)
+            self.buckets.add(
+                bucket, self.table + <Py_ssize_t>code * width, self.table_sizes[code])
 
     cdef inline void add(self, Side* side, int i) noexcept nogil:
         side.n += 1
@@ -358,12 +414,12 @@ cdef class Growth:
         cdef Side right = self.right
         cdef int c
         self.join(&self.right)
-        self.offer(column, threshold, False, False)
+        self.offer(column, threshold, 0, False)
         self.right.weight, self.right.n = right.weight, right.n
         for c in range(self.n_classes):
             self.right.counts[c] -= self.missing.counts[c]
         self.join(&self.left)
-        self.offer(column, threshold, False, True)
+        self.offer(column, threshold, 0, True)
 
     cdef void join(self, Side* side) noexcept nogil:
         """Add the missing values to a side."""
@@ -373,7 +429,7 @@ cdef class Growth:
         for c in range(self.n_classes):
             side.counts[c] += self.missing.counts[c]
 
-    cdef void offer(self, int column, double threshold, bint nominal,
+    cdef void offer(self, int column, double threshold, int nominal,
                     bint missing_left) noexcept nogil:
         """Keep a candidate if it is the best so far."""
         cdef double score

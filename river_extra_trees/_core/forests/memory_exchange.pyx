@@ -220,7 +220,7 @@ def check(MemoryForest forest):
     for trees in forest.trees:
         require(trees.n_roots == 1 and trees.regression == forest.regression
                 and trees.n_values == n_values and trees.fading == forest.fading
-                and trees.n_features <= forest.schema.n_columns,
+                and trees.fits(forest.schema.codes),
                 "MemoryForest: a tree does not belong to it")
     check_models(forest)
     require(forest.buffer.n_features <= forest.schema.n_columns,

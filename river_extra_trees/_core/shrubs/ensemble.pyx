@@ -422,7 +422,7 @@ cdef class Shrubs(Learner):
         require(self.trees.regression == self.regression and self.trees.n_values == n_values
                 and self.width == (1 if self.regression else n_values)
                 and not (self.regression and self.labels.labels)
-                and self.trees.n_features <= self.schema.n_columns,
+                and self.trees.fits(self.schema.codes),
                 "Shrubs: the trees do not belong to this ensemble")
         require(self.window.n_fresh == 0 and self.window.capacity == self.window_size
                 and self.window.n_columns <= self.schema.n_columns,

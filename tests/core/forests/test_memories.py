@@ -15,8 +15,9 @@ import pytest
 
 import river_extra_trees as ret
 from river_extra_trees._core.forests.memories import MemoryForest
+from tests.naive.cart import GROUP
 from tests.naive.memory_forest import NaiveMemoryForest, Node, Rules
-from tests.tools.forest_samples import sample
+from tests.tools.forest_samples import many_values, sample
 
 Row = tuple[dict[Any, Any], Any, float]
 
@@ -141,6 +142,45 @@ def test_same_as_naive(name: str) -> None:
     if naive.max_nodes > 1:
         assert sum(sizes) > 2 * len(sizes)
     assert max(sizes) <= naive.max_nodes
+
+
+def rows_with_many_values(n: int, seed: int) -> Iterator[Row]:
+    rng = random.Random(seed)
+    for i in range(n):
+        x, score = many_values(rng, i)
+        label = "low" if score < 2.0 else "high" if score > 5.0 and i > 30 else "middle"
+        yield x, label, rng.choice([1.0, 1.0, 0.5, 2.0])
+
+
+GROUPS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "entropy, all features": {"rules": Rules("entropy"), "max_features": None, "seed": 2},
+    "min_samples_leaf": {"rules": Rules("gini", min_samples_leaf=4), "seed": 3},
+    "large batches": {"batch_size": 60, "max_features": None, "max_nodes": 31, "seed": 4},
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_groups_of_values_are_those_of_naive(name: str) -> None:
+    """Nodes with many nominal values send groups of them left, missing values among them or not."""
+    core, naive = both(memories=[(120, 2), (60, 1)], **GROUPS[name])
+    met = set()
+    unknown = {"first": "never met", "second": None, "a": 0.4}
+    for i, (x, y, w) in enumerate(rows_with_many_values(260, seed=3)):
+        if i % 20 == 0:
+            core = pickle.loads(pickle.dumps(core))
+            assert_same_answers(core, naive, x)
+            assert_same_answers(core, naive, unknown)
+        core.learn(x, y, w)
+        naive.learn(x, y, w)
+        if i % 4 == 0:
+            assert_same_trees(core, naive)
+            nodes = [node for tree in naive.trees for node in tree.preorder()]
+            splits = [node.split for node in nodes if node.split is not None]
+            met |= {(min(split.nominal, GROUP), split.missing_left) for split in splits}
+    core.check()
+    assert {(GROUP, True), (GROUP, False), (0, True), (0, False)} <= met
+    assert (1, False) in met
 
 
 @pytest.mark.parametrize("seed", range(3))

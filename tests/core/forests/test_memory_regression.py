@@ -12,8 +12,9 @@ import pytest
 
 from river_extra_trees._core.forests.memories import MemoryForest
 from tests.naive.memory_forest import Rules
+from tests.naive.cart import GROUP
 from tests.naive.memory_regression import NaiveNumberForest, NumberNode
-from tests.tools.forest_samples import sample
+from tests.tools.forest_samples import many_values, sample
 
 Row = tuple[dict[Any, Any], float, float]
 
@@ -122,6 +123,28 @@ def test_same_as_naive(name: str) -> None:
     kinds = {tree.kind for tree in naive.trees}
     assert all(tree.models for tree in naive.trees if tree.kind != "none")
     assert kinds == set(SETTINGS[name].get("linear", KINDS))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_groups_of_values_are_those_of_naive(seed: int) -> None:
+    """Nodes with many nominal values send groups of them left, missing values among them or not."""
+    core, naive = both(memories=[(90, 2), (70, 1), (80, 1)], max_features=None, seed=seed)
+    rng = random.Random(seed)
+    met = set()
+    for i in range(200):
+        x, y = many_values(rng, i)
+        y, w = y + rng.random() / 8, rng.choice([1.0, 0.5, 2.0])
+        if i % 13 == 0:
+            assert_same_answers(core, naive, x)
+        core.learn(x, y, w)
+        naive.births = core.state()["births"].tolist()
+        naive.learn(x, y, w)
+        if i % 10 == 0:
+            assert_same_trees(core, naive)
+            nodes = [node for tree in naive.trees for node in tree.preorder()]
+            splits = [node.split for node in nodes if node.split is not None]
+            met |= {(min(split.nominal, GROUP), split.missing_left) for split in splits}
+    assert {(GROUP, True), (GROUP, False)} <= met
 
 
 def test_a_copy_goes_on_alike() -> None:
