@@ -1,0 +1,218 @@
+"""Splits of the default forest that send a group of nominal values left."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import river_extra_trees as ret
+from river_extra_trees import persistence
+from river_extra_trees._core.state import StateError
+from river_extra_trees._core.trees import Trees
+from river_extra_trees._estimator import inspection
+from tests.naive.cart import GROUP, N_BUCKETS, bucket_of
+
+N_VALUES = 200
+
+
+def samples(n: int, n_values: int = N_VALUES, seed: int = 0) -> list[tuple[dict[str, Any], bool]]:
+    """The target depends on one of two nominal features; their values may be missing."""
+    rng = random.Random(seed)
+    found = []
+    for _ in range(n):
+        value = rng.randrange(n_values)
+        x = {"place": f"p{value}", "name": f"n{rng.randrange(n_values)}", "a": rng.random()}
+        if rng.random() < 0.1:
+            x[rng.choice(["place", "name"])] = None
+        found.append((x, value % 7 < 3))
+    return found
+
+
+def learned(n: int = 600, regression: bool = False, **parameters: Any) -> Any:
+    kind = ret.StreamDecisionForestRegressor if regression else ret.StreamDecisionForestClassifier
+    model = kind(**{"n_models": 2, "window_size": (300,), "seed": 1, **parameters})
+    for x, y in samples(n):
+        model.learn_one(x, y)
+    return model
+
+
+def group_nodes(model: Any) -> list[dict[str, Any]]:
+    return [
+        node
+        for tree in range(model._core.n_trees)
+        for node in model._core.nodes(tree)
+        if node["column"] >= 0 and inspection.is_group(node)
+    ]
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_many_values_make_no_chain(regression: bool) -> None:
+    """One value against the rest per split would need a height of hundreds."""
+    model = learned(1500, regression, window_size=(1000,))
+    assert group_nodes(model)
+    assert model.height < 40
+
+
+def test_values_that_a_tree_knows_are_learned() -> None:
+    """On a target that is a function of the value, the forest is soon right about most."""
+    model = learned(3000, window_size=(2000,), n_models=10)
+    asked = [(x, y) for x, y in samples(300, seed=5) if x["place"] is not None]
+    right = sum(model.predict_one(x) == y for x, y in asked)
+    assert right > 0.9 * len(asked)
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_batches_answer_and_learn_alike(regression: bool) -> None:
+    """Rows of a batch walk without branches, and unknown or missing values go the same ways."""
+    one, many = learned(0, regression), learned(0, regression)
+    stream = samples(700)
+    for start in range(0, len(stream), 70):
+        part = stream[start : start + 70]
+        for x, y in part:
+            one.learn_one(x, y)
+        many.learn_many(pd.DataFrame([x for x, _ in part]), pd.Series([y for _, y in part]))
+    assert pickle.dumps(one._core) == pickle.dumps(many._core)
+    asked = [x for x, _ in samples(200, n_values=2 * N_VALUES, seed=2)]
+    found = many.predict_many(pd.DataFrame(asked))
+    assert found.tolist() == [one.predict_one(x) for x in asked]
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_files_and_pickles_keep_the_groups(regression: bool, tmp_path: Path) -> None:
+    model = learned(regression=regression)
+    persistence.save(model, tmp_path / "model")
+    for copied in (pickle.loads(pickle.dumps(model)), persistence.load(tmp_path / "model")):
+        copied._core.check()
+        for tree in range(model._core.n_trees):
+            assert copied._core.nodes(tree) == model._core.nodes(tree)
+        original = pickle.loads(pickle.dumps(model))
+        for x, y in samples(50, seed=3):
+            assert copied.predict_one(x) == original.predict_one(x)
+            copied.learn_one(x, y)
+            original.learn_one(x, y)
+
+
+def test_values_without_a_code_share_a_bucket() -> None:
+    """After 1,024 values of a feature, further ones have no code of their own."""
+    model = ret.StreamDecisionForestClassifier(n_models=1, window_size=(400,), seed=1)
+    rng = random.Random(1)
+    for i in range(1024 + 400):
+        late = i >= 1024 and rng.random() < 0.5
+        value = f"late {i}" if late else f"v{rng.randrange(1024) if i >= 1024 else i}"
+        model.learn_one({"place": value}, late)
+    model._core.check()
+    assert model.predict_one({"place": "never met"})
+    assert any("any other value" in node["threshold"] for node in group_nodes(model))
+
+
+# --- Inspection
+
+
+def test_nodes_name_the_values() -> None:
+    """The threshold lists the known values that go left, the cut their codes."""
+    model = learned()
+    trees = model._core.trees[0]
+    codes = model._core.schema.codes
+    seen = 0
+    for raw, node in zip(
+        map(trees.node, trees.preorder()), model._core.nodes(0), strict=True
+    ):
+        assert type(node["nominal"]) is bool
+        if raw["feature"] < 0 or raw["nominal"] < GROUP:
+            continue
+        seen += 1
+        buckets, salt = int(raw["threshold"]), raw["nominal"] - GROUP
+        known = codes[raw["feature"]]
+        left = [value for value, code in known.items() if buckets >> bucket_of(salt, code) & 1]
+        others = ["any other value"] if buckets >> bucket_of(salt, -1) & 1 else []
+        assert node["threshold"] == left + others
+        assert node["cut"] == {known.get(value, -1) for value in node["threshold"]}
+    assert seen
+
+
+def test_texts_shorten_groups() -> None:
+    node: dict[str, Any] = {
+        "column": 0, "cut": frozenset({0, 2}), "threshold": ["a", ("b", 1)], "nominal": True,
+        "missing_left": True, "feature": "f",
+    }  # fmt: skip
+    assert inspection.condition(node, True) == "in {a, ('b', 1)} or missing"
+    assert inspection.condition(node, False) == "not in {a, ('b', 1)}"
+    node |= {"threshold": ["a", "b", "c"], "missing_left": False}
+    assert inspection.condition(node, True) == "in {a, b, c}"
+    node |= {"threshold": list("abcdefg")}
+    assert inspection.condition(node, True) == "in {a, b, c, … 4 more}"
+    assert inspection.condition(node, False) == "not in {a, b, c, … 4 more} or missing"
+    node |= {"threshold": [], "cut": frozenset(), "missing_left": True}
+    assert inspection.condition(node, True) == "is missing"
+    assert inspection.condition(node, False) == "is present"
+
+
+def test_explanations_follow_the_walk() -> None:
+    """The path that is told ends in the leaf that the core finds."""
+    model = learned(650, n_models=1, batch_size=1000)
+    assert " more}" in model.to_text()
+    table = model.to_dataframe()
+    assert any(isinstance(threshold, list) for threshold in table["threshold"])
+    for x, _ in samples(60):
+        row = model._core.row_of(x)
+        leaf = list(inspection.path(model._core.nodes(0), row))[-1]
+        assert inspection.is_leaf(leaf)
+        weights = {node["node"]: node["weight"] for node in model._core.nodes(0)}
+        other = pickle.loads(pickle.dumps(model))
+        other.learn_one(x, True)
+        changed = [
+            node["node"]
+            for node in other._core.nodes(0)
+            if node["left"] < 0 and node["weight"] != weights.get(node["node"])
+        ]
+        assert changed[:1] == [leaf["node"]]
+        assert model.debug_one(x)
+
+
+# --- States
+
+
+def group_state() -> dict[str, Any]:
+    return {
+        "threshold": np.array([5.0]),
+        "links": np.array([[0, 0, 1, 2]], np.int32),
+        "flags": np.array([[GROUP + 253, 1]], np.uint8),
+        "stats": np.array([[2.0, 1.0, 0.5, 1.0, 1.0], [1.0, 1.0, 0.0, 1.0, 0.0],
+                           [1.0, 1.0, 0.0, 0.0, 1.0]]),
+    }  # fmt: skip
+
+
+def test_trees_restore_groups() -> None:
+    trees = Trees.restored(group_state())
+    trees.check()
+    assert trees.node(0)["nominal"] == GROUP + 253
+    assert trees.fits([{"a": 0}])
+    assert not trees.fits([None])
+    assert not trees.fits([])
+
+
+@pytest.mark.parametrize("mask", [-1.0, 0.5, 2.0**N_BUCKETS, 1e300])
+def test_a_group_is_a_set_of_buckets(mask: float) -> None:
+    state = group_state()
+    Trees.restored({**state, "threshold": np.array([2.0**N_BUCKETS - 1.0])})
+    with pytest.raises(StateError, match="group of values"):
+        Trees.restored({**state, "threshold": np.array([mask])})
+
+
+def test_numbers_are_in_no_group() -> None:
+    """A forged state whose group is of a numeric column is refused."""
+    model = learned()
+    state = model._core.state()
+    (column,) = [i for i, codes in enumerate(model._core.schema.codes) if codes is None]
+    values = state["trees"][0].values
+    values["links"][0, 1] = column
+    values["flags"][0, 0] = GROUP
+    values["threshold"][0] = 3.0
+    with pytest.raises(StateError, match="does not belong"):
+        type(model._core).restored(state)
