@@ -376,9 +376,9 @@ cdef class Learner(Guarded):
         """The nodes of a tree in preorder, left before right, as plain values.
 
         Each has `node`, `parent` (-1 for the root), `depth`, `left`, `right`, `feature` (a name, or
-        None in a leaf), `threshold` (a number, the nominal value that goes left, or a list of these), `column` and
-        `cut` (feature and threshold as numbers of the schema), `nominal`, `missing_left`,
-        `weight`, `gain` and `values`. A model without trees has an empty tree 0.
+        None in a leaf), `threshold` (a number, the nominal value that goes left, or a list of
+        these), `column` and `cut` (feature and threshold as numbers of the schema), `nominal`,
+        `missing_left`, `weight`, `gain` and `values`. A model without trees has an empty tree 0.
         """
         cdef int n_trees, number = read_tree(tree)
         with self.using():

@@ -15,7 +15,7 @@ cdef enum:
     N_BUCKETS = 52          # every set of so many is a whole number that a double represents
 
 cdef struct Split:          # 16 bytes
-    double threshold        # numeric: left when x <= threshold; one value: left when x == threshold;
+    double threshold        # numeric: left when x <= threshold; one value: when x == threshold;
                             # group: the sum of 2 ** b over the buckets b that go left
     int feature             # column of the schema; -1: there is no split
     uint8_t nominal         # 0: numeric; or a number of the list above

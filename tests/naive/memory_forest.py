@@ -212,9 +212,7 @@ class Growth:
             for value in met
         ]
 
-    def group_splits(
-        self, column: int, values: list[float], samples: list[Sample]
-    ) -> list[Split]:
+    def group_splits(self, column: int, values: list[float], samples: list[Sample]) -> list[Split]:
         """Put the values into buckets at random, order these by mean target, and cut the order.
 
         The missing ones are a bucket of their own. What no sample has goes to the heavier side.

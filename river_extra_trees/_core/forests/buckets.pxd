@@ -1,5 +1,7 @@
 """Nominal values in buckets, see `split.pxd`: the sums over the samples of each bucket."""
 
+from libc.stdint cimport uint64_t
+
 from ..split cimport N_BUCKETS
 
 cdef enum:
@@ -14,8 +16,9 @@ cdef class Buckets:
 
     cdef int reserve(self, size_t width) except -1 nogil
     cdef size_t n_bytes(self) noexcept
-    cdef void clear(self, int width) noexcept nogil
-    cdef void add(self, int bucket, const double* row, int n) noexcept nogil
+    cdef void fill(self, int salt, const int* codes, int n, int missing, const double* table,
+                   const int* sizes, int width) noexcept nogil
+    cdef uint64_t empty(self) noexcept nogil
     cdef int put_in_order(self, int target, int* order) noexcept nogil
 
     cdef inline double* row(self, int bucket) noexcept nogil:

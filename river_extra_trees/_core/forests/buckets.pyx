@@ -1,9 +1,12 @@
 """Nominal values in buckets. See the header."""
 
+from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
 from ..memory cimport free, product, resized
+from ..schema cimport OTHER
 from ..sorting cimport sort_slots
+from ..split cimport N_BUCKETS, bucket_of
 
 
 cdef class Buckets:
@@ -25,19 +28,32 @@ cdef class Buckets:
         """Number of allocated bytes."""
         return self.n_cells * sizeof(double) + (N_ROWS * sizeof(int) if self.n_cells else 0)
 
-    cdef void clear(self, int width) noexcept nogil:
-        """Empty all buckets, whose rows have this width from now on."""
+    cdef void fill(self, int salt, const int* codes, int n, int missing, const double* table,
+                   const int* sizes, int width) noexcept nogil:
+        """Put n nominal values, whose codes are counted from OTHER, into their buckets.
+
+        The row of code i in the table contains the sums over its sizes[i] samples. `missing` is the
+        code of the missing values.
+        """
+        cdef int i, c, bucket
+        cdef const double* row
         self.width = width
         memset(self.rows, 0, N_ROWS * width * sizeof(double))
         memset(self.sizes, 0, N_ROWS * sizeof(int))
+        for i in range(n):
+            bucket = MISSING_BUCKET if codes[i] == missing else bucket_of(salt, codes[i] + OTHER)
+            row = table + <Py_ssize_t>codes[i] * width
+            for c in range(width):
+                self.row(bucket)[c] += row[c]
+            self.sizes[bucket] += sizes[codes[i]]
 
-    cdef void add(self, int bucket, const double* row, int n) noexcept nogil:
-        """Add the sums over n samples to a bucket."""
-        cdef int i
-        cdef double* sums = self.row(bucket)
-        for i in range(self.width):
-            sums[i] += row[i]
-        self.sizes[bucket] += n
+    cdef uint64_t empty(self) noexcept nogil:
+        """The set of the buckets without samples, as in the threshold of a split."""
+        cdef int bucket
+        cdef uint64_t found = 0
+        for bucket in range(N_BUCKETS):
+            found |= <uint64_t>(self.sizes[bucket] == 0) << bucket
+        return found
 
     cdef int put_in_order(self, int target, int* order) noexcept nogil:
         """List the buckets with samples, the smallest mean of a target first; return their number.

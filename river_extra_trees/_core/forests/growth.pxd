@@ -115,7 +115,6 @@ cdef class Growth:
     cdef bint visit_nominal(self, int column, int n) noexcept nogil
     cdef void weigh_value(self, int column, int code, int n) noexcept nogil
     cdef void weigh_groups(self, int column, int n_met, int n) noexcept nogil
-    cdef void fill_buckets(self, int column, int n_met, int salt) noexcept nogil
     cdef void add(self, Side* side, int i) noexcept nogil
     cdef void offer_both(self, int column, double threshold) noexcept nogil
     cdef void join(self, Side* side) noexcept nogil

@@ -8,7 +8,7 @@ from ..memory cimport free, product, resized
 from ..rng cimport Rng, below, uniform
 from ..schema cimport OTHER, Schema
 from ..shares cimport first_largest
-from ..split cimport GROUP, N_BUCKETS, N_SALTS, ONE_VALUE, bucket_of, goes_left
+from ..split cimport GROUP, N_SALTS, ONE_VALUE, goes_left
 from ..trees cimport LEAF, Trees
 from .buckets cimport MISSING_BUCKET, N_ROWS, Buckets
 from .compact_trees cimport CompactTrees
@@ -359,17 +359,17 @@ cdef class Growth:
 
         What the node does not have, empty buckets or missing values, goes to the heavier side.
         """
-        cdef int salt = <int>below(&self.rng, N_SALTS), k, c, bucket, n_groups
+        cdef int salt = <int>below(&self.rng, N_SALTS), width = self.n_classes + 1
+        cdef int k, c, bucket, n_groups
         cdef bint missing_left = False, is_heavier
-        cdef uint64_t group = 0, empty = (<uint64_t>1 << N_BUCKETS) - 1
+        cdef uint64_t group = 0, empty
         cdef const double* row
         cdef int[N_ROWS] order
-        self.fill_buckets(column, n_met, salt)
+        self.buckets.fill(salt, self.spare, n_met, self.n_codes[column], self.table,
+                          self.table_sizes, width)
+        empty = self.buckets.empty()
         n_groups = self.buckets.put_in_order(
             1 + first_largest(self.node.counts, self.n_classes), order)
-        for k in range(n_groups):
-            if order[k] != MISSING_BUCKET:
-                empty ^= <uint64_t>1 << order[k]
         memset(self.left.counts, 0, self.n_classes * sizeof(double))
         self.left.weight, self.left.n = 0.0, 0
         for k in range(n_groups - 1):
@@ -388,18 +388,6 @@ cdef class Growth:
             is_heavier = self.left.weight >= self.right.weight
             self.offer(column, <double>(group | empty if is_heavier else group), GROUP + salt,
                        missing_left if self.buckets.sizes[MISSING_BUCKET] else is_heavier)
-
-    cdef void fill_buckets(self, int column, int n_met, int salt) noexcept nogil:
-        """Put the values `spare[:n_met]`, or rather their rows of the table, into buckets."""
-        cdef int i, code, bucket, width = self.n_classes + 1
-        self.buckets.clear(width)
-        for i in range(n_met):
-            code = self.spare[i]
-            bucket = MISSING_BUCKET
-            if code != self.n_codes[column]:
-                bucket = bucket_of(salt, code + OTHER)
-            self.buckets.add(
-                bucket, self.table + <Py_ssize_t>code * width, self.table_sizes[code])
 
     cdef inline void add(self, Side* side, int i) noexcept nogil:
         side.n += 1

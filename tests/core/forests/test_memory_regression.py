@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from river_extra_trees._core.forests.memories import MemoryForest
-from tests.naive.memory_forest import Rules
 from tests.naive.cart import GROUP
+from tests.naive.memory_forest import Rules
 from tests.naive.memory_regression import NaiveNumberForest, NumberNode
 from tests.tools.forest_samples import many_values, sample
 

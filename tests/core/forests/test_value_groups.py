@@ -120,9 +120,7 @@ def test_nodes_name_the_values() -> None:
     trees = model._core.trees[0]
     codes = model._core.schema.codes
     seen = 0
-    for raw, node in zip(
-        map(trees.node, trees.preorder()), model._core.nodes(0), strict=True
-    ):
+    for raw, node in zip(map(trees.node, trees.preorder()), model._core.nodes(0), strict=True):
         assert type(node["nominal"]) is bool
         if raw["feature"] < 0 or raw["nominal"] < GROUP:
             continue
