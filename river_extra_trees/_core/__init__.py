@@ -26,8 +26,8 @@ the object above it contains::
       |   |                  (memory_exchange: saving, loading, parts of a forest)
       |   |- Buffer        buffer: the latest samples, in blocks
       |   |- Trees ...     CompactTrees (compact_trees), or Trees with LinearModels (model_trees)
-      |   |- Group ...     the trees of one memory size, replaced in turn (rotation, growth);
-      |   |                  their predictions (answers)
+      |   |- Group ...     the trees of one memory size, replaced in turn (rotation, growth;
+      |   |                  buckets: nominal values); their predictions (answers)
       |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups
       |
       |- Shrubs            shrubs/ensemble: a weighted ensemble on a window (weights)
@@ -96,5 +96,6 @@ How a learner is saved and restored::
 All modules use: `guarded` (one call at a time), `memory` (allocation), `lists` (list items without
 the GIL), `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the
 largest share, the sum of shares), `opinion_pool` (logarithmic pooling), `state` (saving, and
-validation when loading), `safe_repr` (values in messages).
+validation when loading), `safe_repr` (values in messages), `node_names` (the names
+and values of splits).
 """
