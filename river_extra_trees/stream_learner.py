@@ -189,16 +189,12 @@ class StreamLearner(BatchForest):
             depth = LARGEST if self.max_depth is None else self.max_depth
             grow_early(forest, self._new_splitters(), n_features, depth, self.max_nodes)
             return
-        if losses is None:
-            losses = forest.tree_losses()
-        always = self.swap_rule == "always" and not self.reference
-        forest.grow(
-            batch,
-            self._new_splitters(),
-            forest.trees_to_replace(losses, self.n_swaps, always),
-            n_features,
-            self.max_nodes,
-        )
+        replaced: list[int] = []
+        if self.n_swaps > 0:
+            losses = forest.tree_losses() if losses is None else losses
+            always = self.swap_rule == "always" and not self.reference
+            replaced = forest.trees_to_replace(losses, self.n_swaps, always)
+        forest.grow(batch, self._new_splitters(), replaced, n_features, self.max_nodes)
 
     def _more_summary(self) -> dict[str, str]:
         if not isinstance(self._core, MemoryForest):
