@@ -87,6 +87,7 @@ cdef class Workspace:
         self.reserve(self.trees.capacity, self.window.size, self.window.capacity,
                      self.window.n_columns, self.trees.n_values)
         self.n_columns = self.window.n_columns
+        self.numeric = schema.is_numeric()
         self.n_chosen = 0
         for i in range(self.n_columns):
             self.nominal[i] = schema.has_codes(i)
@@ -130,7 +131,7 @@ cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot,
         if n == AHEAD or i + 1 == work.n_members:
             if not all_known:
                 work.trees.walk_rows(root, rows, n, work.window.capacity, work.window.n_columns,
-                                     leaves)
+                                     work.numeric, leaves)
             for j in range(n):
                 assign(work, slots[j], leaves[j],
                        1 if copies_of_slot == NULL else copies_of_slot[slots[j]])
