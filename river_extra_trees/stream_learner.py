@@ -182,7 +182,7 @@ class StreamLearner(BatchForest):
 
         `losses` are those of all trees of the forest, if other parts of it hold some of them.
         """
-        forest = typing.cast(StreamForest, self._core)
+        forest: typing.Any = self._core
         batch = forest.n_batches
         n_features = n_features_visited(self.max_features, len(forest.schema.names))
         if forest.n_in_batch < self.batch_size:
