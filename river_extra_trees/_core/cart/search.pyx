@@ -19,6 +19,9 @@ cdef double NO_CODE = -2.0      # threshold of a nominal split that sends only m
 # If the product of two weights is smaller, its rounding error may exceed that of a tie.
 cdef double FAINTEST_PRODUCT = 1e-290
 
+# Sums of squares of whole weights below this are exact.
+cdef double LARGEST_WHOLE = <double>(1 << 26)
+
 cdef double[TABLE] X_LOG_X
 X_LOG_X[0] = 0.0
 for _i in range(1, TABLE):
@@ -153,6 +156,8 @@ cdef void try_numeric(Workspace work, const Task* task, int column,
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, missing_left
+    cdef bint is_whole = (work.unit_weights and work.criterion == GINI and work.program == NONE
+                          and work.batch_weight < LARGEST_WHOLE)
     for missing_left in range(2 if n_missing else 1):
         begin_scan(work)
         if missing_left:
@@ -160,6 +165,8 @@ cdef void try_numeric(Workspace work, const Task* task, int column,
         if work.criterion == VARIANCE:
             scan_numbers(work, column, ranked + task.start, present - task.start, missing_left,
                          best)
+        elif is_whole:
+            scan_whole(work, column, ranked + task.start, present - task.start, missing_left, best)
         else:
             scan_classes(work, column, ranked + task.start, present - task.start, missing_left,
                          best)
@@ -220,6 +227,49 @@ cdef void scan_classes(Workspace work, int column, const int* ranked, int n, bin
             work.waiting[first] = run
             mixed = True
     move_waiting(work, first, run, mixed, copies)
+
+
+cdef void scan_whole(Workspace work, int column, const int* ranked, int n, bint missing_left,
+                     Candidate* best) noexcept nogil:
+    """As `scan_classes`, for the Gini impurity of whole weights.
+
+    All sums are whole numbers, hence exact, so that samples can be moved one by one. Whether a
+    threshold is considered is computed without branches on the classes, which no processor can
+    predict; it is rarely considered, because most thresholds are worse than the best one so far.
+    """
+    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef double* left_counts = work.left.counts
+    cdef double* right_counts = work.right.counts
+    cdef Side left = work.left, right = work.right
+    cdef bint skip = work.min_samples_leaf <= 1, mixed = False, considered
+    cdef int k = ranked[0], code = work.code[k], first = code, i
+    cdef double mass, value, following = data[k], after = data[ranked[1]] if n > 1 else INFINITY
+    cdef double bound = best.score - 2.0 * work.tie     # see `is_behind`
+    for i in range(n - 1):
+        mass = work.mass[k]
+        left.score += mass * (2.0 * left_counts[code] + mass)
+        right.score += mass * (mass - 2.0 * right_counts[code])
+        left_counts[code] += mass
+        right_counts[code] -= mass
+        left.weight += mass
+        right.weight -= mass
+        k = ranked[i + 1]
+        code = work.code[k]
+        value, following = following, after
+        after = data[ranked[i + 2]] if i + 2 < n else INFINITY
+        considered = (value < following) & (
+            (not skip) | mixed | (code != first) | (not following < after))
+        if considered & (left.score * right.weight + right.score * left.weight
+                         >= bound * (left.weight * right.weight)):
+            left.copies, right.copies = <int64_t>left.weight, <int64_t>right.weight
+            work.left, work.right = left, right
+            consider(work, column, threshold_between(work, value, following), False, missing_left,
+                     best)
+            bound = best.score - 2.0 * work.tie
+        mixed = (not considered) & (mixed | (code != first))
+        first = code if considered else first
+    left.copies, right.copies = <int64_t>left.weight, <int64_t>right.weight
+    work.left, work.right = left, right
 
 
 cdef inline void move_waiting(Workspace work, int first, double run, bint mixed,
