@@ -240,36 +240,41 @@ cdef void scan_whole(Workspace work, int column, const int* ranked, int n, bint 
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
     cdef double* left_counts = work.left.counts
     cdef double* right_counts = work.right.counts
-    cdef Side left = work.left, right = work.right
     cdef bint skip = work.min_samples_leaf <= 1, mixed = False, considered
     cdef int k = ranked[0], code = work.code[k], first = code, i
     cdef double mass, value, following = data[k], after = data[ranked[1]] if n > 1 else INFINITY
+    cdef double left = work.left.weight, right, total = work.left.weight + work.right.weight
+    cdef double left_score = work.left.score, right_score = work.right.score
     cdef double bound = best.score - 2.0 * work.tie     # see `is_behind`
     for i in range(n - 1):
         mass = work.mass[k]
-        left.score += mass * (2.0 * left_counts[code] + mass)
-        right.score += mass * (mass - 2.0 * right_counts[code])
+        left_score += mass * (2.0 * left_counts[code] + mass)
+        right_score += mass * (mass - 2.0 * right_counts[code])
         left_counts[code] += mass
         right_counts[code] -= mass
-        left.weight += mass
-        right.weight -= mass
+        left += mass
+        right = total - left
         k = ranked[i + 1]
         code = work.code[k]
         value, following = following, after
         after = data[ranked[i + 2]] if i + 2 < n else INFINITY
         considered = (value < following) & (
             (not skip) | mixed | (code != first) | (not following < after))
-        if considered & (left.score * right.weight + right.score * left.weight
-                         >= bound * (left.weight * right.weight)):
-            left.copies, right.copies = <int64_t>left.weight, <int64_t>right.weight
-            work.left, work.right = left, right
+        if considered & (left_score * right + right_score * left >= bound * (left * right)):
+            set_sides(work, left, left_score, right, right_score)
             consider(work, column, threshold_between(work, value, following), False, missing_left,
                      best)
             bound = best.score - 2.0 * work.tie
         mixed = (not considered) & (mixed | (code != first))
         first = code if considered else first
-    left.copies, right.copies = <int64_t>left.weight, <int64_t>right.weight
-    work.left, work.right = left, right
+    set_sides(work, left, left_score, total - left, right_score)
+
+
+cdef inline void set_sides(Workspace work, double left, double left_score, double right,
+                           double right_score) noexcept nogil:
+    """Set the totals of the sides of a candidate, for whole weights."""
+    work.left.weight, work.left.score, work.left.copies = left, left_score, <int64_t>left
+    work.right.weight, work.right.score, work.right.copies = right, right_score, <int64_t>right
 
 
 cdef inline void move_waiting(Workspace work, int first, double run, bint mixed,
