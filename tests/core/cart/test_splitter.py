@@ -209,10 +209,11 @@ def test_deep_trees_need_no_recursion() -> None:
 
 def test_pickled_rules() -> None:
     """A restored splitter has the rules of the first, and the same bytes."""
-    splitter = Splitter("entropy", 3, 4, 2, "random", True, "stream")
+    splitter = Splitter("entropy", 3, 4, 2, "random", True, "stream", 0.5)
     data = pickle.dumps(splitter)
     restored = pickle.loads(data)
     assert pickle.dumps(restored) == data
     for name in ("criterion", "random", "shuffled", "program", "max_depth"):
         assert getattr(restored, name) == getattr(splitter, name)
     assert (restored.min_samples_split, restored.min_samples_leaf) == (4, 2)
+    assert restored.support == 0.5
