@@ -191,3 +191,18 @@ def test_a_state_takes_no_memory_for_samples_that_it_does_not_hold() -> None:
         assert tracemalloc.get_traced_memory()[1] < 2**16
     finally:
         tracemalloc.stop()
+
+
+@given(
+    st.lists(st.integers(-1, 120).map(float) | st.sampled_from([math.nan, 1023.0]), max_size=400),
+    st.randoms(use_true_random=False),
+)
+def test_sorted_codes(codes: list[float], random: Any) -> None:
+    """Slots are sorted by their codes, the missing ones last, and equal ones keep their order."""
+    slots = list(range(len(codes)))
+    random.shuffle(slots)
+    found = np.array(slots, dtype=np.intc)
+    windows.sort_by_code(found, np.array([*codes, 0.0]))
+    assert found.tolist() == sorted(
+        slots, key=lambda slot: math.inf if math.isnan(codes[slot]) else codes[slot]
+    )
