@@ -56,6 +56,27 @@ def test_one_of_many_values_needs_support(
     assert_same_tree(model._core.trees[0], NaiveTree(samples, rules).root, labels_of(model))
 
 
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "variance"])
+@pytest.mark.parametrize("support", [0.3, 0.6, 1.0])
+def test_support_of_every_split(criterion: str, support: float) -> None:
+    """The same in larger trees, in which support decides on many splits."""
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        codes, effects = rng.integers(0, 24, (60, 2)), rng.normal(size=24)
+        target = np.floor(effects[codes[:, 0]] + rng.normal(size=60)).clip(-1, 1) + 1
+        weights = rng.choice([0.5, 1.0, 3.0], 60)
+        samples = [
+            Sample((float(a), float(b)), float(y), float(w))
+            for (a, b), y, w in zip(codes, target, weights, strict=True)
+        ]
+        rules = Rules(criterion, frozenset({0, 1}), support=support)
+        with mock.patch.object(stream_learner, "SUPPORT", support):
+            model = tree_learner(rules, 2, batch_size=60)
+            prime(model._core.schema, 2, rules.nominal, 24)
+            learn(model, samples, rules)
+        assert_same_tree(model._core.trees[0], NaiveTree(samples, rules).root, labels_of(model))
+
+
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("splitter", ["best", "random"])
 def test_columns_of_many_values_make_no_chains(criterion: str, splitter: str) -> None:
