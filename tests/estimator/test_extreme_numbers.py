@@ -174,7 +174,7 @@ def test_extreme_targets_and_weights(case: tuple[str, int], numbers: str) -> Non
 
 
 def test_variances_that_overflow_leave_a_finite_spread() -> None:
-    """Rounding makes the sums of squares in leaves negative, and huge weights make them infinite."""
+    """Rounding makes sums of squares in leaves negative, and huge weights make them infinite."""
     for seed in (2, 4, 5):
         rng = random.Random(seed)
         model = StreamDecisionForestRegressor(seed=seed)
