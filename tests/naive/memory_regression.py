@@ -168,13 +168,8 @@ class NumberGrowth(Growth):
         return weight, total
 
     def mean_targets(self, column: int, samples: list[Sample]) -> dict[int, float]:
-        """Of each bucket the mean target; the sums of a bucket are those of its values."""
-        self.bucket_sums: dict[int, tuple[float, float]] = {}
-        for bucket, found in self.buckets.items():
-            by_value: dict[str, list[Sample]] = {}
-            for sample in found:
-                by_value.setdefault(str(value_of(sample.x, column)), []).append(sample)
-            self.bucket_sums[bucket] = added(self.sums(one) for one in by_value.values())
+        """Of each bucket the mean target."""
+        self.bucket_sums = {b: self.sums(found) for b, found in self.buckets.items()}
         return {bucket: total / weight for bucket, (weight, total) in self.bucket_sums.items()}
 
     def group_sums(self, split: Split) -> tuple[float, float]:
