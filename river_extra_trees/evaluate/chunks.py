@@ -6,19 +6,14 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from river_extra_trees._core.batch import Batch as Samples
-from river_extra_trees._core.columns import (
-    column_of_labels,
-    column_of_numbers,
-    column_of_targets,
-    column_of_values,
-)
+from river_extra_trees._core.columns import column_of_labels, column_of_targets
 from river_extra_trees._core.safe_repr import with_text
-from river_extra_trees._estimator.columns import column_of, labelled_batch_of
+from river_extra_trees._estimator.columns import labelled_batch_of
 from river_extra_trees._estimator.frames import (
     into_frame,
     is_array,
@@ -30,6 +25,10 @@ from river_extra_trees._estimator.refusals import refuse_lazy
 from river_extra_trees._estimator.rows import values_by_name
 from river_extra_trees.streams import Batch
 from river_extra_trees.streams.batch import rows_of_columns
+from river_extra_trees.streams.samples import samples_of
+
+if TYPE_CHECKING:
+    from river_extra_trees._core.schema import Schema
 
 __all__ = ["SMALLEST_CHUNK", "Chunk", "chunks_of", "rows_of"]
 
@@ -63,12 +62,13 @@ class Chunk:
         weights = None if self.weights is None else self.weights[part]
         return Chunk(self.columns[part], self.targets[part], weights)
 
-    def samples(self, regression: bool) -> Samples:
-        """Return the samples as a batch of the core."""
+    def samples(self, regression: bool, schema: Schema | None = None) -> Samples:
+        """Return the samples as a batch of the core, to be read with a schema."""
         if isinstance(self.columns, Batch):
-            return samples_of_table(self.columns, self.targets, regression)
+            read = column_of_targets if regression else column_of_labels
+            return samples_of(self.columns, schema, read(self.targets))
         weights = 1.0 if self.weights is None else self.weights
-        return labelled_batch_of(self.columns, self.targets, weights, regression)
+        return labelled_batch_of(self.columns, self.targets, weights, regression, schema)
 
     def with_number(self, error: Exception) -> Exception:
         """Return an error with the number of the row in the table, if the chunk is from a table."""
@@ -91,27 +91,6 @@ class Chunk:
             return zip(features, self.targets, strict=True)
         weights = ({"w": weight} for weight in self.weights)
         return zip(features, self.targets, weights, strict=True)
-
-
-def samples_of_table(batch: Batch, targets: list[Any], regression: bool) -> Samples:
-    """Return the rows of a batch of a table as a batch of the core."""
-    columns = []
-    for name, values in batch.columns.items():
-        if isinstance(values, np.ndarray):
-            columns.append(column_of_numbers(name, values))
-        elif isinstance(values, list):
-            columns.append(column_of_values(name, values))
-        else:
-            columns.append(column_of_arrow(name, values))
-    read = column_of_targets if regression else column_of_labels
-    return Samples(len(batch), columns, read(targets))
-
-
-def column_of_arrow(name: str, values: Any) -> Any:
-    """Return an array of pyarrow as a column."""
-    import pyarrow
-
-    return column_of(name, pyarrow.chunked_array([values]))
 
 
 def rows_of(chunks: Iterable[Chunk]) -> Iterator[tuple[Any, ...]]:
