@@ -22,15 +22,14 @@ from river_extra_trees._estimator.frames import (
     weights_of,
 )
 from river_extra_trees._estimator.refusals import refuse_lazy
-from river_extra_trees._estimator.rows import values_by_name
+from river_extra_trees._estimator.rows import rows_of, values_by_name
 from river_extra_trees.streams import Batch
-from river_extra_trees.streams.batch import rows_of_columns
 from river_extra_trees.streams.samples import samples_of
 
 if TYPE_CHECKING:
     from river_extra_trees._core.schema import Schema
 
-__all__ = ["SMALLEST_CHUNK", "Chunk", "chunks_of", "rows_of"]
+__all__ = ["SMALLEST_CHUNK", "Chunk", "chunks_of", "samples_of_chunks"]
 
 # Fewer rows than this are learned faster one by one than as columns.
 SMALLEST_CHUNK = 32
@@ -83,17 +82,18 @@ class Chunk:
 
         Missing values are absent.
         """
+        features: Iterator[dict[Any, Any]]
         if isinstance(self.columns, Batch):
             features = self.columns.rows()
         else:
-            features = rows_of_columns(values_by_name(self.columns), len(self))
+            features = rows_of(values_by_name(self.columns), len(self))
         if self.weights is None:
             return zip(features, self.targets, strict=True)
         weights = ({"w": weight} for weight in self.weights)
         return zip(features, self.targets, weights, strict=True)
 
 
-def rows_of(chunks: Iterable[Chunk]) -> Iterator[tuple[Any, ...]]:
+def samples_of_chunks(chunks: Iterable[Chunk]) -> Iterator[tuple[Any, ...]]:
     """Yield the samples of chunks in river's form."""
     return itertools.chain.from_iterable(chunk.rows() for chunk in chunks)
 

@@ -14,7 +14,7 @@ from river.active.base import ActiveLearningClassifier
 from river_extra_trees._estimator.learner import reads_columns
 
 from .answers import answered, predict_learn_parts
-from .chunks import SMALLEST_CHUNK, Chunk, chunks_of, rows_of
+from .chunks import SMALLEST_CHUNK, Chunk, chunks_of, samples_of_chunks
 from .updates import updater_of
 
 __all__ = ["iter_progressive_val_score", "progressive_val_score"]
@@ -90,7 +90,7 @@ def iter_progressive_val_score(
             evaluation = _Evaluation(model, metric)
             step = max(0, step)  # for a negative step, river yields nothing
             return evaluation.run(data, step, measure_time, measure_memory, yield_predictions)
-        data = rows_of(data)
+        data = samples_of_chunks(data)
     return evaluate.iter_progressive_val_score(
         data,
         model,
