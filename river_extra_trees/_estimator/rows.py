@@ -11,7 +11,7 @@ import numpy.typing as npt
 from river_extra_trees._core.columns import Column
 
 from .columns import list_of_array
-from .frames import into_frame, is_array
+from .frames import is_array, names_in, series_in, values_of
 
 __all__ = [
     "chosen",
@@ -78,8 +78,9 @@ def values_by_name(frame: typing.Any) -> dict[Hashable, Values]:
     if is_array(frame):
         array = np.asarray(frame)  # a column of a matrix has two dimensions
         return {i: list_of_array(array[:, i]) for i in range(array.shape[1])}
-    wrapped = into_frame(frame)
-    return {name: wrapped[:, i].to_list() for i, name in enumerate(wrapped.columns)}
+    return {
+        name: values_of(series_in(frame, i), "a column") for i, name in enumerate(names_in(frame))
+    }
 
 
 # --- Columns of the core
