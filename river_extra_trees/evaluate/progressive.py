@@ -6,6 +6,7 @@ import datetime
 import itertools
 import time
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any
 
 from river import base, evaluate, metrics, utils
@@ -265,7 +266,10 @@ class _Evaluation:
                 answers = next(parts)
             except (TypeError, ValueError) as error:
                 raise chunk.with_number(error) from None
-            self.update(*answered(chunk.targets[start:stop], answers))
+            targets = chunk.targets[start:stop]
+            if self.model._core.regression and isinstance(targets[0], Decimal):
+                targets = list(map(float, targets))  # metrics subtract floats from them
+            self.update(*answered(targets, answers))
             yield stop - start, answers[-1]
             start = stop
 

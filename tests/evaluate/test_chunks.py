@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 from typing import Any
 
 import narwhals
@@ -11,7 +12,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from river import metrics
 
+import river_extra_trees as ret
+from river_extra_trees import evaluate
 from river_extra_trees._core.batch import Batch
 from river_extra_trees._estimator import frames
 from river_extra_trees.evaluate.chunks import Chunk, chunks_of, samples_of_chunks
@@ -133,3 +137,21 @@ def test_numpy_scalars_become_numbers_of_python(scalars: Any) -> None:
         (chunk,) = chunks_of((pd.DataFrame({"a": [0.5, 1.5]}), targets), None)
         assert [type(y) for y in chunk.targets] == [int, int]
         assert [type(y) for y in chunk.samples(False).targets.values] == [int, int]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_decimal_targets_are_scored_as_numbers(kind: str) -> None:
+    """A regressor learns them as floats; labels they stay for a classifier."""
+    columns = {"a": [i % 5 / 2 for i in range(60)], "y": [i % 4 / 2 for i in range(60)]}
+    decimals = columns | {"y": [decimal.Decimal(str(y)) for y in columns["y"]]}
+    found = [
+        evaluate.progressive_val_score(
+            KINDS[kind](each), ret.StreamDecisionTreeRegressor(seed=1), metrics.MAE(), target="y"
+        ).get()
+        for each in (columns, decimals)
+    ]
+    assert found[0] == found[1] > 0.0
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    frame = KINDS[kind](decimals)
+    evaluate.progressive_val_score(frame, model, metrics.Accuracy(), target="y")
+    assert {type(label) for label in model.predict_proba_one({})} == {decimal.Decimal}
