@@ -5,6 +5,7 @@ buckets: a random function, which the salt names, puts each value into one of N_
 """
 
 from libc.stdint cimport uint8_t, uint64_t
+
 from .rng cimport mix
 
 cdef enum:

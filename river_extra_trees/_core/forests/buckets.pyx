@@ -7,6 +7,7 @@ from libc.string cimport memset
 from ..memory cimport free, product, resized
 from ..schema cimport OTHER
 from ..sorting cimport sort_slots
+from ..split cimport MANY_VALUES
 
 
 @cython.final
