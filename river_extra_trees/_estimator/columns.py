@@ -17,6 +17,7 @@ from river_extra_trees._core.arrow import block_of_stream
 from river_extra_trees._core.batch import Batch
 from river_extra_trees._core.columns import (
     Column,
+    are_within,
     column_of_codes,
     column_of_labels,
     column_of_numbers,
@@ -94,10 +95,14 @@ def columns_of_array(
     """Columns of an array."""
     array = np.asarray(array)  # a column of a matrix has two dimensions
     if array.dtype.kind in "biuf":
-        if array.dtype != FLOAT64 or not array.flags.aligned:
-            array = np.require(array, np.float64, "A")
-        return columns_of_block(list(range(array.shape[1])), array)
+        return columns_of_block(list(range(array.shape[1])), doubles_of(array))
     return [column_of_values(i, list_of_array(array[:, i])) for i in range(array.shape[1])]
+
+
+def doubles_of(array: npt.NDArray[typing.Any]) -> Numbers:
+    """An array of numbers as aligned doubles; if it is one already, the array itself."""
+    is_one = array.dtype == FLOAT64 and array.flags.aligned
+    return array if is_one else np.require(array, np.float64, "A")
 
 
 def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
@@ -110,7 +115,9 @@ def columns_of_pandas(
     frame: typing.Any, schema: Schema | None, skipped: int | None
 ) -> list[Column]:
     """Columns of a pandas frame. If all are of numpy numbers, they are converted at once."""
-    names, dtypes = frame.columns.tolist(), dtypes_of(frame)
+    names, dtypes = frame.columns.to_numpy(object).tolist(), dtypes_of(frame)
+    if skipped is None and dtypes.count(FLOAT64) == len(dtypes):
+        return columns_of_block(names, frame.to_numpy(dtype=np.float64))
     plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in dtypes]
     places = [i for i in range(len(names)) if i != skipped]
     if all(plain):
@@ -134,7 +141,8 @@ def dtypes_of(frame: typing.Any) -> list[typing.Any]:
         dtypes = frame._mgr.get_dtypes()
     except AttributeError:
         dtypes = frame.dtypes
-    return list(dtypes)
+    found: list[typing.Any] = dtypes.tolist()
+    return found
 
 
 def array_at(frame: typing.Any, position: int) -> typing.Any:
@@ -241,7 +249,7 @@ def numbers_in(series: typing.Any) -> Numbers | None:
 def numbers_in_numpy(array: typing.Any) -> Numbers | None:
     if not is_array(array, 1) or array.dtype.kind not in "biuf":
         return None
-    return np.require(array, np.float64, "A")
+    return doubles_of(array)
 
 
 def numbers_in_pandas(series: typing.Any) -> Numbers | None:
@@ -419,10 +427,13 @@ def read_targets(y: typing.Any, regression: bool) -> Column:
     """Convert targets to a column: of numbers for regression, otherwise of labels."""
     if regression:
         numbers = numbers_in(y)
-        if numbers is not None and (np.abs(numbers) <= LARGEST_TARGET).all():
+        if numbers is not None and are_within(numbers, -LARGEST_TARGET, LARGEST_TARGET):
             return Column(None, len(numbers), numbers.copy())
         return column_of_targets(values_of(y, "y"))
-    coded = codes_in(y, "y") or whole_codes_in(y)
+    coded = whole_codes_in(y)
+    if coded is not None:  # all different, and valid labels
+        return Column(None, len(coded[0]), None, *coded)
+    coded = codes_in(y, "y")
     if coded is not None:
         codes, values = coded
         labels = column_of_labels(values)
@@ -481,6 +492,6 @@ def read_weights(w: typing.Any, n: int) -> Column | None:
             return Column(None, n, np.full(n, np.nan), None, None, 0, one.error)
         return None if w == 1.0 else Column(None, n, np.full(n, one.numbers))
     numbers = numbers_in(w)
-    if numbers is not None and ((numbers >= 0.0) & (numbers <= LARGEST_WEIGHT)).all():
+    if numbers is not None and are_within(numbers, 0.0, LARGEST_WEIGHT):
         return Column(None, len(numbers), np.where(numbers < FAINTEST_WEIGHT, 0.0, numbers))
     return column_of_weights(values_of(w, "w"))
