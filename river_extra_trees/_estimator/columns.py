@@ -119,15 +119,17 @@ def columns_of_pandas(
     if skipped is None and dtypes.count(FLOAT64) == len(dtypes):
         return columns_of_block(names, frame.to_numpy(dtype=np.float64))
     plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in dtypes]
-    places = [i for i in range(len(names)) if i != skipped]
     if all(plain):
         columns = columns_of_block(names, frame.to_numpy(dtype=np.float64))
-        return [columns[i] for i in places]
+        if skipped is not None:
+            del columns[skipped]
+        return columns
     return [
         column_of_numbers(names[i], np.require(array_at(frame, i), np.float64, "A"))
         if plain[i]
         else column_of(names[i], frame.iloc[:, i], schema)
-        for i in places
+        for i in range(len(names))
+        if i != skipped
     ]
 
 
