@@ -28,6 +28,10 @@ __all__ = ["LINEAR_MODELS", "StreamLearner"]
 # Nodes of a tree that have a linear model; the regressor has trees of all three kinds.
 LINEAR_MODELS = ("none", "leaves", "root")
 
+# What the split of one of many nominal values must achieve per level, see `Splitter`. A tree on
+# columns of 1,000 values that say nothing about the target then has about 60 levels, not 1,500.
+SUPPORT = 0.1
+
 
 class StreamLearner(BatchForest):
     """Base of all four learners. Trees call `_begin`, forests call `_begin_forest`."""
@@ -170,6 +174,7 @@ class StreamLearner(BatchForest):
             self.splitter,
             shuffled=self.reference,
             program="stream" if self.reference else None,
+            support=0.0 if self.reference else SUPPORT,
         )
 
     def _grow(self, losses: Losses | None = None, splitters: list[Splitter] | None = None) -> None:

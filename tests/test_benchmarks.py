@@ -19,7 +19,7 @@ import pytest
 pytest.importorskip("resource", reason="benchmarks measure CPU time by what Windows lacks")
 
 import river_extra_trees as ret
-from examples.benchmarks.common import prequential
+from examples.benchmarks.common import prequential, tables
 from examples.benchmarks.peers import capymoa_process
 from examples.benchmarks.peers.boosting import WindowLightGBM
 from examples.benchmarks.stream import parts
@@ -143,6 +143,12 @@ def test_ablation(tmp_path: Path, task: str, stream: str) -> None:
     assert "| ten trees, the worst one replaced " in succeed("stream.ablation", "show", *options)
 
 
+def test_many_values() -> None:
+    """A line for each case, with the scores of all trees."""
+    found = succeed("stream.many_values", "--rows", 150, "--cases", "noise", "value and numbers")
+    assert len(tables.read(found)[0]) == 1 + 7
+
+
 @pytest.mark.parametrize("part", parts.PARTS, ids=lambda part: part["variant"])
 def test_parts_can_be_taken_out(part: dict[str, str]) -> None:
     """What is replaced is once in the source."""
@@ -179,6 +185,7 @@ def test_conversion() -> None:
     assert "| 128 " in succeed("costs.conversion", "--calls", 10, "--repeats", 1)
     said = succeed("costs.columns", "--rows", 50, "--repeats", 1, "StreamDecisionTreeRegressor")
     assert said.count("| StreamDecisionTreeRegressor |") == 3
+    assert said.count("| predict_learn_many of StreamDecisionTreeRegressor |") == 1
 
 
 def test_stream_that_is_not_there() -> None:

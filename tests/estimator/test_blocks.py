@@ -26,6 +26,7 @@ from river_extra_trees._estimator.answers import (
     series_of_labels,
 )
 from river_extra_trees._estimator.columns import (
+    array_at,
     batch_of,
     codes_of_integers,
     dtypes_of,
@@ -125,7 +126,7 @@ class Public:
     """A frame of pandas with public attributes only."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
-        self.dtypes = frame.dtypes
+        self.dtypes, self.iloc, self.shape = frame.dtypes, frame.iloc, frame.shape
 
 
 def test_types_of_columns() -> None:
@@ -133,6 +134,8 @@ def test_types_of_columns() -> None:
     for X in pandas_frames(np.zeros((2, 4))).values():
         for frame in (X, X.iloc[:, :0], X.iloc[:, [3, 1]], Public(X)):
             assert dtypes_of(frame) == frame.dtypes.tolist()
+            for i in range(frame.shape[1]):
+                assert array_at(frame, i).tolist() == frame.iloc[:, i].tolist()
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "float16", "longdouble"])

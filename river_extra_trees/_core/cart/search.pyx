@@ -9,6 +9,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from ..rng cimport below, uniform
+from ..split cimport MANY_VALUES
 from ..trees cimport HEADER, VISITED, WEIGHT
 from .workspace cimport ENTROPY, GINI, NONE, STREAM, VARIANCE
 from .workspace cimport TABLE, Candidate, Side, Task, Workspace
@@ -101,7 +102,7 @@ cdef inline void move_samples(Workspace work, const int* ranked, int start,
 
 cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil:
     """The best split of a node over the features that are visited."""
-    cdef Candidate best
+    cdef Candidate best, found
     cdef int i, j, column, n_visited = 0
     work.in_random_order = work.shuffled or work.random or work.max_features < task.n_active
     best.split.feature, best.score = -1, -INFINITY
@@ -119,15 +120,54 @@ cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil:
             continue
         if work.bit[column] < 0 and not is_ranked(work, task):
             rank_few(work, task, column)
-        if work.random:
-            try_random(work, task, column, &best)
-        elif work.bit[column] >= 0:
-            try_bit(work, column, &best)
-        elif work.nominal[column]:
-            try_nominal(work, task, column, &best)
+        if needs_support(work, task, column):
+            found = best
+            try_column(work, task, column, &found)
+            if is_supported(work, task, &found):
+                best = found
         else:
-            try_numeric(work, task, column, &best)
+            try_column(work, task, column, &best)
     return best
+
+
+cdef inline void try_column(Workspace work, const Task* task, int column,
+                            Candidate* best) noexcept nogil:
+    """Try the splits of one column."""
+    if work.random:
+        try_random(work, task, column, best)
+    elif work.bit[column] >= 0:
+        try_bit(work, column, best)
+    elif work.nominal[column]:
+        try_nominal(work, task, column, best)
+    else:
+        try_numeric(work, task, column, best)
+
+
+cdef inline bint needs_support(Workspace work, const Task* task, int column) noexcept nogil:
+    """Whether a column has many nominal values, so that `is_supported` decides on its splits.
+
+    Codes are numbered from 0 in the order in which the values became known.
+    """
+    if not (work.nominal[column] and work.support > 0.0):
+        return False
+    return (work.values + <Py_ssize_t>column * work.n)[
+        work.ranked[<Py_ssize_t>column * work.n + task.end - 1
+                    - count_missing(work, task, column)]] >= MANY_VALUES
+
+
+cdef bint is_supported(Workspace work, const Task* task, const Candidate* found) noexcept nogil:
+    """Whether a split removes enough of the impurity for its depth.
+
+    For two classes, the left side is Pearson's chi-squared times the impurity; for numbers, it is
+    the share of explained variance times the number of samples and the impurity.
+    """
+    cdef double before = node_score(work), impurity = work.spread
+    if work.criterion == GINI:
+        impurity = work.node.weight - before
+    elif work.criterion == ENTROPY:
+        impurity = -before
+    return (found.score - before) * task.copies >= (
+        work.support * work.trees.nodes[task.node].depth * impurity)
 
 
 cdef bint is_perfect(Workspace work, const Candidate* best) noexcept nogil:

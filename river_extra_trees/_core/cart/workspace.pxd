@@ -68,6 +68,7 @@ cdef class Workspace:
     cdef readonly int max_depth
     cdef readonly int min_samples_split
     cdef readonly int min_samples_leaf
+    cdef readonly double support        # see `Splitter`
 
     # Scratch, valid during one call of `Splitter.grow`; all arrays are parts of one memory block.
     cdef char* block
