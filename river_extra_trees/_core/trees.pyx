@@ -266,7 +266,7 @@ cdef class Trees:
         count_class(self.row(node), code, weight, batch)
 
     cdef void add_number(self, int node, double y, double weight, double batch) noexcept nogil:
-        count_number(self.row(node), y, weight, batch)
+        count_number(self.row(node), y, weight, batch, 1.0)
 
     cdef void fade(self, int leaf) noexcept nogil:
         """Multiply the weights of the samples in a leaf by the decay factor."""

@@ -169,6 +169,19 @@ def test_random_splits_obey_the_rules(growth: tuple[list[Sample], Rules]) -> Non
         assert rules.max_depth is None or node["depth"] <= rules.max_depth
 
 
+@pytest.mark.parametrize("weight", [1.0, 0.5])
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_a_threshold_within_a_class(criterion: str, weight: float) -> None:
+    """It is the best if `min_samples_leaf` forbids the thresholds between the classes."""
+    model = StreamDecisionTreeClassifier(
+        warm_up=0, batch_size=6, min_samples_leaf=3, max_depth=1, criterion=criterion
+    )
+    for i in range(6):
+        model.learn_one({"a": float(i)}, i > 0, w=weight)
+    tree = model._core.trees[0]
+    assert tree.node(tree.root())["threshold"] == 2.5
+
+
 @pytest.mark.parametrize("missing", [0, 2])
 def test_random_thresholds_are_uniform(missing: int) -> None:
     """They lie anywhere between the least and the largest value that is present, alike often."""
