@@ -25,7 +25,6 @@ FIRST_GROWTH = 10
 HASTE = 2.5
 WALK = 16
 FAINTEST = 1e-200
-MANY_VALUES = 16
 N_SALTS = 254
 
 
@@ -130,6 +129,8 @@ class Task:
 class Growth:
     """Extremely randomised splits of a leaf and of what is below it, counted in steps."""
 
+    many_values = 16
+
     def __init__(
         self,
         rules: Rules,
@@ -203,7 +204,7 @@ class Growth:
         If there are many values, groups of them.
         """
         met = dict.fromkeys("missing" if math.isnan(value) else value for value in values)
-        if len(met) > MANY_VALUES:
+        if len(met) > self.many_values:
             return self.group_splits(column, values, samples)
         return [
             Split(column, NO_CODE, True, True)

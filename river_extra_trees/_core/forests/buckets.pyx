@@ -13,6 +13,9 @@ from ..sorting cimport sort_slots
 cdef class Buckets:
     """The sums over the samples of each bucket; they need memory only after `reserve`."""
 
+    def __cinit__(self, int most):
+        self.most = most
+
     def __dealloc__(self):
         free(self.rows)
         free(self.sizes)
@@ -23,7 +26,7 @@ cdef class Buckets:
 
         One of these is the missing value.
         """
-        cdef int n_rows = n_values if n_values <= MANY_VALUES else <int>N_ROWS
+        cdef int n_rows = n_values if n_values <= self.most else <int>N_ROWS
         if product(n_rows, width) > self.n_cells:
             self.rows = <double*>resized(self.rows, product(n_rows, width), sizeof(double))
             self.n_cells = n_rows * width
@@ -46,8 +49,8 @@ cdef class Buckets:
         """Number the values of n samples in the order in which they come; return their number.
 
         met[number] is the code of a value, counted from OTHER; that of missing values is `missing`.
-        found[i] is the number of the value of sample i. If there are more than MANY_VALUES values,
-        the result is MANY_VALUES + 1, and `found` is not complete.
+        found[i] is the number of the value of sample i. If there are more than `most` values,
+        the result is most + 1, and `found` is not complete.
         """
         cdef int i, code, n_met = 0
         cdef double value
@@ -55,14 +58,14 @@ cdef class Buckets:
             value = values[i]
             code = missing if value != value else <int>value - OTHER
             if self.numbers[code] == 0:
-                if n_met == MANY_VALUES:
+                if n_met == self.most:
                     n_met += 1
                     break
                 met[n_met] = code
                 n_met += 1
                 self.numbers[code] = n_met
             found[i] = self.numbers[code] - 1
-        for i in range(min(n_met, <int>MANY_VALUES)):
+        for i in range(min(n_met, self.most)):
             self.numbers[met[i]] = 0
         return n_met
 
