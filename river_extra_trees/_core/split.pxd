@@ -5,6 +5,7 @@ buckets: a random function, which the salt names, puts each value into one of N_
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
+
 from .rng cimport mix
 
 cdef enum:
@@ -13,6 +14,7 @@ cdef enum:
     GROUP = 2               # a group of values with salt 0; of salt s: GROUP + s
     N_SALTS = 254
     N_BUCKETS = 52          # every set of so many is a whole number that a double represents
+    MANY_VALUES = 16        # number of nominal values above which their splits follow other rules
 
 cdef struct Split:          # 16 bytes
     double threshold        # numeric: left when x <= threshold; one value: when x == threshold;
@@ -49,7 +51,8 @@ cdef inline int goes_left_branchless(const Split* split, double value) noexcept 
     A value equal to the threshold is `below` and `above`; a missing value is neither. Only groups
     of values take a branch, which is predicted where there are none.
     """
-    cdef int below = value <= split.threshold, above = value >= split.threshold
+    cdef uint8_t below = value <= split.threshold, above = value >= split.threshold
+    cdef uint8_t is_missing = value != value
     if split.nominal >= GROUP:
         return goes_left(split, value)
-    return (below & (above | (split.nominal ^ 1))) | (((below | above) ^ 1) & split.missing_left)
+    return (below & (above | (split.nominal ^ 1))) | (is_missing & split.missing_left)

@@ -17,15 +17,8 @@ import numpy.typing as npt
 
 from tests.naive.cart import GROUP, Sample, Split, value_of
 from tests.naive.columns import Columns
-from tests.naive.memory_forest import (
-    RENEW,
-    Group,
-    Growth,
-    NaiveMemoryForest,
-    Node,
-    Task,
-    Tree,
-)
+from tests.naive.memory_forest import RENEW, Group, Growth, NaiveMemoryForest, Task
+from tests.naive.memory_tree import Node, Tree
 from tests.naive.rng import NaiveRng
 
 SHARE = 0.02

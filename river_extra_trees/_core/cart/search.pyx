@@ -9,6 +9,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from ..rng cimport below, uniform
+from ..split cimport MANY_VALUES
 from ..trees cimport HEADER, VISITED, WEIGHT
 from .workspace cimport ENTROPY, GINI, NONE, STREAM, VARIANCE
 from .workspace cimport TABLE, Candidate, Side, Task, Workspace
@@ -18,6 +19,9 @@ cdef double NO_CODE = -2.0      # threshold of a nominal split that sends only m
 
 # If the product of two weights is smaller, its rounding error may exceed that of a tie.
 cdef double FAINTEST_PRODUCT = 1e-290
+
+# Sums of squares of whole weights below this are exact.
+cdef double LARGEST_WHOLE = <double>(1 << 26)
 
 cdef double[TABLE] X_LOG_X
 X_LOG_X[0] = 0.0
@@ -98,7 +102,7 @@ cdef inline void move_samples(Workspace work, const int* ranked, int start,
 
 cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil:
     """The best split of a node over the features that are visited."""
-    cdef Candidate best
+    cdef Candidate best, found
     cdef int i, j, column, n_visited = 0
     work.in_random_order = work.shuffled or work.random or work.max_features < task.n_active
     best.split.feature, best.score = -1, -INFINITY
@@ -116,15 +120,54 @@ cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil:
             continue
         if work.bit[column] < 0 and not is_ranked(work, task):
             rank_few(work, task, column)
-        if work.random:
-            try_random(work, task, column, &best)
-        elif work.bit[column] >= 0:
-            try_bit(work, column, &best)
-        elif work.nominal[column]:
-            try_nominal(work, task, column, &best)
+        if needs_support(work, task, column):
+            found = best
+            try_column(work, task, column, &found)
+            if is_supported(work, task, &found):
+                best = found
         else:
-            try_numeric(work, task, column, &best)
+            try_column(work, task, column, &best)
     return best
+
+
+cdef inline void try_column(Workspace work, const Task* task, int column,
+                            Candidate* best) noexcept nogil:
+    """Try the splits of one column."""
+    if work.random:
+        try_random(work, task, column, best)
+    elif work.bit[column] >= 0:
+        try_bit(work, column, best)
+    elif work.nominal[column]:
+        try_nominal(work, task, column, best)
+    else:
+        try_numeric(work, task, column, best)
+
+
+cdef inline bint needs_support(Workspace work, const Task* task, int column) noexcept nogil:
+    """Whether a column has many nominal values, so that `is_supported` decides on its splits.
+
+    Codes are numbered from 0 in the order in which the values became known.
+    """
+    if not (work.nominal[column] and work.support > 0.0):
+        return False
+    return (work.values + <Py_ssize_t>column * work.n)[
+        work.ranked[<Py_ssize_t>column * work.n + task.end - 1
+                    - count_missing(work, task, column)]] >= MANY_VALUES
+
+
+cdef bint is_supported(Workspace work, const Task* task, const Candidate* found) noexcept nogil:
+    """Whether a split removes enough of the impurity for its depth.
+
+    For two classes, the left side is Pearson's chi-squared times the impurity; for numbers, it is
+    the share of explained variance times the number of samples and the impurity.
+    """
+    cdef double before = node_score(work), impurity = work.spread
+    if work.criterion == GINI:
+        impurity = work.node.weight - before
+    elif work.criterion == ENTROPY:
+        impurity = -before
+    return (found.score - before) * task.copies >= (
+        work.support * work.trees.nodes[task.node].depth * impurity)
 
 
 cdef bint is_perfect(Workspace work, const Candidate* best) noexcept nogil:
@@ -153,6 +196,8 @@ cdef void try_numeric(Workspace work, const Task* task, int column,
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, missing_left
+    cdef bint is_whole = (work.unit_weights and work.criterion == GINI and work.program == NONE
+                          and work.batch_weight < LARGEST_WHOLE)
     for missing_left in range(2 if n_missing else 1):
         begin_scan(work)
         if missing_left:
@@ -160,6 +205,8 @@ cdef void try_numeric(Workspace work, const Task* task, int column,
         if work.criterion == VARIANCE:
             scan_numbers(work, column, ranked + task.start, present - task.start, missing_left,
                          best)
+        elif is_whole:
+            scan_whole(work, column, ranked + task.start, present - task.start, missing_left, best)
         else:
             scan_classes(work, column, ranked + task.start, present - task.start, missing_left,
                          best)
@@ -220,6 +267,54 @@ cdef void scan_classes(Workspace work, int column, const int* ranked, int n, bin
             work.waiting[first] = run
             mixed = True
     move_waiting(work, first, run, mixed, copies)
+
+
+cdef void scan_whole(Workspace work, int column, const int* ranked, int n, bint missing_left,
+                     Candidate* best) noexcept nogil:
+    """As `scan_classes`, for the Gini impurity of whole weights.
+
+    All sums are whole numbers, hence exact, so that samples can be moved one by one. Whether a
+    threshold is considered is computed without branches on the classes, which no processor can
+    predict; it is rarely considered, because most thresholds are worse than the best one so far.
+    """
+    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef double* left_counts = work.left.counts
+    cdef double* right_counts = work.right.counts
+    cdef bint skip = work.min_samples_leaf <= 1, mixed = False, considered
+    cdef int k = ranked[0], code = work.code[k], first = code, i
+    cdef double mass, value, following = data[k], after = data[ranked[1]] if n > 1 else INFINITY
+    cdef double left = work.left.weight, right, total = work.left.weight + work.right.weight
+    cdef double left_score = work.left.score, right_score = work.right.score
+    cdef double bound = best.score - 2.0 * work.tie     # see `is_behind`
+    for i in range(n - 1):
+        mass = work.mass[k]
+        left_score += mass * (2.0 * left_counts[code] + mass)
+        right_score += mass * (mass - 2.0 * right_counts[code])
+        left_counts[code] += mass
+        right_counts[code] -= mass
+        left += mass
+        right = total - left
+        k = ranked[i + 1]
+        code = work.code[k]
+        value, following = following, after
+        after = data[ranked[i + 2]] if i + 2 < n else INFINITY
+        considered = (value < following) & (
+            (not skip) | mixed | (code != first) | (not following < after))
+        if considered & (left_score * right + right_score * left >= bound * (left * right)):
+            set_sides(work, left, left_score, right, right_score)
+            consider(work, column, threshold_between(work, value, following), False, missing_left,
+                     best)
+            bound = best.score - 2.0 * work.tie
+        mixed = (not considered) & (mixed | (code != first))
+        first = code if considered else first
+    set_sides(work, left, left_score, total - left, right_score)
+
+
+cdef inline void set_sides(Workspace work, double left, double left_score, double right,
+                           double right_score) noexcept nogil:
+    """Set the totals of the sides of a candidate, for whole weights."""
+    work.left.weight, work.left.score, work.left.copies = left, left_score, <int64_t>left
+    work.right.weight, work.right.score, work.right.copies = right, right_score, <int64_t>right
 
 
 cdef inline void move_waiting(Workspace work, int first, double run, bint mixed,

@@ -9,6 +9,7 @@ class Splitter:
     max_depth: int
     min_samples_split: int
     min_samples_leaf: int
+    support: float
     def __init__(
         self,
         criterion: str,
@@ -18,4 +19,5 @@ class Splitter:
         splitter: str = "best",
         shuffled: bool = False,
         program: str | None = None,
+        support: float = 0.0,
     ) -> None: ...

@@ -10,9 +10,7 @@ from libc.stdint cimport uint64_t
 from ..split cimport N_BUCKETS
 
 cdef enum:
-    # Numbers of nominal values in a node, above which groups of them are split:
-    MANY_VALUES = 16            # in a classification
-    MANY_OF_NUMBERS = 6         # in a regression
+    MANY_OF_NUMBERS = 6         # as MANY_VALUES in `split.pxd`, in a regression
     MISSING_BUCKET = N_BUCKETS  # if there are many values
     N_ROWS = N_BUCKETS + 1
 

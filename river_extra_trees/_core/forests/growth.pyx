@@ -9,9 +9,9 @@ from ..memory cimport free, product, resized
 from ..rng cimport Rng, below, uniform
 from ..schema cimport OTHER, Schema
 from ..shares cimport first_largest
-from ..split cimport GROUP, N_SALTS, ONE_VALUE, bucket_of, goes_left
+from ..split cimport GROUP, MANY_VALUES, N_SALTS, ONE_VALUE, bucket_of, goes_left
 from ..trees cimport LEAF, Trees, count_number
-from .buckets cimport MANY_OF_NUMBERS, MANY_VALUES, MISSING_BUCKET, N_ROWS, Buckets
+from .buckets cimport MANY_OF_NUMBERS, MISSING_BUCKET, N_ROWS, Buckets
 from .compact_trees cimport CompactTrees
 
 cdef double NO_VALUE = -2.0         # code of no nominal value

@@ -219,6 +219,11 @@ def test_trees_restore_groups() -> None:
     trees = Trees.restored(group_state())
     trees.check()
     assert trees.node(0)["nominal"] == GROUP + 253
+
+
+@pytest.mark.parametrize("nominal", [1, GROUP])
+def test_nominal_splits_fit_nominal_columns_only(nominal: int) -> None:
+    trees = Trees.restored({**group_state(), "flags": np.array([[nominal, 1]], np.uint8)})
     assert trees.fits([{"a": 0}])
     assert not trees.fits([None])
     assert not trees.fits([])
