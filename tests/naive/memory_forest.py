@@ -51,8 +51,6 @@ class Task:
 class Growth:
     """Extremely randomised splits of a leaf and of what is below it, counted in steps."""
 
-    many_values = cart.MANY_VALUES
-
     def __init__(
         self,
         rules: Rules,
@@ -126,7 +124,7 @@ class Growth:
         If there are many values, groups of them.
         """
         met = dict.fromkeys("missing" if math.isnan(value) else value for value in values)
-        if len(met) > self.many_values:
+        if len(met) > cart.MANY_VALUES:
             return self.group_splits(column, values, samples)
         return [
             Split(column, NO_CODE, True, True)

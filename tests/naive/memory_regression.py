@@ -140,8 +140,6 @@ def added(sums: Iterable[tuple[float, float]]) -> tuple[float, float]:
 class NumberGrowth(Growth):
     """Splits that bring the targets of a side together."""
 
-    many_values = 6
-
     def open(self, task: Task) -> None:
         super().open(task)
         mean = spread = self.weight = self.sum = 0.0

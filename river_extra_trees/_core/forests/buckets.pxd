@@ -1,7 +1,7 @@
 """Nominal values in buckets: the sums over the samples of each bucket.
 
-In a node with few values each value has a bucket. If there are more, a random function puts them
-into N_BUCKETS, see `split.pxd`; the missing values have a bucket of their own.
+In a node with up to MANY_VALUES values each value has a bucket. If there are more, a random
+function puts them into N_BUCKETS, see `split.pxd`; the missing values have a bucket of their own.
 """
 
 cimport cython
@@ -10,13 +10,11 @@ from libc.stdint cimport uint64_t
 from ..split cimport N_BUCKETS
 
 cdef enum:
-    MANY_OF_NUMBERS = 6         # as MANY_VALUES in `split.pxd`, in a regression
     MISSING_BUCKET = N_BUCKETS  # if there are many values
     N_ROWS = N_BUCKETS + 1
 
 @cython.final
 cdef class Buckets:
-    cdef int most               # number of values in a node with a bucket for each value
     cdef double* rows           # per bucket its weight, then the sums of the target
     cdef int* sizes             # number of samples
     cdef int width              # of a row

@@ -7,14 +7,12 @@ from libc.string cimport memset
 from ..memory cimport free, product, resized
 from ..schema cimport OTHER
 from ..sorting cimport sort_slots
+from ..split cimport MANY_VALUES
 
 
 @cython.final
 cdef class Buckets:
     """The sums over the samples of each bucket; they need memory only after `reserve`."""
-
-    def __cinit__(self, int most):
-        self.most = most
 
     def __dealloc__(self):
         free(self.rows)
@@ -26,7 +24,7 @@ cdef class Buckets:
 
         One of these is the missing value.
         """
-        cdef int n_rows = n_values if n_values <= self.most else <int>N_ROWS
+        cdef int n_rows = n_values if n_values <= MANY_VALUES else <int>N_ROWS
         if product(n_rows, width) > self.n_cells:
             self.rows = <double*>resized(self.rows, product(n_rows, width), sizeof(double))
             self.n_cells = n_rows * width
@@ -49,8 +47,8 @@ cdef class Buckets:
         """Number the values of n samples in the order in which they come; return their number.
 
         met[number] is the code of a value, counted from OTHER; that of missing values is `missing`.
-        found[i] is the number of the value of sample i. If there are more than `most` values,
-        the result is most + 1, and `found` is not complete.
+        found[i] is the number of the value of sample i. If there are more than MANY_VALUES values,
+        the result is MANY_VALUES + 1, and `found` is not complete.
         """
         cdef int i, code, n_met = 0
         cdef double value
@@ -58,14 +56,14 @@ cdef class Buckets:
             value = values[i]
             code = missing if value != value else <int>value - OTHER
             if self.numbers[code] == 0:
-                if n_met == self.most:
+                if n_met == MANY_VALUES:
                     n_met += 1
                     break
                 met[n_met] = code
                 n_met += 1
                 self.numbers[code] = n_met
             found[i] = self.numbers[code] - 1
-        for i in range(min(n_met, self.most)):
+        for i in range(min(n_met, <int>MANY_VALUES)):
             self.numbers[met[i]] = 0
         return n_met
 

@@ -11,7 +11,7 @@ from ..schema cimport OTHER, Schema
 from ..shares cimport first_largest
 from ..split cimport GROUP, MANY_VALUES, N_SALTS, ONE_VALUE, bucket_of, goes_left
 from ..trees cimport LEAF, Trees, count_number
-from .buckets cimport MANY_OF_NUMBERS, MISSING_BUCKET, N_ROWS, Buckets
+from .buckets cimport MISSING_BUCKET, N_ROWS, Buckets
 from .compact_trees cimport CompactTrees
 
 cdef double NO_VALUE = -2.0         # code of no nominal value
@@ -38,7 +38,7 @@ cdef class Growth:
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.buckets = Buckets(MANY_OF_NUMBERS if self.criterion == VARIANCE else MANY_VALUES)
+        self.buckets = Buckets()
 
     def __dealloc__(self):
         free(self.tasks)
@@ -308,7 +308,7 @@ cdef class Growth:
         self.buffer.gather(column, self.places + self.task.start, n, self.values)
         n_met = self.buckets.number_values(
             self.values, n, self.n_codes[column], met, self.spare)
-        if n_met > self.buckets.most:
+        if n_met > MANY_VALUES:
             self.weigh_groups(column, n)
         elif n_met > 1:
             self.fill_buckets(n_met, n)
