@@ -4,7 +4,7 @@ A split on a nominal feature sends one value left, or a group of values. A group
 buckets: a random function, which the salt names, puts each value into one of N_BUCKETS.
 """
 
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from .rng cimport mix
 
@@ -31,7 +31,7 @@ cdef inline int bucket_of(int salt, double code) noexcept nogil:
 
 cdef inline bint is_in_group(const Split* split, double code) noexcept nogil:
     """Whether a nominal value belongs to the group of a split."""
-    return (<uint64_t>split.threshold >> bucket_of(split.nominal - GROUP, code)) & 1
+    return (<int64_t>split.threshold >> bucket_of(split.nominal - GROUP, code)) & 1
 
 
 cdef inline bint goes_left(const Split* split, double value) noexcept nogil:

@@ -142,6 +142,7 @@ def said(model: Any, x: dict[str, Any]) -> str:
     found = [model.predict_one(x)]
     with contextlib.suppress(TypeError, ValueError):  # most regressors predict no distributions
         answer = model.predict_one(x, with_dist=True)
+        assert not math.isnan(answer.sigma)  # of NaN there are no quantiles
         found += [answer.mean, *answer.interval(0.9)]
     assert all(map(math.isfinite, found)), found
     return repr(found)

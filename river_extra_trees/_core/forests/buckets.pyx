@@ -108,11 +108,10 @@ cdef class Buckets:
         cdef int bucket, n = 0
         cdef double[N_ROWS] means
         cdef int[N_ROWS] spare
-        for bucket in range(N_ROWS):
-            if self.sizes[bucket]:
-                means[bucket] = self.row(bucket)[target] / self.row(bucket)[0]
-                order[n] = bucket
-                n += 1
+        for bucket in range(N_ROWS):    # no branch: which buckets are empty is random
+            means[bucket] = self.row(bucket)[target] / self.row(bucket)[0]
+            order[n] = bucket
+            n += self.sizes[bucket] > 0
         sort_slots(order, spare, means, n)
         return n
 

@@ -10,7 +10,7 @@ from ..rng cimport Rng, below, uniform
 from ..schema cimport OTHER, Schema
 from ..shares cimport first_largest
 from ..split cimport GROUP, MANY_VALUES, N_SALTS, ONE_VALUE, bucket_of, goes_left
-from ..trees cimport LEAF, Trees
+from ..trees cimport LEAF, Trees, count_number
 from .buckets cimport MISSING_BUCKET, N_ROWS, Buckets
 from .compact_trees cimport CompactTrees
 
@@ -448,9 +448,11 @@ cdef class Growth:
         cdef int i, left, n_left = 0, n_right = 0
         cdef int* places = self.places + self.task.start
         cdef double* numbers = self.numbers + self.task.start
+        cdef (double*)[2] rows
+        rows[0], rows[1] = trees.row(children[0]), trees.row(children[1])
         for i in range(n):
             left = goes_left(&self.best.split, self.values[i])
-            trees.add_number(children[1 - left], numbers[i], self.weights[i], 1.0)
+            count_number(rows[1 - left], numbers[i], self.weights[i], 1.0)
             if left:
                 numbers[n_left] = numbers[i]
                 places[n_left] = places[i]
