@@ -13,6 +13,7 @@ from .memory cimport free, resized
 from .texts cimport Texts
 
 from gc import get_referents
+from itertools import islice
 from sys import getsizeof
 
 import numpy as np
@@ -328,7 +329,7 @@ cdef class Schema:
         if texts is None:
             texts = self.texts[name] = Texts()
         if texts.n_told < len(codes):
-            texts.know(list(codes)[texts.n_told:])
+            texts.know(list(islice(reversed(codes), len(codes) - texts.n_told))[::-1])
         return texts
 
     def row_of(self, x):

@@ -3,8 +3,9 @@
 `Texts` finds the code of a text by its bytes, in an open hash table (linear probing, at most a
 quarter full). The schema has such an object for each nominal column that a frame provided as texts.
 It registers the values of the column with `know`. Other texts in a stream of Arrow arrays get
-higher codes and are removed when the stream ends. Removing the latest text only frees its slot: no
-insertion moves another text, so the table is then as it was before.
+higher codes. They are removed before the next stream, unless the schema has learned them meanwhile.
+Removing the latest text only frees its slot: no insertion moves another text, so the table is then
+as it was before.
 
 Nobody can choose texts that share slots without knowing the random keys of this process. Short
 texts are hashed as two words by NH, whose results differ with high probability (Black, Halevi,
@@ -85,7 +86,7 @@ cdef class Chunk:
 
 cdef class Texts:
     cdef readonly list values   # code -> known text; it only grows, so that columns can share it
-    cdef list news              # further texts of the stream that is being read
+    cdef list news              # further texts of the latest stream
     cdef readonly Py_ssize_t n_told     # number of values passed to `know`, texts or not
     cdef Text* texts            # code -> its bytes
     cdef char* bytes            # bytes of all texts, concatenated

@@ -16,7 +16,8 @@ cdef extern from "Python.h":
 
 cdef enum:
     SHORT = 16      # number of bytes that a key holds
-    ROOM = 2048     # a stream of more texts does not enlarge the table for good
+    ROOM = 2048     # a stream of more texts, or of more bytes, does not enlarge the table for good
+    BYTES = 1 << 16
 
 # The hash function of Python's texts, and random numbers that it makes from its secret key.
 cdef const PyHash_FuncDef* HASHING = PyHash_GetFuncDef()
@@ -163,10 +164,21 @@ cdef class Texts:
                 + self.n_slots * sizeof(int))
 
     def know(self, list values):
-        """Register further values, as far as they are texts that UTF-8 can represent."""
+        """Register further values, as far as they are texts that UTF-8 can represent.
+
+        A learner often learns the texts of the latest stream, in the same order. They keep their
+        codes then.
+        """
+        cdef Py_ssize_t n = 0
         if self.is_reading:     # called during a read: `texts_of` calls again, with these values
             return
-        for value in values:
+        while n < min(len(values), len(self.news)) and values[n] is self.news[n]:
+            n += 1
+        self.values += self.news[:n]
+        del self.news[:n]
+        if n < len(values):
+            self.forget_news()
+        for value in values[n:]:
             if type(value) is str:
                 try:
                     encoded = (<str>value).encode()
@@ -198,6 +210,7 @@ cdef class Texts:
         if layout == NO_TEXTS:
             raise TypeError("a stream of something else than texts")
         self.is_reading = True
+        self.forget_news()
         try:
             chunk = next_of(arrays)
             while chunk is not None:
@@ -205,7 +218,6 @@ cdef class Texts:
                 chunk = next_of(arrays)
             values = self.values + self.news if self.news else self.values
         finally:
-            self.forget_news()
             self.is_reading = False
             self.shrink()
         return codes[0] if len(codes) == 1 else np.concatenate(
@@ -312,10 +324,12 @@ cdef class Texts:
         self.news.clear()
 
     cdef int shrink(self) except -1:
-        """Free unused memory if there is much of it."""
+        """Free memory if there is much of it; forget the news of a long stream first."""
+        if self.capacity > ROOM or self.byte_capacity > BYTES:
+            self.forget_news()
         if self.capacity > ROOM > 2 * self.n_texts():
             self.resize(ROOM)
-        if self.byte_capacity > 4 * self.n_bytes + (1 << 16):
+        if self.byte_capacity > 4 * self.n_bytes + BYTES:
             self.bytes = <char*>resized(self.bytes, self.n_bytes + 1, 1)
             self.byte_capacity = self.n_bytes + 1
         return 0
