@@ -16,7 +16,7 @@ Python's own hash function replaces the first word.
 The arrays come through the Arrow C stream interface, which polars and pyarrow provide. The structs
 follow its specification: https://arrow.apache.org/docs/format/CStreamInterface.html
 The interface does not tell the size of the buffers, except for views. Positions of texts are
-checked against the end of the last text. The library promises that this end is within the buffer,
+checked against the end of the last text, positions in a dictionary against its length. The library promises that this end is within the buffer,
 and that the other buffers are large enough. If another thread changes the bytes meanwhile, any text
 may be read, but each code has one text, and all texts are valid.
 """
@@ -99,6 +99,9 @@ cdef class Texts:
     cdef bint is_reading        # whether a stream is being read
 
     cdef object codes_in(self, const ArrowArray* array, Layout layout)
+    cdef object codes_by_dictionary(self, const ArrowArray* array, Layout layout, char kind,
+                                    int64_t row, what)
+    cdef int code_at(self, const ArrowArray* array, Layout layout, int64_t i, int64_t end) except -2
     cdef int code(self, const char* text, size_t length) except -1
     cdef int add(self, const char* text, size_t length, str value, list values) except -1
     cdef size_t slot_of(self, const Key* key, const char* text) noexcept nogil

@@ -101,18 +101,25 @@ def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
 
 def columns_of_pandas(frame: typing.Any, schema: Schema | None) -> list[Column]:
     """Columns of a pandas frame. All columns of numpy numbers are converted at once."""
+    import pandas
+
     names, dtypes = frame.columns.tolist(), dtypes_of(frame)
     plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in dtypes]
     if all(plain):
         return columns_of_block(names, frame.to_numpy(dtype=np.float64))
     numbers = iter(part_of(frame, plain).to_numpy(dtype=np.float64).T if any(plain) else ())
-    others = (series for _, series in part_of(frame, [not each for each in plain]).items())
-    return [
-        column_of_numbers(name, next(numbers))
-        if is_plain
-        else column_of(name, next(others), schema)
-        for name, is_plain in zip(names, plain, strict=True)
-    ]
+    columns = []
+    for i, (name, array) in enumerate(zip(names, arrays_of(frame), strict=True)):
+        stream = None if plain[i] else stream_of_array(array)
+        if plain[i]:
+            columns.append(column_of_numbers(name, next(numbers)))
+        elif stream is not None:
+            columns.append(column_of_stream(name, stream, schema))
+        elif array.dtype == object or isinstance(array.dtype, pandas.StringDtype):
+            columns.append(column_of_values(name, array.tolist()))
+        else:
+            columns.append(column_of(name, frame.iloc[:, i], schema))
+    return columns
 
 
 def dtypes_of(frame: typing.Any) -> list[typing.Any]:
@@ -126,6 +133,17 @@ def dtypes_of(frame: typing.Any) -> list[typing.Any]:
     except AttributeError:
         dtypes = frame.dtypes
     return list(dtypes)
+
+
+def arrays_of(frame: typing.Any) -> list[typing.Any]:
+    """The arrays of the columns of a frame of pandas.
+
+    The public way makes a series of each first, which takes as long as the codes of 1,000 texts.
+    """
+    try:
+        return list(frame._iter_column_arrays())
+    except AttributeError:
+        return [series.array for _, series in frame.items()]
 
 
 def part_of(frame: typing.Any, flags: list[bool]) -> typing.Any:
@@ -190,12 +208,17 @@ def column_of(name: typing.Hashable, series: typing.Any, schema: Schema | None =
         return column_of_numbers(name, numbers)
     stream = stream_of(series)
     if stream is not None:
-        texts = Texts() if schema is None else schema.texts_of(name)
-        return column_of_texts(name, *texts.codes_of(stream))
+        return column_of_stream(name, stream, schema)
     coded = categories_in(series, f"feature {safe_repr(name)}")
     if coded is not None:
         return column_of_codes(name, *coded)
     return column_of_values(name, values_of(series, "a column"))
+
+
+def column_of_stream(name: typing.Hashable, stream: typing.Any, schema: Schema | None) -> Column:
+    """Convert an Arrow stream of texts to a column."""
+    texts = Texts() if schema is None else schema.texts_of(name)
+    return column_of_texts(name, *texts.codes_of(stream, f"feature {safe_repr(name)}"))
 
 
 # --- Series of one library each
@@ -241,8 +264,9 @@ def numbers_in_polars(series: typing.Any) -> Numbers | None:
 
     if not isinstance(series, polars.Series):
         return None
-    if series.dtype != polars.Float64:
-        if str(series.dtype) not in POLARS_NUMBERS:
+    kind = series.dtype.base_type().__name__
+    if kind != "Float64":
+        if kind not in POLARS_NUMBERS:
             return None
         series = series.cast(polars.Float64)
     numbers: Numbers = series.to_numpy()
@@ -275,7 +299,7 @@ def numbers_in_pyarrow(column: typing.Any) -> Numbers | None:
 def codes_in(series: typing.Any, what: str) -> Codes | None:
     """A series by its codes; None if it has none at hand. Errors say what it is."""
     stream = stream_of(series)
-    return categories_in(series, what) if stream is None else Texts().codes_of(stream)
+    return categories_in(series, what) if stream is None else Texts().codes_of(stream, what)
 
 
 def stream_of(series: typing.Any) -> typing.Any:
@@ -291,17 +315,48 @@ def stream_of(series: typing.Any) -> typing.Any:
 def stream_in_pandas(series: typing.Any) -> typing.Any:
     import pandas
 
-    if not isinstance(series, pandas.Series) or not isinstance(series.dtype, pandas.StringDtype):
+    return stream_of_array(series.array) if isinstance(series, pandas.Series) else None
+
+
+def stream_of_array(array: typing.Any) -> typing.Any:
+    """As `stream_of`, for an array of pandas or numpy."""
+    import pandas
+
+    if isinstance(array.dtype, pandas.CategoricalDtype):
+        return stream_of_categories(array)
+    texts = texts_in_pandas(array)
+    if texts is None:
         return None
-    if series.dtype.storage != "pyarrow":
-        return None
-    array = series.array.__arrow_array__()
-    array.validate()
-    if hasattr(array, "__arrow_c_stream__"):  # in chunks
-        return array.__arrow_c_stream__()
+    if hasattr(texts, "__arrow_c_stream__"):  # in chunks
+        return texts.__arrow_c_stream__()
     import pyarrow
 
-    return pyarrow.chunked_array([array]).__arrow_c_stream__()
+    return pyarrow.chunked_array([texts]).__arrow_c_stream__()
+
+
+def texts_in_pandas(array: typing.Any) -> typing.Any:
+    """The Arrow array of an array of pandas; None unless it has texts in Arrow buffers."""
+    import pandas
+
+    if not isinstance(array.dtype, pandas.StringDtype) or array.dtype.storage != "pyarrow":
+        return None
+    array = array.__arrow_array__()
+    array.validate()
+    return array
+
+
+def stream_of_categories(array: typing.Any) -> typing.Any:
+    """A stream of an array of categories of pandas; None if they are no texts."""
+    texts = texts_in_pandas(array.categories.array)
+    if texts is None:
+        return None
+    import pyarrow
+
+    if hasattr(texts, "combine_chunks"):
+        texts = texts.combine_chunks()
+    codes = pyarrow.array(array.codes, mask=array.codes == -1)
+    coded = pyarrow.DictionaryArray.from_arrays(codes, texts, safe=False)
+    return pyarrow.chunked_array([coded]).__arrow_c_stream__()
 
 
 def stream_in_polars(series: typing.Any) -> typing.Any:
@@ -309,9 +364,8 @@ def stream_in_polars(series: typing.Any) -> typing.Any:
 
     if not isinstance(series, polars.Series) or not hasattr(series, "__arrow_c_stream__"):
         return None
-    if series.dtype == polars.Categorical:
-        series = series.cast(polars.String)
-    return series.__arrow_c_stream__() if series.dtype == polars.String else None
+    has_texts = series.dtype.base_type() in (polars.String, polars.Categorical, polars.Enum)
+    return series.__arrow_c_stream__() if has_texts else None
 
 
 def stream_in_pyarrow(column: typing.Any) -> typing.Any:
@@ -319,8 +373,10 @@ def stream_in_pyarrow(column: typing.Any) -> typing.Any:
 
     if not isinstance(column, pyarrow.ChunkedArray):
         return None
-    types = pyarrow.types
-    if not (types.is_string(column.type) or types.is_large_string(column.type)):
+    types, kind = pyarrow.types, column.type
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
         return None
     column.validate()
     return column.__arrow_c_stream__()
@@ -330,7 +386,6 @@ def categories_in(series: typing.Any, what: str) -> Codes | None:
     """Codes and categories of a series; None if it has no categories. Errors name `what`."""
     read = {
         "pandas": categories_in_pandas,
-        "polars": categories_in_polars,
         "pyarrow": categories_in_pyarrow,
     }.get(package_of(series))
     return None if read is None else read(series, what)
@@ -344,15 +399,6 @@ def categories_in_pandas(series: typing.Any, what: str) -> Codes | None:
     ):
         return None
     return compacted(series.cat.codes.to_numpy(), series.cat.categories, what)
-
-
-def categories_in_polars(series: typing.Any, what: str) -> Codes | None:
-    import polars
-
-    if not isinstance(series, polars.Series) or not isinstance(series.dtype, polars.Enum):
-        return None
-    codes = series.to_physical().cast(polars.Int64).fill_null(-1)
-    return compacted(codes.to_numpy(), series.dtype.categories, what)
 
 
 def categories_in_pyarrow(column: typing.Any, what: str) -> Codes | None:

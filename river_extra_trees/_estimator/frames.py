@@ -27,8 +27,9 @@ __all__ = [
 
 Sample = Mapping[Hashable, typing.Any]
 
-# Classes of frames that are read without narwhals, by library.
+# Classes of frames and series that are read without narwhals, by library.
 OWN_FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
+OWN_SERIES = {"pandas": "Series", "polars": "Series", "pyarrow": "ChunkedArray"}
 
 
 def readable_frame(X: typing.Any) -> typing.Any:
@@ -41,9 +42,14 @@ def library_of(frame: typing.Any) -> str:
     """Library of a two-dimensional array or one of `OWN_FRAMES`; otherwise an empty string."""
     if is_array(frame):
         return "numpy"
-    kind = type(frame)
+    return library_in(frame, OWN_FRAMES)
+
+
+def library_in(values: object, classes: dict[str, str]) -> str:
+    """Library of an object of one of these classes; otherwise an empty string."""
+    kind = type(values)
     library = kind.__module__.partition(".")[0]
-    return library if OWN_FRAMES.get(library) == kind.__name__ else ""
+    return library if classes.get(library) == kind.__name__ else ""
 
 
 def has_unique_names(frame: typing.Any, library: str) -> bool:
@@ -106,6 +112,10 @@ def values_of(values: typing.Any, name: str) -> list[typing.Any]:
     import narwhals
 
     refuse_mask(values, name)
+    if type(values) is list:
+        return values.copy()
+    if library_in(values, OWN_SERIES):
+        return list(values.to_pylist() if hasattr(values, "to_pylist") else values.to_list())
     values = narwhals.from_native(values, allow_series=True, pass_through=True)
     if isinstance(values, narwhals.Series):
         return values.to_list()
