@@ -160,13 +160,16 @@ def columns_of_polars(frame: typing.Any, schema: Schema | None) -> list[Column]:
         block = block_of_table(frame, len(names))
         if block is not None:
             return columns_of_block(names, block)
-    double = polars.Float64()
-    return [
-        column_of_numbers(name, series.to_numpy())
-        if dtype == double
-        else column_of(name, series, schema)
-        for name, dtype, series in zip(names, dtypes, frame.get_columns(), strict=True)
-    ]
+    columns = []
+    for name, dtype, series in zip(names, dtypes, frame.get_columns(), strict=True):
+        stream = stream_of_polars(series, dtype)
+        if dtype == polars.Float64():
+            columns.append(column_of_numbers(name, series.to_numpy()))
+        elif stream is not None:
+            columns.append(column_of_stream(name, stream, schema))
+        else:
+            columns.append(column_of(name, series, schema))
+    return columns
 
 
 def columns_of_pyarrow(table: typing.Any, schema: Schema | None) -> list[Column]:
@@ -362,10 +365,21 @@ def stream_of_categories(array: typing.Any) -> typing.Any:
 def stream_in_polars(series: typing.Any) -> typing.Any:
     import polars
 
-    if not isinstance(series, polars.Series) or not hasattr(series, "__arrow_c_stream__"):
+    return stream_of_polars(series, series.dtype) if isinstance(series, polars.Series) else None
+
+
+def stream_of_polars(series: typing.Any, dtype: typing.Any) -> typing.Any:
+    """As `stream_of`, for a series of polars. The type is given: it is slow to make for `Enum`."""
+    import polars
+
+    if not hasattr(series, "__arrow_c_stream__"):
         return None
-    has_texts = series.dtype.base_type() in (polars.String, polars.Categorical, polars.Enum)
-    return series.__arrow_c_stream__() if has_texts else None
+    kind = dtype.base_type()
+    if kind in (polars.Categorical, polars.Enum):  # faster than the export of its dictionary
+        series = series.cast(polars.String)
+    elif kind != polars.String:
+        return None
+    return series.__arrow_c_stream__()
 
 
 def stream_in_pyarrow(column: typing.Any) -> typing.Any:
