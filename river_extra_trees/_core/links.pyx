@@ -1,5 +1,6 @@
 """Links from the columns of a batch to the columns of a schema. See the header."""
 
+from cpython.dict cimport PyDict_Next
 from cpython.object cimport PyObject
 from libc.math cimport NAN
 from libc.stdint cimport uint8_t
@@ -7,28 +8,24 @@ from libc.stdint cimport uint8_t
 from .columns cimport Column
 from .lists cimport item_of
 from .schema cimport OTHER, Schema
-from .texts cimport Texts
 
 
 cdef int look_up_all(Schema schema, Column column, Link* link) except -1:
     """Look up the codes of all nominal values of a column.
 
     The first values need no look-up, as long as they are the same objects, in the same order, as
-    the values of the schema. Columns of `Schema.texts_of` begin with all values of the schema.
+    the values of the schema. Columns that were made for this schema begin with all of these.
     """
     cdef dict codes = <dict>schema.codes[link.nominal]
-    cdef Texts texts = schema.texts.get(column.name)
     cdef list values = column.values
-    cdef PyObject* found = <PyObject*>values
-    cdef PyObject* told
     cdef int* known = link.known
-    cdef int code = 0, n = 0
-    if texts is not None and texts.has_codes_of_schema():
-        told = <PyObject*>texts.values
-        n = <int>min(<Py_ssize_t>link.n_values, len(texts.values))
-        while code < n and item_of(found, code) == item_of(told, code):
-            known[code] = code
-            code += 1
+    cdef int code = 0
+    cdef Py_ssize_t position = 0
+    cdef PyObject* value
+    while (code < link.n_values and PyDict_Next(codes, &position, &value, NULL)
+            and value == item_of(<PyObject*>values, code)):
+        known[code] = code
+        code += 1
     if column.are_distinct and code == len(codes):      # no value of the schema is left
         for code in range(code, link.n_values):
             known[code] = UNKNOWN

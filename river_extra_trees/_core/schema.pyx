@@ -318,12 +318,19 @@ cdef class Schema:
                 return value
         return "any other value" if number == OTHER else None
 
+    cdef dict codes_of(self, object name):
+        """{value: code} of the nominal column of a feature, None if there is none."""
+        try:
+            column = self.nominal.get(name)
+        except TypeError:       # an unhashable name: a later check raises the error
+            return None
+        return None if column is None else <dict>self.codes[<int>column]
+
     def texts_of(self, name):
         """The `Texts` of the nominal column of a feature, for frames; empty if there is none."""
         cdef Texts texts
-        try:
-            codes = <dict>self.codes[<int>self.nominal[name]]
-        except (KeyError, TypeError):   # of an unhashable name, a later check raises the error
+        cdef dict codes = self.codes_of(name)
+        if codes is None:
             return Texts()
         texts = self.texts.get(name)
         if texts is None:

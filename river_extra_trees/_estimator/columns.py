@@ -83,14 +83,16 @@ def labelled_batch_of(
 # --- Frames
 
 
-def columns_of_array(array: npt.NDArray[typing.Any], _: Schema | None) -> list[Column]:
+def columns_of_array(array: npt.NDArray[typing.Any], schema: Schema | None) -> list[Column]:
     """Columns of an array."""
     array = np.asarray(array)  # a column of a matrix has two dimensions
     if array.dtype.kind in "biuf":
         if array.dtype != FLOAT64 or not array.flags.aligned:
             array = np.require(array, np.float64, "A")
         return columns_of_block(list(range(array.shape[1])), array)
-    return [column_of_values(i, list_of_array(array[:, i])) for i in range(array.shape[1])]
+    return [
+        column_of_values(i, list_of_array(array[:, i]), schema) for i in range(array.shape[1])
+    ]
 
 
 def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
@@ -116,7 +118,7 @@ def columns_of_pandas(frame: typing.Any, schema: Schema | None) -> list[Column]:
         elif stream is not None:
             columns.append(column_of_stream(name, stream, schema))
         elif array.dtype == object or isinstance(array.dtype, pandas.StringDtype):
-            columns.append(column_of_values(name, array.tolist()))
+            columns.append(column_of_values(name, array.tolist(), schema))
         else:
             columns.append(column_of(name, frame.iloc[:, i], schema))
     return columns
@@ -215,7 +217,7 @@ def column_of(name: typing.Hashable, series: typing.Any, schema: Schema | None =
     coded = categories_in(series, f"feature {safe_repr(name)}")
     if coded is not None:
         return column_of_codes(name, *coded)
-    return column_of_values(name, values_of(series, "a column"))
+    return column_of_values(name, values_of(series, "a column"), schema)
 
 
 def column_of_stream(name: typing.Hashable, stream: typing.Any, schema: Schema | None) -> Column:
