@@ -318,14 +318,6 @@ cdef class Schema:
                 return value
         return "any other value" if number == OTHER else None
 
-    cdef dict codes_of(self, object name):
-        """{value: code} of the nominal column of a feature, None if there is none."""
-        try:
-            column = self.nominal.get(name)
-        except TypeError:       # an unhashable name: a later check raises the error
-            return None
-        return None if column is None else <dict>self.codes[<int>column]
-
     def texts_of(self, name):
         """The `Texts` of the nominal column of a feature, for frames; empty if there is none."""
         cdef Texts texts

@@ -16,9 +16,10 @@ Python's own hash function replaces the first word.
 The arrays come through the Arrow C stream interface, which polars and pyarrow provide. The structs
 follow its specification: https://arrow.apache.org/docs/format/CStreamInterface.html
 The interface does not tell the size of the buffers, except for views. Positions of texts are
-checked against the end of the last text, positions in a dictionary against its length. The library promises that this end is within the buffer,
-and that the other buffers are large enough. If another thread changes the bytes meanwhile, any text
-may be read, but each code has one text, and all texts are valid.
+checked against the end of the last text, and positions in a dictionary against its length. The
+library promises that this end is within the buffer, and that the other buffers are large enough. If
+another thread changes the bytes meanwhile, any text may be read, but each code has one text, and
+all texts are valid.
 """
 
 from libc.stdint cimport int64_t, uint64_t
