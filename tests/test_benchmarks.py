@@ -19,7 +19,7 @@ import pytest
 pytest.importorskip("resource", reason="benchmarks measure CPU time by what Windows lacks")
 
 import river_extra_trees as ret
-from examples.benchmarks.common import prequential
+from examples.benchmarks.common import prequential, tables
 from examples.benchmarks.peers import capymoa_process
 from examples.benchmarks.peers.boosting import WindowLightGBM
 from examples.benchmarks.stream import parts
@@ -141,6 +141,12 @@ def test_ablation(tmp_path: Path, task: str, stream: str) -> None:
     options = ["--task", task, "--results", tmp_path / "ablation.csv"]
     succeed("stream.ablation", *options, "--streams", stream, "--limit", 120)
     assert "| ten trees, the worst one replaced " in succeed("stream.ablation", "show", *options)
+
+
+def test_many_values() -> None:
+    """A line for each case, with the scores of all trees."""
+    found = succeed("stream.many_values", "--rows", 150, "--cases", "noise", "value and numbers")
+    assert len(tables.read(found)[0]) == 1 + 7
 
 
 @pytest.mark.parametrize("part", parts.PARTS, ids=lambda part: part["variant"])

@@ -3,6 +3,8 @@
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from .schema cimport MAX_CATEGORIES, OTHER
+
 cdef enum:
     FEW = 8         # maximum number of slots that are sorted by comparing all pairs
     LEAST = 48      # minimum number of slots for which radix sort is faster
@@ -37,6 +39,35 @@ cdef void sort_slots(int* slots, int* spare, const double* key, int n) noexcept 
         sort_few(slots, slots, key, n)
     else:
         sort_by_merging(slots, spare, key, n, FEW if n < LEAST else MANY)
+
+
+cdef void sort_codes(int* slots, int* spare, const double* key, int n) noexcept nogil:
+    """As `sort_slots`, for nominal values: their codes are whole numbers, the least of them OTHER.
+
+    Counting sort, unless there are few slots for the number of codes.
+    """
+    cdef int starts[MAX_CATEGORIES + 2]
+    cdef int i, place, begin = 0, n_places = 2      # those of OTHER and of the missing values
+    for i in range(n):
+        if key[slots[i]] - OTHER + 2 > n_places:
+            n_places = <int>key[slots[i]] - OTHER + 2
+    if n < LEAST or n_places > 4 * n:
+        sort_slots(slots, spare, key, n)
+        return
+    memset(starts, 0, n_places * sizeof(int))
+    for i in range(n):
+        starts[place_of(key[slots[i]], n_places)] += 1
+    for place in range(n_places):
+        begin, starts[place] = begin + starts[place], begin
+    memcpy(spare, slots, n * sizeof(int))
+    for i in range(n):
+        place = place_of(key[spare[i]], n_places)
+        slots[starts[place]] = spare[i]
+        starts[place] += 1
+
+
+cdef inline int place_of(double code, int n_places) noexcept nogil:
+    return <int>code - OTHER if code == code else n_places - 1
 
 
 cdef void sort_by_merging(int* slots, int* spare, const double* key, int n,

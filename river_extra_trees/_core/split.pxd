@@ -13,6 +13,7 @@ cdef enum:
     GROUP = 2               # a group of values with salt 0; of salt s: GROUP + s
     N_SALTS = 254
     N_BUCKETS = 52          # every set of so many is a whole number that a double represents
+    MANY_VALUES = 16        # number of nominal values above which their splits follow other rules
 
 cdef struct Split:          # 16 bytes
     double threshold        # numeric: left when x <= threshold; one value: when x == threshold;

@@ -191,3 +191,16 @@ def test_a_state_takes_no_memory_for_samples_that_it_does_not_hold() -> None:
         assert tracemalloc.get_traced_memory()[1] < 2**16
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("n", [0, 1, 47, 48, 300, 600])
+@pytest.mark.parametrize("n_codes", [1, 20, 192, 1024])
+def test_sorted_codes(n: int, n_codes: int) -> None:
+    """Slots are sorted by their codes, the missing ones last, and equal ones keep their order."""
+    rng = np.random.default_rng(n)
+    codes = rng.integers(-1, n_codes, 600).astype(float)
+    codes[rng.random(600) < 0.1] = math.nan
+    slots = rng.permutation(600)[:n].astype(np.intc)
+    expected = slots[np.argsort(codes[slots], kind="stable")]
+    windows.sort_by_code(slots, codes)
+    assert slots.tolist() == expected.tolist()

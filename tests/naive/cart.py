@@ -5,8 +5,8 @@ tried in one order: features by index; numeric thresholds or nominal codes ascen
 are missing, all are tried with the missing ones on the right, then present against missing, then
 all with the missing ones on the left. A later candidate must be better by more than `TOLERANCE` of
 the node's weight (for numbers: of its squared deviations), so that rounding never decides. A split
-that gains nothing is accepted. A node that was grown without missing values sends later ones to
-its heavier child, left when both weigh the same.
+that gains nothing is accepted, unless it separates one of many nominal values. A node that was
+grown without missing values sends later ones to its heavier child, left when both weigh the same.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ TOLERANCE = 1e-12
 NO_CODE = -2.0  # nothing equals it
 GROUP = 2  # `nominal` of a split by a group of values, plus its salt
 N_BUCKETS = 52
+MANY_VALUES = 16  # a feature with more nominal values has many
 
 
 class Sample(NamedTuple):
@@ -89,6 +90,7 @@ class Rules:
     max_depth: int | None = None
     min_samples_split: int = 2
     min_samples_leaf: int = 1
+    support: float = 0.0  # see `is_supported`
 
 
 def total(samples: Sequence[Sample]) -> float:
@@ -189,7 +191,32 @@ def candidates(samples: Sequence[Sample], rules: Rules) -> Iterator[Split]:
         yield from splits_of(samples, feature, feature in rules.nominal)
 
 
-def best_split(samples: Sequence[Sample], rules: Rules) -> Split | None:
+def has_many_values(samples: Sequence[Sample], feature: int) -> bool:
+    """Whether a sample has a value other than the first 16 that were seen; codes begin at 0."""
+    return any(value_of(sample.x, feature) >= MANY_VALUES for sample in samples)
+
+
+def share_removed(samples: Sequence[Sample], split: Split, criterion: str) -> float:
+    """The share of the impurity that a split removes."""
+    left = [s for s in samples if split.goes_left(s.x)]
+    right = [s for s in samples if not split.goes_left(s.x)]
+    after = weighted_impurity(left, criterion) + weighted_impurity(right, criterion)
+    return 1.0 - after / weighted_impurity(samples, criterion)
+
+
+def is_supported(samples: Sequence[Sample], split: Split, rules: Rules, depth: int) -> bool:
+    """Whether a split at this depth has enough evidence; only one of many nominal values needs it.
+
+    The evidence is the number of samples times the share of the impurity that the split removes:
+    for two classes Pearson's chi-squared, for numbers n R squared.
+    """
+    if not split.nominal or not has_many_values(samples, split.feature):
+        return True
+    evidence = count(samples) * share_removed(samples, split, rules.criterion)
+    return evidence >= rules.support * depth
+
+
+def best_split(samples: Sequence[Sample], rules: Rules, depth: int = 0) -> Split | None:
     """The best of all splits that leave enough samples on both sides, or None."""
     of_numbers = rules.criterion == "variance"
     scale = squared_deviations(samples) if of_numbers else total(samples)
@@ -201,7 +228,7 @@ def best_split(samples: Sequence[Sample], rules: Rules) -> Split | None:
         if min(count(left), count(right)) < max(rules.min_samples_leaf, 1):
             continue
         score = weighted_impurity(left, rules.criterion) + weighted_impurity(right, rules.criterion)
-        if score < best_score - TOLERANCE * scale:
+        if score < best_score - TOLERANCE * scale and is_supported(samples, split, rules, depth):
             best, best_score = split, score
     return best
 
@@ -219,7 +246,7 @@ def grow(node: Node, rules: Rules) -> None:
     waiting = [node]
     while waiting:
         node = waiting.pop()
-        split = best_split(node.samples, rules) if may_split(node, rules) else None
+        split = best_split(node.samples, rules, node.depth) if may_split(node, rules) else None
         if split is None:
             continue
         node.split = split

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.naive import cart
 from tests.naive.cart import GROUP, N_BUCKETS, NO_CODE, Sample, Split, bucket_of, value_of
 from tests.naive.columns import Columns
 from tests.naive.naive_bayes import NaiveBayes
@@ -25,7 +26,6 @@ FIRST_GROWTH = 10
 HASTE = 2.5
 WALK = 16
 FAINTEST = 1e-200
-MANY_VALUES = 16
 N_SALTS = 254
 
 
@@ -203,7 +203,7 @@ class Growth:
         If there are many values, groups of them.
         """
         met = dict.fromkeys("missing" if math.isnan(value) else value for value in values)
-        if len(met) > MANY_VALUES:
+        if len(met) > cart.MANY_VALUES:
             return self.group_splits(column, values, samples)
         return [
             Split(column, NO_CODE, True, True)

@@ -6,9 +6,21 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tests.naive.cart import NaiveTree, Rules, Sample, Split, best_split, class_weights, mean, walk
+from tests.naive.cart import (
+    NaiveTree,
+    Rules,
+    Sample,
+    Split,
+    best_split,
+    class_weights,
+    is_supported,
+    mean,
+    share_removed,
+    walk,
+)
 
 NAN = math.nan
 
@@ -83,6 +95,23 @@ def test_nominal_is_one_against_the_rest() -> None:
     samples = samples_of([0, 1, 2, 0, 1, 2], [0, 1, 0, 0, 1, 0])
     rules = Rules("gini", nominal=frozenset({0}))
     assert best_split(samples, rules) == Split(0, 1, True, False)
+
+
+def test_support_is_chi_squared() -> None:
+    """The evidence for a split is Pearson's statistic, and for numbers n R squared."""
+    codes, labels = [20, 20, 20, 1, 2, 3, 4, 5], [1, 1, 0, 0, 1, 0, 0, 0]
+    samples, split = samples_of(codes, labels), Split(0, 20.0, True, False)
+    table = [[sum((c == 20) == a and y == b for c, y in zip(codes, labels, strict=True))
+              for b in (0, 1)] for a in (True, False)]  # fmt: skip
+    expected = scipy.stats.chi2_contingency(table, correction=False).statistic
+    assert 8 * share_removed(samples, split, "gini") == pytest.approx(expected)
+    correlation = scipy.stats.pearsonr([c == 20 for c in codes], labels).statistic
+    assert share_removed(samples, split, "variance") == pytest.approx(correlation**2)
+    for support in (0.0, expected / 3 - 1e-9, expected / 3 + 1e-9):
+        rules = Rules("gini", frozenset({0}), support=support)
+        assert is_supported(samples, split, rules, depth=3) == (support < expected / 3)
+    few = samples_of([c % 16 for c in codes], labels)
+    assert is_supported(few, Split(0, 4.0, True, False), Rules("gini", support=9.0), depth=3)
 
 
 def test_rules_count_copies_not_weights() -> None:

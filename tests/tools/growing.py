@@ -21,9 +21,9 @@ def name_of(feature: int, code: float) -> str:
     return f"{feature}: {code:g}"
 
 
-def prime(schema: Schema, n_features: int, nominal: frozenset[int]) -> None:
+def prime(schema: Schema, n_features: int, nominal: frozenset[int], n_codes: int = N_CODES) -> None:
     """Make columns and nominal codes the numbers that the naive trees know them by."""
-    for code in range(N_CODES):
+    for code in range(n_codes):
         schema.learn_row({j: name_of(j, code) if j in nominal else 0.0 for j in range(n_features)})
 
 
@@ -92,7 +92,9 @@ def assert_same_tree(trees: Trees, root: Node, labels: Sequence[int] | None) -> 
 
 
 @st.composite
-def growths(draw: st.DrawFn, max_size: int = 25) -> tuple[list[Sample], Rules]:
+def growths(
+    draw: st.DrawFn, max_size: int = 25, n_codes: int = N_CODES
+) -> tuple[list[Sample], Rules]:
     """Random samples, with ties, missing values, weights and nominal features, and random rules."""
     criterion = draw(st.sampled_from(["gini", "entropy", "variance"]))
     n_features = draw(st.integers(1, 4))
@@ -106,7 +108,7 @@ def growths(draw: st.DrawFn, max_size: int = 25) -> tuple[list[Sample], Rules]:
             ]
         )
     )
-    codes = st.integers(0, N_CODES - 1).map(float)
+    codes = st.integers(0, n_codes - 1).map(float)
     missing = st.just(math.nan)
     if draw(st.booleans()):
         numbers, codes = numbers | missing, codes | missing

@@ -9,14 +9,13 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from ..rng cimport below, uniform
+from ..split cimport MANY_VALUES
 from ..trees cimport HEADER, VISITED, WEIGHT
 from .workspace cimport ENTROPY, GINI, NONE, STREAM, VARIANCE
 from .workspace cimport TABLE, Candidate, Side, Task, Workspace
 from .workspace cimport is_ranked, rank_few, threshold_between
 
 cdef double NO_CODE = -2.0      # threshold of a nominal split that sends only missing values left
-
-cdef int MANY_VALUES = 16       # a feature with more nominal values has many
 
 # If the product of two weights is smaller, its rounding error may exceed that of a tie.
 cdef double FAINTEST_PRODUCT = 1e-290

@@ -6,7 +6,7 @@ from libc.string cimport memcpy, memset
 from ..ahead cimport AHEAD
 from ..memory cimport free, product, raise_memory_error, resized
 from ..schema cimport Schema
-from ..sorting cimport sort_slots
+from ..sorting cimport sort_codes, sort_slots
 
 
 cdef size_t take(size_t* end, size_t n, size_t size) except? 0 nogil:
@@ -234,10 +234,11 @@ cdef void rank_samples(Workspace work, int n_tasks) noexcept nogil:
             rank_by_range(work, work.window.order + <Py_ssize_t>column * work.window.capacity,
                           work.ranked + <Py_ssize_t>column * work.n)
         else:
-            sort_ranges(work, n_tasks, values, work.ranked + <Py_ssize_t>column * work.n)
+            sort_ranges(work, n_tasks, values, work.nominal[column],
+                        work.ranked + <Py_ssize_t>column * work.n)
 
 
-cdef void sort_ranges(Workspace work, int n_tasks, const double* values,
+cdef void sort_ranges(Workspace work, int n_tasks, const double* values, bint are_codes,
                       int* ranked) noexcept nogil:
     """Sort each range, ties in order of arrival."""
     cdef int i, k
@@ -246,7 +247,9 @@ cdef void sort_ranges(Workspace work, int n_tasks, const double* values,
         ranked[k] = k
     for i in range(n_tasks):
         task = &work.tasks[i]
-        if is_ranked(work, task):
+        if is_ranked(work, task) and are_codes:
+            sort_codes(ranked + task.start, work.spare, values, task.end - task.start)
+        elif is_ranked(work, task):
             sort_slots(ranked + task.start, work.spare, values, task.end - task.start)
 
 

@@ -32,9 +32,6 @@ cdef enum Criterion:
     ENTROPY = 1
     VARIANCE = 2
 
-cdef enum:
-    MANY_VALUES = 16        # number of nominal values, above which groups of them are split
-
 cdef struct Task:           # a leaf to be split
     int node
     int start, end          # its samples: places[start:end]

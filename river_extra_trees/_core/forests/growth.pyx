@@ -8,7 +8,7 @@ from ..memory cimport free, product, resized
 from ..rng cimport Rng, below, uniform
 from ..schema cimport OTHER, Schema
 from ..shares cimport first_largest
-from ..split cimport GROUP, N_SALTS, ONE_VALUE, goes_left
+from ..split cimport GROUP, MANY_VALUES, N_SALTS, ONE_VALUE, goes_left
 from ..trees cimport LEAF, Trees
 from .buckets cimport MISSING_BUCKET, N_ROWS, Buckets
 from .compact_trees cimport CompactTrees

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 import scipy.stats
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from river_extra_trees import StreamDecisionForestClassifier, StreamDecisionTreeClassifier
+from river_extra_trees import (
+    StreamDecisionForestClassifier,
+    StreamDecisionTreeClassifier,
+    stream_learner,
+)
 from river_extra_trees._core.cart.splitter import Splitter
 from tests.naive.cart import NaiveTree, Rules, Sample
 from tests.naive.rng import NaiveRng
@@ -32,6 +39,58 @@ def test_growth_agrees_with_the_naive_tree(growth: tuple[list[Sample], Rules]) -
     model = tree_learner(rules, len(samples[0].x), batch_size=len(samples))
     learn(model, samples, rules)
     assert_same_tree(model._core.trees[0], NaiveTree(samples, rules).root, labels_of(model))
+
+
+@given(growths(max_size=40, n_codes=24), st.sampled_from([0.1, 1.0, 5.0]))
+@settings(max_examples=300)
+def test_one_of_many_values_needs_support(
+    growth: tuple[list[Sample], Rules], support: float
+) -> None:
+    """The deeper the node, the more evidence; ordinary features and few values need none."""
+    samples, rules = growth
+    rules = dataclasses.replace(rules, support=support)
+    with mock.patch.object(stream_learner, "SUPPORT", support):
+        model = tree_learner(rules, len(samples[0].x), batch_size=len(samples))
+        prime(model._core.schema, len(samples[0].x), rules.nominal, 24)
+        learn(model, samples, rules)
+    assert_same_tree(model._core.trees[0], NaiveTree(samples, rules).root, labels_of(model))
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "variance"])
+@pytest.mark.parametrize("support", [0.3, 0.6, 1.0])
+def test_support_of_every_split(criterion: str, support: float) -> None:
+    """The same in larger trees, in which support decides on many splits."""
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        codes, effects = rng.integers(0, 24, (60, 2)), rng.normal(size=24)
+        target = np.floor(effects[codes[:, 0]] + rng.normal(size=60)).clip(-1, 1) + 1
+        weights = rng.choice([0.5, 1.0, 3.0], 60)
+        samples = [
+            Sample((float(a), float(b)), float(y), float(w))
+            for (a, b), y, w in zip(codes, target, weights, strict=True)
+        ]
+        rules = Rules(criterion, frozenset({0, 1}), support=support)
+        with mock.patch.object(stream_learner, "SUPPORT", support):
+            model = tree_learner(rules, 2, batch_size=60)
+            prime(model._core.schema, 2, rules.nominal, 24)
+            learn(model, samples, rules)
+        assert_same_tree(model._core.trees[0], NaiveTree(samples, rules).root, labels_of(model))
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_columns_of_many_values_make_no_chains(criterion: str, splitter: str) -> None:
+    """If 1,000 values say nothing about the target, a node separates one of them only rarely."""
+    rng = np.random.default_rng(0)
+    model = StreamDecisionTreeClassifier(criterion=criterion, splitter=splitter, seed=1)
+    for row, label in zip(rng.integers(0, 1000, (10_000, 4)), rng.random(10_000), strict=True):
+        model.learn_one({i: str(value) for i, value in enumerate(row)}, bool(label < 0.5))
+    assert 0 < model.height < 60
+
+
+def test_published_trees_need_no_support() -> None:
+    """The published program knows no nominal values."""
+    assert StreamDecisionTreeClassifier(reference=True)._new_splitter().support == 0.0
 
 
 @given(growths())
