@@ -8,6 +8,7 @@ from libc.stdint cimport uint8_t
 from .columns cimport Column
 from .lists cimport item_of
 from .schema cimport OTHER, Schema
+from .texts cimport Texts
 
 
 cdef int look_up_all(Schema schema, Column column, Link* link) except -1:
@@ -17,15 +18,24 @@ cdef int look_up_all(Schema schema, Column column, Link* link) except -1:
     the values of the schema. Columns that were made for this schema begin with all of these.
     """
     cdef dict codes = <dict>schema.codes[link.nominal]
+    cdef Texts texts = schema.texts.get(column.name)
     cdef list values = column.values
-    cdef int* known = link.known
-    cdef int code = 0
-    cdef Py_ssize_t position = 0
+    cdef PyObject* found = <PyObject*>values
+    cdef PyObject* told
     cdef PyObject* value
-    while (code < link.n_values and PyDict_Next(codes, &position, &value, NULL)
-            and value == item_of(<PyObject*>values, code)):
-        known[code] = code
-        code += 1
+    cdef int* known = link.known
+    cdef int code = 0, n = link.n_values
+    cdef Py_ssize_t position = 0
+    if texts is not None and texts.has_codes_of_schema():       # faster than the dict
+        told, n = <PyObject*>texts.values, <int>min(<Py_ssize_t>n, len(texts.values))
+        while code < n and item_of(found, code) == item_of(told, code):
+            known[code] = code
+            code += 1
+    else:
+        while (code < n and PyDict_Next(codes, &position, &value, NULL)
+                and item_of(found, code) == value):
+            known[code] = code
+            code += 1
     if column.are_distinct and code == len(codes):      # no value of the schema is left
         for code in range(code, link.n_values):
             known[code] = UNKNOWN

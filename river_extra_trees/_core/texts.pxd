@@ -22,6 +22,7 @@ another thread changes the bytes meanwhile, any text may be read, but each code 
 all texts are valid.
 """
 
+cimport cython
 from libc.stdint cimport int64_t, uint64_t
 
 cdef struct ArrowSchema:
@@ -85,6 +86,7 @@ cdef class Chunk:
     """An array of a stream; it is released when this object is deallocated."""
     cdef ArrowArray array
 
+@cython.final
 cdef class Texts:
     cdef readonly list values   # code -> known text; it only grows, so that columns can share it
     cdef list news              # further texts of the latest stream

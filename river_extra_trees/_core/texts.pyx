@@ -1,5 +1,6 @@
 """Texts by their codes, read from Arrow buffers. See the header."""
 
+cimport cython
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport (
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -181,6 +182,7 @@ cdef class Chunk:
             self.array.release(&self.array)
 
 
+@cython.final
 cdef class Texts:
     """Texts <-> codes 0, 1, 2, ... in the order in which `know` received them. See the header."""
 
