@@ -23,6 +23,8 @@ cdef enum:
     BYTES = 1 << 16
     UNREAD = -2     # not the code of a text of a dictionary yet
 
+cdef str OUTSIDE = "the texts cannot be read: the position of one is outside of their buffer"
+
 # The hash function of Python's texts, and random numbers that it makes from its secret key.
 cdef const PyHash_FuncDef* HASHING = PyHash_GetFuncDef()
 cdef uint64_t[4] RANDOM
@@ -271,8 +273,14 @@ cdef class Texts:
         """The codes of the texts of an array."""
         cdef int[::1] codes = np.empty(array.length, dtype=np.intc)
         cdef int64_t i, end = end_of(array, layout)
+        cdef Span span
         for i in range(array.offset, array.offset + array.length):
-            codes[i - array.offset] = self.code_at(array, layout, i, end)
+            if is_missing(array, i):
+                codes[i - array.offset] = -1
+                continue
+            if not locate(array, layout, i, end, &span):
+                raise ValueError(OUTSIDE)
+            codes[i - array.offset] = self.code(span.start, span.length)
         return codes.base
 
     cdef object codes_by_dictionary(self, const ArrowArray* array, Layout layout, char kind,
@@ -298,15 +306,14 @@ cdef class Texts:
             codes[i - array.offset] = known[place]
         return codes.base
 
-    cdef inline int code_at(self, const ArrowArray* array, Layout layout, int64_t i,
-                            int64_t end) except -2:
-        """The code of a text of an array, -1 if it is missing."""
+    cdef int code_at(self, const ArrowArray* array, Layout layout, int64_t i,
+                     int64_t end) except -2:
+        """The code of a text of a dictionary, -1 if it is missing."""
         cdef Span span
         if is_missing(array, i):
             return -1
         if not locate(array, layout, i, end, &span):
-            raise ValueError(
-                "the texts cannot be read: the position of one is outside of their buffer")
+            raise ValueError(OUTSIDE)
         return self.code(span.start, span.length)
 
     cdef inline int code(self, const char* text, size_t length) except -1:
