@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 import typing
 
-import numpy as np
-import numpy.typing as npt
-
 from ._core.cart.splitter import Splitter
 from ._core.forests.batch_growth import grow_early
 from ._core.forests.forgetful import ForgetfulForest
 from ._core.state import State, require
-from ._estimator.batch_forest import BatchForest
+from ._estimator.batch_forest import BatchForest, Losses
 from ._estimator.parameters import (
     LARGEST,
     check_number,
@@ -26,8 +23,6 @@ from .forgetting import AdaptParameters, BatchPlan, DriftTest, max_height
 __all__ = ["ForgetfulLearner"]
 
 MAX_COLUMNS = 2**14  # that the core can number
-
-Losses = npt.NDArray[np.float64]
 
 
 class ForgetfulLearner(BatchForest):
@@ -116,18 +111,16 @@ class ForgetfulLearner(BatchForest):
         """The parameters that decide the retained size of each tree, copied from the core."""
         return [self._new_parameters().resume(values) for values in self._core.parameters]
 
-    def _grow(self, losses: Losses | None = None) -> None:
-        """Let the trees forget samples, and grow them on a batch.
-
-        `losses` are those of all trees of the forest, if other parts of it hold some of them.
-        """
+    def _grow(self, losses: Losses | None = None, splitters: list[Splitter] | None = None) -> None:
+        """Let the trees forget samples, and grow them on a batch."""
+        splitters = splitters or self._new_splitters()
         batch, n = self._core.n_batches, self._core.n_in_batch
         if n < self.batch_size:
             depth = math.inf if self.max_depth is None else self.max_depth
             depth = int(min(max_height(n), depth))
-            grow_early(self._core, self._new_splitters(), 0, depth, LARGEST)
+            grow_early(self._core, splitters, 0, depth, LARGEST)
             return
-        self._core.grow(batch, self._new_splitters(), *self._plan(losses))
+        self._core.grow(batch, splitters, *self._plan(losses))
 
     def _plan(self, losses: Losses | None) -> BatchPlan:
         """Decide how many samples each tree retains, and which trees are discarded."""

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import typing
 
-import numpy as np
-import numpy.typing as npt
-
 from ._core.cart.splitter import Splitter
 from ._core.forests.batch_growth import grow_early
 from ._core.forests.memories import MemoryForest
 from ._core.forests.stream import StreamForest
-from ._estimator.batch_forest import BatchForest
+from ._estimator.batch_forest import BatchForest, Losses
 from ._estimator.parameters import (
     LARGEST,
     MaxFeatures,
@@ -27,8 +24,6 @@ from ._estimator.parameters import (
 )
 
 __all__ = ["LINEAR_MODELS", "StreamLearner"]
-
-Losses = npt.NDArray[np.float64]
 
 # Nodes of a tree that have a linear model; the regressor has trees of all three kinds.
 LINEAR_MODELS = ("none", "leaves", "root")
@@ -182,28 +177,22 @@ class StreamLearner(BatchForest):
             support=0.0 if self.reference else SUPPORT,
         )
 
-    def _grow(self, losses: Losses | None = None) -> None:
-        """Grow the trees on a batch, and replace some of them.
-
-        `losses` are those of all trees of the forest, if other parts of it hold some of them.
-        """
-        forest = typing.cast(StreamForest, self._core)
+    def _grow(self, losses: Losses | None = None, splitters: list[Splitter] | None = None) -> None:
+        """Grow the trees on a batch, and replace some of them."""
+        forest: typing.Any = self._core
         batch = forest.n_batches
+        splitters = splitters or self._new_splitters()
         n_features = n_features_visited(self.max_features, len(forest.schema.names))
         if forest.n_in_batch < self.batch_size:
             depth = LARGEST if self.max_depth is None else self.max_depth
-            grow_early(forest, self._new_splitters(), n_features, depth, self.max_nodes)
+            grow_early(forest, splitters, n_features, depth, self.max_nodes)
             return
-        if losses is None:
-            losses = forest.tree_losses()
-        always = self.swap_rule == "always" and not self.reference
-        forest.grow(
-            batch,
-            self._new_splitters(),
-            forest.trees_to_replace(losses, self.n_swaps, always),
-            n_features,
-            self.max_nodes,
-        )
+        replaced: list[int] = []
+        if self.n_swaps > 0:
+            losses = forest.tree_losses() if losses is None else losses
+            always = self.swap_rule == "always" and not self.reference
+            replaced = forest.trees_to_replace(losses, self.n_swaps, always)
+        forest.grow(batch, splitters, replaced, n_features, self.max_nodes)
 
     def _more_summary(self) -> dict[str, str]:
         if not isinstance(self._core, MemoryForest):

@@ -185,6 +185,7 @@ def test_conversion() -> None:
     assert "| 128 " in succeed("costs.conversion", "--calls", 10, "--repeats", 1)
     said = succeed("costs.columns", "--rows", 50, "--repeats", 1, "StreamDecisionTreeRegressor")
     assert said.count("| StreamDecisionTreeRegressor |") == 3
+    assert said.count("| predict_learn_many of StreamDecisionTreeRegressor |") == 1
 
 
 def test_stream_that_is_not_there() -> None:

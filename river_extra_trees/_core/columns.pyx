@@ -16,8 +16,9 @@ import numpy as np
 cdef extern from "Python.h":
     double int_as_double "PyLong_AsDouble"(object) except? -1.0
 
-# The bits of an infinite double, without its sign.
-cdef uint64_t INFINITE_BITS = <uint64_t>0x7FF << 53
+# The bits of the exponent of a double. All are set if the double is infinite or NaN.
+cdef uint64_t EXPONENT = <uint64_t>0x7FF << 52
+cdef uint64_t LOWEST_OF_EXPONENT = <uint64_t>1 << 52
 
 
 cdef int check_length(Py_ssize_t found, Py_ssize_t length) except -1:
@@ -112,12 +113,17 @@ cdef bint has_infinite(const double[:, :] numbers) noexcept nogil:
 cdef bint has_infinite_bits(const uint64_t* numbers, Py_ssize_t n) noexcept nogil:
     """Whether one of n doubles, given by their bits, is infinite.
 
-    Compilers vectorise this loop, but not the same loop over doubles.
+    Compilers vectorise these loops, but not the same loops over doubles.
     """
     cdef uint64_t found = 0
     cdef Py_ssize_t i
     for i in range(n):                  # no early exit
-        found |= numbers[i] << 1 == INFINITE_BITS
+        found |= (numbers[i] & EXPONENT) + LOWEST_OF_EXPONENT
+    if not found >> 63:                 # no carry, so none is infinite or NaN
+        return False
+    found = 0
+    for i in range(n):
+        found |= numbers[i] << 1 == EXPONENT << 1
     return found != 0
 
 
@@ -303,6 +309,15 @@ def column_of_codes(name, codes, list values):
         if len(rows):
             column.refuse(rows[0], error)
     return named(column)
+
+
+def are_within(const double[:] numbers, double low, double high):
+    """Whether low <= number <= high for all numbers."""
+    cdef bint found = True
+    cdef Py_ssize_t i
+    for i in range(numbers.shape[0]):
+        found &= low <= numbers[i] <= high
+    return found
 
 
 def column_of_targets(list values):

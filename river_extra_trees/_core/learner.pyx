@@ -182,8 +182,11 @@ cdef class Learner(Guarded):
         handles signals.
         """
         cdef int n = STRETCH if reader.learns else LONG_STRETCH
-        with self.using():
+        hold(self)
+        try:
             return self.read_rows(reader, reader.row + n)
+        finally:
+            release(self)
 
     cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1:
         cdef double weight

@@ -53,6 +53,10 @@ cdef class Schema:
         """Whether a column is nominal."""
         return item_of(<PyObject*>self.codes, column) != none
 
+    cdef inline bint is_numeric(self) noexcept nogil:
+        """Whether no column is nominal."""
+        return size_of(<PyObject*>self.nominal) == 0
+
     cdef inline int count_codes(self, int column) noexcept nogil:
         """Number of codes of a nominal column."""
         return <int>size_of(item_of(<PyObject*>self.codes, column))

@@ -5,6 +5,7 @@ buckets: a random function, which the salt names, puts each value into one of N_
 """
 
 from libc.stdint cimport uint8_t, uint64_t
+
 from .rng cimport mix
 
 cdef enum:
@@ -50,7 +51,8 @@ cdef inline int goes_left_branchless(const Split* split, double value) noexcept 
     A value equal to the threshold is `below` and `above`; a missing value is neither. Only groups
     of values take a branch, which is predicted where there are none.
     """
-    cdef int below = value <= split.threshold, above = value >= split.threshold
+    cdef uint8_t below = value <= split.threshold, above = value >= split.threshold
+    cdef uint8_t is_missing = value != value
     if split.nominal >= GROUP:
         return goes_left(split, value)
-    return (below & (above | (split.nominal ^ 1))) | (((below | above) ^ 1) & split.missing_left)
+    return (below & (above | (split.nominal ^ 1))) | (is_missing & split.missing_left)

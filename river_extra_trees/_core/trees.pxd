@@ -125,36 +125,16 @@ cdef class Trees:
         return node
 
     cdef inline void walk_rows(self, int root, const double** rows, int n, Py_ssize_t stride,
-                               Py_ssize_t n_columns, int* leaves) noexcept nogil:
+                               Py_ssize_t n_columns, bint numeric, int* leaves) noexcept nogil:
         """Find the leaves below `root` that n <= AHEAD rows reach, see `walk`.
 
-        All rows descend together, each step of them without a branch that depends on a row.
+        All rows descend together, each step of them without a branch that depends on a row. The
+        steps are shorter if all columns are `numeric`.
         """
-        cdef const Node* nodes = self.nodes
-        cdef const Node* this
-        cdef int i, k, m, n_going = n, node, left
-        cdef int[AHEAD] going           # the rows that have not reached a leaf
-        for i in range(n):
-            leaves[i], going[i] = root, i
-        if nodes[root].split.feature < 0:
-            return
-        while n_going > 0:
-            m = 0
-            for k in range(n_going):
-                i = going[k]
-                this = &nodes[leaves[i]]
-                left = this.split.missing_left
-                if this.split.feature < n_columns:
-                    left = goes_left_branchless(
-                        &this.split, rows[i][this.split.feature * stride])
-                node = (&this.left)[1 - left]       # `left` or `right`
-                prefetch(&nodes[node])              # read after the steps of the other rows
-                leaves[i] = node
-            for k in range(n_going):
-                i = going[k]
-                going[m] = i
-                m += nodes[leaves[i]].split.feature >= 0
-            n_going = m
+        if numeric:
+            descend(self.nodes, root, rows, n, stride, n_columns, True, leaves)
+        else:
+            descend(self.nodes, root, rows, n, stride, n_columns, False, leaves)
 
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil
     cdef void add_number(self, int node, double y, double weight, double batch) noexcept nogil
@@ -184,6 +164,42 @@ cdef class Trees:
         """The class with the largest weight in a node, the first if equal; -1 if it is empty."""
         cdef const double* row = self.row(node)
         return first_largest(row + HEADER, self.n_values) if row[WEIGHT] > 0.0 else -1
+
+
+cdef inline void descend(const Node* nodes, int root, const double** rows, int n,
+                         Py_ssize_t stride, Py_ssize_t n_columns, bint numeric,
+                         int* leaves) noexcept nogil:
+    """See `Trees.walk_rows`."""
+    cdef const Node* this
+    cdef (const Node*)[AHEAD] reached
+    cdef int[AHEAD] going               # the rows that have not reached a leaf
+    cdef int i, k, m, n_going = n if nodes[root].split.feature >= 0 else 0
+    cdef unsigned int left
+    cdef double value
+    for i in range(n):
+        reached[i], going[i] = &nodes[root], i
+    while n_going > 0:
+        m = 0
+        for k in range(n_going):
+            i = going[k]
+            this = reached[i]
+            left = this.split.missing_left
+            if this.split.feature < n_columns:
+                value = rows[i][this.split.feature * stride]
+                if numeric:
+                    left = (value <= this.split.threshold) | ((value != value) & left)
+                else:
+                    left = goes_left_branchless(&this.split, value)
+            this = &nodes[(&this.left)[left ^ 1]]       # `left` or `right`
+            prefetch(this)                              # read after the steps of the other rows
+            reached[i] = this
+        for k in range(n_going):
+            i = going[k]
+            going[m] = i
+            m += reached[i].split.feature >= 0
+        n_going = m
+    for i in range(n):
+        leaves[i] = <int>(reached[i] - nodes)
 
 
 cdef inline void count_class(double* row, int code, double weight, double batch) noexcept nogil:

@@ -275,7 +275,7 @@ cdef class Trees:
     # ---------------------------------------------------------------- description as Python values
 
     def fits(self, codes):
-        """Whether all columns of splits exist, and groups of values split nominal columns only.
+        """Whether all columns of splits exist, and nominal splits are those of nominal columns.
 
         `codes` are those of a schema: per column None if it is numeric.
         """
@@ -283,7 +283,7 @@ cdef class Trees:
         for i in range(self.n_used):
             if self.nodes[i].split.feature >= 0 and (
                     self.nodes[i].split.feature >= len(codes)
-                    or (self.nodes[i].split.nominal >= GROUP
+                    or (self.nodes[i].split.nominal
                         and codes[self.nodes[i].split.feature] is None)):
                 return False
         return True

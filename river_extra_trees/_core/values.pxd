@@ -1,7 +1,8 @@
 """Validation of the values of a sample: kinds of feature values, numeric targets, weights.
 
 Numbers (bool included) are numeric, other hashable values are nominal. `None`, NaN and values that
-are not equal to themselves, such as pandas' NaT, are missing. An invalid value is an error.
+are not equal to themselves, such as NaT of pandas and numpy, are missing. An invalid value is an
+error.
 """
 
 cdef enum Kind:

@@ -55,8 +55,8 @@ cdef Kind classify(object name, object value, double* number) except *:
             raise TypeError(
                 f"feature {safe_repr(name)}: complex numbers have no order: {safe_repr(value)}"
             )
-        if is_date(value) and (isinstance(value, np.generic) or not is_missing(value)):
-            refuse_date(name, value)    # pandas' NaT is a date type, but a missing value
+        if is_date(value) and not is_missing(value):    # NaT of pandas and numpy is missing
+            refuse_date(name, value)
         check_hashable(name, value)
         if isinstance(value, (tuple, frozenset)) and holds_nan(value):
             raise ValueError(
@@ -97,7 +97,7 @@ cdef int refuse_date(object name, object value) except -1:
 
 
 cdef bint is_missing(object value) except -1:
-    """Whether a value is missing: NaN and pandas' NaT and NA are not equal to themselves."""
+    """Whether a value is missing: NaN, NaT and pandas' NA are not equal to themselves."""
     differs = value != value
     if isinstance(differs, (bool, np.bool_)):
         return bool(differs)

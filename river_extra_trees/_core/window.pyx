@@ -114,6 +114,7 @@ cdef class Window:
         """
         cdef Py_ssize_t column
         cdef int i, slot
+        cdef bint adjacent = n > 1      # whether slot follows slot, as in an empty window
         cdef double* data
         self.extend(n_columns)
         for i in range(n):
@@ -128,8 +129,12 @@ cdef class Window:
                 self.n_fresh += 1
                 self.n_seen += 1
                 self.size += 1
+            adjacent &= slots[i] >= 0 and slots[i] == slots[0] + i
         for column in range(n_columns):
             data = self.data + column * self.capacity
+            if adjacent:
+                memcpy(data + slots[0], values + column * stride, n * sizeof(double))
+                continue
             for i in range(n):
                 if slots[i] >= 0:
                     data[slots[i]] = values[column * stride + i]

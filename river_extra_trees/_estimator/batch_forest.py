@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import typing
 
+import numpy as np
+import numpy.typing as npt
+
 from .._core.cart.splitter import Splitter
 from .._core.forests.forest import Forest
 from .._core.forests.memories import MemoryForest
@@ -13,7 +16,9 @@ from .learner import TreeLearner
 if typing.TYPE_CHECKING:
     from .._core.batch import Reader
 
-__all__ = ["BatchForest"]
+__all__ = ["BatchForest", "Losses"]
+
+Losses = npt.NDArray[np.float64]
 
 
 class BatchForest(TreeLearner):
@@ -23,8 +28,8 @@ class BatchForest(TreeLearner):
     nothing, so it may be interrupted. The core carries out the whole plan, or nothing if another
     thread has grown the trees on this batch meanwhile.
 
-    The working memory of growth is allocated for each growth and freed afterwards, because it is
-    many times the size of a young tree.
+    The working memory of growth is allocated for each call that learns and freed afterwards,
+    because it is many times the size of a young tree.
     """
 
     _core: Forest | MemoryForest
@@ -39,14 +44,18 @@ class BatchForest(TreeLearner):
     learn_one.__doc__ = TreeLearner.learn_one.__doc__
 
     def _learn_rows(self, reader: Reader) -> None:
+        splitters: list[Splitter] | None = None  # for all growths of this call
         while reader.row < reader.n:
             if self._core.go_on(reader):
-                self._grow()
+                splitters = splitters or self._new_splitters()
+                self._grow(splitters=splitters)
 
-    def _grow(self) -> None:
+    def _grow(self, losses: Losses | None = None, splitters: list[Splitter] | None = None) -> None:
         """Plan the growth on the full batch, and let the core carry it out.
 
-        After a failure the batch is kept, and the next call that learns tries again.
+        `losses` are those of all trees of the forest, if other parts of it hold some of them.
+        Without `splitters`, new ones are made. After a failure the batch is kept, and the next call
+        that learns tries again.
         """
         raise NotImplementedError
 

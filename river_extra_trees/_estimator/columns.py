@@ -17,6 +17,7 @@ from river_extra_trees._core.arrow import block_of_stream
 from river_extra_trees._core.batch import Batch
 from river_extra_trees._core.columns import (
     Column,
+    are_within,
     column_of_codes,
     column_of_labels,
     column_of_numbers,
@@ -43,7 +44,7 @@ Codes = tuple[npt.NDArray[np.intc], list[typing.Any]]  # codes, -1 where missing
 FLOAT64 = np.dtype(np.float64)
 
 
-def batch_of(frame: typing.Any, schema: Schema | None = None) -> Batch:
+def batch_of(frame: typing.Any, schema: Schema | None = None, skipped: int | None = None) -> Batch:
     """The rows of a data frame, or of an array of two dimensions, as a batch.
 
     The columns of an array are named 0, 1, ..., as by `river.stream.iter_array`.
@@ -55,12 +56,16 @@ def batch_of(frame: typing.Any, schema: Schema | None = None) -> Batch:
     schema
         The schema of the model that will read the batch. Texts that it knows are not created again;
         the meaning of the batch is the same.
+    skipped
+        Position of a column of a data frame that is left out.
     """
     native, library = opened(frame)
     columns_in = COLUMNS_IN.get(library)
     if columns_in is not None:
-        return Batch(len(native), columns_in(native, schema))
-    columns = [column_of(name, frame[:, i], schema) for i, name in enumerate(frame.columns)]
+        return Batch(len(native), columns_in(native, schema, skipped))
+    columns = [
+        column_of(name, frame[:, i], schema) for i, name in enumerate(frame.columns) if i != skipped
+    ]
     return Batch(len(frame), columns)
 
 
@@ -70,9 +75,10 @@ def labelled_batch_of(
     w: typing.Any,
     regression: bool,
     schema: Schema | None = None,
+    skipped: int | None = None,
 ) -> Batch:
     """Make a batch of the rows of a frame, with the targets and weights of `learn_many`."""
-    batch = batch_of(frame, schema)
+    batch = batch_of(frame, schema, skipped)
     targets = read_targets(y, regression)
     weights = read_weights(w, len(batch))
     n_weights = len(batch) if weights is None else weights.length
@@ -84,14 +90,20 @@ def labelled_batch_of(
 # --- Frames
 
 
-def columns_of_array(array: npt.NDArray[typing.Any], schema: Schema | None) -> list[Column]:
+def columns_of_array(
+    array: npt.NDArray[typing.Any], schema: Schema | None, _: int | None
+) -> list[Column]:
     """Columns of an array."""
     array = np.asarray(array)  # a column of a matrix has two dimensions
     if array.dtype.kind in "biuf":
-        if array.dtype != FLOAT64 or not array.flags.aligned:
-            array = np.require(array, np.float64, "A")
-        return columns_of_block(list(range(array.shape[1])), array)
+        return columns_of_block(list(range(array.shape[1])), doubles_of(array))
     return [column_of_values(i, list_of_array(array[:, i]), schema) for i in range(array.shape[1])]
+
+
+def doubles_of(array: npt.NDArray[typing.Any]) -> Numbers:
+    """An array of numbers as aligned doubles; if it is one already, the array itself."""
+    is_one = array.dtype == FLOAT64 and array.flags.aligned
+    return array if is_one else np.require(array, np.float64, "A")
 
 
 def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
@@ -100,27 +112,41 @@ def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
     return values
 
 
-def columns_of_pandas(frame: typing.Any, schema: Schema | None) -> list[Column]:
-    """Columns of a pandas frame. All columns of numpy numbers are converted at once."""
-    import pandas
-
-    names, dtypes = frame.columns.tolist(), dtypes_of(frame)
+def columns_of_pandas(
+    frame: typing.Any, schema: Schema | None, skipped: int | None
+) -> list[Column]:
+    """Columns of a pandas frame. If all are of numpy numbers, they are converted at once."""
+    names, dtypes = frame.columns.to_numpy(object).tolist(), dtypes_of(frame)
+    if skipped is None and dtypes.count(FLOAT64) == len(dtypes):
+        return columns_of_block(names, frame.to_numpy(dtype=np.float64))
     plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in dtypes]
     if all(plain):
-        return columns_of_block(names, frame.to_numpy(dtype=np.float64))
-    numbers = iter(part_of(frame, plain).to_numpy(dtype=np.float64).T if any(plain) else ())
-    columns = []
-    for i, (name, array) in enumerate(zip(names, arrays_of(frame), strict=True)):
-        stream = None if plain[i] else stream_of_array(array)
-        if plain[i]:
-            columns.append(column_of_numbers(name, next(numbers)))
-        elif stream is not None:
-            columns.append(column_of_stream(name, stream, schema))
-        elif array.dtype == object or isinstance(array.dtype, pandas.StringDtype):
-            columns.append(column_of_values(name, array.tolist(), schema))
-        else:
-            columns.append(column_of(name, frame.iloc[:, i], schema))
-    return columns
+        columns = columns_of_block(names, frame.to_numpy(dtype=np.float64))
+        if skipped is not None:
+            del columns[skipped]
+        return columns
+    return [
+        column_of_numbers(names[i], np.require(array_at(frame, i), np.float64, "A"))
+        if plain[i]
+        else column_in_pandas(names[i], frame, i, schema)
+        for i in range(len(names))
+        if i != skipped
+    ]
+
+
+def column_in_pandas(
+    name: typing.Hashable, frame: typing.Any, position: int, schema: Schema | None
+) -> Column:
+    """Convert a column of a frame of pandas, if possible without making a series of it."""
+    import pandas
+
+    array = array_at(frame, position)
+    stream = stream_of_array(array)
+    if stream is not None:
+        return column_of_stream(name, stream, schema)
+    if array.dtype == object or isinstance(array.dtype, pandas.StringDtype):
+        return column_of_values(name, array.tolist(), schema)
+    return column_of(name, frame.iloc[:, position], schema)
 
 
 def dtypes_of(frame: typing.Any) -> list[typing.Any]:
@@ -133,29 +159,27 @@ def dtypes_of(frame: typing.Any) -> list[typing.Any]:
         dtypes = frame._mgr.get_dtypes()
     except AttributeError:
         dtypes = frame.dtypes
-    return list(dtypes)
+    found: list[typing.Any] = dtypes.tolist()
+    return found
 
 
-def arrays_of(frame: typing.Any) -> list[typing.Any]:
-    """The arrays of the columns of a frame of pandas.
-
-    The public way makes a series of each first, which takes as long as the codes of 1,000 texts.
-    """
+def array_at(frame: typing.Any, position: int) -> typing.Any:
+    """The array of a column of a frame of pandas; the public way takes twenty times as long."""
     try:
-        return list(frame._iter_column_arrays())
+        return frame._get_column_array(position)
     except AttributeError:
-        return [series.array for _, series in frame.items()]
+        return frame.iloc[:, position].array
 
 
-def part_of(frame: typing.Any, flags: list[bool]) -> typing.Any:
-    """The columns of a frame of pandas whose flags are set; the frame itself if all are."""
-    return frame if all(flags) else frame.iloc[:, [i for i, flag in enumerate(flags) if flag]]
-
-
-def columns_of_polars(frame: typing.Any, schema: Schema | None) -> list[Column]:
+def columns_of_polars(
+    frame: typing.Any, schema: Schema | None, skipped: int | None
+) -> list[Column]:
     """Columns of a frame of polars. If all are of doubles, they are read at once."""
     import polars
 
+    if skipped is not None:
+        frame = frame.clone()  # shares the columns
+        frame.drop_in_place(frame.columns[skipped])
     names, dtypes = frame.columns, frame.dtypes
     if set(map(type, dtypes)) == {polars.Float64}:
         block = block_of_table(frame, len(names))
@@ -173,10 +197,14 @@ def columns_of_polars(frame: typing.Any, schema: Schema | None) -> list[Column]:
     return columns
 
 
-def columns_of_pyarrow(table: typing.Any, schema: Schema | None) -> list[Column]:
+def columns_of_pyarrow(
+    table: typing.Any, schema: Schema | None, skipped: int | None
+) -> list[Column]:
     """Columns of a pyarrow table. If all are of doubles, they are read at once."""
     import pyarrow
 
+    if skipped is not None:
+        table = table.remove_column(skipped)
     fields = table.schema
     block = block_of_table(table, len(fields))
     if block is not None:
@@ -197,7 +225,7 @@ def block_of_table(table: typing.Any, n_columns: int) -> Numbers | None:
     return block_of_stream(table.__arrow_c_stream__(), len(table), n_columns)
 
 
-COLUMNS_IN: dict[str, typing.Callable[[typing.Any, Schema | None], list[Column]]] = {
+COLUMNS_IN: dict[str, typing.Callable[[typing.Any, Schema | None, int | None], list[Column]]] = {
     "numpy": columns_of_array,
     "pandas": columns_of_pandas,
     "polars": columns_of_polars,
@@ -242,7 +270,7 @@ def numbers_in(series: typing.Any) -> Numbers | None:
 def numbers_in_numpy(array: typing.Any) -> Numbers | None:
     if not is_array(array, 1) or array.dtype.kind not in "biuf":
         return None
-    return np.require(array, np.float64, "A")
+    return doubles_of(array)
 
 
 def numbers_in_pandas(series: typing.Any) -> Numbers | None:
@@ -363,10 +391,13 @@ def read_targets(y: typing.Any, regression: bool) -> Column:
     """Convert targets to a column: of numbers for regression, otherwise of labels."""
     if regression:
         numbers = numbers_in(y)
-        if numbers is not None and (np.abs(numbers) <= LARGEST_TARGET).all():
+        if numbers is not None and are_within(numbers, -LARGEST_TARGET, LARGEST_TARGET):
             return Column(None, len(numbers), numbers.copy())
         return column_of_targets(values_of(y, "y"))
-    coded = codes_in(y, "y") or whole_codes_in(y)
+    coded = whole_codes_in(y)
+    if coded is not None:  # all different, and valid labels
+        return Column(None, len(coded[0]), None, *coded)
+    coded = codes_in(y, "y")
     if coded is not None:
         codes, values = coded
         labels = column_of_labels(values)
@@ -425,6 +456,6 @@ def read_weights(w: typing.Any, n: int) -> Column | None:
             return Column(None, n, np.full(n, np.nan), None, None, 0, one.error)
         return None if w == 1.0 else Column(None, n, np.full(n, one.numbers))
     numbers = numbers_in(w)
-    if numbers is not None and ((numbers >= 0.0) & (numbers <= LARGEST_WEIGHT)).all():
+    if numbers is not None and are_within(numbers, 0.0, LARGEST_WEIGHT):
         return Column(None, len(numbers), np.where(numbers < FAINTEST_WEIGHT, 0.0, numbers))
     return column_of_weights(values_of(w, "w"))

@@ -19,15 +19,17 @@ __all__ = [
     "into_frame",
     "is_array",
     "is_one_weight",
+    "names_in",
     "opened",
     "readable_frame",
+    "series_in",
     "values_of",
     "weights_of",
 ]
 
 Sample = Mapping[Hashable, typing.Any]
 
-# Classes of frames and series that are read without narwhals, by library.
+# Classes of frames that are read without narwhals, by library.
 OWN_FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
 OWN_SERIES = {"pandas": "Series", "polars": "Series", "pyarrow": "ChunkedArray"}
 
@@ -42,12 +44,12 @@ def library_of(frame: typing.Any) -> str:
     """Library of a two-dimensional array or one of `OWN_FRAMES`; otherwise an empty string."""
     if is_array(frame):
         return "numpy"
-    return library_in(frame, OWN_FRAMES)
+    return library_among(OWN_FRAMES, frame)
 
 
-def library_in(values: object, classes: dict[str, str]) -> str:
-    """Library of an object of one of these classes; otherwise an empty string."""
-    kind = type(values)
+def library_among(classes: Mapping[str, str], value: object) -> str:
+    """Library of a value that is of one of these classes; otherwise an empty string."""
+    kind = type(value)
     library = kind.__module__.partition(".")[0]
     return library if classes.get(library) == kind.__name__ else ""
 
@@ -72,6 +74,20 @@ def opened(frame: typing.Any) -> tuple[typing.Any, str]:
         return frame, library
     library = str(frame.implementation.value)
     return (frame.to_native(), library) if library in OWN_FRAMES else (frame, "")
+
+
+def names_in(frame: typing.Any) -> list[Hashable]:
+    """Names of the columns of a result of `readable_frame`, except an array."""
+    native, library = opened(frame)
+    return list(native.schema.names if library == "pyarrow" else native.columns)
+
+
+def series_in(frame: typing.Any, position: int) -> typing.Any:
+    """The column at a position of a result of `readable_frame`, except an array."""
+    native, library = opened(frame)
+    if library == "pandas":
+        return native.iloc[:, position]
+    return native.column(position) if library == "pyarrow" else native[:, position]
 
 
 def into_frame(X: typing.Any) -> typing.Any:
@@ -109,13 +125,15 @@ def values_of(values: typing.Any, name: str) -> list[typing.Any]:
     Other iterables are refused, because they would be misread: a frame, for example, iterates over
     the names of its columns. The error calls the values `name`.
     """
+    library = library_among(OWN_SERIES, values)
+    if library:
+        native: list[typing.Any] = values.to_pylist() if library == "pyarrow" else values.to_list()
+        return native
+    if type(values) is list:
+        return values.copy()
     import narwhals
 
     refuse_mask(values, name)
-    if type(values) is list:
-        return values.copy()
-    if library_in(values, OWN_SERIES):
-        return list(values.to_pylist() if hasattr(values, "to_pylist") else values.to_list())
     values = narwhals.from_native(values, allow_series=True, pass_through=True)
     if isinstance(values, narwhals.Series):
         return values.to_list()

@@ -159,7 +159,7 @@ class TreeLearner(base.Estimator):
         ----------
         x
             Features by name. Numbers are numeric, other hashable values nominal. A feature is
-            missing if it is absent, `None` or NaN.
+            missing if it is absent, `None`, NaN or NaT.
         y
             The label or target.
         w

@@ -16,10 +16,11 @@ from .._core.state import LARGEST_FLOAT
 
 __all__ = ["StudentMixture", "seed_of"]
 
-# Lower bounds that make all quantiles of probabilities from 1e-15 on finite: with 0.1 degrees of
-# freedom they lie within 1e150 scales of the mean, and scales lie between 1e-150 and 1e150.
+# Bounds that make all quantiles of probabilities from 1e-15 on finite: with 0.1 degrees of freedom
+# they lie within 1e150 scales of the mean.
 LEAST_DF = 0.1
 LEAST_SCALE = 1e-150
+LARGEST_SCALE = 1e153
 
 
 class StudentMixture(proba.base.ContinuousDistribution):
@@ -54,7 +55,7 @@ class StudentMixture(proba.base.ContinuousDistribution):
         self.components = components
         means, squares, df, weights = np.array(components, dtype=float).T.copy()
         self._means, self._df = means, np.maximum(df, LEAST_DF)
-        scales = np.maximum(np.sqrt(np.maximum(squares, 0.0)), LEAST_SCALE)
+        scales = np.clip(np.sqrt(np.maximum(squares, 0.0)), LEAST_SCALE, LARGEST_SCALE)
         self._scales = np.where(df > 0.0, scales, 1.0)
         self._weights = weights / weights.sum()
 
@@ -86,8 +87,9 @@ class StudentMixture(proba.base.ContinuousDistribution):
         """Mean variance of the components plus variance of their means; may be infinite."""
         if np.any(self._df <= 2.0):
             return math.inf
-        inside = self._scales**2 * self._df / (self._df - 2.0)
-        return float(self._weights @ (inside + (self._means - self.mean) ** 2))
+        with np.errstate(over="ignore"):
+            inside = self._scales**2 * self._df / (self._df - 2.0)
+            return float(self._weights @ (inside + (self._means - self.mean) ** 2))
 
     @property
     def sigma(self) -> float:

@@ -12,7 +12,7 @@ from .answers import PredictsNumbers, series_of_numbers
 from .columns import batch_of
 from .frames import Sample, readable_frame
 from .learner import TreeLearner
-from .rows import rows_of
+from .rows import rows_of, values_by_name
 from .snapshot import RegressorSnapshot
 
 if typing.TYPE_CHECKING:
@@ -156,7 +156,9 @@ class DistributionRegressor(TreeRegressor):
             return super().predict_many(X)
         frame = readable_frame(X)
         self._core.reader(batch_of(frame))  # an error names the row
-        return [self.predict_one(x, with_dist=True) for x in rows_of(frame)]
+        return [
+            self.predict_one(x, with_dist=True) for x in rows_of(values_by_name(frame), len(frame))
+        ]
 
     def _nodes(self, tree: int) -> list[inspection.Node]:
         """Return the nodes of a tree, with the slopes of their linear models by feature.

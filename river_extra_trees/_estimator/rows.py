@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from river_extra_trees._core.columns import Column
 
 from .columns import list_of_array
-from .frames import Sample, into_frame, is_array
+from .frames import is_array, names_in, series_in, values_of
 
 __all__ = [
     "chosen",
@@ -20,23 +20,57 @@ __all__ = [
     "rows_of",
     "value_at",
     "values_by_name",
-    "values_of_column",
 ]
 
 Rows = npt.NDArray[np.intp]
 Values = list[typing.Any]
+Name = typing.TypeVar("Name", bound=Hashable)
+
+# What comparisons of a value with itself raise: of arrays, or of signalling NaN of `decimal`.
+INCOMPARABLE = (TypeError, ValueError, ArithmeticError)
 
 
 # --- Frames
 
 
-def rows_of(frame: typing.Any) -> list[Sample]:
-    """Rows of a result of `readable_frame` as dicts; missing values are `None` or NaN."""
-    columns = values_by_name(frame)
+def rows_of(columns: Mapping[Name, Values], n: int) -> Iterator[dict[Name, typing.Any]]:
+    """The n rows of some columns as dicts, without their missing values.
+
+    Models of this package read columns, and do not need this conversion.
+
+    Parameters
+    ----------
+    columns
+        Python values by name, such as the result of `values_by_name`.
+    n
+        Number of rows.
+    """
     if not columns:
-        return [{} for _ in range(len(frame))]
-    names = list(columns)
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return ({} for _ in range(n))
+    rows = zip(*map(without_missing, columns.values()), strict=True)
+    return (
+        {name: value for name, value in zip(columns, row, strict=True) if value is not None}
+        for row in rows
+    )
+
+
+def without_missing(values: Values) -> Values:
+    """Values with `None` in the place of NaN, and of NaT and NA of pandas."""
+    try:
+        return [value if value == value else None for value in values]
+    except INCOMPARABLE:  # a comparison with NA has no truth value, nor has one of arrays
+        return [None if is_missing(value) else value for value in values]
+
+
+def is_missing(value: typing.Any) -> bool:
+    """Whether a value is not equal to itself; values that cannot be compared are not missing."""
+    try:
+        differs = value != value
+        if not isinstance(differs, bool) and differs is value:
+            return True  # a comparison with NA returns NA
+        return bool(differs)
+    except INCOMPARABLE:
+        return False
 
 
 def values_by_name(frame: typing.Any) -> dict[Hashable, Values]:
@@ -44,8 +78,9 @@ def values_by_name(frame: typing.Any) -> dict[Hashable, Values]:
     if is_array(frame):
         array = np.asarray(frame)  # a column of a matrix has two dimensions
         return {i: list_of_array(array[:, i]) for i in range(array.shape[1])}
-    wrapped = into_frame(frame)
-    return {name: wrapped[:, i].to_list() for i, name in enumerate(wrapped.columns)}
+    return {
+        name: values_of(series_in(frame, i), "a column") for i, name in enumerate(names_in(frame))
+    }
 
 
 # --- Columns of the core
@@ -71,22 +106,6 @@ def value_at(column: Column, row: int) -> typing.Any:
         return None
     number = float(column.numbers[row])
     return number if number == number else None
-
-
-def values_of_column(column: Column, part: slice) -> Values:
-    """Values in a slice of a column; NaN or `None` where missing."""
-    if column.codes is None:
-        if column.numbers is None:
-            return [None] * len(range(column.length)[part])
-        numbers: Values = column.numbers[part].tolist()
-        return numbers
-    texts = labels_of_codes(column.codes[part], column.values)
-    if column.numbers is None:
-        return texts
-    return [
-        number if text is None and number == number else text
-        for text, number in zip(texts, column.numbers[part].tolist(), strict=True)
-    ]
 
 
 # --- Answers

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
 
 from river_extra_trees._estimator.answers import names_of
+from river_extra_trees._estimator.learner import reads_columns
+from river_extra_trees._estimator.rows import labels_of_codes
 from river_extra_trees.cli import UserError, models, options, outputs, streams
 from river_extra_trees.persistence.atomic import replace_file
 from river_extra_trees.serving.checks import refused
@@ -23,10 +24,12 @@ from river_extra_trees.serving.description import (
     learner_of,
     name_of,
 )
-from river_extra_trees.streams import Reader
+from river_extra_trees.streams import Batch, Reader
+from river_extra_trees.streams.samples import samples_of
 
 FORMATS = (".csv", ".parquet")
-ROWS_AT_A_TIME = 1000
+
+Columns = list[Sequence[Any]]  # of the output: one value of each for every row
 
 Output = Annotated[
     Path, typer.Option(help="Write to this file (.csv, .parquet); by default, or -, print CSV.")
@@ -43,7 +46,7 @@ Interval = Annotated[
 
 
 class Answers:
-    """The answers of a model, row by row.
+    """The answers of a model to the rows of a table, batch by batch.
 
     Parameters
     ----------
@@ -77,8 +80,35 @@ class Answers:
             *(f"probability of {label}" for label in names_of(self.labels)),
         ]
 
-    def of(self, x: dict[str, Any]) -> list[Any]:
-        """Return the answer for a sample, column by column."""
+    def of(self, batch: Batch) -> tuple[Columns, Exception | None]:
+        """Return the answers column by column, and the error of the row after the last answer.
+
+        Pipelines and intervals are answered row by row.
+        """
+        if self.interval is None and reads_columns(self.model):
+            return self._of_columns(batch), None
+        answers: list[list[Any]] = []
+        error = None
+        for x in batch.rows():
+            try:
+                answers.append(self._of_row(x))
+            except refused(self.model) as raised:
+                error = raised
+                break
+        return [list(column) for column in zip(*answers, strict=True)], error
+
+    def _of_columns(self, batch: Batch) -> Columns:
+        model = self.model
+        samples = samples_of(batch, model._schema)
+        answered = model._answered(samples)
+        if answered.numbers is not None:
+            return [answered.numbers.tolist()]
+        columns: Columns = [labels_of_codes(answered.labels, model._core.labels.labels)]
+        if self.labels:
+            columns += model._answered(samples, True).shares.T.tolist()
+        return columns
+
+    def _of_row(self, x: dict[str, Any]) -> list[Any]:
         if self.interval is not None:
             distribution = self.model.predict_one(x, with_dist=True)
             return [distribution.mean, *distribution.interval(self.interval)]
@@ -97,12 +127,12 @@ class Score:
         self.n = 0
         self.total = 0.0
 
-    def add(self, truth: Any, answer: Any) -> None:
-        """Score an answer; an unknown truth counts for nothing."""
-        if truth is None:
-            return
-        self.n += 1
-        self.total += truth == answer if self.counts_labels else abs(truth - answer)
+    def add(self, truths: Sequence[Any], answers: Sequence[Any]) -> None:
+        """Score answers; an unknown truth counts for nothing."""
+        for truth, answer in zip(truths, answers, strict=True):
+            if truth is not None:
+                self.n += 1
+                self.total += truth == answer if self.counts_labels else abs(truth - answer)
 
     def __str__(self) -> str:
         name = "accuracy" if self.counts_labels else "mean absolute error"
@@ -156,22 +186,26 @@ def predict(
             typer.echo(f"note: {note}", err=True)
 
 
-def _records(reader: Reader, answers: Answers, score: Score) -> Iterator[list[Any]]:
-    """Yield the number of each row, its answer and its target."""
-    name = reader.name
+def _records(reader: Reader, answers: Answers, score: Score) -> Iterator[Columns]:
+    """Yield the numbers of the rows of each batch, their answers and their targets."""
     for batch in reader:
-        for number, (x, y) in zip(batch.numbers, streams.rows_of([batch]), strict=True):
-            try:
-                answer = answers.of(x)
-            except refused(answers.model) as error:
-                raise UserError(f"{name}, row {number}: {error}") from error
-            if not score.counts_labels and isinstance(y, str):
-                raise UserError(f"{name}, row {number}: the target is {y!r}, not a number")
-            score.add(y, answer[0])
-            yield [number, *answer, y]
+        columns, error = answers.of(batch)
+        n = len(columns[0]) if columns else 0
+        targets = [None] * n if batch.targets is None else batch.targets[:n]
+        if not score.counts_labels:
+            for i, y in enumerate(targets):
+                if isinstance(y, str):
+                    error, n = UserError(f"the target is {y!r}, not a number"), i
+                    break
+        part: Columns = [column[:n] for column in (batch.numbers, *columns, targets)]
+        if n:
+            score.add(part[-1], part[1])
+            yield part
+        if error is not None:
+            raise UserError(f"{reader.name}, row {batch.numbers[n]}: {error}") from error
 
 
-def _write_file(path: Path, header: list[str], records: Iterator[list[Any]]) -> None:
+def _write_file(path: Path, header: list[str], records: Iterator[Columns]) -> None:
     """Write all records to a file, or leave the old file as it is."""
     if path.suffix == ".csv":
         text = io.StringIO(newline="")
@@ -181,14 +215,15 @@ def _write_file(path: Path, header: list[str], records: Iterator[list[Any]]) -> 
         replace_file(path, _as_parquet(header, records))
 
 
-def _write_csv(file: TextIO, header: list[str], records: Iterator[list[Any]]) -> None:
+def _write_csv(file: TextIO, header: list[str], records: Iterator[Columns]) -> None:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(header)
-    for record in records:
-        writer.writerow(record[: len(header)])
+    for columns in records:
+        writer.writerows(zip(*columns[: len(header)], strict=True))
+        file.flush()  # rows that come through a pipe are answered before the next ones come
 
 
-def _as_parquet(header: list[str], records: Iterator[list[Any]]) -> bytes:
+def _as_parquet(header: list[str], records: Iterator[Columns]) -> bytes:
     """Return a Parquet file; columns of mixed types hold texts."""
     try:
         import pyarrow
@@ -196,9 +231,9 @@ def _as_parquet(header: list[str], records: Iterator[list[Any]]) -> bytes:
     except ImportError as error:
         raise UserError("Parquet files need pyarrow: pip install pyarrow") from error
     columns: list[list[Any]] = [[] for _ in header]
-    while chunk := list(itertools.islice(records, ROWS_AT_A_TIME)):
-        for i, column in enumerate(columns):
-            column += [record[i] for record in chunk]
+    for part in records:
+        for column, values in zip(columns, part, strict=False):  # no header, no targets
+            column += values
     arrays = {}
     for name, column in zip(header, columns, strict=True):
         try:

@@ -21,7 +21,6 @@ from river_extra_trees.streams.sources import PACKED
 from river_extra_trees.streams.text import batches_of_records
 
 Task = Literal["classification", "regression"]
-Row = tuple[dict[str, Any], Any]
 
 # Rows read to tell class numbers from measurements, and the largest number of class numbers.
 ROWS_TO_INFER_TASK = 1000
@@ -40,9 +39,11 @@ class Stream:
     reader: Reader | None = None
 
     @property
-    def rows(self) -> Iterator[Row]:
-        """The rows, one by one."""
-        return rows_of(self.batches)
+    def rows(self) -> Iterator[tuple[dict[str, Any], Any]]:
+        """Features and target of each row."""
+        for batch in self.batches:
+            targets = [None] * len(batch) if batch.targets is None else batch.targets
+            yield from zip(batch.rows(), targets, strict=True)
 
     @property
     def share_read(self) -> float | None:
@@ -67,13 +68,6 @@ def notes_of(bad_rows: BadRows) -> Iterator[str]:
     """Say how many rows were skipped, if any, and why."""
     if bad_rows.count:
         yield f"rows skipped: {bad_rows.count:,}; the first: {bad_rows.first}"
-
-
-def rows_of(batches: Iterable[Batch]) -> Iterator[Row]:
-    """Yield features and target of each row."""
-    for batch in batches:
-        targets = [None] * len(batch) if batch.targets is None else batch.targets
-        yield from zip(batch.rows(), targets, strict=True)
 
 
 def bundled_names() -> list[str]:

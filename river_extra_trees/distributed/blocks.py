@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import typing
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,8 @@ from river_extra_trees._core.columns import Column, column_of_values
 
 from .._estimator.columns import batch_of, read_targets, read_weights
 from .._estimator.frames import Sample, is_array, readable_frame, values_of, weights_of
-from .._estimator.rows import chosen, values_by_name, values_of_column
 
 __all__ = ["Block", "check_sample"]
-
-EXACT = 2**53  # doubles represent all smaller integers exactly
-CHUNK = 64  # rows that are converted to dicts at a time
 
 Numbers = npt.NDArray[np.float64]
 Array = npt.NDArray[typing.Any]
@@ -61,13 +57,12 @@ class Block:
     >>> block = Block([{"a": 0.5, "b": "red"}, {"a": 1.5}], ["yes", "no"])
     >>> len(block)
     2
-    >>> list(block.samples())
-    [({'a': 0.5, 'b': 'red'}, 'yes', 1.0), ({'a': 1.5, 'b': None}, 'no', 1.0)]
+    >>> [column.name for column in block.columns]
+    ['a', 'b']
     """
 
     n: int
     columns: list[Column]
-    given: dict[int, Values]  # original values of columns that have lost some, by column number
     targets: Array | Values | None
     has_numpy_targets: bool  # whether labels have to stay numpy scalars
     weights: Numbers | Values | None
@@ -82,17 +77,10 @@ class Block:
         for row in rows:
             check_sample(row)
         rows = [row if type(row) is dict else dict(row.items()) for row in rows]
-        self.n, self.columns, self.given = len(rows), [], {}
-        for name in dict.fromkeys(itertools.chain.from_iterable(rows)):
-            self._add(name, [row.get(name) for row in rows])
+        names = dict.fromkeys(itertools.chain.from_iterable(rows))
+        self.n = len(rows)
+        self.columns = [column_of_values(name, [row.get(name) for row in rows]) for name in names]
         self._take_targets(targets, weights)
-
-    def _add(self, name: Hashable, values: Values) -> None:
-        """Add a column of values."""
-        column = column_of_values(name, values)
-        if loses(column, values):
-            self.given[len(self.columns)] = values
-        self.columns.append(column)
 
     def _take_targets(self, targets: typing.Any, weights: typing.Any) -> None:
         self.targets = None if targets is None else compact(targets, "targets", self.n)
@@ -123,13 +111,6 @@ class Block:
         batch = batch_of(frame)
         block = cls.__new__(cls)
         block.n, block.columns = len(batch), batch.columns
-        large = [number for number, column in enumerate(batch.columns) if may_lose(column)]
-        values = list(values_by_name(frame).values()) if large else []
-        block.given = {
-            number: values[number]
-            for number in large
-            if loses(batch.columns[number], values[number])
-        }
         if weights is not None and not is_array(weights, 1):
             weights = weights_of(weights, block.n)
         block._take_targets(targets, weights)
@@ -143,7 +124,15 @@ class Block:
         numbers = [each.numbers for each in self.columns if each.numbers is not None]
         codes = [each.codes for each in self.columns if each.codes is not None]
         plan = [
-            (each.name, each.numbers is not None, each.codes is not None, each.values)
+            (
+                each.name,
+                each.numbers is not None,
+                each.codes is not None,
+                each.values,
+                each.refused,
+                each.error,
+                each.are_distinct,
+            )
             for each in self.columns
         ]
         arrays = (
@@ -151,32 +140,7 @@ class Block:
             np.array(codes, np.intc).reshape(len(codes), self.n),
         )
         targets = (self.targets, self.has_numpy_targets)
-        return unpacked, (self.n, plan, *arrays, self.given, *targets, self.weights)
-
-    def take(self, numbers: Sequence[int]) -> Block:
-        """Make a block of some of the samples.
-
-        Parameters
-        ----------
-        numbers
-            Numbers of the samples, in the order of the new block.
-
-        Returns
-        -------
-        The new block.
-        """
-        block, wanted = Block.__new__(Block), np.asarray(numbers, np.intp)
-        block.n, block.columns, block.given = len(wanted), [], {}
-        for number, column in enumerate(self.columns):
-            if number in self.given:
-                block._add(column.name, some(self.given[number], wanted))
-            else:
-                block.columns.append(chosen(column, wanted))
-        block.targets = None if self.targets is None else some(self.targets, wanted)
-        block.has_numpy_targets = self.has_numpy_targets
-        block.weights = None if self.weights is None else some(self.weights, wanted)
-        block._batches = {}
-        return block
+        return unpacked, (self.n, plan, *arrays, *targets, self.weights)
 
     def batch(self, regression: bool | None = None) -> Batch:
         """Return the samples as a batch of the core.
@@ -201,91 +165,38 @@ class Block:
             found = self._batches[regression] = Batch(self.n, self.columns, targets, weights)
         return found
 
-    def rows(self, start: int = 0) -> Iterator[dict[Hashable, typing.Any]]:
-        """Iterate over the features of the samples as dicts.
-
-        Parameters
-        ----------
-        start
-            Number of the first sample.
-        """
-        names = [column.name for column in self.columns]
-        for at in range(start, self.n, CHUNK):
-            part = slice(at, at + CHUNK)
-            values = [
-                self.given[number][part] if number in self.given else values_of_column(column, part)
-                for number, column in enumerate(self.columns)
-            ]
-            for row in zip(*values, strict=True) if values else [()] * len(range(self.n)[part]):
-                yield dict(zip(names, row, strict=True))
-
-    def samples(
-        self, start: int = 0
-    ) -> Iterator[tuple[dict[Hashable, typing.Any], typing.Any, float]]:
-        """Iterate over the samples: features, target and weight.
-
-        Parameters
-        ----------
-        start
-            Number of the first sample.
-        """
-        if self.targets is None:
-            raise ValueError("this block has no targets to learn")
-        weights: typing.Iterable[float] = itertools.repeat(1.0)
-        if self.weights is not None:
-            weights = as_list(self.weights[start:])
-        yield from zip(self.rows(start), self._labels(start), weights, strict=False)
-
-    def _labels(self, start: int = 0) -> typing.Any:
-        """Targets from a sample on, with their original types."""
-        targets = typing.cast("Array | Values", self.targets)[start:]
+    def _labels(self) -> typing.Any:
+        """Targets with their original types."""
+        targets = typing.cast("Array | Values", self.targets)
         return list(targets) if self.has_numpy_targets else as_list(targets)
 
 
 def unpacked(
     n: int,
-    plan: list[tuple[Hashable, bool, bool, Values]],
+    plan: list[tuple[typing.Any, ...]],
     numbers: Numbers,
     codes: npt.NDArray[np.intc],
-    given: dict[int, Values],
     targets: Array | Values | None,
     has_numpy_targets: bool,
     weights: Numbers | Values | None,
 ) -> Block:
     """Make a block from its pickled parts."""
     block = Block.__new__(Block)
-    block.n, block.columns, block.given = n, [], {}
     next_numbers, next_codes = iter(numbers), iter(codes)
-    for number, (name, has_numbers, has_codes, values) in enumerate(plan):
-        column = Column(
+    block.n = n
+    block.columns = [
+        Column(
             name,
             n,
             next(next_numbers) if has_numbers else None,
             next(next_codes) if has_codes else None,
-            values,
+            *rest,
         )
-        if number in given:
-            block._add(name, given[number])
-        else:
-            block.columns.append(column)
+        for name, has_numbers, has_codes, *rest in plan
+    ]
     block.targets, block.has_numpy_targets = targets, has_numpy_targets
     block.weights, block._batches = weights, {}
     return block
-
-
-def may_lose(column: Column) -> bool:
-    """Whether `loses` may be true of a column, without looking at its values."""
-    if column.refused >= 0:
-        return True
-    return column.numbers is not None and bool((np.abs(column.numbers) >= EXACT).any())
-
-
-def loses(column: Column, values: Values) -> bool:
-    """Whether a column has lost invalid values, or digits of large integers."""
-    if column.refused >= 0 or column.numbers is None:
-        return column.refused >= 0
-    rows = np.flatnonzero(np.abs(column.numbers) >= EXACT).tolist()
-    return not all(isinstance(values[row], float) for row in rows)
 
 
 def compact(given: typing.Any, name: str, n: int) -> Array | Values:
@@ -307,8 +218,3 @@ def as_numbers(weights: Array | Values) -> Numbers | Values:
 def as_list(values: Array | Values) -> Values:
     """Values as a list of Python objects."""
     return values if isinstance(values, list) else values.tolist()
-
-
-def some(values: typing.Any, numbers: npt.NDArray[np.intp]) -> typing.Any:
-    """Selected entries of a list or an array."""
-    return [values[i] for i in numbers.tolist()] if isinstance(values, list) else values[numbers]

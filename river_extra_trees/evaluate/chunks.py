@@ -6,32 +6,32 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from river_extra_trees._core.batch import Batch as Samples
-from river_extra_trees._core.columns import (
-    column_of_labels,
-    column_of_numbers,
-    column_of_targets,
-    column_of_values,
-)
+from river_extra_trees._core.columns import column_of_labels, column_of_targets
 from river_extra_trees._core.safe_repr import with_text
-from river_extra_trees._estimator.columns import column_of, labelled_batch_of
+from river_extra_trees._estimator.columns import labelled_batch_of
 from river_extra_trees._estimator.frames import (
-    into_frame,
     is_array,
+    library_of,
+    names_in,
     readable_frame,
+    series_in,
     values_of,
     weights_of,
 )
 from river_extra_trees._estimator.refusals import refuse_lazy
-from river_extra_trees._estimator.rows import values_by_name
+from river_extra_trees._estimator.rows import rows_of, values_by_name
 from river_extra_trees.streams import Batch
-from river_extra_trees.streams.batch import rows_of_columns
+from river_extra_trees.streams.samples import samples_of
 
-__all__ = ["SMALLEST_CHUNK", "Chunk", "chunks_of", "rows_of"]
+if TYPE_CHECKING:
+    from river_extra_trees._core.schema import Schema
+
+__all__ = ["SMALLEST_CHUNK", "Chunk", "chunks_of", "samples_of_chunks"]
 
 # Fewer rows than this are learned faster one by one than as columns.
 SMALLEST_CHUNK = 32
@@ -44,31 +44,35 @@ class Chunk:
     Parameters
     ----------
     columns
-        The features: a batch of a table, or a result of `readable_frame` or `into_frame`.
+        The features: a batch of a table, or a result of `readable_frame`.
     targets
         The target of each row.
     weights
         The weight of each row; None for weights of 1.
+    given
+        The targets as they were given, if learners read them faster and alike; or None.
+    target
+        Position of the column of the targets, if it is in the frame.
 
     """
 
     columns: Any
     targets: list[Any]
     weights: list[Any] | None = None
+    given: Any = None
+    target: int | None = None
 
     def __len__(self) -> int:
         return len(self.targets)
 
-    def __getitem__(self, part: slice) -> Chunk:
-        weights = None if self.weights is None else self.weights[part]
-        return Chunk(self.columns[part], self.targets[part], weights)
-
-    def samples(self, regression: bool) -> Samples:
-        """Return the samples as a batch of the core."""
+    def samples(self, regression: bool, schema: Schema | None = None) -> Samples:
+        """Return the samples as a batch of the core, to be read with a schema."""
         if isinstance(self.columns, Batch):
-            return samples_of_table(self.columns, self.targets, regression)
+            read = column_of_targets if regression else column_of_labels
+            return samples_of(self.columns, schema, read(self.targets))
+        targets = self.targets if self.given is None else self.given
         weights = 1.0 if self.weights is None else self.weights
-        return labelled_batch_of(self.columns, self.targets, weights, regression)
+        return labelled_batch_of(self.columns, targets, weights, regression, schema, self.target)
 
     def with_number(self, error: Exception) -> Exception:
         """Return an error with the number of the row in the table, if the chunk is from a table."""
@@ -83,38 +87,21 @@ class Chunk:
 
         Missing values are absent.
         """
+        features: Iterator[dict[Any, Any]]
         if isinstance(self.columns, Batch):
             features = self.columns.rows()
         else:
-            features = rows_of_columns(values_by_name(self.columns), len(self))
+            columns = values_by_name(self.columns)
+            if self.target is not None:
+                del columns[list(columns)[self.target]]
+            features = rows_of(columns, len(self))
         if self.weights is None:
             return zip(features, self.targets, strict=True)
         weights = ({"w": weight} for weight in self.weights)
         return zip(features, self.targets, weights, strict=True)
 
 
-def samples_of_table(batch: Batch, targets: list[Any], regression: bool) -> Samples:
-    """Return the rows of a batch of a table as a batch of the core."""
-    columns = []
-    for name, values in batch.columns.items():
-        if isinstance(values, np.ndarray):
-            columns.append(column_of_numbers(name, values))
-        elif isinstance(values, list):
-            columns.append(column_of_values(name, values))
-        else:
-            columns.append(column_of_arrow(name, values))
-    read = column_of_targets if regression else column_of_labels
-    return Samples(len(batch), columns, read(targets))
-
-
-def column_of_arrow(name: str, values: Any) -> Any:
-    """Return an array of pyarrow as a column."""
-    import pyarrow
-
-    return column_of(name, pyarrow.chunked_array([values]))
-
-
-def rows_of(chunks: Iterable[Chunk]) -> Iterator[tuple[Any, ...]]:
+def samples_of_chunks(chunks: Iterable[Chunk]) -> Iterator[tuple[Any, ...]]:
     """Yield the samples of chunks in river's form."""
     return itertools.chain.from_iterable(chunk.rows() for chunk in chunks)
 
@@ -150,9 +137,11 @@ def chunks_of(dataset: Any, target: str | None) -> Iterator[Any]:
 
 def is_frame(value: object) -> bool:
     """Return whether a value is a data frame, a record batch of pyarrow, or an array."""
+    if library_of(value):
+        return True
     from narwhals import dependencies
 
-    return dependencies.is_into_dataframe(value) or is_record_batch(value) or is_array(value)
+    return dependencies.is_into_dataframe(value) or is_record_batch(value)
 
 
 def refused(item: object) -> TypeError:
@@ -163,13 +152,17 @@ def refused(item: object) -> TypeError:
     )
 
 
-def plain(targets: Any) -> list[Any]:
-    """Return targets as a list of Python objects, without numpy scalars."""
+def plain(targets: Any) -> tuple[list[Any], Any]:
+    """Return targets as a list of Python objects, without numpy scalars.
+
+    The second result is the targets themselves, if they hold the same objects; or None.
+    """
     if is_array(targets, 1) and targets.dtype.kind in "biuf":
-        numbers: list[Any] = targets.tolist()
-        return numbers
+        return targets.tolist(), None
     values = values_of(targets, "y")
-    return [value.item() if isinstance(value, np.generic) else value for value in values]
+    if any(issubclass(kind, np.generic) for kind in set(map(type, values))):
+        return [value.item() if isinstance(value, np.generic) else value for value in values], None
+    return values, targets
 
 
 def is_record_batch(value: object) -> bool:
@@ -186,22 +179,29 @@ def _chunk(item: Any, target: str | None) -> Chunk:
         return Chunk(item, item.targets)
     is_labelled = isinstance(item, tuple | list) and len(item) in (2, 3)
     refuse_lazy(item[0] if is_labelled else item)
+    weights = position = None
     if is_labelled and is_frame(item[0]):
         frame = readable_frame(item[0])
-        targets = plain(item[1])
-        weights = None if len(item) == 2 else weights_of(item[2], len(frame))
+        targets, given = plain(item[1])
+        if len(item) == 3:
+            weights = weights_of(item[2], len(frame))
     elif is_frame(item) and not is_array(item):
-        frame = into_frame(item)
-        if target is None:
-            raise ValueError("name the column of the targets: target=...")
-        if target not in frame.columns:
-            names = ", ".join(map(str, frame.columns))
-            raise ValueError(f"no column {target!r}; the frame has {names}")
-        targets, weights = frame.get_column(target).to_list(), None
-        frame = frame.drop(target)
+        frame = readable_frame(item)
+        position = position_of(target, frame)
+        targets, given = plain(series_in(frame, position))
     else:
         raise refused(item)
     n_weights = len(frame) if weights is None else len(weights)
     if not len(frame) == len(targets) == n_weights:
         raise ValueError(f"X has {len(frame)} rows, y has {len(targets)} and w has {n_weights}")
-    return Chunk(frame, targets, weights)
+    return Chunk(frame, targets, weights, given, position)
+
+
+def position_of(target: str | None, frame: Any) -> int:
+    """Return the position of the column of the targets in a frame."""
+    if target is None:
+        raise ValueError("name the column of the targets: target=...")
+    names = names_in(frame)
+    if target not in names:
+        raise ValueError(f"no column {target!r}; the frame has {', '.join(map(str, names))}")
+    return names.index(target)

@@ -6,6 +6,7 @@ import datetime
 import itertools
 import time
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any
 
 from river import base, evaluate, metrics, utils
@@ -14,7 +15,7 @@ from river.active.base import ActiveLearningClassifier
 from river_extra_trees._estimator.learner import reads_columns
 
 from .answers import answered, predict_learn_parts
-from .chunks import SMALLEST_CHUNK, Chunk, chunks_of, rows_of
+from .chunks import SMALLEST_CHUNK, Chunk, chunks_of, samples_of_chunks
 from .updates import updater_of
 
 __all__ = ["iter_progressive_val_score", "progressive_val_score"]
@@ -90,7 +91,7 @@ def iter_progressive_val_score(
             evaluation = _Evaluation(model, metric)
             step = max(0, step)  # for a negative step, river yields nothing
             return evaluation.run(data, step, measure_time, measure_memory, yield_predictions)
-        data = rows_of(data)
+        data = samples_of_chunks(data)
     return evaluate.iter_progressive_val_score(
         data,
         model,
@@ -257,7 +258,7 @@ class _Evaluation:
 
     def read(self, chunk: Chunk, stops: list[int]) -> Iterator[tuple[int, Any]]:
         """Predict, score and learn a chunk; yield the length and last prediction of each part."""
-        samples = chunk.samples(self.model._core.regression)
+        samples = chunk.samples(self.model._core.regression, self.model._schema)
         parts = predict_learn_parts(self.model, samples, stops, probabilities=not self.wants_labels)
         start = 0
         for stop in stops:
@@ -265,7 +266,10 @@ class _Evaluation:
                 answers = next(parts)
             except (TypeError, ValueError) as error:
                 raise chunk.with_number(error) from None
-            self.update(*answered(chunk.targets[start:stop], answers))
+            targets = chunk.targets[start:stop]
+            if self.model._core.regression and isinstance(targets[0], Decimal):
+                targets = list(map(float, targets))  # metrics subtract floats from them
+            self.update(*answered(targets, answers))
             yield stop - start, answers[-1]
             start = stop
 

@@ -14,7 +14,7 @@ from river_extra_trees._core.columns import Column
 from .._estimator.columns import batch_of, codes_in, labelled_batch_of, whole_codes_in
 from .._estimator.frames import Sample, readable_frame, values_of, weights_of
 from .._estimator.learner import reads_columns
-from .._estimator.rows import chosen, rows_of, value_at
+from .._estimator.rows import chosen, rows_of, value_at, values_by_name
 from .keys import PLAIN, Key, plain_key
 
 __all__ = ["KeyedBlock"]
@@ -124,7 +124,8 @@ class KeyedBlock:
                 raise ValueError(
                     f"X has {len(frame)} rows, y has {len(targets)} and w has {len(weights)}"
                 )
-        return cls(distinct, codes, None, rows_of(frame), targets, weights)
+        rows: list[Sample] = list(rows_of(values_by_name(frame), len(frame)))
+        return cls(distinct, codes, None, rows, targets, weights)
 
     @classmethod
     def from_samples(
@@ -220,11 +221,8 @@ class KeyedBlock:
             x = typing.cast(list[Sample], self.rows)[row]
             y = None if self.targets is None else self.targets[row]
             return key, x, y, 1.0 if self.weights is None else self.weights[row]
-        x = {}
-        for column in self.batch.columns:
-            value = value_at(column, row)
-            if value is not None:
-                x[column.name] = value
+        columns = {column.name: [value_at(column, row)] for column in self.batch.columns}
+        (x,) = rows_of(columns, 1)
         y = None if self.batch.targets is None else value_at(self.batch.targets, row)
         return key, x, y, 1.0 if self.batch.weights is None else value_at(self.batch.weights, row)
 

@@ -5,6 +5,7 @@
 - `sources` yields the lines of a file, packed or not, or of a pipe.
 - `text` reads CSV, TSV and JSON lines, `arrow` reads Parquet and Arrow IPC.
 - `reader` opens a table by its name.
+- `samples` turns batches of rows into those that the learners read.
 
 Numbers and truth values are read as floats. A moment is read as the seconds since the beginning of
 1970, in CSV, JSON lines, Parquet and Arrow IPC alike; without a time zone it is taken to be in UTC.

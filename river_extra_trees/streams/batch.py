@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+
+from river_extra_trees._estimator.rows import rows_of
 
 from .values import Cells
 
@@ -102,22 +103,7 @@ class Batch:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield each row as a dict, without its missing values."""
         columns = {name: values_of(column) for name, column in self.columns.items()}
-        return rows_of_columns(columns, len(self))
-
-
-def rows_of_columns(columns: Mapping[Any, list[Any]], n: int) -> Iterator[dict[Any, Any]]:
-    """Yield each of n rows as a dict, without its missing values: None, NaN, and NA of pandas."""
-    if not columns:
-        return ({} for _ in range(n))
-    na = getattr(sys.modules.get("pandas"), "NA", None)  # a comparison with it has no truth value
-    return (
-        {
-            name: value
-            for name, value in zip(columns, row, strict=True)
-            if value is not None and value is not na and value == value
-        }
-        for row in zip(*columns.values(), strict=True)
-    )
+        return rows_of(columns, len(self))
 
 
 def values_of(column: Cells) -> list[Any]:

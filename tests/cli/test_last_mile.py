@@ -22,7 +22,7 @@ from river import datasets, linear_model, metrics, preprocessing
 from typer.testing import CliRunner, Result
 
 import river_extra_trees as ret
-from river_extra_trees import persistence
+from river_extra_trees import persistence, streams
 from river_extra_trees.cli import UserError, learners
 from river_extra_trees.cli.app import app
 from tests.tools.systems import needs_signals
@@ -240,6 +240,77 @@ def test_predict(model: Path, table: Path, tmp_path: Path) -> None:
             assert frame["probability of 0"][i] == probabilities[0]
             assert frame["class"][i] == int(cells["class"])
     assert f"accuracy {right / 90:.4g} on 90 rows" in result.stderr
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("name", ["StreamDecisionTree", "DynamicTree:n_particles=10"])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_batches_are_predicted_as_columns(
+    name: str, task: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing becomes a dict, and the answers are those to the dicts of the rows."""
+    data, path = tmp_path / f"t{suffix}", tmp_path / "m.model"
+    frame = pd.DataFrame({"a": [i % 7 for i in range(300)], "b": ["red", "blue", None] * 100})
+    frame["c"] = [None if i % 5 else i / 8 for i in range(300)]
+    frame["y"] = [f"class {i % 3}" if task == "classification" else i / 3 for i in range(300)]
+    if suffix == ".parquet":
+        frame.to_parquet(data)
+    elif suffix == ".csv":
+        frame.to_csv(data, index=False)
+    else:
+        frame.to_json(data, orient="records", lines=True)
+    done("train", data, name, "--target", "y", "--task", task, "--save", path)
+    expected = []
+    model = persistence.load(path)
+    for batch in streams.open_table(data, drop=["y"]):
+        for number, x in zip(batch.numbers, batch.rows(), strict=True):
+            shares = model.predict_proba_one(x).values() if task == "classification" else ()
+            expected.append([str(number), str(model.predict_one(x)), *map(str, shares)])
+    monkeypatch.setattr(streams.Batch, "rows", lambda _: 1 / 0)
+    wanted = ["--probabilities"] if task == "classification" else []
+    result = done("predict", path, data, "--drop", "y", *wanted)
+    assert list(csv.reader(io.StringIO(result.stdout)))[1:] == expected
+
+
+def test_rows_of_a_pipe_are_answered_at_once(model: Path) -> None:
+    """The next row is not waited for."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "river_extra_trees", "predict", str(model), "-"],
+        env={**os.environ, "PYTHONUNBUFFERED": ""},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process:
+        for row, number in (("name,number\nred,1\n", 1), ("blue,2\n", 2)):
+            process.stdin.write(row)
+            process.stdin.flush()
+            if number == 1:
+                assert process.stdout.readline() == "row,prediction\n"
+            assert process.stdout.readline().startswith(f"{number},")
+        process.stdin.close()
+    assert process.returncode == 0
+
+
+def test_rows_before_a_refused_one_are_answered(model: Path, tmp_path: Path) -> None:
+    """Of a pipeline, and where a target is no number; then the row is named."""
+    path, data = tmp_path / "p.model", tmp_path / "t.csv"
+    pipeline = preprocessing.StandardScaler() | ret.StreamDecisionTreeRegressor(seed=1)
+    for b in (1.0, 2.0):
+        pipeline.learn_one({"a": 1.0, "b": b}, 3.0)
+    persistence.save(pipeline, path)
+    persistence.save(pipeline["StreamDecisionTreeRegressor"], model)
+    data.write_text("a,b,y\n1,,2\n2,,2\n3,red,2\n")
+    result = run("predict", path, data, "--target", "y")
+    assert result.stdout == "row,prediction,y\n1,3.0,2\n2,3.0,2\n"
+    assert_refused(result, "t.csv, row 3: ")
+    data.write_text("a,y\n1,2\n2,two\n3,2\n")
+    for each in (path, model):
+        result = run("predict", each, data, "--target", "y")
+        assert result.stdout == "row,prediction,y\n1,3.0,2\n"
+        assert_refused(result, "t.csv, row 2: the target is 'two', not a number")
 
 
 def test_predict_without_targets(model: Path) -> None:

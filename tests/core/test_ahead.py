@@ -66,13 +66,16 @@ def samples(
     seed=st.integers(0, 2**32),
     lengths=st.lists(st.one_of(st.integers(0, 9), st.integers(60, 70), st.just(200)), max_size=4),
     odd=st.sampled_from([0.0, 0.02, 0.5]),
+    numeric=st.booleans(),
 )
-def test_any_rows(name: str, seed: int, lengths: list[int], odd: float) -> None:
+def test_any_rows(name: str, seed: int, lengths: list[int], odd: float, numeric: bool) -> None:
     """New values, labels and columns, missing values and weights 0 may be in any row."""
     rng = np.random.default_rng(seed)
     model = made(name)
     for n in lengths:
         X, y, w = samples(name, n, rng, odd)
+        if numeric:
+            del X["b"]
         state = persistence.save_bytes(model)
         learned = persistence.load_bytes(state)
         answered = persistence.load_bytes(state)

@@ -21,10 +21,12 @@ from river_extra_trees._core.columns import column_of_values, columns_of_block
 from river_extra_trees._estimator.answers import (
     frame_of_shares,
     names_of,
+    pandas_series_of_array,
     series_of_codes,
     series_of_labels,
 )
 from river_extra_trees._estimator.columns import (
+    array_at,
     batch_of,
     codes_of_integers,
     dtypes_of,
@@ -124,7 +126,7 @@ class Public:
     """A frame of pandas with public attributes only."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
-        self.dtypes = frame.dtypes
+        self.dtypes, self.iloc, self.shape = frame.dtypes, frame.iloc, frame.shape
 
 
 def test_types_of_columns() -> None:
@@ -132,6 +134,8 @@ def test_types_of_columns() -> None:
     for X in pandas_frames(np.zeros((2, 4))).values():
         for frame in (X, X.iloc[:, :0], X.iloc[:, [3, 1]], Public(X)):
             assert dtypes_of(frame) == frame.dtypes.tolist()
+            for i in range(frame.shape[1]):
+                assert array_at(frame, i).tolist() == frame.iloc[:, i].tolist()
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "float16", "longdouble"])
@@ -142,6 +146,47 @@ def test_other_numbers(dtype: str) -> None:
         for column, values in zip(batch_of(X).columns, numbers.T, strict=True):
             assert column.numbers is not None
             assert column.numbers.tolist() == [float(value) for value in values]
+
+
+@pytest.mark.parametrize("numbers", [[1.5, math.nan], [3, -1], [True, False], []])
+@pytest.mark.parametrize("private", [True, False])
+def test_series_of_pandas(numbers: list[Any], private: bool, monkeypatch: Any) -> None:
+    """They are the same with and without private functions of pandas."""
+    array = np.array(numbers)
+    for index in (pd.RangeIndex(len(array)), pd.Index(list("ba")[: len(array)], name="of rows")):
+        with monkeypatch.context() as patch:
+            if not private:
+                patch.setattr(pd.Series, "_from_mgr", None)
+            series = pandas_series_of_array(array, index)
+        expected = pd.Series(array, index, name="prediction")
+        pd.testing.assert_series_equal(series, expected, check_index_type="equiv")
+        assert type(series) is pd.Series
+        assert series.index is index
+        pd.testing.assert_series_equal(series.sort_index(), expected.sort_index())
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pd.Index(["a", "b"]),
+        pd.Index(["a", None], dtype=object),
+        pd.Index([1, 2.5, "a", (1, 2)], dtype=object),
+        pd.RangeIndex(3),
+        pd.Index([0.5, 1.0], dtype="float32"),
+        pd.Index([True, False]),
+        pd.MultiIndex.from_tuples([("a", 1), ("b", 2)]),
+        pd.date_range("2020", periods=2, tz="UTC"),
+        pd.Index(pd.array([1, 2], dtype="Int64")),
+        pd.CategoricalIndex(["x", "y"]),
+    ],
+)
+def test_names_of_columns_of_pandas(names: pd.Index) -> None:
+    """They are those of the dicts of the rows."""
+    frame = pd.DataFrame(np.zeros((1, len(names))), columns=names)
+    found = [column.name for column in batch_of(frame).columns]
+    (row,) = frame.to_dict("records")
+    assert found == list(row)
+    assert list(map(type, found)) == list(map(type, row))
 
 
 def test_names_and_columns_of_a_block() -> None:

@@ -1,8 +1,11 @@
-"""Dynamic trees on numbers of any size: what they have learned can be checked and copied."""
+"""Numbers of any size: what was learned can be checked and copied, and answers are numbers."""
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import math
+import pickle
 import random
 import re
 from collections.abc import Iterator
@@ -10,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from river_extra_trees import DynamicTreeRegressor, persistence
+from river_extra_trees import DynamicTreeRegressor, StreamDecisionForestRegressor, persistence
+from tests.tools import estimators
 
 Row = tuple[dict[str, float], float, float]
 
@@ -123,3 +127,61 @@ def test_the_largest_squares_are_learned() -> None:
             model.learn_one({"a": rng.random()}, rng.choice([target, -target]), w=0.9 * weight)
         model._core.check()
         copy.deepcopy(model)
+
+
+EXTREMES = {
+    "huge": ((1e150, -1e150, 0.0), (0.0, 1e-100, 1.0, 1e50)),
+    "faint": ((1e150, -1e150, 1.0), (2.3e-308, 1e-100, 1e100)),
+    "tiny": ((5e-324, -5e-324, 1e-160, 0.0), (1e-300, 1e-100, 1.0)),
+}
+DEFAULTS = [("StreamDecisionForestRegressor", -1), ("DynamicTreeRegressor", -1)]
+
+
+def said(model: Any, x: dict[str, Any]) -> str:
+    """All that a regressor answers, which must be numbers, to the last bit."""
+    found = [model.predict_one(x)]
+    with contextlib.suppress(TypeError, ValueError):  # most regressors predict no distributions
+        answer = model.predict_one(x, with_dist=True)
+        found += [answer.mean, *answer.interval(0.9)]
+    assert all(map(math.isfinite, found)), found
+    return repr(found)
+
+
+@pytest.mark.parametrize("numbers", EXTREMES)
+@pytest.mark.parametrize("case", [*estimators.REGRESSORS, *DEFAULTS], ids=str)
+def test_extreme_targets_and_weights(case: tuple[str, int], numbers: str) -> None:
+    """A sample is learned or refused; the model and its copies answer alike, with numbers."""
+    targets, weights = EXTREMES[numbers]
+    name, i = case
+    rng = random.Random(4)
+    model = estimators.CLASSES[name](seed=2) if i < 0 else estimators.make(case)
+    for i in range(120):
+        x = {"a": rng.gauss(0.0, 1.0), "b": rng.choice("rgb"), "c": str(rng.randrange(60))}
+        y, w = rng.choice(targets), rng.choice(weights)
+        before = said(model, x)
+        try:
+            model.learn_one(x, y, w=w)
+        except ValueError:  # the squares of dynamic trees might overflow
+            assert said(model, x) == before
+        if i % 20 == 6:
+            copies = [
+                pickle.loads(pickle.dumps(model)),
+                persistence.load_bytes(persistence.save_bytes(model)),
+                copy.deepcopy(model),
+            ]
+            assert {said(each, x) for each in copies} == {said(model, x)}
+            model = rng.choice(copies)
+
+
+def test_variances_that_overflow_leave_a_finite_spread() -> None:
+    """Rounding makes sums of squares in leaves negative, and huge weights make them infinite."""
+    for seed in (2, 4, 5):
+        rng = random.Random(seed)
+        model = StreamDecisionForestRegressor(seed=seed)
+        for _ in range(60):
+            x = {"a": rng.gauss(0.0, 1.0), "b": rng.choice("rgb")}
+            mean, variance, _ = model._core.predict_spread(x)
+            assert -1e150 <= mean <= 1e150
+            assert 0.0 <= variance < math.inf
+            model.learn_one(x, rng.choice([1e150, -1e150, 0.0]), w=rng.choice([1e-100, 1.0, 1e50]))
+        pickle.loads(pickle.dumps(model))

@@ -211,6 +211,40 @@ def test_dictionaries_that_hold_null() -> None:
     assert persistence.save_bytes(by_dictionary) == persistence.save_bytes(by_text)
 
 
+@pytest.mark.parametrize("unit", ["datetime64[ns]", "datetime64[D]", "timedelta64[s]"])
+def test_moments_that_are_not_known_are_missing(unit: str) -> None:
+    """In arrays, frames and samples alike; those that are known are refused."""
+    known = np.array(["NaT", 7, "NaT"], unit)
+    unknown = np.array(["NaT"] * 3, unit)
+    for array in (known, unknown):
+        series = pd.Series(array if unit != "datetime64[D]" else array.astype("M8[s]"))
+        objects = np.empty((3, 1), object)
+        objects[:, 0] = list(array)
+        frames = [
+            array.reshape(-1, 1),
+            objects,
+            pd.DataFrame({0: series}),
+            pd.DataFrame({0: list(array)}, dtype=object),
+            pl.DataFrame({"0": pl.from_pandas(series)}),
+            pa.table({"0": pa.array(series)}),
+        ]
+        for frame in frames:
+            model = StreamDecisionTreeClassifier(seed=1)
+            if array is known:
+                with pytest.raises(TypeError, match=r"^row 1: feature '?0'?: a date"):
+                    model.learn_many(frame, [True, False, True])
+                assert model.n_samples_seen == 0
+            else:
+                model.learn_many(frame, [True, False, True])
+                assert model.n_samples_seen == 3
+                assert model._core.schema.names == []
+                assert len(model.predict_many(frame)) == 3
+        for value in unknown:
+            StreamDecisionTreeClassifier().learn_one({"a": value}, True)
+        with pytest.raises(TypeError, match=r"^feature 'a': a date"):
+            StreamDecisionTreeClassifier().learn_one({"a": known[1]}, True)
+
+
 def test_a_matrix_is_an_array() -> None:
     """Though each of its columns has two dimensions."""
     X = np.arange(20.0).reshape(10, 2)

@@ -39,8 +39,10 @@ def test_explained_path_is_the_path_taken(splitter: str) -> None:
         assert shares == pytest.approx(list(model.predict_proba_one(x).values()), rel=1e-12)
 
 
-@pytest.mark.parametrize("missing", [pd.NA, pd.NaT], ids=["NA", "NaT"])
-def test_missing_values_of_pandas_are_missing(missing: Any) -> None:
+@pytest.mark.parametrize(
+    "missing", [pd.NA, pd.NaT, np.datetime64("NaT"), np.timedelta64("NaT")], ids=repr
+)
+def test_missing_values_of_libraries_are_missing(missing: Any) -> None:
     """NA and NaT mean that the feature is missing; no label may be one."""
     model = StreamDecisionTreeClassifier(seed=1)
     model.learn_one({"a": 1.0, "b": missing}, "yes")

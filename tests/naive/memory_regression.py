@@ -17,15 +17,8 @@ import numpy.typing as npt
 
 from tests.naive.cart import GROUP, Sample, Split, value_of
 from tests.naive.columns import Columns
-from tests.naive.memory_forest import (
-    RENEW,
-    Group,
-    Growth,
-    NaiveMemoryForest,
-    Node,
-    Task,
-    Tree,
-)
+from tests.naive.memory_forest import RENEW, Group, Growth, NaiveMemoryForest, Task
+from tests.naive.memory_tree import Node, Tree
 from tests.naive.rng import NaiveRng
 
 SHARE = 0.02
@@ -168,13 +161,8 @@ class NumberGrowth(Growth):
         return weight, total
 
     def mean_targets(self, column: int, samples: list[Sample]) -> dict[int, float]:
-        """Of each bucket the mean target; the sums of a bucket are those of its values."""
-        self.bucket_sums: dict[int, tuple[float, float]] = {}
-        for bucket, found in self.buckets.items():
-            by_value: dict[str, list[Sample]] = {}
-            for sample in found:
-                by_value.setdefault(str(value_of(sample.x, column)), []).append(sample)
-            self.bucket_sums[bucket] = added(self.sums(one) for one in by_value.values())
+        """Of each bucket the mean target."""
+        self.bucket_sums = {b: self.sums(found) for b, found in self.buckets.items()}
         return {bucket: total / weight for bucket, (weight, total) in self.bucket_sums.items()}
 
     def group_sums(self, split: Split) -> tuple[float, float]:

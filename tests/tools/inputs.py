@@ -27,6 +27,8 @@ NO_NUMBERS = [
 ]
 TAKEN_FEATURES = [
     pd.NaT,
+    np.datetime64("NaT"),
+    np.timedelta64("NaT", "s"),
     float("nan"),
     None,
     5e-324,
@@ -54,9 +56,8 @@ REFUSED_FEATURES = [
     ({1.0}, TypeError),
     (bytearray(b"bytes"), TypeError),
     (np.array([1.0, 2.0]), TypeError),
-    (np.datetime64("NaT"), TypeError),
     (np.datetime64("2026-11-21"), TypeError),
-    (np.timedelta64("NaT", "s"), TypeError),
+    (np.timedelta64(1, "s"), TypeError),
     (pd.Timestamp("2026-11-21"), TypeError),
     (datetime.datetime(2026, 11, 21), TypeError),
     (datetime.date(2026, 11, 21), TypeError),

@@ -2,8 +2,9 @@
 
 The first three tables show, for every learner, the CPU time per row of the loop over ready-made
 dicts, and the time for frames of each library as a part of it: 0.3 is about three times as fast.
-The frames have 1,000 rows of 8 numeric features. The last table compares other kinds of columns
-with numeric ones. Loops and frames take turns; each time is the least of several repeats.
+The frames have 1,000 rows of 8 numeric features. The last tables compare other kinds of columns
+with numeric ones, for the learners that are named, or for one tree. Loops and frames take turns;
+each time is the least of several repeats.
 
     python -m examples.benchmarks.costs.columns
     python -m examples.benchmarks.costs.columns --rows 4000 StreamDecisionTreeClassifier
@@ -78,7 +79,7 @@ def frames(
         for values in list(columns.values())[:2]:
             # Nominal columns say nothing about the target, of which either label is as frequent.
             score = score + (np.asarray(values, dtype=float) if kind is not nominal else 0.467)
-        targets = score if regression else score > 1.1
+        targets = np.nan_to_num(score, nan=0.5) if regression else score > 1.1
         if library == "pandas" and kind is nominal:
             columns = {name: values.to_pandas() for name, values in columns.items()}
         found.append((LIBRARIES[library](columns), targets))
@@ -162,14 +163,16 @@ def show_learners(names: list[str], n: int, repeats: int, **parameters: int) -> 
         tables.show([title, "loop, µs per row", *LIBRARIES], lines)
 
 
-def show_kinds(n: int, repeats: int) -> None:
+def show_kinds(name: str, n: int, repeats: int, **parameters: int) -> None:
     """Print the times of other columns as multiples of those of numeric ones."""
     lines = []
+    regression = issubclass(LEARNERS[name], base.Regressor)
+    make = functools.partial(LEARNERS[name], seed=1, **parameters)
     for library in ("pandas", "polars", "pyarrow"):
         times = {
             kind.__name__: measured(
-                functools.partial(river_extra_trees.StreamDecisionTreeClassifier, seed=1),
-                {library: functools.partial(many, frames(kind, library, n, False))},
+                make,
+                {library: functools.partial(many, frames(kind, library, n, regression))},
                 n,
                 repeats,
                 answers=True,
@@ -180,7 +183,7 @@ def show_kinds(n: int, repeats: int) -> None:
         one = times.pop("numeric")
         lines.append([library, f"{one:.2f}", *(f"{time / one:.2f}" for time in times.values())])
     heads = ["nominal, 1,000 values", "a tenth missing", "other columns in each frame"]
-    tables.show(["predict_learn_many", "numeric, µs per row", *heads], lines)
+    tables.show([f"predict_learn_many of {name}", "numeric, µs per row", *heads], lines)
 
 
 def main() -> None:
@@ -196,7 +199,8 @@ def main() -> None:
     parameters = {} if options.n_models is None else {"n_models": options.n_models}
     names = options.learner or list(LEARNERS)
     show_learners(names, options.rows, options.repeats, **parameters)
-    show_kinds(options.rows, options.repeats)
+    for name in options.learner or ["StreamDecisionTreeClassifier"]:
+        show_kinds(name, options.rows, options.repeats, **parameters)
 
 
 if __name__ == "__main__":

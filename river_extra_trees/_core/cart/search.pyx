@@ -20,6 +20,9 @@ cdef double NO_CODE = -2.0      # threshold of a nominal split that sends only m
 # If the product of two weights is smaller, its rounding error may exceed that of a tie.
 cdef double FAINTEST_PRODUCT = 1e-290
 
+# Sums of squares of whole weights below this are exact.
+cdef double LARGEST_WHOLE = <double>(1 << 26)
+
 cdef double[TABLE] X_LOG_X
 X_LOG_X[0] = 0.0
 for _i in range(1, TABLE):
@@ -193,6 +196,8 @@ cdef void try_numeric(Workspace work, const Task* task, int column,
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, missing_left
+    cdef bint is_whole = (work.unit_weights and work.criterion == GINI and work.program == NONE
+                          and work.batch_weight < LARGEST_WHOLE)
     for missing_left in range(2 if n_missing else 1):
         begin_scan(work)
         if missing_left:
@@ -200,6 +205,8 @@ cdef void try_numeric(Workspace work, const Task* task, int column,
         if work.criterion == VARIANCE:
             scan_numbers(work, column, ranked + task.start, present - task.start, missing_left,
                          best)
+        elif is_whole:
+            scan_whole(work, column, ranked + task.start, present - task.start, missing_left, best)
         else:
             scan_classes(work, column, ranked + task.start, present - task.start, missing_left,
                          best)
@@ -260,6 +267,54 @@ cdef void scan_classes(Workspace work, int column, const int* ranked, int n, bin
             work.waiting[first] = run
             mixed = True
     move_waiting(work, first, run, mixed, copies)
+
+
+cdef void scan_whole(Workspace work, int column, const int* ranked, int n, bint missing_left,
+                     Candidate* best) noexcept nogil:
+    """As `scan_classes`, for the Gini impurity of whole weights.
+
+    All sums are whole numbers, hence exact, so that samples can be moved one by one. Whether a
+    threshold is considered is computed without branches on the classes, which no processor can
+    predict; it is rarely considered, because most thresholds are worse than the best one so far.
+    """
+    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef double* left_counts = work.left.counts
+    cdef double* right_counts = work.right.counts
+    cdef bint skip = work.min_samples_leaf <= 1, mixed = False, considered
+    cdef int k = ranked[0], code = work.code[k], first = code, i
+    cdef double mass, value, following = data[k], after = data[ranked[1]] if n > 1 else INFINITY
+    cdef double left = work.left.weight, right, total = work.left.weight + work.right.weight
+    cdef double left_score = work.left.score, right_score = work.right.score
+    cdef double bound = best.score - 2.0 * work.tie     # see `is_behind`
+    for i in range(n - 1):
+        mass = work.mass[k]
+        left_score += mass * (2.0 * left_counts[code] + mass)
+        right_score += mass * (mass - 2.0 * right_counts[code])
+        left_counts[code] += mass
+        right_counts[code] -= mass
+        left += mass
+        right = total - left
+        k = ranked[i + 1]
+        code = work.code[k]
+        value, following = following, after
+        after = data[ranked[i + 2]] if i + 2 < n else INFINITY
+        considered = (value < following) & (
+            (not skip) | mixed | (code != first) | (not following < after))
+        if considered & (left_score * right + right_score * left >= bound * (left * right)):
+            set_sides(work, left, left_score, right, right_score)
+            consider(work, column, threshold_between(work, value, following), False, missing_left,
+                     best)
+            bound = best.score - 2.0 * work.tie
+        mixed = (not considered) & (mixed | (code != first))
+        first = code if considered else first
+    set_sides(work, left, left_score, total - left, right_score)
+
+
+cdef inline void set_sides(Workspace work, double left, double left_score, double right,
+                           double right_score) noexcept nogil:
+    """Set the totals of the sides of a candidate, for whole weights."""
+    work.left.weight, work.left.score, work.left.copies = left, left_score, <int64_t>left
+    work.right.weight, work.right.score, work.right.copies = right, right_score, <int64_t>right
 
 
 cdef inline void move_waiting(Workspace work, int first, double run, bint mixed,

@@ -21,6 +21,10 @@ from .workspace cimport ENTROPY, FORGETFUL, GINI, NONE, STREAM, VARIANCE
 from .workspace cimport Candidate, Side, Task, Workspace
 from .workspace cimport assign_leaves, is_open, is_ranked, make_tasks
 
+cdef dict CRITERIA = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}
+cdef dict SPLITTERS = {"best": False, "random": True}
+cdef dict PROGRAMS = {None: NONE, "stream": STREAM, "forgetful": FORGETFUL}
+
 # A later candidate must be better by more than this share of the node's weight (or score), so that
 # rounding does not break ties.
 cdef double TIE = 1e-12
@@ -75,13 +79,13 @@ cdef class Splitter(Workspace):
 
     def __init__(self, criterion, max_depth=None, min_samples_split=2, min_samples_leaf=1,
                  splitter="best", shuffled=False, program=None, support=0.0):
-        self.criterion = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}[criterion]
-        self.random = {"best": False, "random": True}[splitter]
+        self.criterion = CRITERIA[criterion]
+        self.random = SPLITTERS[splitter]
         self.max_depth = 0x7FFFFFFF if max_depth is None else max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.shuffled = shuffled
-        self.program = {None: NONE, "stream": STREAM, "forgetful": FORGETFUL}[program]
+        self.program = PROGRAMS[program]
         self.support = support
 
     def __reduce__(self):

@@ -87,6 +87,7 @@ cdef class Workspace:
         self.reserve(self.trees.capacity, self.window.size, self.window.capacity,
                      self.window.n_columns, self.trees.n_values)
         self.n_columns = self.window.n_columns
+        self.numeric = schema.is_numeric()
         self.n_chosen = 0
         for i in range(self.n_columns):
             self.nominal[i] = schema.has_codes(i)
@@ -110,6 +111,7 @@ cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot,
     cdef (const double*)[AHEAD] rows
     memset(work.range_of_leaf, 0xFF, work.trees.n_used * sizeof(int))    # -1 everywhere
     memset(work.sample_of, 0xFF, work.window.capacity * sizeof(int))
+    memset(work.ranges, 0, work.n_members * sizeof(LeafRange))
     work.n_ranges = 0
     work.batch_weight = 0.0
     work.unit_weights = work.criterion != VARIANCE and not work.random
@@ -130,7 +132,7 @@ cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot,
         if n == AHEAD or i + 1 == work.n_members:
             if not all_known:
                 work.trees.walk_rows(root, rows, n, work.window.capacity, work.window.n_columns,
-                                     leaves)
+                                     work.numeric, leaves)
             for j in range(n):
                 assign(work, slots[j], leaves[j],
                        1 if copies_of_slot == NULL else copies_of_slot[slots[j]])
@@ -138,20 +140,19 @@ cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot,
 
 
 cdef inline void assign(Workspace work, int slot, int leaf, int copies) noexcept nogil:
-    """Assign a sample to a leaf."""
+    """Assign a sample to a leaf, without a branch on whether the leaf has a range already."""
     cdef double* first = work.centred   # per range, for now: target of its first sample
     cdef double target = work.window.target[slot], weight = work.window.weight[slot]
-    cdef int g = work.range_of_leaf[leaf]
+    cdef int g = work.range_of_leaf[leaf], is_new = g < 0
     cdef LeafRange* here
-    if g < 0:
-        g = work.range_of_leaf[leaf] = work.n_ranges
-        here = &work.ranges[g]
-        here.node, here.size, here.copies, here.varies = leaf, 0, 0, False
-        first[g] = target
-        work.n_ranges += 1
+    first[work.n_ranges] = target       # of no effect unless the range is new
+    g += is_new * (work.n_ranges - g)
+    work.n_ranges += is_new
+    work.range_of_leaf[leaf] = g
     work.range_of_slot[slot] = g
     work.sample_of[slot] = copies       # until `number_samples`
     here = &work.ranges[g]
+    here.node = leaf
     here.size += 1
     here.copies += copies
     here.varies |= target != first[g]

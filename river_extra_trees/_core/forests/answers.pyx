@@ -57,7 +57,7 @@ cdef void tree_classes(int n_trees, CompactTrees trees, Reader reader, int n, do
     cdef int i
     cdef int[AHEAD] leaves
     trees.walk_rows(trees.roots[0], reader.ahead.rows, n, reader.ahead.stride,
-                    reader.schema.n_columns, leaves)
+                    reader.schema.n_columns, reader.schema.is_numeric(), leaves)
     for i in range(n):
         trees.add_shares(leaves[i], n_trees, width, answers)
         answers += n_answers
@@ -69,7 +69,7 @@ cdef void tree_numbers(MemoryForest forest, int tree, Trees trees, Reader reader
     cdef int i
     cdef int[AHEAD] leaves
     trees.walk_rows(trees.roots[0], reader.ahead.rows, n, reader.ahead.stride,
-                    reader.schema.n_columns, leaves)
+                    reader.schema.n_columns, reader.schema.is_numeric(), leaves)
     for i in range(n):
         forest.tree_number(tree, trees, leaves[i], reader.ahead.rows[i], reader.ahead.stride,
                            answers)

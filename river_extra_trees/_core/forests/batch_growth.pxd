@@ -25,6 +25,7 @@ cdef class BatchGrowth:
     cdef PyThread_type_lock running     # locked until all trees are grown
 
     cdef int run(self) except -1
+    cpdef work(self)
     cdef int grow_tree(self, int tree, int worker, Splitter splitter) except -1
 
 cdef class Retained:

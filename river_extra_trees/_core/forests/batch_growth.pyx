@@ -58,20 +58,21 @@ cdef class BatchGrowth:
             except (MemoryError, RuntimeError):
                 break
         self.work()
-        with nogil:
-            PyThread_acquire_lock(self.running, WAIT_LOCK)
+        if not PyThread_acquire_lock(self.running, NOWAIT_LOCK):    # other threads still work
+            with nogil:
+                PyThread_acquire_lock(self.running, WAIT_LOCK)
         PyThread_release_lock(self.running)
         if self.error is not None:
             raise self.error
         return 0
 
-    def work(self):
+    cpdef work(self):
         """Grow trees until the growth of every tree has begun."""
         cdef int worker = <int>count_up(&self.n_workers), tree
         while True:
             tree = <int>count_up(&self.n_taken)
             if tree >= self.n_trees:
-                return
+                return None
             try:
                 self.grow_tree(tree, worker, self.splitters[worker])
             except BaseException as error:

@@ -1,25 +1,39 @@
-"""Nominal values in buckets, see `split.pxd`: the sums over the samples of each bucket."""
+"""Nominal values in buckets: the sums over the samples of each bucket.
 
+In a node with up to MANY_VALUES values each value has a bucket. If there are more, a random
+function puts them into N_BUCKETS, see `split.pxd`; the missing values have a bucket of their own.
+"""
+
+cimport cython
 from libc.stdint cimport uint64_t
 
 from ..split cimport N_BUCKETS
 
 cdef enum:
-    MISSING_BUCKET = N_BUCKETS  # the bucket of the missing values
+    MISSING_BUCKET = N_BUCKETS  # if there are many values
     N_ROWS = N_BUCKETS + 1
 
+@cython.final
 cdef class Buckets:
     cdef double* rows           # per bucket its weight, then the sums of the target
     cdef int* sizes             # number of samples
     cdef int width              # of a row
+    cdef int n_rows             # allocated numbers of samples
     cdef size_t n_cells         # allocated doubles in rows
+    cdef int* numbers           # scratch per value: 1 + its number in the node; 0: not met
+    cdef int n_values           # allocated numbers of values
 
-    cdef int reserve(self, size_t width) except -1 nogil
+    cdef int reserve(self, int n_values, size_t width) except -1 nogil
     cdef size_t n_bytes(self) noexcept
-    cdef void fill(self, int salt, const int* codes, int n, int missing, const double* table,
-                   const int* sizes, int width) noexcept nogil
-    cdef uint64_t empty(self) noexcept nogil
+    cdef int number_values(self, const double* values, int n, int missing, int* met,
+                           int* found) noexcept nogil
+    cdef void clear(self, int n_rows, int width) noexcept nogil
+    cdef void add_numbers(self, const int* buckets, const double* weights, const double* targets,
+                          int n) noexcept nogil
+    cdef void add_classes(self, const int* buckets, const double* weights, const int* codes,
+                          int n) noexcept nogil
     cdef int put_in_order(self, int target, int* order) noexcept nogil
+    cdef uint64_t group(self, const int* order, int n, bint with_empty) noexcept nogil
 
     cdef inline double* row(self, int bucket) noexcept nogil:
         return self.rows + <Py_ssize_t>bucket * self.width

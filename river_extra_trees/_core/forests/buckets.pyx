@@ -1,59 +1,104 @@
 """Nominal values in buckets. See the header."""
 
+cimport cython
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
 from ..memory cimport free, product, resized
 from ..schema cimport OTHER
 from ..sorting cimport sort_slots
-from ..split cimport N_BUCKETS, bucket_of
+from ..split cimport MANY_VALUES
 
 
+@cython.final
 cdef class Buckets:
     """The sums over the samples of each bucket; they need memory only after `reserve`."""
 
     def __dealloc__(self):
         free(self.rows)
         free(self.sizes)
+        free(self.numbers)
 
-    cdef int reserve(self, size_t width) except -1 nogil:
-        """Allocate the memory for rows of this width."""
-        if product(N_ROWS, width) > self.n_cells:
-            self.rows = <double*>resized(self.rows, product(N_ROWS, width), sizeof(double))
-            self.sizes = <int*>resized(self.sizes, N_ROWS, sizeof(int))
-            self.n_cells = N_ROWS * width
+    cdef int reserve(self, int n_values, size_t width) except -1 nogil:
+        """Allocate the memory for rows of this width and columns of up to n_values values.
+
+        One of these is the missing value.
+        """
+        cdef int n_rows = n_values if n_values <= MANY_VALUES else <int>N_ROWS
+        if product(n_rows, width) > self.n_cells:
+            self.rows = <double*>resized(self.rows, product(n_rows, width), sizeof(double))
+            self.n_cells = n_rows * width
+        if n_rows > self.n_rows:
+            self.sizes = <int*>resized(self.sizes, n_rows, sizeof(int))
+            self.n_rows = n_rows
+        if n_values > self.n_values:
+            self.numbers = <int*>resized(self.numbers, n_values, sizeof(int))
+            memset(self.numbers, 0, n_values * sizeof(int))
+            self.n_values = n_values
         return 0
 
     cdef size_t n_bytes(self) noexcept:
         """Number of allocated bytes."""
-        return self.n_cells * sizeof(double) + (N_ROWS * sizeof(int) if self.n_cells else 0)
+        return (self.n_cells * sizeof(double)
+                + (<size_t>self.n_rows + self.n_values) * sizeof(int))
 
-    cdef void fill(self, int salt, const int* codes, int n, int missing, const double* table,
-                   const int* sizes, int width) noexcept nogil:
-        """Put n nominal values, whose codes are counted from OTHER, into their buckets.
+    cdef int number_values(self, const double* values, int n, int missing, int* met,
+                           int* found) noexcept nogil:
+        """Number the values of n samples in the order in which they come; return their number.
 
-        The row of code i in the table contains the sums over its sizes[i] samples. `missing` is the
-        code of the missing values.
+        met[number] is the code of a value, counted from OTHER; that of missing values is `missing`.
+        found[i] is the number of the value of sample i. If there are more than MANY_VALUES values,
+        the result is MANY_VALUES + 1, and `found` is not complete.
         """
-        cdef int i, c, bucket
-        cdef const double* row
-        self.width = width
-        memset(self.rows, 0, N_ROWS * width * sizeof(double))
-        memset(self.sizes, 0, N_ROWS * sizeof(int))
+        cdef int i, code, n_met = 0
+        cdef double value
         for i in range(n):
-            bucket = MISSING_BUCKET if codes[i] == missing else bucket_of(salt, codes[i] + OTHER)
-            row = table + <Py_ssize_t>codes[i] * width
-            for c in range(width):
-                self.row(bucket)[c] += row[c]
-            self.sizes[bucket] += sizes[codes[i]]
+            value = values[i]
+            code = missing if value != value else <int>value - OTHER
+            if self.numbers[code] == 0:
+                if n_met == MANY_VALUES:
+                    n_met += 1
+                    break
+                met[n_met] = code
+                n_met += 1
+                self.numbers[code] = n_met
+            found[i] = self.numbers[code] - 1
+        for i in range(min(n_met, <int>MANY_VALUES)):
+            self.numbers[met[i]] = 0
+        return n_met
 
-    cdef uint64_t empty(self) noexcept nogil:
-        """The set of the buckets without samples, as in the threshold of a split."""
-        cdef int bucket
-        cdef uint64_t found = 0
-        for bucket in range(N_BUCKETS):
-            found |= <uint64_t>(self.sizes[bucket] == 0) << bucket
-        return found
+    cdef void clear(self, int n_rows, int width) noexcept nogil:
+        """Begin with so many empty buckets."""
+        self.width = width
+        memset(self.rows, 0, <size_t>n_rows * width * sizeof(double))
+        memset(self.sizes, 0, n_rows * sizeof(int))
+
+    cdef void add_numbers(self, const int* buckets, const double* weights, const double* targets,
+                          int n) noexcept nogil:
+        """Add n samples, whose targets are numbers, to their buckets."""
+        cdef int i
+        cdef double* row
+        cdef double* rows = self.rows
+        cdef int* sizes = self.sizes
+        for i in range(n):
+            row = rows + 2 * buckets[i]
+            row[0] += weights[i]
+            row[1] += weights[i] * targets[i]
+            sizes[buckets[i]] += 1
+
+    cdef void add_classes(self, const int* buckets, const double* weights, const int* codes,
+                          int n) noexcept nogil:
+        """Add n samples, whose targets are class codes, to their buckets."""
+        cdef int i
+        cdef double* row
+        cdef double* rows = self.rows
+        cdef int* sizes = self.sizes
+        cdef Py_ssize_t width = self.width
+        for i in range(n):
+            row = rows + buckets[i] * width
+            row[0] += weights[i]
+            row[1 + codes[i]] += weights[i]
+            sizes[buckets[i]] += 1
 
     cdef int put_in_order(self, int target, int* order) noexcept nogil:
         """List the buckets with samples, the smallest mean of a target first; return their number.
@@ -70,3 +115,17 @@ cdef class Buckets:
                 n += 1
         sort_slots(order, spare, means, n)
         return n
+
+    cdef uint64_t group(self, const int* order, int n, bint with_empty) noexcept nogil:
+        """The set of the first n buckets of an order, and of all empty ones if these are asked for.
+
+        Bit b of the result is for bucket b.
+        """
+        cdef int i, bucket
+        cdef uint64_t found = 0
+        for i in range(n):
+            found |= <uint64_t>1 << order[i]
+        if with_empty:
+            for bucket in range(N_ROWS):
+                found |= <uint64_t>(self.sizes[bucket] == 0) << bucket
+        return found

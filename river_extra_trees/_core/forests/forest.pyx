@@ -220,6 +220,7 @@ cdef class Forest(Ensemble):
                 trees = item_of(<PyObject*>self.trees, tree)
                 (<Trees>trees).walk_rows((<Trees>trees).roots[0], reader.ahead.rows, n,
                                          reader.ahead.stride, self.schema.n_columns,
+                                         self.schema.is_numeric(),
                                          reader.ahead.leaves + tree * AHEAD)
             if room > 0:
                 self.take_ahead(reader, n, n_labels)

@@ -3,12 +3,12 @@
 A growth starts from a list of samples, all in one leaf. It splits the leaf, then its children and
 so on, left before right, until the leaves are pure or the rules forbid a split. At each node it
 draws features at random. The candidates are one random threshold between the smallest and the
-largest value of a numeric feature, and every value of a nominal feature. If there are more than
-MANY_VALUES of these in the node, a random function puts them into buckets, see `split.pxd`. The
-buckets are ordered by their mean target, and the candidates are the cuts of this order, which
-contain the best partition of the buckets (Breiman, Friedman, Olshen and Stone 1984, theorem 4.5);
-with more than two classes, the target is whether a sample is of the most frequent class. The best
-candidate is the split.
+largest value of a numeric feature, and every value of a nominal feature. If there are many of these
+in the node, a random function puts them into buckets, see `buckets.pxd`. The buckets are ordered
+by their mean target, and the candidates are the cuts of this order, which contain the best
+partition of the buckets (Breiman, Friedman, Olshen and Stone 1984, theorem 4.5); with more than two
+classes, the target is whether a sample is of the most frequent class. The best candidate is the
+split.
 
 `advance` does a given number of steps, so the cost of a growth is spread over many samples of the
 stream. A step processes one sample once. The state of a growth is a function of the samples, the
@@ -17,6 +17,7 @@ random numbers and the number of steps, so a model file contains only that numbe
 One object may grow several trees, one after the other: each call names the tree.
 """
 
+cimport cython
 from libc.stdint cimport int64_t
 
 from ..rng cimport Rng
@@ -46,6 +47,7 @@ cdef struct Side:           # statistics of the samples on one side of a candida
     double* counts          # weight per class; in a regression one sum of centred targets
     int n
 
+@cython.final
 cdef class Growth:
     # The rules.
     cdef readonly int criterion
@@ -89,12 +91,7 @@ cdef class Growth:
     cdef int n_classes
     cdef int class_capacity
     cdef Side node, left, missing, right
-    # Memory per nominal value and class:
-    cdef double* table
-    cdef int* table_sizes
-    cdef int table_capacity
-    cdef size_t table_cells
-    cdef Buckets buckets                    # empty unless a column may have more than MANY_VALUES
+    cdef Buckets buckets                    # memory per nominal value, bucket and class
 
     cdef int reserve(self, Trees trees, Schema schema, int n_columns, int n_labels,
                      int n_samples) except -1 nogil
@@ -110,13 +107,15 @@ cdef class Growth:
     cdef void drop(self, int column) noexcept nogil
     cdef bint visit_numeric(self, int column, int n) noexcept nogil
     cdef bint visit_nominal(self, int column, int n) noexcept nogil
-    cdef void weigh_value(self, int column, int code, int n) noexcept nogil
-    cdef void weigh_groups(self, int column, int n_met, int n) noexcept nogil
+    cdef void fill_buckets(self, int n_buckets, int n) noexcept nogil
+    cdef void weigh_value(self, int column, int code, int bucket, int n) noexcept nogil
+    cdef void weigh_groups(self, int column, int n) noexcept nogil
     cdef void add(self, Side* side, int i) noexcept nogil
     cdef void offer_both(self, int column, double threshold) noexcept nogil
     cdef void join(self, Side* side) noexcept nogil
     cdef void offer(self, int column, double threshold, int nominal,
                     bint missing_left) noexcept nogil
+    cdef bint is_best(self, int column) noexcept nogil
     cdef void split_node(self, Trees trees) noexcept nogil
     cdef int part_numbers(self, Trees trees, const int* children, int n) noexcept nogil
     cdef int part_classes(self, CompactTrees trees, const int* children, int n) noexcept nogil

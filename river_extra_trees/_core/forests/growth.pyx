@@ -1,5 +1,6 @@
 """The growth of an extremely randomised tree, in small steps. See the header."""
 
+cimport cython
 from libc.math cimport INFINITY, log
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -8,7 +9,7 @@ from ..memory cimport free, product, resized
 from ..rng cimport Rng, below, uniform
 from ..schema cimport OTHER, Schema
 from ..shares cimport first_largest
-from ..split cimport GROUP, MANY_VALUES, N_SALTS, ONE_VALUE, goes_left
+from ..split cimport GROUP, MANY_VALUES, N_SALTS, ONE_VALUE, bucket_of, goes_left
 from ..trees cimport LEAF, Trees
 from .buckets cimport MISSING_BUCKET, N_ROWS, Buckets
 from .compact_trees cimport CompactTrees
@@ -18,6 +19,7 @@ cdef double NO_VALUE = -2.0         # code of no nominal value
 CRITERIA = ("gini", "entropy", "variance")
 
 
+@cython.final
 cdef class Growth:
     """The growth of an extremely randomised tree. See the header.
 
@@ -50,8 +52,6 @@ cdef class Growth:
         free(self.columns)
         free(self.n_codes)
         free(self.counts)
-        free(self.table)
-        free(self.table_sizes)
 
     # ---------------------------------------------------------------- memory
 
@@ -79,15 +79,7 @@ cdef class Growth:
         if <int>values > self.class_capacity:
             self.counts = <double*>resized(self.counts, product(4, values), sizeof(double))
             self.class_capacity = <int>values
-        if product(widest, values + 1) > self.table_cells:
-            self.table = <double*>resized(self.table, product(widest, values + 1), sizeof(double))
-            self.table_cells = widest * (values + 1)
-        if widest > self.table_capacity:
-            self.table_sizes = <int*>resized(self.table_sizes, widest, sizeof(int))
-            memset(self.table_sizes, 0, widest * sizeof(int))
-            self.table_capacity = widest
-        if widest > MANY_VALUES:
-            self.buckets.reserve(values + 1)
+        self.buckets.reserve(widest, values + 1)
         # All new nodes, and a root if there is none.
         trees.reserve(
             1 - trees.n_roots + 2 * <Py_ssize_t>(n_samples // max(1, self.min_samples_leaf)),
@@ -132,8 +124,7 @@ cdef class Growth:
                 2 * sizeof(double) if self.criterion == VARIANCE else sizeof(int)))
             + (self.capacity // 2 + 2)
             * sizeof(Task) + self.column_capacity * 2 * sizeof(int)
-            + self.class_capacity * 4 * sizeof(double) + self.table_cells * sizeof(double)
-            + self.table_capacity * sizeof(int) + self.buckets.n_bytes()
+            + self.class_capacity * 4 * sizeof(double) + self.buckets.n_bytes()
         )
 
     # ---------------------------------------------------------------- steps of a growth
@@ -312,41 +303,34 @@ cdef class Growth:
 
         Return whether the column varies.
         """
-        cdef const int* places = self.places + self.task.start
-        cdef int i, code, n_met = 0, width = self.n_classes + 1
-        cdef double value
-        cdef double* row
-        self.buffer.gather(column, places, n, self.values)
-        for i in range(n):
-            value = self.values[i]
-            code = self.n_codes[column] if value != value else <int>value - OTHER
-            row = self.table + <Py_ssize_t>code * width
-            if self.table_sizes[code] == 0:
-                self.spare[n_met] = code
-                n_met += 1
-                memset(row, 0, width * sizeof(double))
-            self.table_sizes[code] += 1
-            row[0] += self.weights[i]
-            if self.criterion == VARIANCE:
-                row[1] += self.weights[i] * self.targets[i]
-            else:
-                row[1 + self.codes[i]] += self.weights[i]
+        cdef int i, n_met
+        cdef int[MANY_VALUES] met
+        self.buffer.gather(column, self.places + self.task.start, n, self.values)
+        n_met = self.buckets.number_values(
+            self.values, n, self.n_codes[column], met, self.spare)
         if n_met > MANY_VALUES:
-            self.weigh_groups(column, n_met, n)
+            self.weigh_groups(column, n)
         elif n_met > 1:
+            self.fill_buckets(n_met, n)
             for i in range(n_met):
-                self.weigh_value(column, self.spare[i], n)
-        for i in range(n_met):
-            self.table_sizes[self.spare[i]] = 0
+                self.weigh_value(column, met[i], i, n)
         self.n_visited += n_met > 1
         return n_met > 1
 
-    cdef void weigh_value(self, int column, int code, int n) noexcept nogil:
+    cdef void fill_buckets(self, int n_buckets, int n) noexcept nogil:
+        """Add the samples to the buckets whose numbers are in `spare`."""
+        self.buckets.clear(n_buckets, self.n_classes + 1)
+        if self.criterion == VARIANCE:
+            self.buckets.add_numbers(self.spare, self.weights, self.targets, n)
+        else:
+            self.buckets.add_classes(self.spare, self.weights, self.codes, n)
+
+    cdef void weigh_value(self, int column, int code, int bucket, int n) noexcept nogil:
         """Evaluate the split of one nominal value, or of missing values, from all others."""
-        cdef const double* row = self.table + <Py_ssize_t>code * (self.n_classes + 1)
+        cdef const double* row = self.buckets.row(bucket)
         cdef int c
         cdef bint is_missing = code == self.n_codes[column]
-        self.left.weight, self.left.n = row[0], self.table_sizes[code]
+        self.left.weight, self.left.n = row[0], self.buckets.sizes[bucket]
         self.right.weight, self.right.n = self.node.weight - row[0], n - self.left.n
         for c in range(self.n_classes):
             self.left.counts[c] = row[1 + c]
@@ -354,40 +338,41 @@ cdef class Growth:
         # No value has the code NO_VALUE, so that split separates missing values from all others.
         self.offer(column, NO_VALUE if is_missing else code + OTHER, ONE_VALUE, is_missing)
 
-    cdef void weigh_groups(self, int column, int n_met, int n) noexcept nogil:
+    cdef void weigh_groups(self, int column, int n) noexcept nogil:
         """Evaluate the cuts of the buckets of values, ordered by their mean target.
 
         What the node does not have, empty buckets or missing values, goes to the heavier side.
         """
-        cdef int salt = <int>below(&self.rng, N_SALTS), width = self.n_classes + 1
-        cdef int k, c, bucket, n_groups
-        cdef bint missing_left = False, is_heavier
-        cdef uint64_t group = 0, empty
+        cdef int salt = <int>below(&self.rng, N_SALTS)
+        cdef int i, k, c, n_groups, n_left = 0
+        cdef double value
+        cdef bint is_heavier = False
+        cdef uint64_t group
         cdef const double* row
         cdef int[N_ROWS] order
-        self.buckets.fill(salt, self.spare, n_met, self.n_codes[column], self.table,
-                          self.table_sizes, width)
-        empty = self.buckets.empty()
+        for i in range(n):
+            value = self.values[i]
+            self.spare[i] = MISSING_BUCKET if value != value else bucket_of(salt, value)
+        self.fill_buckets(N_ROWS, n)
         n_groups = self.buckets.put_in_order(
             1 + first_largest(self.node.counts, self.n_classes), order)
         memset(self.left.counts, 0, self.n_classes * sizeof(double))
         self.left.weight, self.left.n = 0.0, 0
         for k in range(n_groups - 1):
-            bucket = order[k]
-            if bucket == MISSING_BUCKET:
-                missing_left = True
-            else:
-                group |= <uint64_t>1 << bucket
-            row = self.buckets.row(bucket)
+            row = self.buckets.row(order[k])
             self.left.weight += row[0]
-            self.left.n += self.buckets.sizes[bucket]
+            self.left.n += self.buckets.sizes[order[k]]
             self.right.weight, self.right.n = self.node.weight - self.left.weight, n - self.left.n
             for c in range(self.n_classes):
                 self.left.counts[c] += row[1 + c]
                 self.right.counts[c] = self.node.counts[c] - self.left.counts[c]
-            is_heavier = self.left.weight >= self.right.weight
-            self.offer(column, <double>(group | empty if is_heavier else group), GROUP + salt,
-                       missing_left if self.buckets.sizes[MISSING_BUCKET] else is_heavier)
+            if self.is_best(column):
+                n_left, is_heavier = k + 1, self.left.weight >= self.right.weight
+        if n_left:
+            self.best.split.nominal = GROUP + salt
+            group = self.buckets.group(order, n_left, is_heavier)
+            self.best.split.missing_left = group >> MISSING_BUCKET
+            self.best.split.threshold = <double>(group & ~(<uint64_t>1 << MISSING_BUCKET))
 
     cdef inline void add(self, Side* side, int i) noexcept nogil:
         side.n += 1
@@ -420,15 +405,21 @@ cdef class Growth:
     cdef void offer(self, int column, double threshold, int nominal,
                     bint missing_left) noexcept nogil:
         """Keep a candidate if it is the best so far."""
+        if self.is_best(column):
+            self.best.split.threshold = threshold
+            self.best.split.nominal, self.best.split.missing_left = nominal, missing_left
+
+    cdef bint is_best(self, int column) noexcept nogil:
+        """Whether the two sides make the best candidate so far; keep its score and column then."""
         cdef double score
         if (self.left.n < self.min_samples_leaf or self.right.n < self.min_samples_leaf
                 or not self.left.weight > 0.0 or not self.right.weight > 0.0):
-            return
+            return False
         score = self.side_score(&self.left) + self.side_score(&self.right)
-        if self.best.split.feature < 0 or score > self.best.score * self.least_ratio:
-            self.best.score = score
-            self.best.split.feature, self.best.split.threshold = column, threshold
-            self.best.split.nominal, self.best.split.missing_left = nominal, missing_left
+        if self.best.split.feature >= 0 and not score > self.best.score * self.least_ratio:
+            return False
+        self.best.score, self.best.split.feature = score, column
+        return True
 
     # ---------------------------------------------------------------- splits
 

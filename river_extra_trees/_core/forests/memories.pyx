@@ -454,8 +454,7 @@ cdef class MemoryForest(Ensemble):
         if self.is_part:
             size += (len(self.trees) + 1) * <size_t>self.answer_capacity * sizeof(double)
         for group in self.groups:
-            size += (group.growth.n_bytes() + group.growth.trees.__sizeof__()
-                     + group.growth.models.__sizeof__())
+            size += group.growth.n_bytes()      # the tree that grows tells its own size
         return object.__sizeof__(self) + size
 
     # ---------------------------------------------------------------- copies and states

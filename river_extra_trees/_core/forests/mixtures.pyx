@@ -182,7 +182,8 @@ cdef class NumberMixture:
         for k in range(n + 1):
             self.mean += self.weights[k] * self.answers[k]
         self.mean = self.within(self.mean)
-        self.variance = variance if variance == variance else 0.0     # sums of squares overflow
+        # The sums of squares in the leaves overflow, and rounding makes them negative.
+        self.variance = max(variance, 0.0) if variance < LARGEST_ERROR else LARGEST_ERROR
 
     cdef double spread(self) noexcept nogil:
         """The variance of the prediction for the last row."""

@@ -19,6 +19,15 @@ from .forest cimport Forest, room_in
 from ..state import require
 
 
+cdef inline double loss_of(Trees trees, int leaf, double target, double weight) noexcept nogil:
+    """The weighted squared error of a leaf; in a classification the weight of a wrong label."""
+    cdef double error
+    if trees.regression:
+        error = target - trees.row(leaf)[HEADER]
+        return weight * error * error
+    return weight * (trees.majority(leaf) != <int>target)
+
+
 cdef class StreamForest(Forest):
     """Trees that continue to grow on each batch of samples.
 
@@ -95,12 +104,13 @@ cdef class StreamForest(Forest):
                          const int* slots, int n, int position, int n_labels) noexcept nogil:
         """Add the losses of each tree on the rows, and let its nodes learn the rows.
 
-        The slot of a sample in the window is its position in the batch.
+        Trees without bootstraps are never replaced, so their losses are not needed. The slot of a
+        sample in the window is its position in the batch.
         """
         cdef int i, leaf, tree, copies = 1
         cdef int n_trees = <int>length_of(<PyObject*>self.trees)
-        cdef double loss, error, batch = self.n_batches + 1
-        cdef bint learns = not self.reference, regression = self.regression
+        cdef double batch = self.n_batches + 1
+        cdef bint learns = not self.reference
         cdef int* noted = self.window.leaf if n_trees == 1 else NULL
         cdef const int* bag = NULL
         cdef PyObject* trees
@@ -111,23 +121,17 @@ cdef class StreamForest(Forest):
         for tree in range(n_trees):
             trees = item_of(<PyObject*>self.trees, tree)
             bag = self.copies_of(tree)
-            loss = self.losses[tree]
             for i in range(n):
                 if slots[i] < 0:
                     continue
                 leaf = self.leaf_at(leaves, tree, i)
                 if noted != NULL:
                     noted[slots[i]] = leaf
-                if regression:
-                    error = targets[i] - (<Trees>trees).row(leaf)[HEADER]
-                    loss += weights[i] * error * error
-                else:
-                    loss += weights[i] * ((<Trees>trees).majority(leaf) != <int>targets[i])
                 if bag != NULL:
+                    self.losses[tree] += loss_of(<Trees>trees, leaf, targets[i], weights[i])
                     copies = bag[slots[i]]
                 if copies and learns:
                     (<Trees>trees).learn(leaf, targets[i], weights[i] * copies, batch)
-            self.losses[tree] = loss
 
     # --- One batch ----------------------------------------------------------------------------
 

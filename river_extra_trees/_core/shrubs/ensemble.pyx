@@ -285,7 +285,8 @@ cdef class Shrubs(Learner):
             for k in range(self.trees.n_roots):
                 self.trees.walk_rows(
                     self.trees.roots[k], reader.ahead.rows, n, reader.ahead.stride,
-                    self.schema.n_columns, reader.ahead.leaves + <Py_ssize_t>k * AHEAD)
+                    self.schema.n_columns, self.schema.is_numeric(),
+                    reader.ahead.leaves + <Py_ssize_t>k * AHEAD)
             for i in range(n):
                 reader.answer(reader.row + i, self.shares_in(reader.ahead.leaves + i, AHEAD),
                               n_labels)

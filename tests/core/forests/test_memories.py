@@ -16,7 +16,8 @@ import pytest
 import river_extra_trees as ret
 from river_extra_trees._core.forests.memories import MemoryForest
 from tests.naive.cart import GROUP
-from tests.naive.memory_forest import NaiveMemoryForest, Node, Rules
+from tests.naive.memory_forest import NaiveMemoryForest, Rules
+from tests.naive.memory_tree import Node
 from tests.tools.forest_samples import many_values, sample
 
 Row = tuple[dict[Any, Any], Any, float]

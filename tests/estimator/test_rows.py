@@ -1,0 +1,108 @@
+"""Columns become dicts for models of other packages only."""
+
+from __future__ import annotations
+
+import decimal
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from river import base, metrics
+
+from river_extra_trees import evaluate, streams
+from river_extra_trees._estimator import rows
+from river_extra_trees._estimator.frames import readable_frame
+from river_extra_trees._estimator.rows import rows_of, values_by_name
+from river_extra_trees.distributed import Block
+from river_extra_trees.keyed import KeyedBlock, KeyedModels
+from tests.tools.contract import FIRST, Case
+from tests.tools.estimators import make
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        math.nan,
+        np.float64("nan"),
+        pd.NA,
+        pd.NaT,
+        np.datetime64("NaT"),
+        decimal.Decimal("nan"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("other", [0, False, "", np.zeros(2), [math.nan], decimal.Decimal("snan")])
+def test_missing_values_are_absent(value: Any, other: Any) -> None:
+    """And no others are, whatever a comparison of them yields."""
+    columns: dict[Any, list[Any]] = {"a": [value, other], 7: [1.5, pd.NA], "b": [other, False]}
+    first, second = rows_of(columns, 2)
+    assert list(first) == [7, "b"]
+    assert list(second) == ["a", "b"]
+    assert first["b"] is second["a"] is other
+    assert second["b"] is False
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_rows_of_frames(kind: Any) -> None:
+    """Values are plain, and a frame may lack columns or rows."""
+    frame = readable_frame(kind({"a": [1, None], "b": ["x", None]}))
+    assert list(rows_of(values_by_name(frame), 2)) == [{"a": 1, "b": "x"}, {}]
+    assert list(rows_of({}, 2)) == [{}, {}]
+    assert list(rows_of({"a": []}, 0)) == []
+
+
+class Recorder(base.Classifier):
+    """A model of another package, which keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def learn_one(self, x: dict[Any, Any], y: Any) -> None:
+        self.seen.append(x)
+
+    def predict_one(self, x: dict[Any, Any]) -> Any:
+        return len(self.seen) % 2 == 0
+
+
+def test_other_models_get_the_same_rows_everywhere() -> None:
+    """From evaluations, and from models by key."""
+    frame = pd.DataFrame({"a": [0.5, math.nan, 2.5], "b": ["x", pd.NA, None]})
+    expected = [{"a": 0.5, "b": "x"}, {}, {"a": 2.5}]
+    model = Recorder()
+    evaluate.progressive_val_score((frame, [True] * 3), model, metrics.Accuracy())
+    assert model.seen == expected
+    block = KeyedBlock.from_frame(model, ["k"] * 3, frame, [True] * 3)
+    assert block.rows == expected
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table, np.array])
+def test_our_models_read_columns(case: Case, kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However a frame or a table comes to them."""
+    monkeypatch.setattr(rows, "without_missing", lambda _: 1 / 0)
+    columns = {"a": [i % 7 / 2 for i in range(40)], "b": ["red", "blue", None, "green"] * 10}
+    model = make(case)
+    is_classifier = isinstance(model, base.Classifier)
+    y = [i % 3 == 0 if is_classifier else i % 5 / 2 for i in range(40)]
+    X = kind([*zip(*columns.values(), strict=True)], object) if kind is np.array else kind(columns)
+    model.learn_many(X, y, [1.0, 2.0] * 20)
+    model.predict_many(X)
+    model.predict_learn_many(X, y)
+    if is_classifier:
+        model.predict_proba_many(X)
+        model.predict_proba_learn_many(X, y)
+    metric = metrics.Accuracy() if is_classifier else metrics.MAE()
+    evaluate.progressive_val_score((X, y), model, metric)
+    cells = {"a": np.array(columns["a"]), "b": columns["b"]}
+    table = [streams.Batch(range(1, 41), cells, y)]
+    evaluate.progressive_val_score(table, model, metric)
+    keyed = KeyedModels(make(case), pooled=make(case))
+    keyed.learn_many(["k", "l"] * 20, X, y)
+    keyed.predict_many(["k", "l"] * 20, X)
+    keyed.predict_learn_many(["k", "l"] * 20, X, y)
+    Block.from_frame(X, y).batch(not is_classifier)
