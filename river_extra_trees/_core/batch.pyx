@@ -2,7 +2,7 @@
 
 from libc.math cimport NAN
 from libc.stdint cimport uint8_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from .ahead cimport Ahead
 from .columns cimport Column
@@ -291,9 +291,10 @@ cdef class Reader:
         if self.is_chosen:
             rows.chosen = &self.chosen[self.row]
         memset(marks, 0, n)
-        for column in range(self.schema.n_columns):
-            for i in range(n):
-                values[column * stride + i] = NAN
+        for i in range(n):
+            values[i] = NAN
+        for column in range(1, self.schema.n_columns):
+            memcpy(values + column * stride, values, n * sizeof(double))
         for i in range(self.n_links):
             encode_numbers(&self.links[i], &rows, values, stride, marks)
             encode_codes(&self.links[i], &rows, self.learns, values, stride, marks)

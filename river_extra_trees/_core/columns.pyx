@@ -6,7 +6,7 @@ from libc.math cimport INFINITY, NAN, fabs
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport llabs
 
-from .schema cimport Labels
+from .schema cimport Labels, Schema
 from .values cimport (
     CATEGORY, MISSING, NUMBER, Kind, check_name, classify, read_number, read_weight,
 )
@@ -177,15 +177,22 @@ def column_of_texts(name, codes, list values):
     return named(Column(name, len(codes), None, codes, values, are_distinct=True))
 
 
-def column_of_values(name, list values):
-    """A column of arbitrary values, which are treated like the values of samples."""
+def column_of_values(name, list values, Schema schema=None):
+    """A column of arbitrary values, which are treated like the values of samples.
+
+    The schema is that of the model that will read the column. Its values then come first.
+    """
     cdef Py_ssize_t row, n = len(values)
     cdef double number
     cdef double[::1] numbers = None
     cdef int[::1] codes = None
     cdef Coder known = Coder()
+    cdef dict learned = None if schema is None else schema.codes_of(name)
     cdef Kind kind
     cdef Column column
+    if learned is not None and len(learned) <= n:
+        known.known = learned.copy()
+        known.values = list(known.known)
     for row in range(n):
         value = values[row]
         number = NAN
@@ -214,8 +221,8 @@ def column_of_values(name, list values):
                 codes = np.full(n, -1, dtype=np.intc)
             codes[row] = known.code(value)
     return named(Column(name, n, None if numbers is None else numbers.base,
-                        None if codes is None else codes.base, known.values,
-                        are_distinct=not known.others))
+                        None if codes is None else codes.base,
+                        None if codes is None else known.values, are_distinct=not known.others))
 
 
 cdef class Coder:

@@ -1,5 +1,6 @@
 """Links from the columns of a batch to the columns of a schema. See the header."""
 
+from cpython.dict cimport PyDict_Next
 from cpython.object cimport PyObject
 from libc.math cimport NAN
 from libc.stdint cimport uint8_t
@@ -14,23 +15,33 @@ cdef int look_up_all(Schema schema, Column column, Link* link) except -1:
     """Look up the codes of all nominal values of a column.
 
     The first values need no look-up, as long as they are the same objects, in the same order, as
-    the values of the schema. Columns of `Schema.texts_of` begin with all values of the schema.
+    the values of the schema. Columns that were made for this schema begin with all of these.
     """
     cdef dict codes = <dict>schema.codes[link.nominal]
     cdef Texts texts = schema.texts.get(column.name)
     cdef list values = column.values
-    cdef int code = 0
-    if texts is not None and texts.has_codes_of_schema():
-        while code < min(link.n_values, len(texts.values)) and (
-                item_of(<PyObject*>values, code) == item_of(<PyObject*>texts.values, code)):
-            link.known[code] = code
+    cdef PyObject* found = <PyObject*>values
+    cdef PyObject* told
+    cdef PyObject* value
+    cdef int* known = link.known
+    cdef int code = 0, n = link.n_values
+    cdef Py_ssize_t position = 0
+    if texts is not None and texts.has_codes_of_schema():       # faster than the dict
+        told, n = <PyObject*>texts.values, <int>min(<Py_ssize_t>n, len(texts.values))
+        while code < n and item_of(found, code) == item_of(told, code):
+            known[code] = code
+            code += 1
+    else:
+        while (code < n and PyDict_Next(codes, &position, &value, NULL)
+                and item_of(found, code) == value):
+            known[code] = code
             code += 1
     if column.are_distinct and code == len(codes):      # no value of the schema is left
         for code in range(code, link.n_values):
-            link.known[code] = UNKNOWN
+            known[code] = UNKNOWN
     else:
         for code in range(code, link.n_values):
-            link.known[code] = codes.get(values[code], UNKNOWN)
+            known[code] = codes.get(values[code], UNKNOWN)
     return 0
 
 
@@ -72,20 +83,22 @@ cdef void encode_numbers(const Link* link, const Rows* rows, double* values, Py_
 cdef void encode_codes(const Link* link, const Rows* rows, bint learns, double* values,
                        Py_ssize_t stride, uint8_t* marks) noexcept nogil:
     """Encode the nominal values of a column, and mark the rows that have new ones."""
-    cdef int i, code
-    if link.codes == NULL or link.nominal == IGNORED:
+    cdef const char* codes = link.codes
+    cdef const int* known = link.known
+    cdef Py_ssize_t code_stride = link.code_stride
+    cdef int i, code, nominal = link.nominal, n = rows.n, n_values = link.n_values
+    cdef uint8_t unknown = NEW if link.are_distinct or not learns else NEW | LOOK_UP
+    if codes == NULL or nominal == IGNORED:
         return
-    values += max(link.nominal, 0) * stride
-    for i in range(rows.n):
-        code = (<const int*>(link.codes + row_of(rows, i) * link.code_stride))[0]
-        if not 0 <= code < link.n_values:
+    values += max(nominal, 0) * stride
+    for i in range(n):
+        code = (<const int*>(codes + row_of(rows, i) * code_stride))[0]
+        if not 0 <= code < n_values:
             continue
-        if link.nominal < 0:
+        if nominal < 0:
             marks[i] |= NEW
             continue
-        code = link.known[code]
-        values[i] = OTHER if code < 0 else code
-        if code == UNSEEN or (learns and code == UNKNOWN and not link.are_distinct):
-            marks[i] |= LOOK_UP
-        if code == UNKNOWN:
-            marks[i] |= NEW
+        code = known[code]
+        values[i] = max(code, <int>OTHER)
+        if code < OTHER:
+            marks[i] |= LOOK_UP if code == UNSEEN else unknown

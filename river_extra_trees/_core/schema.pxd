@@ -61,6 +61,14 @@ cdef class Schema:
         """Number of codes of a nominal column."""
         return <int>size_of(item_of(<PyObject*>self.codes, column))
 
+    cdef inline dict codes_of(self, object name):
+        """{value: code} of the nominal column of a feature, None if there is none."""
+        try:
+            column = self.nominal.get(name)
+        except TypeError:       # an unhashable name: a later check raises the error
+            return None
+        return None if column is None else <dict>self.codes[<int>column]
+
     cdef inline void before_code(self, int column, dict codes) noexcept:
         """Prepare `retract` for a new code of a column."""
         if self.n_codes[column] < 0:

@@ -13,6 +13,7 @@ from .memory cimport free, resized
 from .texts cimport Texts
 
 from gc import get_referents
+from itertools import islice
 from sys import getsizeof
 
 import numpy as np
@@ -320,15 +321,14 @@ cdef class Schema:
     def texts_of(self, name):
         """The `Texts` of the nominal column of a feature, for frames; empty if there is none."""
         cdef Texts texts
-        try:
-            codes = <dict>self.codes[<int>self.nominal[name]]
-        except (KeyError, TypeError):   # of an unhashable name, a later check raises the error
+        cdef dict codes = self.codes_of(name)
+        if codes is None:
             return Texts()
         texts = self.texts.get(name)
         if texts is None:
             texts = self.texts[name] = Texts()
         if texts.n_told < len(codes):
-            texts.know(list(codes)[texts.n_told:])
+            texts.know(list(islice(reversed(codes), len(codes) - texts.n_told))[::-1])
         return texts
 
     def row_of(self, x):

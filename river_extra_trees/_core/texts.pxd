@@ -3,8 +3,9 @@
 `Texts` finds the code of a text by its bytes, in an open hash table (linear probing, at most a
 quarter full). The schema has such an object for each nominal column that a frame provided as texts.
 It registers the values of the column with `know`. Other texts in a stream of Arrow arrays get
-higher codes and are removed when the stream ends. Removing the latest text only frees its slot: no
-insertion moves another text, so the table is then as it was before.
+higher codes. They are removed before the next stream, unless the schema has learned them meanwhile.
+Removing the latest text only frees its slot: no insertion moves another text, so the table is then
+as it was before.
 
 Nobody can choose texts that share slots without knowing the random keys of this process. Short
 texts are hashed as two words by NH, whose results differ with high probability (Black, Halevi,
@@ -15,11 +16,13 @@ Python's own hash function replaces the first word.
 The arrays come through the Arrow C stream interface, which polars and pyarrow provide. The structs
 follow its specification: https://arrow.apache.org/docs/format/CStreamInterface.html
 The interface does not tell the size of the buffers, except for views. Positions of texts are
-checked against the end of the last text. The library promises that this end is within the buffer,
-and that the other buffers are large enough. If another thread changes the bytes meanwhile, any text
-may be read, but each code has one text, and all texts are valid.
+checked against the end of the last text, and positions in a dictionary against its length. The
+library promises that this end is within the buffer, and that the other buffers are large enough. If
+another thread changes the bytes meanwhile, any text may be read, but each code has one text, and
+all texts are valid.
 """
 
+cimport cython
 from libc.stdint cimport int64_t, uint64_t
 
 cdef struct ArrowSchema:
@@ -83,9 +86,10 @@ cdef class Chunk:
     """An array of a stream; it is released when this object is deallocated."""
     cdef ArrowArray array
 
+@cython.final
 cdef class Texts:
     cdef readonly list values   # code -> known text; it only grows, so that columns can share it
-    cdef list news              # further texts of the stream that is being read
+    cdef list news              # further texts of the latest stream
     cdef readonly Py_ssize_t n_told     # number of values passed to `know`, texts or not
     cdef Text* texts            # code -> its bytes
     cdef char* bytes            # bytes of all texts, concatenated
@@ -98,6 +102,9 @@ cdef class Texts:
     cdef bint is_reading        # whether a stream is being read
 
     cdef object codes_in(self, const ArrowArray* array, Layout layout)
+    cdef object codes_by_dictionary(self, const ArrowArray* array, Layout layout, char kind,
+                                    int64_t row, what)
+    cdef int code_at(self, const ArrowArray* array, Layout layout, int64_t i, int64_t end) except -2
     cdef int code(self, const char* text, size_t length) except -1
     cdef int add(self, const char* text, size_t length, str value, list values) except -1
     cdef size_t slot_of(self, const Key* key, const char* text) noexcept nogil

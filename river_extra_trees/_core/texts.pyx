@@ -1,8 +1,11 @@
 """Texts by their codes, read from Arrow buffers. See the header."""
 
+cimport cython
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset, strcmp
+from libc.stdint cimport (
+    int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+)
+from libc.string cimport memcmp, memcpy, memset, strchr, strcmp
 
 from .memory cimport free, resized
 
@@ -16,7 +19,11 @@ cdef extern from "Python.h":
 
 cdef enum:
     SHORT = 16      # number of bytes that a key holds
-    ROOM = 2048     # a stream of more texts does not enlarge the table for good
+    ROOM = 2048     # a stream of more texts, or of more bytes, does not enlarge the table for good
+    BYTES = 1 << 16
+    UNREAD = -2     # not the code of a text of a dictionary yet
+
+cdef str OUTSIDE = "the texts cannot be read: the position of one is outside of their buffer"
 
 # The hash function of Python's texts, and random numbers that it makes from its secret key.
 cdef const PyHash_FuncDef* HASHING = PyHash_GetFuncDef()
@@ -66,18 +73,25 @@ cdef inline uint64_t hash_of(const Key* key) noexcept nogil:
     )
 
 
-cdef Layout layout_of(ArrowArrayStream* stream) except *:
-    """How a stream stores its texts; `NO_TEXTS` if it has anything else."""
+cdef Layout layout_of(ArrowArrayStream* stream, char* positions) except *:
+    """How a stream stores its texts; `NO_TEXTS` if it has anything else.
+
+    If the texts are in dictionaries, `positions` gets the type of the positions in them; else 0.
+    """
     cdef ArrowSchema schema
+    cdef const ArrowSchema* texts = &schema
     cdef Layout layout = NO_TEXTS
     if stream.get_schema(stream, &schema) != 0:
         fail(stream)
-    if schema.dictionary == NULL:
-        if strcmp(schema.format, b"u") == 0:
+    positions[0] = 0
+    if schema.dictionary != NULL and strchr(b"cCsSiIlL", schema.format[0]) != NULL:
+        texts, positions[0] = schema.dictionary, schema.format[0]
+    if texts.dictionary == NULL:
+        if strcmp(texts.format, b"u") == 0:
             layout = SHORT_OFFSETS
-        elif strcmp(schema.format, b"U") == 0:
+        elif strcmp(texts.format, b"U") == 0:
             layout = LONG_OFFSETS
-        elif strcmp(schema.format, b"vu") == 0:
+        elif strcmp(texts.format, b"vu") == 0:
             layout = VIEWS
     schema.release(&schema)
     return layout
@@ -138,6 +152,30 @@ cdef inline bint locate_view(const ArrowArray* array, const View* view, Span* sp
     return True
 
 
+cdef inline bint is_missing(const ArrowArray* array, int64_t i) noexcept nogil:
+    """Whether an array has no value i, counted from the start of its buffers."""
+    cdef const uint8_t* validity = <const uint8_t*>array.buffers[0]
+    return validity != NULL and not validity[i >> 3] >> (i & 7) & 1
+
+
+cdef inline int64_t position(const ArrowArray* array, char kind, int64_t i) noexcept nogil:
+    """A position in a dictionary; the type is a letter of the Arrow interface."""
+    cdef const void* positions = array.buffers[1]
+    if kind == b"c":
+        return (<const int8_t*>positions)[i]
+    if kind == b"C":
+        return (<const uint8_t*>positions)[i]
+    if kind == b"s":
+        return (<const int16_t*>positions)[i]
+    if kind == b"S":
+        return (<const uint16_t*>positions)[i]
+    if kind == b"i":
+        return (<const int32_t*>positions)[i]
+    if kind == b"I":
+        return (<const uint32_t*>positions)[i]
+    return (<const int64_t*>positions)[i]       # an unsigned one is not above 2**63
+
+
 cdef class Chunk:
     """An array of a stream, released with this object."""
 
@@ -146,6 +184,7 @@ cdef class Chunk:
             self.array.release(&self.array)
 
 
+@cython.final
 cdef class Texts:
     """Texts <-> codes 0, 1, 2, ... in the order in which `know` received them. See the header."""
 
@@ -163,10 +202,21 @@ cdef class Texts:
                 + self.n_slots * sizeof(int))
 
     def know(self, list values):
-        """Register further values, as far as they are texts that UTF-8 can represent."""
+        """Register further values, as far as they are texts that UTF-8 can represent.
+
+        A learner often learns the texts of the latest stream, in the same order. They keep their
+        codes then.
+        """
+        cdef Py_ssize_t n = 0
         if self.is_reading:     # called during a read: `texts_of` calls again, with these values
             return
-        for value in values:
+        while n < min(len(values), len(self.news)) and values[n] is self.news[n]:
+            n += 1
+        self.values += self.news[:n]
+        del self.news[:n]
+        if n < len(values):
+            self.forget_news()
+        for value in values[n:]:
             if type(value) is str:
                 try:
                     encoded = (<str>value).encode()
@@ -175,37 +225,45 @@ cdef class Texts:
                 self.add(encoded, len(<bytes>encoded), <str>value, self.values)
         self.n_told += len(values)
 
-    def codes_of(self, stream):
+    def codes_of(self, stream, str what="the column"):
         """The texts of an Arrow stream: their codes, -1 where missing, and the text of each code.
 
-        The known texts come first. Raises a TypeError if the stream has anything but texts.
+        The known texts come first. Raises a TypeError if the stream has anything but texts, or
+        dictionaries of texts.
 
         Parameters
         ----------
         stream
             What `__arrow_c_stream__` of a series returns.
+        what
+            What an error calls the series.
         """
         cdef ArrowArrayStream* arrays = <ArrowArrayStream*>PyCapsule_GetPointer(
             stream, "arrow_array_stream")
         cdef Layout layout
+        cdef char positions
+        cdef int64_t row = 0
         cdef Chunk chunk
         cdef list codes = [], values
         if self.is_reading:     # called by another thread or a finalizer during a read
-            return Texts().codes_of(stream)
+            return Texts().codes_of(stream, what)
         if arrays.release == NULL:
             raise ValueError("the texts cannot be read: their stream was taken already")
-        layout = layout_of(arrays)
+        layout = layout_of(arrays, &positions)
         if layout == NO_TEXTS:
             raise TypeError("a stream of something else than texts")
         self.is_reading = True
+        self.forget_news()
         try:
             chunk = next_of(arrays)
             while chunk is not None:
-                codes.append(self.codes_in(&chunk.array, layout))
+                codes.append(self.codes_in(&chunk.array, layout) if positions == 0 else
+                             self.codes_by_dictionary(
+                                 &chunk.array, layout, positions, row, what))
+                row += chunk.array.length
                 chunk = next_of(arrays)
             values = self.values + self.news if self.news else self.values
         finally:
-            self.forget_news()
             self.is_reading = False
             self.shrink()
         return codes[0] if len(codes) == 1 else np.concatenate(
@@ -214,18 +272,49 @@ cdef class Texts:
     cdef object codes_in(self, const ArrowArray* array, Layout layout):
         """The codes of the texts of an array."""
         cdef int[::1] codes = np.empty(array.length, dtype=np.intc)
-        cdef const uint8_t* validity = <const uint8_t*>array.buffers[0]
         cdef int64_t i, end = end_of(array, layout)
         cdef Span span
         for i in range(array.offset, array.offset + array.length):
-            if validity != NULL and not validity[i >> 3] >> (i & 7) & 1:
+            if is_missing(array, i):
                 codes[i - array.offset] = -1
                 continue
             if not locate(array, layout, i, end, &span):
-                raise ValueError(
-                    "the texts cannot be read: the position of one is outside of their buffer")
+                raise ValueError(OUTSIDE)
             codes[i - array.offset] = self.code(span.start, span.length)
         return codes.base
+
+    cdef object codes_by_dictionary(self, const ArrowArray* array, Layout layout, char kind,
+                                    int64_t row, what):
+        """As `codes_in`, if the array has positions in a dictionary; `row` is its first row.
+
+        A text is read when its position first occurs, and texts that do not occur are not.
+        """
+        cdef int[::1] codes = np.empty(array.length, dtype=np.intc)
+        cdef const ArrowArray* dictionary = array.dictionary
+        cdef int[::1] known = np.full(dictionary.length, UNREAD, dtype=np.intc)
+        cdef int64_t i, place, end = end_of(dictionary, layout)
+        for i in range(array.offset, array.offset + array.length):
+            if is_missing(array, i):
+                codes[i - array.offset] = -1
+                continue
+            place = position(array, kind, i)
+            if not 0 <= place < dictionary.length:
+                raise ValueError(
+                    f"row {row + i - array.offset}: {what}: no category has the code {place}")
+            if known[place] == UNREAD:
+                known[place] = self.code_at(dictionary, layout, dictionary.offset + place, end)
+            codes[i - array.offset] = known[place]
+        return codes.base
+
+    cdef int code_at(self, const ArrowArray* array, Layout layout, int64_t i,
+                     int64_t end) except -2:
+        """The code of a text of a dictionary, -1 if it is missing."""
+        cdef Span span
+        if is_missing(array, i):
+            return -1
+        if not locate(array, layout, i, end, &span):
+            raise ValueError(OUTSIDE)
+        return self.code(span.start, span.length)
 
     cdef inline int code(self, const char* text, size_t length) except -1:
         """The code of a text; a new one gets the next code."""
@@ -312,10 +401,12 @@ cdef class Texts:
         self.news.clear()
 
     cdef int shrink(self) except -1:
-        """Free unused memory if there is much of it."""
+        """Free memory if there is much of it; forget the news of a long stream first."""
+        if self.capacity > ROOM or self.byte_capacity > BYTES:
+            self.forget_news()
         if self.capacity > ROOM > 2 * self.n_texts():
             self.resize(ROOM)
-        if self.byte_capacity > 4 * self.n_bytes + (1 << 16):
+        if self.byte_capacity > 4 * self.n_bytes + BYTES:
             self.bytes = <char*>resized(self.bytes, self.n_bytes + 1, 1)
             self.byte_capacity = self.n_bytes + 1
         return 0

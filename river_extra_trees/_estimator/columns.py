@@ -32,6 +32,7 @@ from river_extra_trees._core.state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGE
 from river_extra_trees._core.texts import Texts
 
 from .frames import is_array, is_one_weight, opened, values_of
+from .text_streams import package_of, stream_of, stream_of_array, stream_of_polars
 
 if typing.TYPE_CHECKING:
     from river_extra_trees._core.schema import Schema
@@ -90,13 +91,13 @@ def labelled_batch_of(
 
 
 def columns_of_array(
-    array: npt.NDArray[typing.Any], _: Schema | None, __: int | None
+    array: npt.NDArray[typing.Any], schema: Schema | None, _: int | None
 ) -> list[Column]:
     """Columns of an array."""
     array = np.asarray(array)  # a column of a matrix has two dimensions
     if array.dtype.kind in "biuf":
         return columns_of_block(list(range(array.shape[1])), doubles_of(array))
-    return [column_of_values(i, list_of_array(array[:, i])) for i in range(array.shape[1])]
+    return [column_of_values(i, list_of_array(array[:, i]), schema) for i in range(array.shape[1])]
 
 
 def doubles_of(array: npt.NDArray[typing.Any]) -> Numbers:
@@ -127,10 +128,25 @@ def columns_of_pandas(
     return [
         column_of_numbers(names[i], np.require(array_at(frame, i), np.float64, "A"))
         if plain[i]
-        else column_of(names[i], frame.iloc[:, i], schema)
+        else column_in_pandas(names[i], frame, i, schema)
         for i in range(len(names))
         if i != skipped
     ]
+
+
+def column_in_pandas(
+    name: typing.Hashable, frame: typing.Any, position: int, schema: Schema | None
+) -> Column:
+    """Convert a column of a frame of pandas, if possible without making a series of it."""
+    import pandas
+
+    array = array_at(frame, position)
+    stream = stream_of_array(array)
+    if stream is not None:
+        return column_of_stream(name, stream, schema)
+    if array.dtype == object or isinstance(array.dtype, pandas.StringDtype):
+        return column_of_values(name, array.tolist(), schema)
+    return column_of(name, frame.iloc[:, position], schema)
 
 
 def dtypes_of(frame: typing.Any) -> list[typing.Any]:
@@ -152,7 +168,7 @@ def array_at(frame: typing.Any, position: int) -> typing.Any:
     try:
         return frame._get_column_array(position)
     except AttributeError:
-        return frame.iloc[:, position].to_numpy()
+        return frame.iloc[:, position].array
 
 
 def columns_of_polars(
@@ -169,13 +185,16 @@ def columns_of_polars(
         block = block_of_table(frame, len(names))
         if block is not None:
             return columns_of_block(names, block)
-    double = polars.Float64()
-    return [
-        column_of_numbers(name, series.to_numpy())
-        if dtype == double
-        else column_of(name, series, schema)
-        for name, dtype, series in zip(names, dtypes, frame.get_columns(), strict=True)
-    ]
+    columns = []
+    for name, dtype, series in zip(names, dtypes, frame.get_columns(), strict=True):
+        stream = stream_of_polars(series, dtype)
+        if dtype == polars.Float64():
+            columns.append(column_of_numbers(name, series.to_numpy()))
+        elif stream is not None:
+            columns.append(column_of_stream(name, stream, schema))
+        else:
+            columns.append(column_of(name, series, schema))
+    return columns
 
 
 def columns_of_pyarrow(
@@ -221,20 +240,20 @@ def column_of(name: typing.Hashable, series: typing.Any, schema: Schema | None =
         return column_of_numbers(name, numbers)
     stream = stream_of(series)
     if stream is not None:
-        texts = Texts() if schema is None else schema.texts_of(name)
-        return column_of_texts(name, *texts.codes_of(stream))
+        return column_of_stream(name, stream, schema)
     coded = categories_in(series, f"feature {safe_repr(name)}")
     if coded is not None:
         return column_of_codes(name, *coded)
-    return column_of_values(name, values_of(series, "a column"))
+    return column_of_values(name, values_of(series, "a column"), schema)
+
+
+def column_of_stream(name: typing.Hashable, stream: typing.Any, schema: Schema | None) -> Column:
+    """Convert an Arrow stream of texts to a column."""
+    texts = Texts() if schema is None else schema.texts_of(name)
+    return column_of_texts(name, *texts.codes_of(stream, f"feature {safe_repr(name)}"))
 
 
 # --- Series of one library each
-
-
-def package_of(series: typing.Any) -> str:
-    """Top-level package of the class of a series."""
-    return type(series).__module__.partition(".")[0]
 
 
 def numbers_in(series: typing.Any) -> Numbers | None:
@@ -272,8 +291,9 @@ def numbers_in_polars(series: typing.Any) -> Numbers | None:
 
     if not isinstance(series, polars.Series):
         return None
-    if series.dtype != polars.Float64:
-        if str(series.dtype) not in POLARS_NUMBERS:
+    kind = series.dtype.base_type().__name__
+    if kind != "Float64":
+        if kind not in POLARS_NUMBERS:
             return None
         series = series.cast(polars.Float64)
     numbers: Numbers = series.to_numpy()
@@ -306,62 +326,13 @@ def numbers_in_pyarrow(column: typing.Any) -> Numbers | None:
 def codes_in(series: typing.Any, what: str) -> Codes | None:
     """A series by its codes; None if it has none at hand. Errors say what it is."""
     stream = stream_of(series)
-    return categories_in(series, what) if stream is None else Texts().codes_of(stream)
-
-
-def stream_of(series: typing.Any) -> typing.Any:
-    """A series of texts as an Arrow stream; None if Arrow has no texts of it."""
-    stream_in = {
-        "pandas": stream_in_pandas,
-        "polars": stream_in_polars,
-        "pyarrow": stream_in_pyarrow,
-    }.get(package_of(series))
-    return None if stream_in is None else stream_in(series)
-
-
-def stream_in_pandas(series: typing.Any) -> typing.Any:
-    import pandas
-
-    if not isinstance(series, pandas.Series) or not isinstance(series.dtype, pandas.StringDtype):
-        return None
-    if series.dtype.storage != "pyarrow":
-        return None
-    array = series.array.__arrow_array__()
-    array.validate()
-    if hasattr(array, "__arrow_c_stream__"):  # in chunks
-        return array.__arrow_c_stream__()
-    import pyarrow
-
-    return pyarrow.chunked_array([array]).__arrow_c_stream__()
-
-
-def stream_in_polars(series: typing.Any) -> typing.Any:
-    import polars
-
-    if not isinstance(series, polars.Series) or not hasattr(series, "__arrow_c_stream__"):
-        return None
-    if series.dtype == polars.Categorical:
-        series = series.cast(polars.String)
-    return series.__arrow_c_stream__() if series.dtype == polars.String else None
-
-
-def stream_in_pyarrow(column: typing.Any) -> typing.Any:
-    import pyarrow
-
-    if not isinstance(column, pyarrow.ChunkedArray):
-        return None
-    types = pyarrow.types
-    if not (types.is_string(column.type) or types.is_large_string(column.type)):
-        return None
-    column.validate()
-    return column.__arrow_c_stream__()
+    return categories_in(series, what) if stream is None else Texts().codes_of(stream, what)
 
 
 def categories_in(series: typing.Any, what: str) -> Codes | None:
     """Codes and categories of a series; None if it has no categories. Errors name `what`."""
     read = {
         "pandas": categories_in_pandas,
-        "polars": categories_in_polars,
         "pyarrow": categories_in_pyarrow,
     }.get(package_of(series))
     return None if read is None else read(series, what)
@@ -375,15 +346,6 @@ def categories_in_pandas(series: typing.Any, what: str) -> Codes | None:
     ):
         return None
     return compacted(series.cat.codes.to_numpy(), series.cat.categories, what)
-
-
-def categories_in_polars(series: typing.Any, what: str) -> Codes | None:
-    import polars
-
-    if not isinstance(series, polars.Series) or not isinstance(series.dtype, polars.Enum):
-        return None
-    codes = series.to_physical().cast(polars.Int64).fill_null(-1)
-    return compacted(codes.to_numpy(), series.dtype.categories, what)
 
 
 def categories_in_pyarrow(column: typing.Any, what: str) -> Codes | None:

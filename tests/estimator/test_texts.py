@@ -10,6 +10,7 @@ import random
 import tracemalloc
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
+from river_extra_trees._core.columns import column_of_values
 
 NAMES = ["StreamDecisionTreeClassifier", "ForgetfulDecisionTreeClassifier", "DynamicTreeClassifier"]
 MAKERS: dict[str, Any] = {
@@ -27,13 +29,34 @@ MAKERS: dict[str, Any] = {
     ),
     "pandas, objects": lambda columns: pd.DataFrame(columns, dtype=object),
     "pandas, categories": lambda columns: pd.DataFrame(columns, dtype="category"),
+    "pandas, objects as categories": lambda columns: pd.DataFrame(
+        {name: pd.Series(values, dtype=object) for name, values in columns.items()}
+    ).astype("category"),
+    "pandas, texts of Python": lambda columns: pd.DataFrame(
+        columns, dtype=pd.StringDtype("python")
+    ),
     "polars": pl.DataFrame,
+    "polars, enumerations": lambda columns: pl.DataFrame(
+        columns,
+        schema={
+            name: pl.Enum(sorted({"b", "a", *values} - {None})) for name, values in columns.items()
+        },
+    ),
     "polars, categories": lambda columns: pl.DataFrame(
         columns, schema=dict.fromkeys(columns, pl.Categorical)
     ),
     "pyarrow": pa.table,
     "pyarrow, large": lambda columns: pa.table(
         {name: pa.array(values, pa.large_string()) for name, values in columns.items()}
+    ),
+    "pyarrow, views": lambda columns: pa.table(
+        {name: pa.array(values, pa.string_view()) for name, values in columns.items()}
+    ),
+    "pyarrow, dictionaries": lambda columns: pa.table(
+        {
+            name: pa.array(values, pa.string()).dictionary_encode()
+            for name, values in columns.items()
+        }
     ),
     "pyarrow, in chunks": lambda columns: pa.concat_tables(
         [pa.table(columns)[:3], pa.table(columns)[3:]]
@@ -52,7 +75,7 @@ def with_number(X: Any, value: float) -> Any:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     steps=st.lists(
@@ -121,6 +144,35 @@ def test_known_texts_are_those_of_the_column() -> None:
     assert known == list(model._schema.codes[0] or {})
     assert len(known) == 1024
     assert all(a is b for a, b in zip(known, model._schema.codes[0] or {}, strict=True))
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int64])
+def test_categories_that_no_row_has(kind: Any) -> None:
+    """They get no code, and a model without them is the same."""
+    values = ["a", "b", "c", "d"]
+    model, plain = (ret.StreamDecisionTreeClassifier(seed=1) for _ in range(2))
+    codes = np.array([3, -1, 1, 3], kind)
+    X = pd.DataFrame({"a": pd.Categorical.from_codes(codes, pd.Index(values, dtype="str"))})
+    model.learn_many(X, [0, 1, 0, 1])
+    plain.learn_many(pa.table({"a": ["d", None, "b", "d"]}), [0, 1, 0, 1])
+    assert model._schema.codes == [{"d": 0, "b": 1}]
+    assert persistence.save_bytes(model) == persistence.save_bytes(plain)
+
+
+def test_columns_of_values_begin_with_those_of_the_schema() -> None:
+    """Equal values of other types, also those that the schema has not, stay what they are."""
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    for value in ("a", (1, 2), "b"):
+        model.learn_one({"x": value}, 0)
+    read = ["b", (1.0, 2), 0.5, None, (1, 2), "c", (1.0, 2)]
+    column = column_of_values("x", read, model._schema)
+    assert column.values == ["a", (1, 2), "b", (1.0, 2), "c"]
+    assert column.codes is not None
+    assert column.codes.tolist() == [2, 3, -1, -1, 1, 4, 3]
+    assert not column.are_distinct
+    assert column_of_values("x", ["b"], model._schema).values == ["b"]  # few rows: only their own
+    assert column_of_values("x", [0.5] * 9, model._schema).values == []
+    assert column_of_values(["no hash"], ["b"] * 9, model._schema).values == ["b"]
 
 
 def test_features_without_texts_of_their_own() -> None:
