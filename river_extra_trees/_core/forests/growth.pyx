@@ -452,7 +452,7 @@ cdef class Growth:
         rows[0], rows[1] = trees.row(children[0]), trees.row(children[1])
         for i in range(n):
             left = goes_left(&self.best.split, self.values[i])
-            count_number(rows[1 - left], numbers[i], self.weights[i], 1.0)
+            count_number(rows[1 - left], numbers[i], self.weights[i], 1.0, 1.0)
             if left:
                 numbers[n_left] = numbers[i]
                 places[n_left] = places[i]
