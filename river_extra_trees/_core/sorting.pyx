@@ -51,7 +51,7 @@ cdef void sort_codes(int* slots, int* spare, const double* key, int n) noexcept 
     for i in range(n):
         if key[slots[i]] - OTHER + 2 > n_places:
             n_places = <int>key[slots[i]] - OTHER + 2
-    if n < LEAST or n_places > 4 * n:
+    if n < LEAST or n_places > 16 * n:
         sort_slots(slots, spare, key, n)
         return
     memset(starts, 0, n_places * sizeof(int))
