@@ -4,6 +4,4 @@ from .workspace cimport Candidate, Task, Workspace
 
 cdef double x_log_x(double x) noexcept nogil
 cdef double node_score(Workspace work) noexcept nogil
-cdef double reference_impurity_before(Workspace work, int node) noexcept nogil
-cdef int count_missing(Workspace work, const Task* task, int column) noexcept nogil
 cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil

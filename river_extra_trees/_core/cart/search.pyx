@@ -10,10 +10,10 @@ from libc.string cimport memcpy, memset
 
 from ..rng cimport below, uniform
 from ..split cimport MANY_VALUES
-from ..trees cimport HEADER, VISITED, WEIGHT
+from .published cimport published_score, reference_impurity
 from .workspace cimport ENTROPY, GINI, NONE, STREAM, VARIANCE
 from .workspace cimport TABLE, Candidate, Side, Task, Workspace
-from .workspace cimport is_ranked, rank_few, threshold_between
+from .workspace cimport count_missing, is_ranked, rank_few, threshold_between
 
 cdef double NO_CODE = -2.0      # threshold of a nominal split that sends only missing values left
 
@@ -177,17 +177,6 @@ cdef bint is_perfect(Workspace work, const Candidate* best) noexcept nogil:
     if work.criterion == GINI:
         return best.score >= work.node.weight - work.tie
     return work.criterion == ENTROPY and best.score >= -work.tie
-
-
-cdef int count_missing(Workspace work, const Task* task, int column) noexcept nogil:
-    cdef const double* data = work.values + <Py_ssize_t>column * work.n
-    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
-    cdef int i = task.end
-    if work.bit[column] >= 0:
-        return 0
-    while data[ranked[i - 1]] != data[ranked[i - 1]]:   # not all are missing, because it varies
-        i -= 1
-    return task.end - i
 
 
 cdef void try_numeric(Workspace work, const Task* task, int column,
@@ -495,80 +484,8 @@ cdef double node_score(Workspace work) noexcept nogil:
     return 0.0
 
 
-# --- Scores of the published programs, with their order of arithmetic and thus their rounding -----
-
-
 cdef void consider_as_published(Workspace work, int column, double threshold, bint nominal,
                                 bint missing_left, Candidate* best) noexcept nogil:
-    cdef double score, removed = 0.0
-    if work.criterion == VARIANCE:  # both programs use the same score for numbers
-        score = (work.left.score * work.left.score / work.left.weight
-                 + work.right.score * work.right.score / work.right.weight)
-        removed = work.impurity_before - (work.spread - score) / work.node.weight
-    elif work.program == STREAM:
-        score = stream_score(work, &removed)
-    else:
-        score = forgetful_score(work)
+    cdef double removed = 0.0
+    cdef double score = published_score(work, &removed)
     keep_better(work, column, threshold, nominal, missing_left, score, removed, best)
-
-
-cdef double reference_impurity(Workspace work, const double* counts, double weight) noexcept nogil:
-    """Impurity of class weights; entropy in bits."""
-    cdef double squares = 0.0, bits = 0.0, share
-    cdef int code
-    for code in range(work.trees.n_values):
-        if work.criterion == GINI:
-            squares += counts[code] * counts[code]
-        elif counts[code] > 0.0:
-            share = counts[code] / weight
-            bits -= share * (log(share) / log(2.0))
-    return 1.0 - squares / (weight * weight) if work.criterion == GINI else bits
-
-
-cdef double reference_impurity_before(Workspace work, int node) noexcept nogil:
-    """The impurity that a split must decrease: of the node if it is new, else of its parent.
-
-    The statistics of a split node are those at the time of its split. The node was new at that time
-    if the same batch split its parent.
-    """
-    cdef int parent = work.trees.nodes[node].parent
-    cdef const double* row
-    while parent >= 0 and work.trees.row(node)[VISITED] != work.trees.row(parent)[VISITED]:
-        node, parent = parent, work.trees.nodes[parent].parent
-    row = work.trees.row(node)
-    if work.criterion == VARIANCE:
-        return row[HEADER + 1] / row[WEIGHT]
-    return reference_impurity(work, row + HEADER, row[WEIGHT])
-
-
-cdef double stream_score(Workspace work, double* removed) noexcept nogil:
-    """Score of the current split and its decrease of impurity, as in stream trees."""
-    cdef Side* left = &work.left
-    cdef Side* right = &work.right
-    cdef double weight = work.node.weight
-    cdef double of_left = reference_impurity(work, left.counts, left.weight)
-    cdef double of_right = reference_impurity(work, right.counts, right.weight)
-    removed[0] = (work.impurity_before - right.weight / weight * of_right
-                  - left.weight / weight * of_left)
-    return -right.weight * of_right - left.weight * of_left
-
-
-cdef double forgetful_score(Workspace work) noexcept nogil:
-    """Score of the current split, as in forgetful trees."""
-    cdef Side* left = &work.left
-    cdef Side* right = &work.right
-    cdef double of_left = 1.0, of_right = 1.0, p, q
-    cdef int code
-    if work.criterion == ENTROPY:
-        of_left = of_right = 0.0
-    for code in range(work.trees.n_values):
-        p, q = left.counts[code] / left.weight, right.counts[code] / right.weight
-        if work.criterion == GINI:
-            of_left -= p * p
-            of_right -= q * q
-        else:
-            if p > 0.0:
-                of_left -= p * log(p)
-            if q > 0.0:
-                of_right -= q * log(q)
-    return -(of_left * left.weight / work.node.weight + of_right * right.weight / work.node.weight)

@@ -14,12 +14,11 @@ from ..schema cimport Schema
 from ..split cimport goes_left
 from ..trees cimport GAIN, HEADER, VISITED, WEIGHT, Node, Trees
 from ..window cimport Window
-from .search cimport (
-    count_missing, find_split, node_score, reference_impurity_before, x_log_x,
-)
+from .published cimport reference_impurity_before
+from .search cimport find_split, node_score, x_log_x
 from .workspace cimport ENTROPY, FORGETFUL, GINI, NONE, STREAM, VARIANCE
 from .workspace cimport Candidate, Side, Task, Workspace
-from .workspace cimport assign_leaves, is_open, is_ranked, make_tasks
+from .workspace cimport assign_leaves, count_missing, is_open, is_ranked, make_tasks
 
 cdef dict CRITERIA = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}
 cdef dict SPLITTERS = {"best": False, "random": True}

@@ -160,3 +160,4 @@ cdef void assign_leaves(
 ) noexcept nogil
 cdef int make_tasks(Workspace work) noexcept nogil
 cdef void rank_few(Workspace work, const Task* task, int column) noexcept nogil
+cdef int count_missing(Workspace work, const Task* task, int column) noexcept nogil

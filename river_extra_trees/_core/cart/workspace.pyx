@@ -306,3 +306,14 @@ cdef bint give_bit(Workspace work, int column, const double* values) noexcept no
     work.bit[column] = <int>work.n_bits
     work.n_bits += 1
     return True
+
+
+cdef int count_missing(Workspace work, const Task* task, int column) noexcept nogil:
+    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef int i = task.end
+    if work.bit[column] >= 0:
+        return 0
+    while data[ranked[i - 1]] != data[ranked[i - 1]]:   # not all are missing, because it varies
+        i -= 1
+    return task.end - i

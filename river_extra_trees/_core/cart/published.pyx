@@ -1,0 +1,79 @@
+"""Scores of the published programs, with their order of arithmetic and thus their rounding."""
+
+from libc.math cimport log
+
+from ..trees cimport HEADER, VISITED, WEIGHT
+from .workspace cimport ENTROPY, GINI, STREAM, VARIANCE, Side, Workspace
+
+
+cdef double published_score(Workspace work, double* removed) noexcept nogil:
+    """Score of the current split, and its decrease of impurity in stream trees."""
+    cdef double score
+    if work.criterion == VARIANCE:  # both programs use the same score for numbers
+        score = (work.left.score * work.left.score / work.left.weight
+                 + work.right.score * work.right.score / work.right.weight)
+        removed[0] = work.impurity_before - (work.spread - score) / work.node.weight
+        return score
+    return stream_score(work, removed) if work.program == STREAM else forgetful_score(work)
+
+
+cdef double reference_impurity(Workspace work, const double* counts, double weight) noexcept nogil:
+    """Impurity of class weights; entropy in bits."""
+    cdef double squares = 0.0, bits = 0.0, share
+    cdef int code
+    for code in range(work.trees.n_values):
+        if work.criterion == GINI:
+            squares += counts[code] * counts[code]
+        elif counts[code] > 0.0:
+            share = counts[code] / weight
+            bits -= share * (log(share) / log(2.0))
+    return 1.0 - squares / (weight * weight) if work.criterion == GINI else bits
+
+
+cdef double reference_impurity_before(Workspace work, int node) noexcept nogil:
+    """The impurity that a split must decrease: of the node if it is new, else of its parent.
+
+    The statistics of a split node are those at the time of its split. The node was new at that time
+    if the same batch split its parent.
+    """
+    cdef int parent = work.trees.nodes[node].parent
+    cdef const double* row
+    while parent >= 0 and work.trees.row(node)[VISITED] != work.trees.row(parent)[VISITED]:
+        node, parent = parent, work.trees.nodes[parent].parent
+    row = work.trees.row(node)
+    if work.criterion == VARIANCE:
+        return row[HEADER + 1] / row[WEIGHT]
+    return reference_impurity(work, row + HEADER, row[WEIGHT])
+
+
+cdef double stream_score(Workspace work, double* removed) noexcept nogil:
+    """Score of the current split and its decrease of impurity, as in stream trees."""
+    cdef Side* left = &work.left
+    cdef Side* right = &work.right
+    cdef double weight = work.node.weight
+    cdef double of_left = reference_impurity(work, left.counts, left.weight)
+    cdef double of_right = reference_impurity(work, right.counts, right.weight)
+    removed[0] = (work.impurity_before - right.weight / weight * of_right
+                  - left.weight / weight * of_left)
+    return -right.weight * of_right - left.weight * of_left
+
+
+cdef double forgetful_score(Workspace work) noexcept nogil:
+    """Score of the current split, as in forgetful trees."""
+    cdef Side* left = &work.left
+    cdef Side* right = &work.right
+    cdef double of_left = 1.0, of_right = 1.0, p, q
+    cdef int code
+    if work.criterion == ENTROPY:
+        of_left = of_right = 0.0
+    for code in range(work.trees.n_values):
+        p, q = left.counts[code] / left.weight, right.counts[code] / right.weight
+        if work.criterion == GINI:
+            of_left -= p * p
+            of_right -= q * q
+        else:
+            if p > 0.0:
+                of_left -= p * log(p)
+            if q > 0.0:
+                of_right -= q * log(q)
+    return -(of_left * left.weight / work.node.weight + of_right * right.weight / work.node.weight)
