@@ -22,7 +22,7 @@ from ..lists cimport item_of, length_of
 from ..memory cimport free, product, resized, zeroed
 from ..naive_bayes cimport EarlyPool
 from ..rng cimport BOOTSTRAP, Rng, below, rng_for
-from ..schema cimport OTHER, Labels, Schema
+from ..schema cimport Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
 
@@ -491,21 +491,12 @@ cdef class Forest(Ensemble):
         return self.check_samples(self.window)
 
     cdef int check_samples(self, Window window) except -1:
-        """Raise an error for a window with columns, labels or codes that this forest lacks."""
-        cdef int slot, column, n_codes
-        cdef double target, value, n_labels = len(self.labels.labels)
-        require(window.n_columns <= self.schema.n_columns, "Forest: a column has no name")
-        slots = window.slots()
-        for slot in slots:
+        """Raise an error for a window with columns, values or labels that this forest lacks."""
+        cdef int slot
+        cdef double target, n_labels = len(self.labels.labels)
+        window.check_columns(self.schema)
+        for slot in window.slots():
             target = window.target[slot]
             require(self.regression or (0 <= target < n_labels and target == <int>target),
                     "Forest: a sample has no known label")
-        for column in range(window.n_columns):
-            if not self.schema.has_codes(column):
-                continue
-            n_codes = self.schema.count_codes(column)
-            for slot in slots:
-                value = window.data[<Py_ssize_t>column * window.capacity + slot]
-                require(value != value or (OTHER <= value < n_codes and value == <int>value),
-                        "Forest: a sample has no known value")
         return 0
