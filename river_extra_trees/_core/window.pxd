@@ -8,6 +8,8 @@ of trees need not sort them again.
 
 from libc.stdint cimport int64_t, uint8_t
 
+from .schema cimport Schema
+
 cdef class Window:
     cdef double* data           # data[column * capacity + slot], NaN if missing; the start of the
                                 #   memory block that contains all arrays below
@@ -49,6 +51,7 @@ cdef class Window:
     cdef int copy(self, Window other, int slot) noexcept nogil
     cdef Window sorted_copy(self)
     cdef bint is_in_order(self) noexcept
+    cdef int check_columns(self, Schema schema) except -1
     cdef int slot_at(self, int i) noexcept nogil
 
 cdef tuple united(list windows)

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memmove
 
 from .memory cimport free, zeroed
-from .schema cimport MAX_COLUMNS
+from .schema cimport MAX_COLUMNS, OTHER, Schema
 from .sorting cimport keep, merge_slots, rank, sort_slots
 
 from .state import (
@@ -312,6 +312,24 @@ cdef class Window:
                 require(self.order[column * self.capacity + i]
                         == slots[other.order[column * other.capacity + i]],
                         "Window: a column is not sorted")
+
+    cdef int check_columns(self, Schema schema) except -1:
+        """Raise a StateError if a schema does not have all columns and nominal values.
+
+        The growth of trees counts samples by their codes, so others would be outside of its arrays.
+        """
+        cdef double value
+        cdef int column, i, n_codes
+        require(self.n_columns <= schema.n_columns, "Window: a column has no name")
+        for column in range(self.n_columns):
+            if not schema.has_codes(column):
+                continue
+            n_codes = schema.count_codes(column)
+            for i in range(self.size):
+                value = self.data[<Py_ssize_t>column * self.capacity + self.slot_at(i)]
+                require(value != value or (OTHER <= value < n_codes and value == <int>value),
+                        "Window: a sample has no known value")
+        return 0
 
     cdef int slot_at(self, int i) noexcept nogil:
         """The slots in order of arrival, then the free ones."""

@@ -83,4 +83,4 @@ cdef class Forest(Ensemble):
     cdef object join_parts(self, list parts)
     cdef object read(self, object state)
     cdef int check_fits(self) except -1
-    cdef int check_targets(self, Window window) except -1
+    cdef int check_samples(self, Window window) except -1

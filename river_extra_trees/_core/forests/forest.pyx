@@ -488,13 +488,13 @@ cdef class Forest(Ensemble):
                 "Forest: the batch has too many samples")
         require(self.n_batches > 0 or self.n_early <= self.n_gathered(),
                 "Forest: the first trees have grown on samples that are not there")
-        return self.check_targets(self.window)
+        return self.check_samples(self.window)
 
-    cdef int check_targets(self, Window window) except -1:
-        """Raise an error for a window with columns or labels that this forest does not have."""
+    cdef int check_samples(self, Window window) except -1:
+        """Raise an error for a window with columns, values or labels that this forest lacks."""
         cdef int slot
         cdef double target, n_labels = len(self.labels.labels)
-        require(window.n_columns <= self.schema.n_columns, "Forest: a column has no name")
+        window.check_columns(self.schema)
         for slot in window.slots():
             target = window.target[slot]
             require(self.regression or (0 <= target < n_labels and target == <int>target),

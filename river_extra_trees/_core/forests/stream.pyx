@@ -259,7 +259,7 @@ cdef class StreamForest(Forest):
         require(self.window.is_in_order(), "StreamForest: the batch is not in its slots")
         require(self.latest.size - self.window.size <= self.n_latest,
                 "StreamForest: too many latest samples")
-        return self.check_targets(self.latest)
+        return self.check_samples(self.latest)
 
 
 cdef class Bootstrap:

@@ -425,9 +425,9 @@ cdef class Shrubs(Learner):
                 and not (self.regression and self.labels.labels)
                 and self.trees.fits(self.schema.codes),
                 "Shrubs: the trees do not belong to this ensemble")
-        require(self.window.n_fresh == 0 and self.window.capacity == self.window_size
-                and self.window.n_columns <= self.schema.n_columns,
+        require(self.window.n_fresh == 0 and self.window.capacity == self.window_size,
                 "Shrubs: the window does not belong to this ensemble")
+        self.window.check_columns(self.schema)
         for k in range(self.trees.n_roots):
             for node in self.trees.preorder(k):
                 row = self.trees.row(node)
