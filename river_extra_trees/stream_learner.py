@@ -29,7 +29,8 @@ __all__ = ["LINEAR_MODELS", "StreamLearner"]
 LINEAR_MODELS = ("none", "leaves", "root")
 
 # What the split of one of many nominal values must achieve per level, see `Splitter`. A tree on
-# columns of 1,000 values that say nothing about the target then has fewer than 60 levels, not 1,500.
+# columns of 1,000 values that say nothing about the target then has fewer than 60 levels instead of
+# 1,500.
 SUPPORT = 0.1
 
 
