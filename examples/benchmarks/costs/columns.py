@@ -69,9 +69,16 @@ def changing(n: int, rng: np.random.Generator) -> Columns:
 
 
 def frames(
-    kind: Callable[[int, np.random.Generator], Columns], library: str, n: int, regression: bool
+    kind: Callable[[int, np.random.Generator], Columns],
+    library: str,
+    n: int,
+    regression: bool,
+    random_targets: bool = False,
 ) -> Frames:
-    """Return frames of 1,000 rows with targets, the same for every library."""
+    """Return frames of 1,000 rows with targets, the same for every library.
+
+    With random targets, columns of no kind say anything about them.
+    """
     rng, found = np.random.default_rng(1), []
     for start in range(0, n, 1000):
         columns = kind(min(1000, n - start), rng)
@@ -79,6 +86,8 @@ def frames(
         for values in list(columns.values())[:2]:
             # Nominal columns say nothing about the target, of which either label is as frequent.
             score = score + (np.asarray(values, dtype=float) if kind is not nominal else 0.467)
+        if random_targets:
+            score = 2.2 * rng.random(len(score))
         targets = np.nan_to_num(score, nan=0.5) if regression else score > 1.1
         if library == "pandas" and kind is nominal:
             columns = {name: values.to_pandas() for name, values in columns.items()}
@@ -163,7 +172,7 @@ def show_learners(names: list[str], n: int, repeats: int, **parameters: int) -> 
         tables.show([title, "loop, µs per row", *LIBRARIES], lines)
 
 
-def show_kinds(name: str, n: int, repeats: int, **parameters: int) -> None:
+def show_kinds(name: str, n: int, repeats: int, random_targets: bool, **parameters: int) -> None:
     """Print the times of other columns as multiples of those of numeric ones."""
     lines = []
     regression = issubclass(LEARNERS[name], base.Regressor)
@@ -172,7 +181,11 @@ def show_kinds(name: str, n: int, repeats: int, **parameters: int) -> None:
         times = {
             kind.__name__: measured(
                 make,
-                {library: functools.partial(many, frames(kind, library, n, regression))},
+                {
+                    library: functools.partial(
+                        many, frames(kind, library, n, regression, random_targets)
+                    )
+                },
                 n,
                 repeats,
                 answers=True,
@@ -194,13 +207,16 @@ def main() -> None:
     parser.add_argument("learner", nargs="*", choices=[[], *LEARNERS], help="all by default")
     parser.add_argument("--rows", type=int, default=20_000, help="that each learner reads")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument(
+        "--random-targets", action="store_true", help="in the tables of other columns"
+    )
     parser.add_argument("--n-models", type=int, help="trees of the forests that are named")
     options = parser.parse_args()
     parameters = {} if options.n_models is None else {"n_models": options.n_models}
     names = options.learner or list(LEARNERS)
     show_learners(names, options.rows, options.repeats, **parameters)
     for name in options.learner or ["StreamDecisionTreeClassifier"]:
-        show_kinds(name, options.rows, options.repeats, **parameters)
+        show_kinds(name, options.rows, options.repeats, options.random_targets, **parameters)
 
 
 if __name__ == "__main__":
