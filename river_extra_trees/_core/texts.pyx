@@ -173,7 +173,7 @@ cdef inline int64_t position(const ArrowArray* array, char kind, int64_t i) noex
         return (<const int32_t*>positions)[i]
     if kind == b"I":
         return (<const uint32_t*>positions)[i]
-    return (<const int64_t*>positions)[i]       # an unsigned one is not above 2**63
+    return (<const int64_t*>positions)[i]       # an unsigned one from 2**63 on is negative
 
 
 cdef class Chunk:
