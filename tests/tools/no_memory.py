@@ -288,7 +288,10 @@ def test_no_memory_to_read(name: str, way: str) -> None:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_no_memory_leaks_none(name: str) -> None:
-    """What a failure has taken it gives back."""
+    """What a failure has taken it gives back.
+
+    Python's own caches grow now and then, by a kilobyte at times; a leak grows in every round.
+    """
     rows = fuller_stream((name, 0), 20, 0)
     before = frozen(learn(CLASSES[name](**SMALL[name]), rows[:16]))
     x, y = rows[17]
@@ -301,7 +304,7 @@ def test_no_memory_leaks_none(name: str) -> None:
 
     tracemalloc.start()
     try:
-        held = [fail_everywhere() for _ in range(10)]  # Python's own caches fill up in the first
+        held = [fail_everywhere() for _ in range(20)]
     finally:
         tracemalloc.stop()
-    assert held[9] - held[8] < 1_000
+    assert min(later - earlier for earlier, later in itertools.pairwise(held)) < 100
