@@ -75,9 +75,9 @@ cdef class Trees:
 
     cdef void trim(self, int extra) noexcept nogil:
         """Free unused memory, except for `extra` more nodes."""
-        cdef int capacity = self.n_used + extra
+        cdef int capacity = min(self.n_used + extra, self.capacity)
+        self.trim_stats(capacity)       # they may have spare memory even if the nodes have none
         if capacity < self.capacity:
-            self.trim_stats(capacity)
             self.nodes = <Node*>trimmed(self.nodes, capacity * sizeof(Node))
             self.free_nodes = <int*>trimmed(self.free_nodes, capacity * sizeof(int))
             self.capacity = capacity

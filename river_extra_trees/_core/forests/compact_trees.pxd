@@ -3,11 +3,15 @@
 The nodes are those of `trees`. The kind of a node determines where its statistics are stored:
 
     a leaf with one class     in the node: `split.threshold` is the weight, `left` the class
-    any other leaf            `split.threshold` is the weight; a row contains the class weights
+    any other leaf            `split.threshold` is the weight; rows contain the class weights
     an inner node             in a record of bytes: written when a leaf is split, read when the
                               split is removed or the tree is inspected
 
-If a tree is grown until its leaves are pure, most leaves have one class. A record contains the
+If a tree is grown until its leaves are pure, most leaves have one class.
+
+A row contains the weights of up to BLOCK classes with successive codes. If there are more classes,
+each leaf has a list of rows, and only rows for classes that it has met; such a row ends with a
+`Link`. So the memory of a leaf does not depend on the number of all classes. A record contains the
 gain, the weight and the classes with a positive weight. Small whole numbers take one byte (see
 `put`); all numbers are stored exactly. When the memory for records is full and more than half of it
 is unused records, they are removed.
@@ -17,9 +21,26 @@ The statistic VISITED of a node is 1 if a sample reached the node, else 0.
 
 from ..trees cimport FAINTEST, Trees
 
+cdef enum:
+    BLOCK = 16                      # maximum number of classes in a row; a power of 2
+
+cdef struct Link:                   # at the end of a row if there are more than BLOCK classes
+    int first                       # code of its first class, a multiple of BLOCK
+    int next                        # next row of the leaf, or -1
+
+cdef inline int stride_of(int n_values) noexcept nogil:
+    """Number of doubles of a row, with its link."""
+    return n_values if n_values <= BLOCK else BLOCK + 1
+
+cdef inline int rows_of_class(int n_values) noexcept nogil:
+    """Number of rows that a leaf may need for a new class: one also for its only class so far."""
+    return 1 if n_values <= BLOCK else 2
+
 cdef class CompactTrees(Trees):
-    cdef int* places                # per node: row of a leaf, or -1; start of the record of others
-    cdef double* rows               # rows[row * n_values + class]: weights
+    cdef int* places                # per node: first row of a leaf, or -1; start of the record of
+                                    #   others
+    cdef double* rows               # rows[row * stride + code - first code]: weights
+    cdef int stride                 # see `stride_of`
     cdef int n_rows                 # every row in use has a smaller number
     cdef int free_row               # first free row, or -1; its first cell is the next free row
     cdef int n_free_rows
@@ -32,22 +53,42 @@ cdef class CompactTrees(Trees):
 
     cdef void take_records(self, CompactTrees other) noexcept nogil
     cdef int reserve_rows(self, Py_ssize_t n, int n_values) except -1 nogil
-    cdef int reserve_records(self, Py_ssize_t n, int n_values) except -1 nogil
+    cdef int reserve_records(self, size_t added) except -1 nogil
+    cdef int reserve_splits(self, Py_ssize_t n_splits, Py_ssize_t n_samples, Py_ssize_t max_nodes,
+                            int n_values) except -1 nogil
     cdef void drop_dead_records(self, unsigned char* room) noexcept nogil
-    cdef int new_row(self) noexcept nogil
+    cdef int new_row(self, int leaf, int first) noexcept nogil
+    cdef double* cell(self, int leaf, int code) noexcept nogil
+    cdef int count_classes(self, int row) noexcept nogil
     cdef void release(self, int leaf) noexcept nogil
     cdef void set_leaf(self, int leaf, double weight, const double* counts,
                        int n_classes) noexcept nogil
 
     cdef inline double* counts(self, int row) noexcept nogil:
-        return self.rows + <Py_ssize_t>row * self.n_values
+        return self.rows + <Py_ssize_t>row * self.stride
+
+    cdef inline Link* link_of(self, int row) noexcept nogil:
+        """The link of a row, if there are more than BLOCK classes."""
+        return <Link*>(self.counts(row) + BLOCK)
+
+    cdef inline int first_of(self, int row) noexcept nogil:
+        """The code of the first class of a row."""
+        return 0 if self.n_values <= BLOCK else self.link_of(row).first
+
+    cdef inline int next_of(self, int row) noexcept nogil:
+        """The next row of a leaf, or -1."""
+        return -1 if self.n_values <= BLOCK else self.link_of(row).next
+
+    cdef inline int n_counts(self, int row) noexcept nogil:
+        """Number of classes of a row."""
+        return min(<int>BLOCK, self.n_values - self.first_of(row))
 
     cdef inline int reserve_row(self, int n_values) except -1 nogil:
-        """Make room for one more leaf with several classes; called per tree and sample."""
+        """Make room for one more class in a leaf; called per tree and sample."""
         if n_values == self.n_values and (
-                self.n_free_rows > 0 or self.n_rows < self.row_capacity):
+                self.n_free_rows + self.row_capacity - self.n_rows >= rows_of_class(n_values)):
             return 0
-        return self.reserve_rows(1, n_values)
+        return self.reserve_rows(rows_of_class(n_values), n_values)
 
     cdef inline void learn_in_leaf(self, int leaf, int code, double weight) noexcept nogil:
         """Apply the decay factor to a leaf (`fade`), then add a sample (`add_class`)."""
@@ -64,7 +105,7 @@ cdef class CompactTrees(Trees):
         """Add the class shares in a leaf, divided by n_trees, to the mean over n_trees trees."""
         cdef double weight = self.nodes[leaf].split.threshold, share
         cdef const double* counts
-        cdef int c
+        cdef int c, row, first
         if not weight > 0.0:
             for c in range(width):
                 answers[c] += 1.0 / (width * n_trees)
@@ -73,6 +114,10 @@ cdef class CompactTrees(Trees):
         if self.places[leaf] < 0:
             answers[self.nodes[leaf].left] += weight * share
             return
-        counts = self.counts(self.places[leaf])
-        for c in range(width):
-            answers[c] += counts[c] * share
+        row = self.places[leaf]
+        while row >= 0:
+            counts = self.counts(row)
+            first = self.first_of(row)
+            for c in range(min(<int>BLOCK, width - first)):
+                answers[first + c] += counts[c] * share
+            row = self.next_of(row)

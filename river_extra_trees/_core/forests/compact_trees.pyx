@@ -12,6 +12,7 @@ from ..state import require
 cdef enum:
     SHORT_NUMBER = 254          # first byte: a whole number in the next two bytes
     LONG_NUMBER = 255           # first byte: a double in the next eight bytes
+    HEAD_BYTES = 3 * 9          # maximum bytes of a record before its classes
 
 cdef size_t MOST_BYTES = 0x7fffffff     # positions of records have 32 bits
 
@@ -22,6 +23,7 @@ cdef class CompactTrees(Trees):
     def __cinit__(self, int n_values=0, bint regression=False, double fading=1.0):
         require(not regression, "CompactTrees: there are no such trees of numbers")
         self.free_row = -1
+        self.stride = stride_of(self.n_values)
 
     def __dealloc__(self):
         free(self.places)
@@ -32,32 +34,46 @@ cdef class CompactTrees(Trees):
 
     cdef int reserve_stats(self, Py_ssize_t capacity, Py_ssize_t extra,
                            int n_values) except -1 nogil:
-        """Allocate memory for the statistics of `capacity` nodes, `extra` of which are new.
-
-        Half of the new nodes are leaves. A leaf with several classes has several samples. Each
-        split may be removed, and the new leaf then needs a row again.
-        """
-        n_values = max(n_values, self.n_values)
-        self.reserve_rows(3 * extra // 4 + 2, n_values)
-        self.reserve_records(extra // 2, n_values)
+        """Allocate memory for `capacity` nodes; see also `reserve_rows` and `reserve_splits`."""
+        self.reserve_rows(0, n_values)
         if capacity > self.capacity:
             self.places = <int*>resized(self.places, capacity, sizeof(int))
         return 0
 
     cdef int reserve_rows(self, Py_ssize_t n, int n_values) except -1 nogil:
-        """Allocate memory for n more leaves with several classes."""
+        """Allocate memory for n more rows."""
         cdef Py_ssize_t capacity = enough(
             self.n_rows + max(<Py_ssize_t>0, n - self.n_free_rows), self.row_capacity)
-        cdef size_t cells = product(capacity, max(n_values, self.n_values))
+        cdef size_t cells = product(capacity, stride_of(max(n_values, self.n_values)))
         if cells > self.row_cells:
             self.rows = <double*>resized(self.rows, cells, sizeof(double))
             self.row_cells = cells
         self.row_capacity = <int>capacity
         return 0
 
-    cdef int reserve_records(self, Py_ssize_t n, int n_values) except -1 nogil:
-        """Allocate memory for the records of n more splits."""
-        cdef size_t added = product(n, longest_record(n_values)), live, capacity
+    cdef int reserve_splits(self, Py_ssize_t n_splits, Py_ssize_t n_samples, Py_ssize_t max_nodes,
+                            int n_values) except -1 nogil:
+        """Allocate memory for n_splits splits of leaves and for the end, `shrink_to` max_nodes.
+
+        The new leaves have n_samples samples. In a new tree these are all samples. In any other
+        tree one of them may be learned before the splits, the leaves that are split may have the
+        classes of earlier samples, and so may the leaves that the removal of splits makes.
+        """
+        cdef size_t n_classes = classes_of(n_samples, n_values)
+        # Each row has a sample of its own; the only row of a leaf has two.
+        cdef Py_ssize_t n_rows = n_samples // 2 if n_values <= BLOCK else n_samples
+        cdef Py_ssize_t n_removed = (self.n_used - self.n_free + 2 * n_splits - max_nodes + 1) // 2
+        if self.n_roots > 0:
+            n_classes += product(n_samples // 2, n_values)
+            n_rows += rows_of_class(n_values) + max(<Py_ssize_t>0, n_removed) * (
+                (n_values + BLOCK - 1) // BLOCK)
+        self.reserve_rows(n_rows, n_values)
+        n_classes = min(n_classes, product(n_splits, n_values))
+        return self.reserve_records(n_splits * HEAD_BYTES + product(n_classes, class_bytes(n_values)))
+
+    cdef int reserve_records(self, size_t added) except -1 nogil:
+        """Allocate memory for so many more bytes of records."""
+        cdef size_t live, capacity
         cdef unsigned char* room
         if self.n_bytes + added <= self.byte_capacity:
             return 0
@@ -90,15 +106,13 @@ cdef class CompactTrees(Trees):
         self.records, self.n_bytes, self.n_dead = room, n_bytes, 0
 
     cdef void trim_stats(self, int capacity) noexcept nogil:
-        cdef size_t spare = capacity - self.n_used, size
-        cdef int n_rows = self.n_rows + <int>(3 * spare // 4) + 2
-        if self.n_values and n_rows < self.row_capacity:
-            self.row_capacity, self.row_cells = n_rows, n_rows * <size_t>self.n_values
+        cdef int n_rows = self.n_rows + (capacity - self.n_used) // 2 + 2
+        if n_rows < self.row_capacity:
+            self.row_capacity, self.row_cells = n_rows, n_rows * <size_t>self.stride
             self.rows = <double*>trimmed(self.rows, self.row_cells * sizeof(double))
-        size = self.n_bytes + spare // 2 * longest_record(self.n_values)
-        if 0 < size < self.byte_capacity:
-            self.byte_capacity = size
-            self.records = <unsigned char*>trimmed(self.records, size)
+        if 0 < self.n_bytes < self.byte_capacity:
+            self.byte_capacity = self.n_bytes
+            self.records = <unsigned char*>trimmed(self.records, self.n_bytes)
         self.places = <int*>trimmed(self.places, capacity * sizeof(int))
 
     cdef void take_records(self, CompactTrees other) noexcept nogil:
@@ -110,6 +124,7 @@ cdef class CompactTrees(Trees):
         self.n_rows, self.free_row, self.n_free_rows = (
             other.n_rows, other.free_row, other.n_free_rows)
         self.row_capacity, self.row_cells = other.row_capacity, other.row_cells
+        self.stride = other.stride
         self.n_bytes, self.n_dead, self.byte_capacity = (
             other.n_bytes, other.n_dead, other.byte_capacity)
         other.places, other.rows, other.records = NULL, NULL, NULL
@@ -118,16 +133,21 @@ cdef class CompactTrees(Trees):
         other.row_cells = other.n_bytes = other.n_dead = other.byte_capacity = 0
 
     cdef void widen(self, int n_values) noexcept nogil:
-        cdef int row, n = self.n_values
+        cdef int row, n = self.n_values, stride = stride_of(n_values)
+        cdef double* moved
         if n_values <= n:
             return
-        for row in range(self.n_rows - 1, -1, -1):      # from the end: rows only move up
-            memmove(self.rows + <Py_ssize_t>row * n_values, self.counts(row), n * sizeof(double))
-            memset(self.rows + <Py_ssize_t>row * n_values + n, 0, (n_values - n) * sizeof(double))
-        self.n_values, self.width = n_values, HEADER + n_values
+        if stride > self.stride:
+            for row in range(self.n_rows - 1, -1, -1):      # from the end: rows only move up
+                moved = self.rows + <Py_ssize_t>row * stride
+                memmove(moved, self.counts(row), n * sizeof(double))
+                memset(moved + n, 0, (stride - n) * sizeof(double))
+                if n_values > BLOCK:
+                    (<Link*>(moved + BLOCK)).next = -1
+        self.n_values, self.width, self.stride = n_values, HEADER + n_values, stride
 
-    cdef int new_row(self) noexcept nogil:
-        """A new row of zeros; the memory is allocated."""
+    cdef int new_row(self, int leaf, int first) noexcept nogil:
+        """Add a row of zeros to a leaf; the memory is allocated."""
         cdef int row = self.free_row
         if row >= 0:
             self.free_row = <int>self.counts(row)[0]
@@ -135,17 +155,33 @@ cdef class CompactTrees(Trees):
         else:
             row = self.n_rows
             self.n_rows += 1
-        memset(self.counts(row), 0, self.n_values * sizeof(double))
+        memset(self.counts(row), 0, self.stride * sizeof(double))
+        if self.n_values > BLOCK:
+            self.link_of(row).first, self.link_of(row).next = first, self.places[leaf]
+        self.places[leaf] = row
         return row
 
+    cdef double* cell(self, int leaf, int code) noexcept nogil:
+        """The weight of a class in a leaf with rows; the memory for one more is allocated."""
+        cdef int first = code & ~(BLOCK - 1), row = self.places[leaf]
+        while row >= 0 and self.first_of(row) != first:
+            row = self.next_of(row)
+        if row < 0:
+            row = self.new_row(leaf, first)
+        return self.counts(row) + code - first
+
     cdef void release(self, int node) noexcept nogil:
-        """Release the row or the record of a node."""
+        """Release the rows or the record of a node."""
+        cdef int row = self.places[node], next_row
         if self.nodes[node].split.feature >= 0:
             self.n_dead += length_of(self.records + self.places[node])
-        elif self.places[node] >= 0:
-            self.counts(self.places[node])[0] = self.free_row
-            self.free_row = self.places[node]
-            self.n_free_rows += 1
+        else:
+            while row >= 0:
+                next_row = self.next_of(row)
+                self.counts(row)[0] = self.free_row
+                self.free_row = row
+                self.n_free_rows += 1
+                row = next_row
         self.places[node] = -1
 
     # ---------------------------------------------------------------- changes of a node
@@ -159,18 +195,19 @@ cdef class CompactTrees(Trees):
 
     cdef void close(self, int node, double gain) noexcept nogil:
         cdef double weight = self.nodes[node].split.threshold
-        cdef int c, n = 0, code = self.nodes[node].left
-        cdef const double* counts = self.counts(self.places[node])
+        cdef int c, first, row = self.places[node], code = self.nodes[node].left
+        cdef const double* counts
         cdef unsigned char* at = self.records + self.n_bytes
         memcpy(at, &gain, sizeof(double))
         at = put(at + sizeof(double), weight)
-        if self.places[node] >= 0:
-            for c in range(self.n_values):
-                n += counts[c] != 0.0
-            at = put(at, n)
-            for c in range(self.n_values):
-                if counts[c] != 0.0:
-                    at = put(put(at, c), counts[c])
+        if row >= 0:
+            at = put(at, self.count_classes(row))
+            while row >= 0:
+                counts, first = self.counts(row), self.first_of(row)
+                for c in range(self.n_counts(row)):
+                    if counts[c] != 0.0:
+                        at = put(put(at, first + c), counts[c])
+                row = self.next_of(row)
         elif code >= 0:
             at = put(put(put(at, 1), code), weight)
         else:
@@ -179,11 +216,19 @@ cdef class CompactTrees(Trees):
         self.places[node] = <int>self.n_bytes
         self.n_bytes = at - self.records
 
+    cdef int count_classes(self, int row) noexcept nogil:
+        """Number of classes with a weight in this row and the next ones of its leaf."""
+        cdef int c, n = 0
+        while row >= 0:
+            for c in range(self.n_counts(row)):
+                n += self.counts(row)[c] != 0.0
+            row = self.next_of(row)
+        return n
+
     cdef void reopen(self, int node) noexcept nogil:
         cdef const unsigned char* start = self.records + self.places[node]
         cdef const unsigned char* at
         cdef double weight, n, code = -1.0, count = 0.0
-        cdef int row
         at = get(get(start + sizeof(double), &weight), &n)
         self.n_dead += length_of(start)
         self.nodes[node].split.threshold, self.nodes[node].left = weight, -1
@@ -193,10 +238,11 @@ cdef class CompactTrees(Trees):
         if count == weight:                     # one class, or none
             self.nodes[node].left = <int>code
             return
-        row = self.places[node] = self.new_row()
+        if n == 0.0:
+            self.new_row(node, 0)
         for _ in range(<int>n):
             at = get(get(at, &code), &count)
-            self.counts(row)[<int>code] = count
+            self.cell(node, <int>code)[0] = count
 
     cdef void set_leaf(self, int leaf, double weight, const double* counts,
                        int n_classes) noexcept nogil:
@@ -209,41 +255,45 @@ cdef class CompactTrees(Trees):
         if (n == 1 and counts[code] == weight) or (n == 0 and weight == 0.0):
             self.nodes[leaf].left = code
             return
-        self.places[leaf] = self.new_row()
-        memcpy(self.counts(self.places[leaf]), counts, n_classes * sizeof(double))
+        if n == 0 or n_classes <= BLOCK:
+            memcpy(self.counts(self.new_row(leaf, 0)), counts,
+                   min(n_classes, <int>BLOCK) * sizeof(double))
+            return
+        for c in range(n_classes):
+            if counts[c] != 0.0:
+                self.cell(leaf, c)[0] = counts[c]
 
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil:
         cdef Node* this = &self.nodes[node]
-        cdef double* counts
         if self.places[node] < 0:
             if this.left == code or this.left < 0:
                 this.left = code
                 this.split.threshold += weight
                 return
-            self.places[node] = self.new_row()
-            self.counts(self.places[node])[this.left] = this.split.threshold
+            self.cell(node, this.left)[0] = this.split.threshold
             this.left = -1
-        counts = self.counts(self.places[node])
-        counts[code] += weight
+        self.cell(node, code)[0] += weight
         this.split.threshold += weight
 
     cdef void fade(self, int leaf) noexcept nogil:
         cdef Node* this = &self.nodes[leaf]
         cdef double* counts
-        cdef int code
+        cdef int c, row = self.places[leaf]
         this.split.threshold *= self.fading
-        if self.places[leaf] < 0:
+        if row < 0:
             if this.split.threshold == 0.0:
                 this.left = -1
             elif this.split.threshold < FAINTEST:       # it has a weight, but no class
                 this.left = -1
-                self.places[leaf] = self.new_row()
+                self.new_row(leaf, 0)
             return
-        counts = self.counts(self.places[leaf])
-        for code in range(self.n_values):
-            counts[code] *= self.fading
-            if counts[code] < FAINTEST:
-                counts[code] = 0.0
+        while row >= 0:
+            counts = self.counts(row)
+            for c in range(self.n_counts(row)):
+                counts[c] *= self.fading
+                if counts[c] < FAINTEST:
+                    counts[c] = 0.0
+            row = self.next_of(row)
 
     cdef double weight_of(self, int node) noexcept nogil:
         cdef double weight
@@ -271,7 +321,10 @@ cdef class CompactTrees(Trees):
                 at = get(get(at, &code), &count)
                 row[HEADER + <int>code] = count
         elif place >= 0:
-            memcpy(row + HEADER, self.counts(place), self.n_values * sizeof(double))
+            while place >= 0:
+                memcpy(row + HEADER + self.first_of(place), self.counts(place),
+                       self.n_counts(place) * sizeof(double))
+                place = self.next_of(place)
         elif self.nodes[node].split.feature == LEAF and self.nodes[node].left >= 0:
             row[HEADER + self.nodes[node].left] = row[WEIGHT]
 
@@ -279,11 +332,12 @@ cdef class CompactTrees(Trees):
         cdef Node* this = &self.nodes[node]
         cdef Split split = this.split
         cdef int left = this.left
-        self.reserve_rows(1, self.n_values)
+        self.reserve_rows(1 + self.n_values // BLOCK, self.n_values)
         this.split.feature, this.left = LEAF, -1
         self.set_leaf(node, row[WEIGHT], row + HEADER, self.n_values)
         if split.feature >= 0:
-            self.reserve_records(1, self.n_values)
+            self.reserve_records(
+                HEAD_BYTES + self.n_values * class_bytes(self.n_values))
             self.close(node, row[GAIN])
             this.split, this.left = split, left
         return 0
@@ -298,8 +352,13 @@ cdef class CompactTrees(Trees):
         for node in range(self.n_used):
             if self.nodes[node].split.feature >= 0:
                 n_bytes += length_of(self.records + self.places[node])
-            else:
-                n_rows += self.places[node] >= 0
+                continue
+            row = self.places[node]
+            while row >= 0 and n_rows <= self.n_rows:
+                require(0 <= self.first_of(row) < max(1, self.n_values)
+                        and self.first_of(row) % BLOCK == 0,
+                        "CompactTrees: a row is not of a class")
+                n_rows, row = n_rows + 1, self.next_of(row)
         row = self.free_row
         while row >= 0 and n_free <= self.n_rows:
             n_free, row = n_free + 1, <int>self.counts(row)[0]
@@ -307,7 +366,7 @@ cdef class CompactTrees(Trees):
                 "CompactTrees: records are not those of the inner nodes")
         require(n_free == self.n_free_rows and n_rows + n_free == self.n_rows
                 and self.n_rows <= self.row_capacity
-                and <size_t>self.row_capacity * self.n_values <= self.row_cells,
+                and <size_t>self.row_capacity * self.stride <= self.row_cells,
                 "CompactTrees: rows are not those of the leaves")
 
     def __sizeof__(self):
@@ -355,7 +414,15 @@ cdef size_t length_of(const unsigned char* record) noexcept nogil:
     return at - record
 
 
-cdef size_t longest_record(int n_values) noexcept nogil:
-    """Maximum bytes of a record: all classes, with fractional weights."""
-    cdef size_t code = 1 if n_values <= SHORT_NUMBER else 9
-    return 3 * 9 + n_values * (code + 9)
+cdef inline size_t class_bytes(int n_values) noexcept nogil:
+    """Maximum bytes of a class and its weight in a record."""
+    return 9 + (1 if n_values <= SHORT_NUMBER else 3 if n_values <= 65536 else 9)
+
+
+cdef size_t classes_of(Py_ssize_t n_samples, Py_ssize_t n_values) except? <size_t>-1 nogil:
+    """Maximum number of classes in all splits of a new tree, whose nodes have up to n_values.
+
+    That is min(n, n_values), summed over all numbers of samples n: each split separates one sample.
+    """
+    cdef Py_ssize_t n = min(n_samples, n_values)
+    return product(n, n + 1) // 2 + product(n_samples - n, n_values)

@@ -173,7 +173,7 @@ cdef class MemoryForest(Ensemble):
         while tree < self.n_trees:      # their small batches are full with this sample
             if self.splits_leaves(tree):
                 self.small.reserve(<Trees>self.tree(tree), self.schema, n_columns, n_labels,
-                                   self.batch_size)
+                                   self.batch_size, self.max_nodes)
             tree += self.batch_size
         return 0
 

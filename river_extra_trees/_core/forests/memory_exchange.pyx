@@ -18,7 +18,7 @@ from .compact_trees cimport CompactTrees
 from .model_trees cimport LinearModels, walk
 from .memories cimport Group, MemoryForest
 from .mixtures cimport ClassPool, NumberMixture
-from .rotation cimport catch_up, start_growth
+from .rotation cimport catch_up, reserve_catch_up, start_growth
 
 from ..state import LARGEST_COUNT, State, require
 from .model_trees import KINDS
@@ -180,7 +180,8 @@ cdef int grow_again(MemoryForest forest, Group group, int64_t n_steps,
             and group.begun - group.n_samples() >= forest.buffer.oldest
             and (caught_up == -1 or group.begun <= caught_up <= forest.buffer.n_seen),
             "MemoryForest: a growth is not where one can be")
-    group.growth.reserve(forest.schema, group.n_columns, group.n_labels, group.n_samples())
+    group.growth.reserve(
+        forest.schema, group.n_columns, group.n_labels, group.n_samples(), forest.max_nodes)
     group.is_growing = True
     start_growth(forest, group)
     group.caught_up = -1
@@ -191,6 +192,8 @@ cdef int grow_again(MemoryForest forest, Group group, int64_t n_steps,
     group.growth.trees.reserve(0, forest.n_labels())
     group.growth.trees.widen(forest.n_labels())
     if caught_up != -1:
+        if not forest.regression:
+            reserve_catch_up(group, caught_up, forest.n_labels())
         catch_up(forest, group, caught_up - group.begun)
     return 0
 

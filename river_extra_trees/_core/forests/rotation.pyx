@@ -9,7 +9,7 @@ from libc.string cimport memcpy
 
 from ..rng cimport BRANCH, RENEW, rng_for
 from ..trees cimport Trees
-from .compact_trees cimport CompactTrees
+from .compact_trees cimport CompactTrees, rows_of_class
 from .model_trees cimport LinearModels, remainder, walk
 from .memories cimport Group, MemoryForest
 
@@ -29,12 +29,22 @@ cdef int reserve_group(MemoryForest forest, Group group, int n_labels) except -1
     if group.is_growing:
         group.growth.trees.reserve(0, n_labels)
         if not forest.regression:
-            (<CompactTrees>group.growth.trees).reserve_rows(
-                n_seen - max(group.begun, group.caught_up), n_labels)
+            reserve_catch_up(group, n_seen, n_labels)
     if n_seen >= group.due and forest.holds(group.first + group.turn):
         return group.growth.reserve(forest.schema, forest.schema.n_columns, n_labels,
-                                    <int>min(n_seen, <int64_t>group.memory))
+                                    <int>min(n_seen, <int64_t>group.memory), forest.max_nodes)
     return 0
+
+
+cdef int reserve_catch_up(Group group, int64_t stop, int n_labels) except -1 nogil:
+    """Allocate memory for the rows of the next tree, until it has learned all samples before `stop`.
+
+    Its growth may still need rows of its own.
+    """
+    cdef int64_t n = stop - max(group.begun, group.caught_up)
+    cdef int64_t n_growing = group.n_samples() if group.caught_up < 0 else 0
+    return (<CompactTrees>group.growth.trees).reserve_rows(
+        n_growing + n * rows_of_class(n_labels), n_labels)
 
 
 cdef void continue_growth(MemoryForest forest, Group group) noexcept nogil:
