@@ -9,9 +9,10 @@ The nodes are those of `trees`. The kind of a node determines where its statisti
 
 If a tree is grown until its leaves are pure, most leaves have one class.
 
-A row contains the weights of up to BLOCK classes with successive codes. If there are more classes,
-each leaf has a list of rows, and only rows for classes that it has met; such a row ends with a
-`Link`. So the memory of a leaf does not depend on the number of all classes. A record contains the
+A row contains the weights of up to ROW_CLASSES classes. If there are no more, each row contains all
+of them in the order of their codes. Else a leaf has a list of rows with the classes that it has
+met; the weights of such a row are followed by the codes and a `Link`. So the memory of a leaf does
+not depend on the number of all classes. A record contains the
 gain, the weight and the classes with a positive weight. Small whole numbers take one byte (see
 `put`); all numbers are stored exactly. When the memory for records is full and more than half of it
 is unused records, they are removed.
@@ -22,24 +23,20 @@ The statistic VISITED of a node is 1 if a sample reached the node, else 0.
 from ..trees cimport FAINTEST, Trees
 
 cdef enum:
-    BLOCK = 16                      # maximum number of classes in a row; a power of 2
+    ROW_CLASSES = 16                # an even number
 
-cdef struct Link:                   # at the end of a row if there are more than BLOCK classes
-    int first                       # code of its first class, a multiple of BLOCK
+cdef struct Link:                   # at the end of a row if there are more than ROW_CLASSES classes
+    int n                           # number of classes in the row; all rows but the first are full
     int next                        # next row of the leaf, or -1
 
 cdef inline int stride_of(int n_values) noexcept nogil:
-    """Number of doubles of a row, with its link."""
-    return n_values if n_values <= BLOCK else BLOCK + 1
-
-cdef inline int rows_of_class(int n_values) noexcept nogil:
-    """Number of rows that a leaf may need for a new class: one also for its only class so far."""
-    return 1 if n_values <= BLOCK else 2
+    """Number of doubles that a row takes, with its codes and its link."""
+    return n_values if n_values <= ROW_CLASSES else ROW_CLASSES + ROW_CLASSES // 2 + 1
 
 cdef class CompactTrees(Trees):
     cdef int* places                # per node: first row of a leaf, or -1; start of the record of
                                     #   others
-    cdef double* rows               # rows[row * stride + code - first code]: weights
+    cdef double* rows               # row r begins at rows[r * stride]
     cdef int stride                 # see `stride_of`
     cdef int n_rows                 # every row in use has a smaller number
     cdef int free_row               # first free row, or -1; its first cell is the next free row
@@ -57,9 +54,10 @@ cdef class CompactTrees(Trees):
     cdef int reserve_splits(self, Py_ssize_t n_splits, Py_ssize_t n_samples, Py_ssize_t max_nodes,
                             int n_values) except -1 nogil
     cdef void drop_dead_records(self, unsigned char* room) noexcept nogil
-    cdef int new_row(self, int leaf, int first) noexcept nogil
-    cdef double* cell(self, int leaf, int code) noexcept nogil
-    cdef int count_classes(self, int row) noexcept nogil
+    cdef void new_row(self, int leaf) noexcept nogil
+    cdef double* add_cell(self, int leaf, int code) noexcept nogil
+    cdef double* find_cell(self, int leaf, int code) noexcept nogil
+    cdef void add_list(self, int leaf, double share, double* answers) noexcept nogil
     cdef void release(self, int leaf) noexcept nogil
     cdef void set_leaf(self, int leaf, double weight, const double* counts,
                        int n_classes) noexcept nogil
@@ -67,28 +65,38 @@ cdef class CompactTrees(Trees):
     cdef inline double* counts(self, int row) noexcept nogil:
         return self.rows + <Py_ssize_t>row * self.stride
 
+    cdef inline int* codes(self, int row) noexcept nogil:
+        """The codes of a row, if there are more than ROW_CLASSES classes."""
+        return <int*>(self.counts(row) + ROW_CLASSES)
+
     cdef inline Link* link_of(self, int row) noexcept nogil:
-        """The link of a row, if there are more than BLOCK classes."""
-        return <Link*>(self.counts(row) + BLOCK)
-
-    cdef inline int first_of(self, int row) noexcept nogil:
-        """The code of the first class of a row."""
-        return 0 if self.n_values <= BLOCK else self.link_of(row).first
-
-    cdef inline int next_of(self, int row) noexcept nogil:
-        """The next row of a leaf, or -1."""
-        return -1 if self.n_values <= BLOCK else self.link_of(row).next
+        """The link of a row, if there are more than ROW_CLASSES classes."""
+        return <Link*>(self.codes(row) + ROW_CLASSES)
 
     cdef inline int n_counts(self, int row) noexcept nogil:
         """Number of classes of a row."""
-        return min(<int>BLOCK, self.n_values - self.first_of(row))
+        return self.n_values if self.n_values <= ROW_CLASSES else self.link_of(row).n
+
+    cdef inline int code_of(self, int row, int i) noexcept nogil:
+        """The code of class i of a row."""
+        return i if self.n_values <= ROW_CLASSES else self.codes(row)[i]
+
+    cdef inline int next_of(self, int row) noexcept nogil:
+        """The next row of a leaf, or -1."""
+        return -1 if self.n_values <= ROW_CLASSES else self.link_of(row).next
+
+    cdef inline double* cell(self, int leaf, int code) noexcept nogil:
+        """The weight of a class in a leaf with rows; memory for one more row is allocated."""
+        if self.n_values <= ROW_CLASSES:
+            return self.counts(self.places[leaf]) + code
+        return self.find_cell(leaf, code)
 
     cdef inline int reserve_row(self, int n_values) except -1 nogil:
         """Make room for one more class in a leaf; called per tree and sample."""
         if n_values == self.n_values and (
-                self.n_free_rows + self.row_capacity - self.n_rows >= rows_of_class(n_values)):
+                self.n_free_rows > 0 or self.n_rows < self.row_capacity):
             return 0
-        return self.reserve_rows(rows_of_class(n_values), n_values)
+        return self.reserve_rows(1, n_values)
 
     cdef inline void learn_in_leaf(self, int leaf, int code, double weight) noexcept nogil:
         """Apply the decay factor to a leaf (`fade`), then add a sample (`add_class`)."""
@@ -105,7 +113,7 @@ cdef class CompactTrees(Trees):
         """Add the class shares in a leaf, divided by n_trees, to the mean over n_trees trees."""
         cdef double weight = self.nodes[leaf].split.threshold, share
         cdef const double* counts
-        cdef int c, row, first
+        cdef int c
         if not weight > 0.0:
             for c in range(width):
                 answers[c] += 1.0 / (width * n_trees)
@@ -114,10 +122,9 @@ cdef class CompactTrees(Trees):
         if self.places[leaf] < 0:
             answers[self.nodes[leaf].left] += weight * share
             return
-        row = self.places[leaf]
-        while row >= 0:
-            counts = self.counts(row)
-            first = self.first_of(row)
-            for c in range(min(<int>BLOCK, width - first)):
-                answers[first + c] += counts[c] * share
-            row = self.next_of(row)
+        if width > ROW_CLASSES:
+            self.add_list(leaf, share, answers)
+            return
+        counts = self.counts(self.places[leaf])
+        for c in range(width):
+            answers[c] += counts[c] * share

@@ -60,13 +60,11 @@ cdef class CompactTrees(Trees):
         classes of earlier samples, and so may the leaves that the removal of splits makes.
         """
         cdef size_t n_classes = classes_of(n_samples, n_values)
-        # Each row has a sample of its own; the only row of a leaf has two.
-        cdef Py_ssize_t n_rows = n_samples // 2 if n_values <= BLOCK else n_samples
+        cdef Py_ssize_t n_rows = n_samples // 2     # a leaf with rows has two samples per row
         cdef Py_ssize_t n_removed = (self.n_used - self.n_free + 2 * n_splits - max_nodes + 1) // 2
         if self.n_roots > 0:
             n_classes += product(n_samples // 2, n_values)
-            n_rows += rows_of_class(n_values) + max(<Py_ssize_t>0, n_removed) * (
-                (n_values + BLOCK - 1) // BLOCK)
+            n_rows += 1 + max(<Py_ssize_t>0, n_removed) * most_rows(n_values)
         self.reserve_rows(n_rows, n_values)
         n_classes = min(n_classes, product(n_splits, n_values))
         return self.reserve_records(n_splits * HEAD_BYTES + product(n_classes, class_bytes(n_values)))
@@ -133,42 +131,57 @@ cdef class CompactTrees(Trees):
         other.row_cells = other.n_bytes = other.n_dead = other.byte_capacity = 0
 
     cdef void widen(self, int n_values) noexcept nogil:
-        cdef int row, n = self.n_values, stride = stride_of(n_values)
-        cdef double* moved
+        cdef int row, c, n = self.n_values, old_stride = self.stride
         if n_values <= n:
             return
-        if stride > self.stride:
-            for row in range(self.n_rows - 1, -1, -1):      # from the end: rows only move up
-                moved = self.rows + <Py_ssize_t>row * stride
-                memmove(moved, self.counts(row), n * sizeof(double))
-                memset(moved + n, 0, (stride - n) * sizeof(double))
-                if n_values > BLOCK:
-                    (<Link*>(moved + BLOCK)).next = -1
-        self.n_values, self.width, self.stride = n_values, HEADER + n_values, stride
+        self.n_values, self.width, self.stride = n_values, HEADER + n_values, stride_of(n_values)
+        if self.stride == old_stride:
+            return
+        for row in range(self.n_rows - 1, -1, -1):      # from the end: rows only move up
+            memmove(self.counts(row), self.rows + <Py_ssize_t>row * old_stride, n * sizeof(double))
+            memset(self.counts(row) + n, 0, (self.stride - n) * sizeof(double))
+            if n_values > ROW_CLASSES:
+                self.link_of(row).n, self.link_of(row).next = n, -1
+                for c in range(n):
+                    self.codes(row)[c] = c
 
-    cdef int new_row(self, int leaf, int first) noexcept nogil:
-        """Add a row of zeros to a leaf; the memory is allocated."""
-        cdef int row = self.free_row
+    cdef void new_row(self, int leaf) noexcept nogil:
+        """Add a row without a weight to a leaf; the memory is allocated."""
+        cdef int row = self.free_row, next_row = self.places[leaf]
         if row >= 0:
             self.free_row = <int>self.counts(row)[0]
             self.n_free_rows -= 1
         else:
             row = self.n_rows
             self.n_rows += 1
-        memset(self.counts(row), 0, self.stride * sizeof(double))
-        if self.n_values > BLOCK:
-            self.link_of(row).first, self.link_of(row).next = first, self.places[leaf]
         self.places[leaf] = row
-        return row
+        if self.n_values > ROW_CLASSES:
+            self.link_of(row).n, self.link_of(row).next = 0, next_row
+        else:
+            memset(self.counts(row), 0, self.n_values * sizeof(double))
 
-    cdef double* cell(self, int leaf, int code) noexcept nogil:
-        """The weight of a class in a leaf with rows; the memory for one more is allocated."""
-        cdef int first = code & ~(BLOCK - 1), row = self.places[leaf]
-        while row >= 0 and self.first_of(row) != first:
-            row = self.next_of(row)
-        if row < 0:
-            row = self.new_row(leaf, first)
-        return self.counts(row) + code - first
+    cdef double* add_cell(self, int leaf, int code) noexcept nogil:
+        """A weight of 0 for a class that a leaf has not met; memory for a row is allocated."""
+        cdef int row = self.places[leaf], n
+        if row < 0 or self.n_counts(row) == ROW_CLASSES:
+            self.new_row(leaf)
+            row = self.places[leaf]
+        if self.n_values <= ROW_CLASSES:
+            return self.counts(row) + code
+        n = self.link_of(row).n
+        self.link_of(row).n = n + 1
+        self.codes(row)[n], self.counts(row)[n] = code, 0.0
+        return self.counts(row) + n
+
+    cdef double* find_cell(self, int leaf, int code) noexcept nogil:
+        """`cell` if there are more than ROW_CLASSES classes."""
+        cdef int c, row = self.places[leaf]
+        while row >= 0:
+            for c in range(self.link_of(row).n):
+                if self.codes(row)[c] == code:
+                    return self.counts(row) + c
+            row = self.link_of(row).next
+        return self.add_cell(leaf, code)
 
     cdef void release(self, int node) noexcept nogil:
         """Release the rows or the record of a node."""
@@ -195,18 +208,25 @@ cdef class CompactTrees(Trees):
 
     cdef void close(self, int node, double gain) noexcept nogil:
         cdef double weight = self.nodes[node].split.threshold
-        cdef int c, first, row = self.places[node], code = self.nodes[node].left
+        cdef int c, row, n = 0, code = self.nodes[node].left
         cdef const double* counts
         cdef unsigned char* at = self.records + self.n_bytes
         memcpy(at, &gain, sizeof(double))
         at = put(at + sizeof(double), weight)
-        if row >= 0:
-            at = put(at, self.count_classes(row))
+        if self.places[node] >= 0:
+            row = self.places[node]
             while row >= 0:
-                counts, first = self.counts(row), self.first_of(row)
+                counts = self.counts(row)
+                for c in range(self.n_counts(row)):
+                    n += counts[c] != 0.0
+                row = self.next_of(row)
+            at = put(at, n)
+            row = self.places[node]
+            while row >= 0:
+                counts = self.counts(row)
                 for c in range(self.n_counts(row)):
                     if counts[c] != 0.0:
-                        at = put(put(at, first + c), counts[c])
+                        at = put(put(at, self.code_of(row, c)), counts[c])
                 row = self.next_of(row)
         elif code >= 0:
             at = put(put(put(at, 1), code), weight)
@@ -215,15 +235,6 @@ cdef class CompactTrees(Trees):
         self.release(node)
         self.places[node] = <int>self.n_bytes
         self.n_bytes = at - self.records
-
-    cdef int count_classes(self, int row) noexcept nogil:
-        """Number of classes with a weight in this row and the next ones of its leaf."""
-        cdef int c, n = 0
-        while row >= 0:
-            for c in range(self.n_counts(row)):
-                n += self.counts(row)[c] != 0.0
-            row = self.next_of(row)
-        return n
 
     cdef void reopen(self, int node) noexcept nogil:
         cdef const unsigned char* start = self.records + self.places[node]
@@ -238,8 +249,7 @@ cdef class CompactTrees(Trees):
         if count == weight:                     # one class, or none
             self.nodes[node].left = <int>code
             return
-        if n == 0.0:
-            self.new_row(node, 0)
+        self.new_row(node)
         for _ in range(<int>n):
             at = get(get(at, &code), &count)
             self.cell(node, <int>code)[0] = count
@@ -255,13 +265,13 @@ cdef class CompactTrees(Trees):
         if (n == 1 and counts[code] == weight) or (n == 0 and weight == 0.0):
             self.nodes[leaf].left = code
             return
-        if n == 0 or n_classes <= BLOCK:
-            memcpy(self.counts(self.new_row(leaf, 0)), counts,
-                   min(n_classes, <int>BLOCK) * sizeof(double))
+        self.new_row(leaf)
+        if self.n_values <= ROW_CLASSES:
+            memcpy(self.counts(self.places[leaf]), counts, n_classes * sizeof(double))
             return
         for c in range(n_classes):
             if counts[c] != 0.0:
-                self.cell(leaf, c)[0] = counts[c]
+                self.add_cell(leaf, c)[0] = counts[c]
 
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil:
         cdef Node* this = &self.nodes[node]
@@ -270,7 +280,7 @@ cdef class CompactTrees(Trees):
                 this.left = code
                 this.split.threshold += weight
                 return
-            self.cell(node, this.left)[0] = this.split.threshold
+            self.add_cell(node, this.left)[0] = this.split.threshold
             this.left = -1
         self.cell(node, code)[0] += weight
         this.split.threshold += weight
@@ -285,7 +295,7 @@ cdef class CompactTrees(Trees):
                 this.left = -1
             elif this.split.threshold < FAINTEST:       # it has a weight, but no class
                 this.left = -1
-                self.new_row(leaf, 0)
+                self.new_row(leaf)
             return
         while row >= 0:
             counts = self.counts(row)
@@ -294,6 +304,14 @@ cdef class CompactTrees(Trees):
                 if counts[c] < FAINTEST:
                     counts[c] = 0.0
             row = self.next_of(row)
+
+    cdef void add_list(self, int leaf, double share, double* answers) noexcept nogil:
+        """Add the weights of a leaf, times a share, if there are more than ROW_CLASSES classes."""
+        cdef int c, row = self.places[leaf]
+        while row >= 0:
+            for c in range(self.link_of(row).n):
+                answers[self.codes(row)[c]] += self.counts(row)[c] * share
+            row = self.link_of(row).next
 
     cdef double weight_of(self, int node) noexcept nogil:
         cdef double weight
@@ -310,7 +328,7 @@ cdef class CompactTrees(Trees):
     cdef void read(self, int node, double* row) noexcept nogil:
         cdef const unsigned char* at
         cdef double n, code, count
-        cdef int place = self.places[node]
+        cdef int c, place = self.places[node]
         memset(row, 0, self.width * sizeof(double))
         row[WEIGHT], row[VISITED] = self.weight_of(node), self.visited_of(node)
         if self.nodes[node].split.feature >= 0:
@@ -322,8 +340,8 @@ cdef class CompactTrees(Trees):
                 row[HEADER + <int>code] = count
         elif place >= 0:
             while place >= 0:
-                memcpy(row + HEADER + self.first_of(place), self.counts(place),
-                       self.n_counts(place) * sizeof(double))
+                for c in range(self.n_counts(place)):
+                    row[HEADER + self.code_of(place, c)] = self.counts(place)[c]
                 place = self.next_of(place)
         elif self.nodes[node].split.feature == LEAF and self.nodes[node].left >= 0:
             row[HEADER + self.nodes[node].left] = row[WEIGHT]
@@ -332,7 +350,7 @@ cdef class CompactTrees(Trees):
         cdef Node* this = &self.nodes[node]
         cdef Split split = this.split
         cdef int left = this.left
-        self.reserve_rows(1 + self.n_values // BLOCK, self.n_values)
+        self.reserve_rows(most_rows(self.n_values), self.n_values)
         this.split.feature, this.left = LEAF, -1
         self.set_leaf(node, row[WEIGHT], row + HEADER, self.n_values)
         if split.feature >= 0:
@@ -355,9 +373,6 @@ cdef class CompactTrees(Trees):
                 continue
             row = self.places[node]
             while row >= 0 and n_rows <= self.n_rows:
-                require(0 <= self.first_of(row) < max(1, self.n_values)
-                        and self.first_of(row) % BLOCK == 0,
-                        "CompactTrees: a row is not of a class")
                 n_rows, row = n_rows + 1, self.next_of(row)
         row = self.free_row
         while row >= 0 and n_free <= self.n_rows:
@@ -417,6 +432,11 @@ cdef size_t length_of(const unsigned char* record) noexcept nogil:
 cdef inline size_t class_bytes(int n_values) noexcept nogil:
     """Maximum bytes of a class and its weight in a record."""
     return 9 + (1 if n_values <= SHORT_NUMBER else 3 if n_values <= 65536 else 9)
+
+
+cdef inline int most_rows(int n_values) noexcept nogil:
+    """Maximum number of rows of a leaf."""
+    return 1 + n_values // ROW_CLASSES
 
 
 cdef size_t classes_of(Py_ssize_t n_samples, Py_ssize_t n_values) except? <size_t>-1 nogil:

@@ -9,7 +9,7 @@ from libc.string cimport memcpy
 
 from ..rng cimport BRANCH, RENEW, rng_for
 from ..trees cimport Trees
-from .compact_trees cimport CompactTrees, rows_of_class
+from .compact_trees cimport CompactTrees
 from .model_trees cimport LinearModels, remainder, walk
 from .memories cimport Group, MemoryForest
 
@@ -42,9 +42,9 @@ cdef int reserve_catch_up(Group group, int64_t stop, int n_labels) except -1 nog
     Its growth may still need rows of its own.
     """
     cdef int64_t n = stop - max(group.begun, group.caught_up)
-    cdef int64_t n_growing = group.n_samples() if group.caught_up < 0 else 0
-    return (<CompactTrees>group.growth.trees).reserve_rows(
-        n_growing + n * rows_of_class(n_labels), n_labels)
+    if group.caught_up < 0:
+        n += group.n_samples() // 2
+    return (<CompactTrees>group.growth.trees).reserve_rows(n, n_labels)
 
 
 cdef void continue_growth(MemoryForest forest, Group group) noexcept nogil:
