@@ -20,6 +20,8 @@ is unused records, they are removed.
 The statistic VISITED of a node is 1 if a sample reached the node, else 0.
 """
 
+from libc.stdint cimport int64_t
+
 from ..trees cimport FAINTEST, Trees
 
 cdef enum:
@@ -50,8 +52,10 @@ cdef class CompactTrees(Trees):
 
     cdef void take_records(self, CompactTrees other) noexcept nogil
     cdef int reserve_rows(self, Py_ssize_t n, int n_values) except -1 nogil
-    cdef int reserve_records(self, size_t added) except -1 nogil
-    cdef int reserve_splits(self, Py_ssize_t n_splits, Py_ssize_t n_samples, Py_ssize_t max_nodes,
+    cdef int reserve_records(self, size_t n, size_t n_classes, int n_values) except -1 nogil
+    cdef int reserve_splits(self, Py_ssize_t n_samples, Py_ssize_t max_nodes,
+                            int n_values) except -1 nogil
+    cdef int reserve_growth(self, int64_t n_steps, Py_ssize_t n_samples, Py_ssize_t n_later,
                             int n_values) except -1 nogil
     cdef void drop_dead_records(self, unsigned char* room) noexcept nogil
     cdef void new_row(self, int leaf) noexcept nogil

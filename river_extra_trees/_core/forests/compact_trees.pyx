@@ -1,6 +1,6 @@
 """Compact classification trees. See the header."""
 
-from libc.stdint cimport uint16_t
+from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memcpy, memmove, memset
 
 from ..memory cimport enough, free, product, raise_memory_error, resized, trimmed
@@ -51,26 +51,38 @@ cdef class CompactTrees(Trees):
         self.row_capacity = <int>capacity
         return 0
 
-    cdef int reserve_splits(self, Py_ssize_t n_splits, Py_ssize_t n_samples, Py_ssize_t max_nodes,
+    cdef int reserve_splits(self, Py_ssize_t n_samples, Py_ssize_t max_nodes,
                             int n_values) except -1 nogil:
-        """Allocate memory for n_splits splits of leaves and for the end, `shrink_to` max_nodes.
+        """Allocate memory to learn a sample, split leaves with n_samples, and `shrink_to` max_nodes.
 
-        The new leaves have n_samples samples. In a new tree these are all samples. In any other
-        tree one of them may be learned before the splits, the leaves that are split may have the
-        classes of earlier samples, and so may the leaves that the removal of splits makes.
+        The leaves that are split may also have the classes of other samples, and so may those that
+        the removal of splits makes.
         """
-        cdef size_t n_classes = classes_of(n_samples, n_values)
-        cdef Py_ssize_t n_rows = n_samples // 2     # a leaf with rows has two samples per row
-        cdef Py_ssize_t n_removed = (self.n_used - self.n_free + 2 * n_splits - max_nodes + 1) // 2
-        if self.n_roots > 0:
-            n_classes += product(n_samples // 2, n_values)
-            n_rows += 1 + max(<Py_ssize_t>0, n_removed) * most_rows(n_values)
-        self.reserve_rows(n_rows, n_values)
-        n_classes = min(n_classes, product(n_splits, n_values))
-        return self.reserve_records(n_splits * HEAD_BYTES + product(n_classes, class_bytes(n_values)))
+        cdef Py_ssize_t n_removed = (self.n_used - self.n_free + 2 * n_samples - max_nodes) // 2
+        cdef size_t n_classes = min(
+            classes_of(n_samples, n_values) + product(n_samples // 2, n_values),
+            product(n_samples, n_values))
+        self.reserve_rows(
+            1 + n_samples // 2 + max(<Py_ssize_t>0, n_removed) * most_rows(n_values), n_values)
+        return self.reserve_records(n_samples, n_classes, n_values)
 
-    cdef int reserve_records(self, size_t added) except -1 nogil:
-        """Allocate memory for so many more bytes of records."""
+    cdef int reserve_growth(self, int64_t n_steps, Py_ssize_t n_samples, Py_ssize_t n_later,
+                            int n_values) except -1 nogil:
+        """Allocate memory for n_steps steps of the growth of a new tree on n_samples samples.
+
+        If this ends the growth, the tree learns n_later more samples. The leaves have no more rows
+        than half of their samples, so `shrink_to` needs no memory.
+        A split takes two steps per sample in the node; the last one may take more than are left.
+        """
+        self.reserve_rows(n_samples // 2 + n_later, n_values)
+        return self.reserve_records(
+            min(<int64_t>n_samples, 1 + n_steps // 4),
+            min(classes_of(n_samples, n_values), <size_t>n_steps // 2 + min(n_samples, n_values)),
+            n_values)
+
+    cdef int reserve_records(self, size_t n, size_t n_classes, int n_values) except -1 nogil:
+        """Allocate memory for n more records with n_classes classes in total."""
+        cdef size_t added = n * HEAD_BYTES + product(n_classes, class_bytes(n_values))
         cdef size_t live, capacity
         cdef unsigned char* room
         if self.n_bytes + added <= self.byte_capacity:
@@ -354,8 +366,7 @@ cdef class CompactTrees(Trees):
         this.split.feature, this.left = LEAF, -1
         self.set_leaf(node, row[WEIGHT], row + HEADER, self.n_values)
         if split.feature >= 0:
-            self.reserve_records(
-                HEAD_BYTES + self.n_values * class_bytes(self.n_values))
+            self.reserve_records(1, self.n_values, self.n_values)
             self.close(node, row[GAIN])
             this.split, this.left = split, left
         return 0

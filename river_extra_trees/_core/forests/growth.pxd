@@ -94,7 +94,7 @@ cdef class Growth:
     cdef Buckets buckets                    # memory per nominal value, bucket and class
 
     cdef int reserve(self, Trees trees, Schema schema, int n_columns, int n_labels,
-                     int n_samples, int max_nodes) except -1 nogil
+                     int n_samples) except -1 nogil
     cdef void learn_root(self, Trees trees, int i) noexcept nogil
     cdef void begin(self, int node, int n_samples, int max_features, Rng rng) noexcept nogil
     cdef bint advance(self, Trees trees, int64_t n_steps) noexcept nogil

@@ -56,12 +56,12 @@ cdef class Growth:
     # ---------------------------------------------------------------- memory
 
     cdef int reserve(self, Trees trees, Schema schema, int n_columns, int n_labels,
-                     int n_samples, int max_nodes) except -1 nogil:
+                     int n_samples) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need.
 
         Labels and columns are those of the samples; the tree may not know all of them yet.
         """
-        cdef int column, widest = 0, n_splits = n_samples // max(1, self.min_samples_leaf)
+        cdef int column, widest = 0
         cdef size_t values
         if n_samples > self.capacity:
             self.reserve_samples(max(n_samples, 2 * min(self.capacity, n_samples // 2 + 1)))
@@ -81,9 +81,9 @@ cdef class Growth:
             self.class_capacity = <int>values
         self.buckets.reserve(widest, values + 1)
         # All new nodes, and a root if there is none.
-        trees.reserve(1 - trees.n_roots + 2 * <Py_ssize_t>n_splits, n_labels)
-        if self.criterion != VARIANCE:
-            (<CompactTrees>trees).reserve_splits(n_splits, n_samples, max_nodes, n_labels)
+        trees.reserve(
+            1 - trees.n_roots + 2 * <Py_ssize_t>(n_samples // max(1, self.min_samples_leaf)),
+            n_labels)
         self.n_columns, self.n_classes = n_columns, <int>values
         return 0
 

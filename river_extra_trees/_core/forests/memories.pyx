@@ -173,7 +173,10 @@ cdef class MemoryForest(Ensemble):
         while tree < self.n_trees:      # their small batches are full with this sample
             if self.splits_leaves(tree):
                 self.small.reserve(<Trees>self.tree(tree), self.schema, n_columns, n_labels,
-                                   self.batch_size, self.max_nodes)
+                                   self.batch_size)
+                if not self.regression:
+                    (<CompactTrees>self.tree(tree)).reserve_splits(
+                        self.batch_size, self.max_nodes, n_labels)
             tree += self.batch_size
         return 0
 

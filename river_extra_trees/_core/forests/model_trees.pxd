@@ -144,7 +144,7 @@ cdef class TreeGrowth:
     cdef int capacity
 
     cdef int reserve(self, Schema schema, int n_columns, int n_labels,
-                     int n_samples, int max_nodes) except -1 nogil
+                     int n_samples) except -1 nogil
     cdef int64_t n_steps(self) noexcept nogil
     cdef double expected_steps(self, int n_samples, int n_visited) noexcept nogil
     cdef void begin(self, int64_t first, int n_samples, int max_features, Rng rng) noexcept nogil

@@ -310,7 +310,7 @@ cdef class TreeGrowth:
     # ---------------------------------------------------------------- memory
 
     cdef int reserve(self, Schema schema, int n_columns, int n_labels,
-                     int n_samples, int max_nodes) except -1 nogil:
+                     int n_samples) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need."""
         cdef int n, n_leaves
         if self.kind != NO_MODELS:
@@ -327,8 +327,7 @@ cdef class TreeGrowth:
                 n_leaves = max(1, n_samples // self.growth.min_samples_leaf)
                 self.models.reserve(n, n_leaves, 2 * n_leaves)
         self.trees.reserve_roots(1)
-        return self.growth.reserve(
-            self.trees, schema, n_columns, n_labels, n_samples, max_nodes)
+        return self.growth.reserve(self.trees, schema, n_columns, n_labels, n_samples)
 
     cdef size_t n_bytes(self):
         """Number of allocated bytes."""
