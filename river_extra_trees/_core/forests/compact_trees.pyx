@@ -53,7 +53,7 @@ cdef class CompactTrees(Trees):
 
     cdef int reserve_splits(self, Py_ssize_t n_samples, Py_ssize_t max_nodes,
                             int n_values) except -1 nogil:
-        """Allocate memory to learn a sample, split leaves with n_samples, and `shrink_to` max_nodes.
+        """Allocate memory to learn a sample, split leaves with n_samples, then `shrink_to`.
 
         The leaves that are split may also have the classes of other samples, and so may those that
         the removal of splits makes.

@@ -43,7 +43,7 @@ def state(rows: list[list[float]], splits: int) -> dict[str, Any]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.data(), st.integers(0, 6), st.integers(1, 5))
+@given(st.data(), st.integers(0, 6), st.sampled_from([1, 2, 5, 16, 17, 50]))
 def test_any_statistics_are_kept(data: st.DataObject, splits: int, n_classes: int) -> None:
     """Of leaves with no, one and several classes, and of inner nodes."""
     row = st.lists(WEIGHTS, min_size=n_classes + 1, max_size=n_classes + 1)
@@ -101,6 +101,40 @@ def test_records_do_not_pile_up() -> None:
         if i in (3_700, 5_099):
             sizes.append(model._core.trees[0].__sizeof__())
     assert sizes[1] <= sizes[0]
+
+
+def with_many_classes(**parameters: Any) -> Any:
+    """A forest that has learned 1,500 samples of 1,024 classes, which no feature foretells."""
+    rng = random.Random(1)
+    model = ret.StreamDecisionForestClassifier(n_models=8, seed=1, **parameters)
+    for i in range(1_500):
+        model.learn_one({name: rng.random() for name in "abcd"}, i % 1_024)
+    return model
+
+
+def test_a_leaf_takes_memory_for_the_classes_that_it_met() -> None:
+    """A row of 1,024 classes would take 8 kB, the longest record 12 kB."""
+    model = with_many_classes(window_size=(30, 1_200))
+    for trees in model._core.trees:
+        assert trees.__sizeof__() < 200 * trees.n_nodes + 130_000
+    assert model._raw_memory_usage < 3_000_000
+
+
+def test_a_full_tree_of_many_classes_takes_little_memory() -> None:
+    """There is memory for the rows of the leaves that the removal of splits makes."""
+    model = with_many_classes(window_size=(1_200,), max_nodes=100)
+    for trees in model._core.trees:
+        assert 90 < trees.n_nodes <= 100
+        assert trees.__sizeof__() < 700_000
+
+
+def test_a_growth_takes_memory_for_its_next_steps() -> None:
+    """Not for a growth that splits off one sample after the other; also after loading."""
+    model = with_many_classes(window_size=(30, 1_200))
+    for some in (model, pickle.loads(pickle.dumps(model))):
+        group = some._core.groups[1]
+        assert group.is_growing
+        assert group.growth.trees.__sizeof__() < 1_000_000
 
 
 def test_a_node_takes_few_bytes() -> None:
