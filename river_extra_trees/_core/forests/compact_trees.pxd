@@ -33,7 +33,7 @@ cdef struct Link:                   # at the end of a row if there are more than
 
 cdef inline int stride_of(int n_values) noexcept nogil:
     """Number of doubles that a row takes, with its codes and its link."""
-    return n_values if n_values <= ROW_CLASSES else ROW_CLASSES + ROW_CLASSES // 2 + 1
+    return max(1, n_values) if n_values <= ROW_CLASSES else ROW_CLASSES + ROW_CLASSES // 2 + 1
 
 cdef class CompactTrees(Trees):
     cdef int* places                # per node: first row of a leaf, or -1; start of the record of

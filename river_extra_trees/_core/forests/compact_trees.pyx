@@ -1,18 +1,20 @@
 """Compact classification trees. See the header."""
 
-from libc.stdint cimport int64_t, uint16_t
+import numpy as np
+
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memmove, memset
 
 from ..memory cimport enough, free, product, raise_memory_error, resized, trimmed
 from ..split cimport Split
 from ..trees cimport FAINTEST, GAIN, HEADER, LEAF, VISITED, WEIGHT, Node, Trees
+from .short_numbers cimport MOST_NUMBER_BYTES, SHORT_NUMBER, get, put
 
 from ..state import require
+from .class_lists import listed, restored
 
 cdef enum:
-    SHORT_NUMBER = 254          # first byte: a whole number in the next two bytes
-    LONG_NUMBER = 255           # first byte: a double in the next eight bytes
-    HEAD_BYTES = 3 * 9          # maximum bytes of a record before its classes
+    HEAD_BYTES = 3 * MOST_NUMBER_BYTES      # maximum bytes of a record before its classes
 
 cdef size_t MOST_BYTES = 0x7fffffff     # positions of records have 32 bits
 
@@ -170,7 +172,7 @@ cdef class CompactTrees(Trees):
         if self.n_values > ROW_CLASSES:
             self.link_of(row).n, self.link_of(row).next = 0, next_row
         else:
-            memset(self.counts(row), 0, self.n_values * sizeof(double))
+            memset(self.counts(row), 0, self.stride * sizeof(double))
 
     cdef double* add_cell(self, int leaf, int code) noexcept nogil:
         """A weight of 0 for a class that a leaf has not met; memory for a row is allocated."""
@@ -371,6 +373,35 @@ cdef class CompactTrees(Trees):
             this.split, this.left = split, left
         return 0
 
+    # ---------------------------------------------------------------- state
+
+    cdef object all_stats(self):
+        cdef int node
+        cdef double[::1] row = np.empty(self.width)
+        cdef double[:, ::1] stats
+        if self.n_values <= ROW_CLASSES:
+            return Trees.all_stats(self)
+        stats = np.empty((self.n_used, HEADER))
+        for node in range(self.n_used):
+            self.read(node, &row[0])
+            stats[node] = row[:HEADER]
+        return stats.base
+
+    def state(self):
+        """As of other trees; if there are many classes, those of each node are listed."""
+        found = Trees.state(self)
+        if self.n_values > ROW_CLASSES:
+            found.update(listed(self))
+        return found
+
+    @classmethod
+    def restored(cls, values):
+        """The trees of a state. The owner checks that the features of the splits exist."""
+        base = super(CompactTrees, cls).restored
+        if type(values) is dict and "n_classes" in values:
+            return restored(values, base)
+        return base(values)
+
     # ---------------------------------------------------------------- inspection
 
     def check(self):
@@ -400,36 +431,7 @@ cdef class CompactTrees(Trees):
                 + self.row_cells * sizeof(double) + self.byte_capacity)
 
 
-# --- Numbers in few bytes -------------------------------------------------------------------
-
-cdef inline unsigned char* put(unsigned char* at, double value) noexcept nogil:
-    """Write a non-negative number; return the position after it."""
-    cdef uint16_t whole
-    if value < SHORT_NUMBER and value == <int>value:
-        at[0] = <unsigned char>value
-        return at + 1
-    if value < 65536.0 and value == <int>value:
-        at[0], whole = SHORT_NUMBER, <uint16_t>value
-        memcpy(at + 1, &whole, sizeof(whole))
-        return at + 1 + sizeof(whole)
-    at[0] = LONG_NUMBER
-    memcpy(at + 1, &value, sizeof(value))
-    return at + 1 + sizeof(value)
-
-
-cdef inline const unsigned char* get(const unsigned char* at, double* value) noexcept nogil:
-    """Read a number; return the position after it."""
-    cdef uint16_t whole
-    if at[0] < SHORT_NUMBER:
-        value[0] = at[0]
-        return at + 1
-    if at[0] == SHORT_NUMBER:
-        memcpy(&whole, at + 1, sizeof(whole))
-        value[0] = whole
-        return at + 1 + sizeof(whole)
-    memcpy(value, at + 1, sizeof(double))
-    return at + 1 + sizeof(double)
-
+# --- Sizes ----------------------------------------------------------------------------------
 
 cdef size_t length_of(const unsigned char* record) noexcept nogil:
     """Number of bytes of a record."""
@@ -442,7 +444,8 @@ cdef size_t length_of(const unsigned char* record) noexcept nogil:
 
 cdef inline size_t class_bytes(int n_values) noexcept nogil:
     """Maximum bytes of a class and its weight in a record."""
-    return 9 + (1 if n_values <= SHORT_NUMBER else 3 if n_values <= 65536 else 9)
+    return MOST_NUMBER_BYTES + (
+        1 if n_values <= SHORT_NUMBER else 3 if n_values <= 65536 else MOST_NUMBER_BYTES)
 
 
 cdef inline int most_rows(int n_values) noexcept nogil:
