@@ -9,13 +9,14 @@ The nodes are those of `trees`. The kind of a node determines where its statisti
 
 If a tree is grown until its leaves are pure, most leaves have one class.
 
-A row contains the weights of up to ROW_CLASSES classes. If there are no more, each row contains all
-of them in the order of their codes. Else a leaf has a list of rows with the classes that it has
-met; the weights of such a row are followed by the codes and a `Link`. So the memory of a leaf does
-not depend on the number of all classes. A record contains the
-gain, the weight and the classes with a positive weight. Small whole numbers take one byte (see
-`put`); all numbers are stored exactly. When the memory for records is full and more than half of it
-is unused records, they are removed.
+A row contains the weights of up to ROW_CLASSES classes. If no more classes are known, each row
+contains all of them, in the order of their codes. Otherwise a leaf has a list of rows with the
+classes that it has met, and the weights in a row are followed by the codes and a `Link`. So the
+memory of a leaf does not depend on the number of known classes.
+
+A record contains the gain, the weight and the classes with a positive weight. Small whole numbers
+take one byte (see `short_numbers`); all numbers are stored exactly. When the memory for records is
+full and more than half of it is unused records, they are removed.
 
 The statistic VISITED of a node is 1 if a sample reached the node, else 0.
 """
@@ -25,9 +26,9 @@ from libc.stdint cimport int64_t
 from ..trees cimport FAINTEST, Trees
 
 cdef enum:
-    ROW_CLASSES = 16                # an even number
+    ROW_CLASSES = 16                # even, so that the codes take a whole number of doubles
 
-cdef struct Link:                   # at the end of a row if there are more than ROW_CLASSES classes
+cdef struct Link:                   # at the end of a row if more than ROW_CLASSES are known
     int n                           # number of classes in the row; all rows but the first are full
     int next                        # next row of the leaf, or -1
 
@@ -41,7 +42,7 @@ cdef class CompactTrees(Trees):
     cdef double* rows               # row r begins at rows[r * stride]
     cdef int stride                 # see `stride_of`
     cdef int n_rows                 # every row in use has a smaller number
-    cdef int free_row               # first free row, or -1; its first cell is the next free row
+    cdef int free_row               # first free row, or -1; its first number is the next free row
     cdef int n_free_rows
     cdef int row_capacity           # number of allocated rows
     cdef size_t row_cells           # number of allocated doubles

@@ -57,8 +57,8 @@ cdef class CompactTrees(Trees):
                             int n_values) except -1 nogil:
         """Allocate memory to learn a sample, split leaves with n_samples, then `shrink_to`.
 
-        The leaves that are split may also have the classes of other samples, and so may those that
-        the removal of splits makes.
+        The leaves that are split may also have the classes of earlier samples, and so may the
+        leaves that replace removed splits.
         """
         cdef Py_ssize_t n_removed = (self.n_used - self.n_free + 2 * n_samples - max_nodes) // 2
         cdef size_t n_classes = min(
@@ -72,9 +72,9 @@ cdef class CompactTrees(Trees):
                             int n_values) except -1 nogil:
         """Allocate memory for n_steps steps of the growth of a new tree on n_samples samples.
 
-        If this ends the growth, the tree learns n_later more samples. The leaves have no more rows
-        than half of their samples, so `shrink_to` needs no memory.
-        A split takes two steps per sample in the node; the last one may take more than are left.
+        Afterwards the tree may learn n_later more samples. A leaf has at least two samples per row,
+        also after `shrink_to`. A split takes two steps per sample in its node; the last split may
+        begin when fewer steps are left.
         """
         self.reserve_rows(n_samples // 2 + n_later, n_values)
         return self.reserve_records(
@@ -175,7 +175,7 @@ cdef class CompactTrees(Trees):
             memset(self.counts(row), 0, self.stride * sizeof(double))
 
     cdef double* add_cell(self, int leaf, int code) noexcept nogil:
-        """A weight of 0 for a class that a leaf has not met; memory for a row is allocated."""
+        """Add a class with weight 0 to a leaf; return its place. Memory for a row is allocated."""
         cdef int row = self.places[leaf], n
         if row < 0 or self.n_counts(row) == ROW_CLASSES:
             self.new_row(leaf)
@@ -456,7 +456,8 @@ cdef inline int most_rows(int n_values) noexcept nogil:
 cdef size_t classes_of(Py_ssize_t n_samples, Py_ssize_t n_values) except? <size_t>-1 nogil:
     """Maximum number of classes in all splits of a new tree, whose nodes have up to n_values.
 
-    That is min(n, n_values), summed over all numbers of samples n: each split separates one sample.
+    In the longest possible tree each split separates one sample. Then the nodes have n_samples,
+    n_samples - 1, ... samples, and a node has at most as many classes as samples.
     """
     cdef Py_ssize_t n = min(n_samples, n_values)
     return product(n, n + 1) // 2 + product(n_samples - n, n_values)

@@ -14,7 +14,7 @@ from ..trees cimport HEADER, WEIGHT, Trees
 from .answers cimport answer_rows, combine_numbers, find_leaves
 from .buffer cimport Buffer
 from .compact_trees cimport CompactTrees
-from .forest cimport Ensemble
+from .ensemble cimport Ensemble
 from .growth cimport Growth
 from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder

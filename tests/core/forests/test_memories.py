@@ -192,7 +192,7 @@ CLASSES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_many_classes_are_those_of_naive(name: str) -> None:
-    """From one class to more than 30; a leaf lists its classes as soon as there are more than 16."""
+    """From one class to more than 30; with more than 16, leaves list their classes."""
     core, naive = both(memories=[(120, 1), (30, 1)], max_features=None, **CLASSES[name])
     rng = random.Random(1)
     most = 0
