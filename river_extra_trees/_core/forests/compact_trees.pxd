@@ -54,6 +54,7 @@ cdef class CompactTrees(Trees):
     cdef void take_records(self, CompactTrees other) noexcept nogil
     cdef int reserve_rows(self, Py_ssize_t n, int n_values) except -1 nogil
     cdef int reserve_records(self, size_t n, size_t n_classes, int n_values) except -1 nogil
+    cdef int reserve_bytes(self, size_t added) except -1 nogil
     cdef int reserve_splits(self, Py_ssize_t n_samples, Py_ssize_t max_nodes,
                             int n_values) except -1 nogil
     cdef int reserve_growth(self, int64_t n_steps, Py_ssize_t n_samples, Py_ssize_t n_later,

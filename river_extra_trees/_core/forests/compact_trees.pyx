@@ -61,12 +61,9 @@ cdef class CompactTrees(Trees):
         leaves that replace removed splits.
         """
         cdef Py_ssize_t n_removed = (self.n_used - self.n_free + 2 * n_samples - max_nodes) // 2
-        cdef size_t n_classes = min(
-            classes_of(n_samples, n_values) + product(n_samples // 2, n_values),
-            product(n_samples, n_values))
         self.reserve_rows(
             1 + n_samples // 2 + max(<Py_ssize_t>0, n_removed) * most_rows(n_values), n_values)
-        return self.reserve_records(n_samples, n_classes, n_values)
+        return self.reserve_bytes(bytes_of_splits(n_samples, n_values))
 
     cdef int reserve_growth(self, int64_t n_steps, Py_ssize_t n_samples, Py_ssize_t n_later,
                             int n_values) except -1 nogil:
@@ -76,15 +73,23 @@ cdef class CompactTrees(Trees):
         also after `shrink_to`. A split takes two steps per sample in its node; the last split may
         begin when fewer steps are left.
         """
-        self.reserve_rows(n_samples // 2 + n_later, n_values)
-        return self.reserve_records(
+        cdef int n_rows = self.n_rows - self.n_free_rows
+        cdef size_t n_classes = classes_of(n_samples, n_values)
+        cdef size_t left = bytes_of_records(n_samples, n_classes, n_values) - self.n_bytes
+        cdef size_t next_steps = bytes_of_records(
             min(<int64_t>n_samples, 1 + n_steps // 4),
-            min(classes_of(n_samples, n_values), <size_t>n_steps // 2 + min(n_samples, n_values)),
-            n_values)
+            min(n_classes, <size_t>n_steps // 2 + min(n_samples, n_values)), n_values)
+        self.reserve_rows(max(<Py_ssize_t>0, n_samples // 2 - n_rows) + n_later, n_values)
+        if self.n_bytes + min(left, next_steps) > self.byte_capacity:
+            self.reserve_bytes(min(left, 4 * next_steps + self.n_bytes))    # so this is rare
+        return 0
 
     cdef int reserve_records(self, size_t n, size_t n_classes, int n_values) except -1 nogil:
         """Allocate memory for n more records with n_classes classes in total."""
-        cdef size_t added = n * HEAD_BYTES + product(n_classes, class_bytes(n_values))
+        return self.reserve_bytes(bytes_of_records(n, n_classes, n_values))
+
+    cdef int reserve_bytes(self, size_t added) except -1 nogil:
+        """Allocate memory for so many more bytes of records."""
         cdef size_t live, capacity
         cdef unsigned char* room
         if self.n_bytes + added <= self.byte_capacity:
@@ -118,13 +123,15 @@ cdef class CompactTrees(Trees):
         self.records, self.n_bytes, self.n_dead = room, n_bytes, 0
 
     cdef void trim_stats(self, int capacity) noexcept nogil:
-        cdef int n_rows = self.n_rows + (capacity - self.n_used) // 2 + 2
+        cdef int n_samples = (capacity - self.n_used) // 2      # whose leaves may be split next
+        cdef int n_rows = self.n_rows + n_samples + 2
+        cdef size_t n_bytes = self.n_bytes + bytes_of_splits(n_samples, self.n_values)
         if n_rows < self.row_capacity:
             self.row_capacity, self.row_cells = n_rows, n_rows * <size_t>self.stride
             self.rows = <double*>trimmed(self.rows, self.row_cells * sizeof(double))
-        if 0 < self.n_bytes < self.byte_capacity:
-            self.byte_capacity = self.n_bytes
-            self.records = <unsigned char*>trimmed(self.records, self.n_bytes)
+        if 0 < n_bytes < self.byte_capacity:
+            self.byte_capacity = n_bytes
+            self.records = <unsigned char*>trimmed(self.records, n_bytes)
         self.places = <int*>trimmed(self.places, capacity * sizeof(int))
 
     cdef void take_records(self, CompactTrees other) noexcept nogil:
@@ -453,11 +460,22 @@ cdef inline int most_rows(int n_values) noexcept nogil:
     return 1 + n_values // ROW_CLASSES
 
 
-cdef size_t classes_of(Py_ssize_t n_samples, Py_ssize_t n_values) except? <size_t>-1 nogil:
+cdef inline size_t bytes_of_records(size_t n, size_t n_classes, int n_values) noexcept nogil:
+    """Maximum bytes of n records with n_classes classes in total."""
+    return n * HEAD_BYTES + n_classes * class_bytes(n_values)
+
+
+cdef inline size_t bytes_of_splits(size_t n_samples, int n_values) noexcept nogil:
+    """Maximum bytes of the records if leaves with n_samples are split, see `reserve_splits`."""
+    cdef size_t n_classes = classes_of(n_samples, n_values) + n_samples // 2 * n_values
+    return bytes_of_records(n_samples, min(n_classes, n_samples * n_values), n_values)
+
+
+cdef inline size_t classes_of(size_t n_samples, size_t n_values) noexcept nogil:
     """Maximum number of classes in all splits of a new tree, whose nodes have up to n_values.
 
     In the longest possible tree each split separates one sample. Then the nodes have n_samples,
     n_samples - 1, ... samples, and a node has at most as many classes as samples.
     """
-    cdef Py_ssize_t n = min(n_samples, n_values)
-    return product(n, n + 1) // 2 + product(n_samples - n, n_values)
+    cdef size_t n = min(n_samples, n_values)
+    return n * (n + 1) // 2 + (n_samples - n) * n_values
