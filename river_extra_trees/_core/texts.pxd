@@ -13,6 +13,10 @@ Krawczyk, Krovetz, Rogaway 1999, "UMAC: Fast and secure message authentication",
 then by multiply-shift (Dietzfelbinger, Hagerup, Katajainen, Penttonen 1997). For longer texts
 Python's own hash function replaces the first word.
 
+In a dictionary, a text is found when its position first occurs. Learners usually meet a dictionary
+again, so the first thing is to compare its texts with those that the last dictionary had in the
+same places, which is faster than the table.
+
 The arrays come through the Arrow C stream interface, which polars and pyarrow provide. The structs
 follow its specification: https://arrow.apache.org/docs/format/CStreamInterface.html
 The interface does not tell the size of the buffers, except for views. Positions of texts are
@@ -61,6 +65,7 @@ cdef enum Layout:
     SHORT_OFFSETS       # one buffer with 32-bit offsets
     LONG_OFFSETS        # one buffer with 64-bit offsets
     VIEWS               # short texts in the view, others in one of several buffers
+    OBJECTS             # not of Arrow: texts of Python, by reference
 
 cdef union Place:
     char[12] own        # a text of up to 12 bytes
@@ -97,20 +102,40 @@ cdef class Texts:
     cdef size_t n_slots         # a power of two
     cdef int shift              # 64 minus the number of bits of a slot
     cdef size_t capacity        # of `texts`
+    # Place in the dictionary that is read -> 1 + code of its text. Until the text is found: the
+    # bitwise complement of that of an earlier dictionary, or -1.
+    cdef int* places
+    cdef size_t n_places
     cdef size_t n_bytes         # number of used bytes in `bytes`
     cdef size_t byte_capacity
     cdef bint is_reading        # whether a stream is being read
 
+    cdef object codes_in_stream(self, stream, what, places=*)
+    cdef object codes_in_objects(self, texts, what, places)
+    cdef object codes_in_places(self, ArrowArray* dictionary, Layout layout, what, places)
     cdef object codes_in(self, const ArrowArray* array, Layout layout)
     cdef object codes_by_dictionary(self, const ArrowArray* array, Layout layout, char kind,
                                     int64_t row, what)
-    cdef int code_at(self, const ArrowArray* array, Layout layout, int64_t i, int64_t end) except -2
-    cdef int code(self, const char* text, size_t length) except -1
+    cdef int recall(self, const ArrowArray* dictionary, Layout layout, int64_t end,
+                    size_t n) except -1
+    cdef int code_at(self, const ArrowArray* dictionary, Layout layout, int64_t place,
+                     int64_t end) except -2
+    cdef bint is_object(self, int code, const ArrowArray* dictionary, int64_t i) except -1
+    cdef bint is_text(self, int code, const ArrowArray* dictionary, Layout layout, int64_t i,
+                      int64_t end) noexcept nogil
+    cdef int code_of_value(self, value) except -1
+    cdef int code(self, const char* text, size_t length, str value=*) except -1
     cdef int add(self, const char* text, size_t length, str value, list values) except -1
     cdef size_t slot_of(self, const Key* key, const char* text) noexcept nogil
     cdef int reserve(self, size_t length) except -1
     cdef int resize(self, size_t capacity) except -1
-    cdef size_t n_texts(self) noexcept
+
+    cdef inline str value_of(self, int code):
+        cdef int n = <int>len(self.values)
+        return <str>self.values[code] if code < n else <str>self.news[code - n]
+
+    cdef inline size_t n_texts(self) noexcept:
+        return len(self.values) + len(self.news)
 
     cdef inline bint has_codes_of_schema(self) noexcept:
         """Whether all values that `know` received are texts, so that their codes are the same."""
