@@ -13,51 +13,22 @@ Krawczyk, Krovetz, Rogaway 1999, "UMAC: Fast and secure message authentication",
 then by multiply-shift (Dietzfelbinger, Hagerup, Katajainen, Penttonen 1997). For longer texts
 Python's own hash function replaces the first word.
 
-In a dictionary, a text is found when its position first occurs. Learners usually meet a dictionary
-again, so the first thing is to compare its texts with those that the last dictionary had in the
-same places, which is faster than the table.
+A text of a dictionary is found when its position first occurs. Learners usually meet a dictionary
+again. So its texts are first compared with those that the last dictionary had in the same places,
+which is faster than the table.
 
-The arrays come through the Arrow C stream interface, which polars and pyarrow provide. The structs
-follow its specification: https://arrow.apache.org/docs/format/CStreamInterface.html
-The interface does not tell the size of the buffers, except for views. Positions of texts are
-checked against the end of the last text, and positions in a dictionary against its length. The
-library promises that this end is within the buffer, and that the other buffers are large enough. If
-another thread changes the bytes meanwhile, any text may be read, but each code has one text, and
-all texts are valid.
+The arrays come through the Arrow C stream interface (see `arrow`), which polars and pyarrow
+provide; pandas provides the codes and categories of a categorical separately. The interface does
+not tell the size of the buffers, except for views. Positions of texts are checked against the end
+of the last text, and positions in a dictionary against its length. The library promises that this
+end is within the buffer, and that the other buffers are large enough. If another thread changes the
+bytes meanwhile, any text may be read, but each code has one text, and all texts are valid.
 """
 
 cimport cython
 from libc.stdint cimport int64_t, uint64_t
 
-cdef struct ArrowSchema:
-    const char* format
-    const char* name
-    const char* metadata
-    int64_t flags
-    int64_t n_children
-    ArrowSchema** children
-    ArrowSchema* dictionary
-    void (*release)(ArrowSchema*) noexcept
-    void* private_data
-
-cdef struct ArrowArray:
-    int64_t length
-    int64_t null_count
-    int64_t offset
-    int64_t n_buffers
-    int64_t n_children
-    const void** buffers    # the first one: a bit per value, 0 if missing; NULL: none missing
-    ArrowArray** children
-    ArrowArray* dictionary
-    void (*release)(ArrowArray*) noexcept
-    void* private_data
-
-cdef struct ArrowArrayStream:
-    int (*get_schema)(ArrowArrayStream*, ArrowSchema*) noexcept
-    int (*get_next)(ArrowArrayStream*, ArrowArray*) noexcept
-    const char* (*get_last_error)(ArrowArrayStream*) noexcept
-    void (*release)(ArrowArrayStream*) noexcept
-    void* private_data
+from .arrow cimport ArrowArray
 
 # Storage of the bytes of the texts.
 cdef enum Layout:
@@ -86,10 +57,6 @@ cdef struct Key:            # equal for equal texts
 cdef struct Text:
     Key key
     size_t start            # position of its bytes in `bytes`
-
-cdef class Chunk:
-    """An array of a stream; it is released when this object is deallocated."""
-    cdef ArrowArray array
 
 @cython.final
 cdef class Texts:
@@ -143,6 +110,3 @@ cdef class Texts:
 
     cdef void forget_news(self) noexcept
     cdef int shrink(self) except -1
-
-cdef Chunk next_of(ArrowArrayStream* stream)
-cdef int fail(ArrowArrayStream* stream) except -1

@@ -9,6 +9,7 @@ from libc.stdint cimport (
 )
 from libc.string cimport memcmp, memcpy, memset, strchr, strcmp
 
+from .arrow cimport ArrowArray, ArrowArrayStream, ArrowSchema, Chunk, fail, next_of
 from .memory cimport free, resized
 
 import numpy as np
@@ -99,20 +100,6 @@ cdef Layout layout_of(ArrowArrayStream* stream, char* positions) except *:
     return layout
 
 
-cdef Chunk next_of(ArrowArrayStream* stream):
-    """The next array of a stream; None at the end."""
-    cdef Chunk chunk = Chunk()
-    if stream.get_next(stream, &chunk.array) != 0:
-        fail(stream)
-    return None if chunk.array.release == NULL else chunk
-
-
-cdef int fail(ArrowArrayStream* stream) except -1:
-    cdef const char* message = stream.get_last_error(stream)
-    raise ValueError("the texts cannot be read: " + (
-        "the library says no more" if message == NULL else message.decode("utf-8", "replace")))
-
-
 cdef int64_t end_of(const ArrowArray* array, Layout layout) noexcept nogil:
     """The end of the last text in the buffer of the texts of an array; 0 if there is none."""
     if layout == VIEWS or layout == OBJECTS or array.length == 0:   # which may have no buffers
@@ -182,14 +169,6 @@ cdef inline object object_of(const ArrowArray* array, int64_t i):
     """Object i of an array of objects. For numpy, NULL is None."""
     cdef PyObject* found = (<PyObject**>array.buffers[1])[i]
     return None if found == NULL else <object>found
-
-
-cdef class Chunk:
-    """An array of a stream, released with this object."""
-
-    def __dealloc__(self):
-        if self.array.release != NULL:
-            self.array.release(&self.array)
 
 
 @cython.final
