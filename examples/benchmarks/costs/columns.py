@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 from river import base
 
 import river_extra_trees
@@ -53,6 +54,15 @@ def nominal(n: int, rng: np.random.Generator) -> Columns:
     return {f"feature {i}": pa.array(values[rng.integers(0, 1000, n)]) for i in range(8)}
 
 
+def dictionary(n: int, rng: np.random.Generator) -> Columns:
+    """Return the columns of `nominal` as dictionaries, which all frames share."""
+    values = pa.array([f"value {i}" for i in range(1000)])
+    return {
+        name: pa.DictionaryArray.from_arrays(pc.index_in(each, values), values)
+        for name, each in nominal(n, rng).items()
+    }
+
+
 def missing(n: int, rng: np.random.Generator) -> Columns:
     """Return numeric columns, a tenth of their values missing."""
     return {
@@ -80,19 +90,28 @@ def frames(
     With random targets, columns of no kind say anything about them.
     """
     rng, found = np.random.default_rng(1), []
+    is_nominal = kind in (nominal, dictionary)
     for start in range(0, n, 1000):
         columns = kind(min(1000, n - start), rng)
         score = rng.random(len(next(iter(columns.values())))) / 3
         for values in list(columns.values())[:2]:
             # Nominal columns say nothing about the target, of which either label is as frequent.
-            score = score + (np.asarray(values, dtype=float) if kind is not nominal else 0.467)
+            score = score + (0.467 if is_nominal else np.asarray(values, dtype=float))
         if random_targets:
             score = 2.2 * rng.random(len(score))
         targets = np.nan_to_num(score, nan=0.5) if regression else score > 1.1
-        if library == "pandas" and kind is nominal:
+        if library == "polars" and kind is dictionary:
+            columns = {name: of_enum(values) for name, values in columns.items()}
+        if library == "pandas" and is_nominal:
             columns = {name: values.to_pandas() for name, values in columns.items()}
         found.append((LIBRARIES[library](columns), targets))
     return found
+
+
+def of_enum(values: pa.DictionaryArray) -> pl.Series:
+    """Return a dictionary as an `Enum` of polars."""
+    kind = pl.Enum(values.dictionary.to_pylist())
+    return pl.Series(values.dictionary_decode()).cast(kind)
 
 
 def microseconds(work: Callable[[], Any], n: int) -> float:
@@ -191,11 +210,16 @@ def show_kinds(name: str, n: int, repeats: int, random_targets: bool, **paramete
                 answers=True,
                 learns=True,
             )[library]
-            for kind in (numeric, nominal, missing, changing)
+            for kind in (numeric, nominal, dictionary, missing, changing)
         }
         one = times.pop("numeric")
         lines.append([library, f"{one:.2f}", *(f"{time / one:.2f}" for time in times.values())])
-    heads = ["nominal, 1,000 values", "a tenth missing", "other columns in each frame"]
+    heads = [
+        "nominal, 1,000 values",
+        "as a dictionary",
+        "a tenth missing",
+        "other columns in each frame",
+    ]
     tables.show([f"predict_learn_many of {name}", "numeric, µs per row", *heads], lines)
 
 
