@@ -132,6 +132,7 @@ def test_tree_numbers(case: Case) -> None:
         for value in (0.0, "0", None, [0], float("nan")):
             with pytest.raises(TypeError, match="tree must be a whole number"):
                 look(value)
+        pyplot.close("all")
 
 
 # -------------------------------------------------------------------- calls within calls

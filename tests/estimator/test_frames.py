@@ -245,6 +245,7 @@ def test_moments_that_are_not_known_are_missing(unit: str) -> None:
             StreamDecisionTreeClassifier().learn_one({"a": known[1]}, True)
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 def test_a_matrix_is_an_array() -> None:
     """Though each of its columns has two dimensions."""
     X = np.arange(20.0).reshape(10, 2)
