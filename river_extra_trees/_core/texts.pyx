@@ -285,7 +285,7 @@ cdef class Texts:
 
     cdef object codes_in_places(self, ArrowArray* dictionary, Layout layout, what, places):
         """As `codes_by_dictionary`, of an array of positions, -1 where missing."""
-        cdef const int64_t[::1] positions = np.ascontiguousarray(places, dtype=np.int64)
+        cdef const int64_t[::1] positions = places.astype(np.int64, order="C")
         cdef ArrowArray array
         cdef const void* buffers[2]
         memset(&array, 0, sizeof(array))

@@ -36,6 +36,9 @@ LEARNERS = {
     for name in river_extra_trees.__all__
     if issubclass(kind := getattr(river_extra_trees, name), base.Estimator)
 }
+VALUES = pa.array([f"value {i}" for i in range(1000)])  # of nominal columns
+CATEGORIES = pd.CategoricalDtype(VALUES.to_pandas())
+ENUM = pl.Enum(VALUES.to_pylist())
 LIBRARIES: dict[str, Callable[[Columns], Any]] = {
     "pandas": pd.DataFrame,
     "polars": pl.DataFrame,
@@ -50,15 +53,14 @@ def numeric(n: int, rng: np.random.Generator) -> Columns:
 
 def nominal(n: int, rng: np.random.Generator) -> Columns:
     """Return columns of 1,000 values."""
-    values = np.array([f"value {i}" for i in range(1000)])
+    values = np.array(VALUES.to_pylist())
     return {f"feature {i}": pa.array(values[rng.integers(0, 1000, n)]) for i in range(8)}
 
 
 def dictionary(n: int, rng: np.random.Generator) -> Columns:
-    """Return the columns of `nominal` as dictionaries, which all frames share."""
-    values = pa.array([f"value {i}" for i in range(1000)])
+    """Return the columns of `nominal` with one dictionary, which all frames share."""
     return {
-        name: pa.DictionaryArray.from_arrays(pc.index_in(each, values), values)
+        name: pa.DictionaryArray.from_arrays(pc.index_in(each, VALUES), VALUES)
         for name, each in nominal(n, rng).items()
     }
 
@@ -76,6 +78,22 @@ def changing(n: int, rng: np.random.Generator) -> Columns:
     names = rng.permutation(16)[:8]
     columns = numeric(n, rng).values()
     return {f"feature {i}": values for i, values in zip(names, columns, strict=True)}
+
+
+def columns_in(library: str, columns: Columns) -> Columns:
+    """Return nominal columns of pyarrow as a library has them, and others as they are."""
+    found = {}
+    for name, values in columns.items():
+        is_coded = isinstance(values, pa.DictionaryArray)
+        if library == "pandas" and is_coded:
+            found[name] = pd.Categorical.from_codes(values.indices, dtype=CATEGORIES)
+        elif library == "pandas" and isinstance(values, pa.Array):
+            found[name] = values.to_pandas()
+        elif library == "polars" and is_coded:
+            found[name] = pl.Series(values.dictionary_decode()).cast(ENUM)
+        else:
+            found[name] = values
+    return found
 
 
 def frames(
@@ -100,18 +118,8 @@ def frames(
         if random_targets:
             score = 2.2 * rng.random(len(score))
         targets = np.nan_to_num(score, nan=0.5) if regression else score > 1.1
-        if library == "polars" and kind is dictionary:
-            columns = {name: of_enum(values) for name, values in columns.items()}
-        if library == "pandas" and is_nominal:
-            columns = {name: values.to_pandas() for name, values in columns.items()}
-        found.append((LIBRARIES[library](columns), targets))
+        found.append((LIBRARIES[library](columns_in(library, columns)), targets))
     return found
-
-
-def of_enum(values: pa.DictionaryArray) -> pl.Series:
-    """Return a dictionary as an `Enum` of polars."""
-    kind = pl.Enum(values.dictionary.to_pylist())
-    return pl.Series(values.dictionary_decode()).cast(kind)
 
 
 def microseconds(work: Callable[[], Any], n: int) -> float:
