@@ -73,6 +73,7 @@ cdef class Texts:
     # bitwise complement of that of an earlier dictionary, or -1.
     cdef int* places
     cdef size_t n_places
+    cdef size_t n_read          # number of places of the latest dictionary
     cdef size_t n_bytes         # number of used bytes in `bytes`
     cdef size_t byte_capacity
     cdef bint is_reading        # whether a stream is being read

@@ -320,14 +320,11 @@ cdef class Texts:
         cdef int64_t n = dictionary.length if dictionary.length <= 4 * array.length else 0
         self.recall(dictionary, layout, end, n)
         for i in range(array.offset, array.offset + array.length):
-            if is_missing(array, i):
+            place = position(array, kind, i)
+            if is_missing(array, i) or (place == -1 and kind == PLACES):
                 codes[i - array.offset] = -1
                 continue
-            place = position(array, kind, i)
             if not 0 <= place < dictionary.length:
-                if place == -1 and kind == PLACES:
-                    codes[i - array.offset] = -1
-                    continue
                 raise ValueError(
                     f"row {row + i - array.offset}: {what}: no category has the code "
                     f"{<object>place % 2**64 if kind == b'L' else <object>place}")
@@ -347,19 +344,21 @@ cdef class Texts:
         """
         cdef int guess, n_texts = <int>self.n_texts()
         cdef size_t i
-        for i in range(self.n_places):
+        for i in range(self.n_read):
             self.places[i] = min(self.places[i], ~self.places[i])
+        self.n_read = 0
         if n > self.n_places:
             self.places = <int*>resized(self.places, n, sizeof(int))
             memset(self.places + self.n_places, 0xFF, (n - self.n_places) * sizeof(int))
             self.n_places = n
+        self.n_read = n
         for i in range(n):
             guess = ~self.places[i] - 1
             if not 0 <= guess < n_texts:
                 continue
             if not (self.is_object(guess, dictionary, i) if layout == OBJECTS else
                     self.is_text(guess, dictionary, layout, dictionary.offset + i, end)):
-                memset(self.places + i, 0xFF, (self.n_places - i) * sizeof(int))
+                memset(self.places + i, 0xFF, (n - i) * sizeof(int))
                 break       # most likely all further texts are others, too
             self.places[i] = 1 + guess
         return 0
@@ -493,7 +492,7 @@ cdef class Texts:
             self.resize(ROOM)
         if self.n_places > ROOM:
             free(self.places)
-            self.places, self.n_places = NULL, 0
+            self.places, self.n_places, self.n_read = NULL, 0, 0
         if self.byte_capacity > 4 * self.n_bytes + BYTES:
             self.bytes = <char*>resized(self.bytes, self.n_bytes + 1, 1)
             self.byte_capacity = self.n_bytes + 1

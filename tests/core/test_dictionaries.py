@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -18,7 +19,10 @@ POSITIONS = [
     *(pa.int8(), pa.uint8(), pa.int16(), pa.uint16()),
     *(pa.int32(), pa.uint32(), pa.int64(), pa.uint64()),
 ]
-WORDS = ["", "a", "b", "ä", "fifteen letters", "twice as long " * 2, "twice as long " * 3, *"cdefg"]
+WORDS = [
+    *("", "a", "b", "c", "ä", "\0a", "a" * 8, "a" * 9, "a" * 15),  # short ones as two words
+    *("longer than others", "longer than either", "longer than others, and more"),
+]
 
 Dictionary = list[str | None]
 Places = list[int | None]  # of each row in its dictionary
@@ -108,6 +112,19 @@ def test_dictionaries_in_a_row(seed: int, steps: list[tuple[Any, ...]]) -> None:
         if learned != "none":
             coded.know(news)
             plain.know(news)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("source", [of_arrow, of_categories, of_objects])
+def test_a_text_in_the_place_of_another(source: Any, kind: pa.DataType) -> None:
+    """Also if it differs in one word of its key, in its length, or is missing."""
+    texts = Texts()
+    texts.know(WORDS)
+    values = WORDS if source is of_objects else [None, *WORDS]
+    for pair in itertools.permutations(values, 2):
+        for word in pair:
+            codes, _ = texts.codes_of(*source([(["b", word], [0, 1])], kind, pa.int8()))
+            assert codes.tolist() == [WORDS.index("b"), -1 if word is None else WORDS.index(word)]
 
 
 @pytest.mark.parametrize("source", [of_arrow, of_categories, of_objects])
