@@ -35,9 +35,9 @@ from .frames import is_array, is_one_weight, opened, values_of
 from .text_streams import (
     Source,
     package_of,
-    stream_of,
-    stream_of_array,
-    stream_of_polars,
+    source_of,
+    source_of_array,
+    source_of_polars,
     types_in_polars,
 )
 
@@ -148,7 +148,7 @@ def column_in_pandas(
     import pandas
 
     array = array_at(frame, position)
-    column = column_of_stream(name, stream_of_array(array), schema)
+    column = column_of_source(name, source_of_array(array), schema)
     if column is not None:
         return column
     if array.dtype == object or isinstance(array.dtype, pandas.StringDtype):
@@ -195,7 +195,7 @@ def columns_of_polars(
         if kind == "f64":
             columns.append(column_of_numbers(name, series.to_numpy()))
         else:
-            column = column_of_stream(name, stream_of_polars(series, kind), schema)
+            column = column_of_source(name, source_of_polars(series, kind), schema)
             columns.append(column_of(name, series, schema) if column is None else column)
     return columns
 
@@ -241,7 +241,7 @@ def column_of(name: typing.Hashable, series: typing.Any, schema: Schema | None =
     numbers = numbers_in(series)
     if numbers is not None:
         return column_of_numbers(name, numbers)
-    column = column_of_stream(name, stream_of(series), schema)
+    column = column_of_source(name, source_of(series), schema)
     if column is not None:
         return column
     coded = categories_in(series, f"feature {safe_repr(name)}")
@@ -250,10 +250,10 @@ def column_of(name: typing.Hashable, series: typing.Any, schema: Schema | None =
     return column_of_values(name, values_of(series, "a column"), schema)
 
 
-def column_of_stream(
+def column_of_source(
     name: typing.Hashable, source: Source | None, schema: Schema | None
 ) -> Column | None:
-    """Convert an Arrow stream of texts to a column; None if there is none."""
+    """Convert the source of texts to a column; None if it has others, or there is no source."""
     if source is None:
         return None
     texts = Texts() if schema is None else schema.texts_of(name)
@@ -262,10 +262,10 @@ def column_of_stream(
 
 
 def codes_from(texts: Texts, source: Source, what: str) -> Codes | None:
-    """Codes and texts of a source; None if it has other objects. Errors name `what`."""
-    stream, places = source
+    """Codes and texts of a source; None if an object is no text. Errors name `what`."""
+    given, places = source
     try:
-        return texts.codes_of(stream, what, places)
+        return texts.codes_of(given, what, places)
     except (TypeError, UnicodeEncodeError):
         return None
 
@@ -342,7 +342,7 @@ def numbers_in_pyarrow(column: typing.Any) -> Numbers | None:
 
 def codes_in(series: typing.Any, what: str) -> Codes | None:
     """A series by its codes; None if it has none at hand. Errors say what it is."""
-    source = stream_of(series)
+    source = source_of(series)
     coded = None if source is None else codes_from(Texts(), source, what)
     return categories_in(series, what) if coded is None else coded
 

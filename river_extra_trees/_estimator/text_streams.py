@@ -1,4 +1,4 @@
-"""Series of texts as Arrow streams, which `Texts` reads without a Python object per row."""
+"""Series of texts as `Texts` reads them: from Arrow if possible, without an object per row."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ import numpy.typing as npt
 
 from river_extra_trees._core.texts import Texts
 
-__all__ = ["package_of", "stream_of", "stream_of_array", "stream_of_polars", "types_in_polars"]
+__all__ = [
+    "Source",
+    "package_of",
+    "source_of",
+    "source_of_array",
+    "source_of_polars",
+    "types_in_polars",
+]
 
-# What `Texts.codes_of` reads: an Arrow stream of texts or dictionaries, and None; or the categories
-# of a series as a stream or an array of objects, and the position of each row's category.
+# Either an Arrow stream of texts or dictionaries, and None; or the categories of a series, as an
+# Arrow stream or as an array of objects, and the position of the category of each row.
 Source = tuple[typing.Any, npt.NDArray[typing.Any] | None]
 
 
@@ -21,34 +28,34 @@ def package_of(series: typing.Any) -> str:
     return type(series).__module__.partition(".")[0]
 
 
-def stream_of(series: typing.Any) -> Source | None:
-    """A series of texts as an Arrow stream; None if Arrow has no texts of it."""
-    stream_in = {
-        "pandas": stream_in_pandas,
-        "polars": stream_in_polars,
-        "pyarrow": stream_in_pyarrow,
+def source_of(series: typing.Any) -> Source | None:
+    """The source of the texts of a series; None if it has none at hand."""
+    source_in = {
+        "pandas": source_in_pandas,
+        "polars": source_in_polars,
+        "pyarrow": source_in_pyarrow,
     }.get(package_of(series))
-    return None if stream_in is None else stream_in(series)
+    return None if source_in is None else source_in(series)
 
 
-def stream_in_pandas(series: typing.Any) -> Source | None:
+def source_in_pandas(series: typing.Any) -> Source | None:
     import pandas
 
-    return stream_of_array(series.array) if isinstance(series, pandas.Series) else None
+    return source_of_array(series.array) if isinstance(series, pandas.Series) else None
 
 
-def stream_of_array(array: typing.Any) -> Source | None:
-    """As `stream_of`, for an array of pandas or numpy."""
+def source_of_array(array: typing.Any) -> Source | None:
+    """As `source_of`, for an array of pandas or numpy."""
     import pandas
 
     if isinstance(array.dtype, pandas.CategoricalDtype):
-        return stream_of_categories(array)
+        return source_of_categories(array)
     texts = texts_in_pandas(array)
     return None if texts is None else (texts.__arrow_c_stream__(), None)
 
 
-def stream_of_categories(array: typing.Any) -> Source | None:
-    """As `stream_of`, for a categorical of pandas; the categories may be objects."""
+def source_of_categories(array: typing.Any) -> Source | None:
+    """As `source_of`, for a categorical of pandas; the categories may be objects."""
     categories = array.categories
     if categories.dtype == object:
         return categories.to_numpy(), array.codes
@@ -77,12 +84,12 @@ def texts_in_pandas(array: typing.Any) -> typing.Any:
     return texts
 
 
-def stream_in_polars(series: typing.Any) -> Source | None:
+def source_in_polars(series: typing.Any) -> Source | None:
     import polars
 
     if not isinstance(series, polars.Series):
         return None
-    return stream_of_polars(series, types_in_polars(series.to_frame())[0])
+    return source_of_polars(series, types_in_polars(series.to_frame())[0])
 
 
 def types_in_polars(frame: typing.Any) -> list[str]:
@@ -98,8 +105,8 @@ def types_in_polars(frame: typing.Any) -> list[str]:
     return names
 
 
-def stream_of_polars(series: typing.Any, name: str) -> Source | None:
-    """As `stream_of`, for a series of polars and the name of its type."""
+def source_of_polars(series: typing.Any, name: str) -> Source | None:
+    """As `source_of`, for a series of polars and the name of its type."""
     import polars
 
     if name not in ("str", "cat", "enum") or not hasattr(series, "__arrow_c_stream__"):
@@ -122,7 +129,7 @@ def polars_exports_categories() -> bool:
     return True
 
 
-def stream_in_pyarrow(column: typing.Any) -> Source | None:
+def source_in_pyarrow(column: typing.Any) -> Source | None:
     import pyarrow
 
     if not isinstance(column, pyarrow.ChunkedArray):
